@@ -1,0 +1,14 @@
+"""The Triton dialect ``tt``: block-level kernels, before any layout.
+
+Op and attribute names are Triton's, so that what we print in generic form can be given to Triton.  Two
+differences are forced by IRDL: a name takes no second dot (``tt.reduce_return``), and optional attributes
+are not declared but set as discardable ones (see ``OPTIONAL_ATTRIBUTES`` in :mod:`.ops`).
+"""
+
+from __future__ import annotations
+
+from tri_core.dialects.tt.dialect import TT, PointerType, TensorDescType
+from tri_core.dialects.tt.ops import *  # noqa: F403  the table of ops is the public face of the dialect
+from tri_core.dialects.tt.ops import __all__ as _ops
+
+__all__ = ["TT", "PointerType", "TensorDescType", *_ops]

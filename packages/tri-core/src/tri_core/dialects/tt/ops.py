@@ -1,0 +1,527 @@
+"""The ops of the ``tt`` dialect, as a table.
+
+Results come first because optional operands must come last.  Source: Triton's ``TritonOps.td`` (names,
+operands, attributes); enumerations are in :mod:`.enums`.
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Sequence
+from typing import Any
+
+from tri_core.dialects.tt.dialect import TT
+from tri_core.mlir import ext, ir
+
+__all__ = [
+    "AddPtrOp",
+    "ApproxDivfOp",
+    "AssertOp",
+    "AtomicCasOp",
+    "AtomicLoadOp",
+    "AtomicPollOp",
+    "AtomicRmwOp",
+    "AtomicStoreOp",
+    "BitcastOp",
+    "BroadcastOp",
+    "CallOp",
+    "CatOp",
+    "ClampfOp",
+    "DescriptorGatherOp",
+    "DescriptorLoadOp",
+    "DescriptorReduceOp",
+    "DescriptorScatterOp",
+    "DescriptorStoreOp",
+    "DotOp",
+    "DotScaledOp",
+    "ElementwiseInlineAsmOp",
+    "ExpandDimsOp",
+    "ExternElementwiseOp",
+    "FpToFpOp",
+    "FuncOp",
+    "GatherOp",
+    "GetNumProgramsOp",
+    "GetProgramIdOp",
+    "HistogramOp",
+    "IntToPtrOp",
+    "JoinOp",
+    "LoadOp",
+    "MakeRangeOp",
+    "MakeTensorDescriptorOp",
+    "MapElementwiseOp",
+    "MapElementwiseReturnOp",
+    "MulhiUIOp",
+    "OPTIONAL_ATTRIBUTES",
+    "PreciseDivfOp",
+    "PreciseSqrtOp",
+    "PrintOp",
+    "PtrToIntOp",
+    "ReduceOp",
+    "ReduceReturnOp",
+    "ReshapeOp",
+    "ReturnOp",
+    "ScanOp",
+    "ScanReturnOp",
+    "SplatOp",
+    "SplitOp",
+    "StoreOp",
+    "TransOp",
+    "UnsplatOp",
+]
+
+_In = ext.Operand[Any]
+_Out = ext.Result[Any]
+_Opt = ext.Operand[Any] | None
+_Ins = Sequence[ext.Operand[Any]]
+_Outs = Sequence[ext.Result[Any]]
+
+#: attributes an op may carry without declaring them: IRDL knows no optional ones
+OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "tt.func": ("sym_visibility", "arg_attrs", "res_attrs", "noinline"),
+    "tt.load": ("isVolatile", "cache", "evict"),
+    "tt.store": ("cache", "evict"),
+    "tt.fp_to_fp": ("rounding",),
+    "tt.reshape": ("allow_reorder", "efficient_layout"),
+    "tt.dot": ("maxNumImpreciseAcc",),
+    "tt.make_tensor_descriptor": ("padding",),
+    "tt.gather": ("efficient_layout",),
+}
+
+
+# --- functions ------------------------------------------------------------------------------------------
+
+
+class FuncOp(TT.Operation, name="func", traits=[ir.IsIsolatedFromAboveTrait]):
+    """A kernel (public) or a device function (private); ``function_type`` holds pointers and tensors."""
+
+    sym_name: ir.StringAttr
+    function_type: ir.TypeAttr
+    body: ext.Region
+
+
+class ReturnOp(TT.Operation, name="return", traits=[ir.IsTerminatorTrait]):
+    """Leaves a ``tt.func``."""
+
+    srcs: _Ins
+
+
+class CallOp(TT.Operation, name="call"):
+    """A call of another ``tt.func`` of the module; inlined before anything else."""
+
+    results_: _Outs
+    operands_: _Ins
+    callee: Any
+
+
+# --- programs -------------------------------------------------------------------------------------------
+
+
+class GetProgramIdOp(TT.Operation, name="get_program_id", traits=[ext.Pure]):
+    """The index of this program along ``axis`` (0, 1 or 2)."""
+
+    axis: ir.IntegerAttr
+    result: _Out
+
+
+class GetNumProgramsOp(TT.Operation, name="get_num_programs", traits=[ext.Pure]):
+    """The number of programs along ``axis`` (0, 1 or 2)."""
+
+    axis: ir.IntegerAttr
+    result: _Out
+
+
+# --- elementwise ----------------------------------------------------------------------------------------
+
+
+class _UnaryOp(TT.Operation, traits=[ext.Pure]):
+    """One operand, one result, elementwise."""
+
+    src: _In
+    result: _Out
+
+
+class _BinaryOp(TT.Operation, traits=[ext.Pure]):
+    """Two operands, one result, elementwise, all of one type."""
+
+    x: _In
+    y: _In
+    result: _Out
+
+
+class IntToPtrOp(_UnaryOp, name="int_to_ptr"):
+    """An i64 as a pointer."""
+
+
+class PtrToIntOp(_UnaryOp, name="ptr_to_int"):
+    """A pointer as an i64."""
+
+
+class BitcastOp(_UnaryOp, name="bitcast"):
+    """The same bits as another type of the same width."""
+
+
+class FpToFpOp(_UnaryOp, name="fp_to_fp"):
+    """A cast between float types that ``arith`` lacks: fp8, or with ``rounding`` (0 rtz, 1 rtne)."""
+
+
+class PreciseSqrtOp(TT.Operation, name="precise_sqrt", traits=[ext.Pure]):
+    """Square root, rounded to nearest even."""
+
+    x: _In
+    result: _Out
+
+
+class PreciseDivfOp(_BinaryOp, name="precise_divf"):
+    """Division, rounded to nearest even."""
+
+
+class ApproxDivfOp(_BinaryOp, name="approx_divf"):
+    """Division with the target's fast approximation (2 ulp for f32)."""
+
+
+class MulhiUIOp(_BinaryOp, name="mulhiui"):
+    """The high half of the unsigned product."""
+
+
+class ClampfOp(TT.Operation, name="clampf", traits=[ext.Pure]):
+    """``min(max(x, min), max)``; ``propagateNan`` as in ``tt.PropagateNan``."""
+
+    x: _In
+    min: _In
+    max: _In
+    propagateNan: ir.IntegerAttr
+    result: _Out
+
+
+class AddPtrOp(TT.Operation, name="addptr", traits=[ext.Pure]):
+    """A pointer moved by ``offset`` elements (not bytes)."""
+
+    ptr: _In
+    offset: _In
+    result: _Out
+
+
+class ExternElementwiseOp(TT.Operation, name="extern_elementwise"):
+    """A function ``symbol`` of library ``libname`` at ``libpath``, applied elementwise."""
+
+    srcs: _Ins
+    libname: ir.StringAttr
+    libpath: ir.StringAttr
+    symbol: ir.StringAttr
+    pure: ir.IntegerAttr
+    result: _Out
+
+
+class ElementwiseInlineAsmOp(TT.Operation, name="elementwise_inline_asm"):
+    """Target assembly applied to ``packed_element`` elements at a time."""
+
+    results_: _Outs
+    args: _Ins
+    asm_string: ir.StringAttr
+    constraints: ir.StringAttr
+    pure: ir.IntegerAttr
+    packed_element: ir.IntegerAttr
+
+
+class MapElementwiseOp(TT.Operation, name="map_elementwise"):
+    """A scalar region applied to ``pack`` elements at a time."""
+
+    results_: _Outs
+    srcs: _Ins
+    pack: ir.IntegerAttr
+    scalar_op: ext.Region
+
+
+class MapElementwiseReturnOp(TT.Operation, name="map_elementwise_return", traits=[ir.IsTerminatorTrait]):
+    """Ends the region of ``tt.map_elementwise`` (Triton: ``tt.map_elementwise.return``)."""
+
+    srcs: _Ins
+
+
+# --- memory ---------------------------------------------------------------------------------------------
+
+
+class LoadOp(TT.Operation, name="load"):
+    """Reads through pointers; where ``mask`` is false, ``other`` (or anything) without touching memory."""
+
+    result: _Out
+    ptr: _In
+    mask: _Opt = None
+    other: _Opt = None
+
+
+class StoreOp(TT.Operation, name="store"):
+    """Writes ``value`` through pointers where ``mask`` is true."""
+
+    ptr: _In
+    value: _In
+    mask: _Opt = None
+
+
+class AtomicRmwOp(TT.Operation, name="atomic_rmw"):
+    """Atomic read-modify-write; yields the old values.  ``sem`` and ``scope`` as in :mod:`.enums`."""
+
+    result: _Out
+    atomic_rmw_op: ir.IntegerAttr
+    ptr: _In
+    val: _In
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    mask: _Opt = None
+
+
+class AtomicCasOp(TT.Operation, name="atomic_cas"):
+    """Atomic compare-and-swap; yields the old values."""
+
+    ptr: _In
+    cmp: _In
+    val: _In
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    result: _Out
+
+
+class AtomicLoadOp(TT.Operation, name="atomic_load"):
+    """Atomic load with order ``sem`` and ``scope``."""
+
+    result: _Out
+    ptr: _In
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    mask: _Opt = None
+
+
+class AtomicStoreOp(TT.Operation, name="atomic_store"):
+    """Atomic store with order ``sem`` and ``scope``."""
+
+    ptr: _In
+    val: _In
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    mask: _Opt = None
+
+
+class AtomicPollOp(TT.Operation, name="atomic_poll"):
+    """Spins until memory holds ``expected``, or ``timeout_ns`` passes."""
+
+    result: _Out
+    ptr: _In
+    expected: _In
+    sem: ir.IntegerAttr
+    scope: ir.IntegerAttr
+    timeout_ns: _Opt = None
+
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+class MakeRangeOp(TT.Operation, name="make_range", traits=[ext.Pure]):
+    """``[start, end)`` as i32; the length is a power of two."""
+
+    start: ir.IntegerAttr
+    end: ir.IntegerAttr
+    result: _Out
+
+
+class SplatOp(_UnaryOp, name="splat"):
+    """A scalar in every place of a tensor."""
+
+
+class UnsplatOp(_UnaryOp, name="unsplat"):
+    """The one element of a tensor."""
+
+
+class ExpandDimsOp(TT.Operation, name="expand_dims", traits=[ext.Pure]):
+    """A new dimension of size 1 at ``axis``."""
+
+    src: _In
+    axis: ir.IntegerAttr
+    result: _Out
+
+
+class BroadcastOp(_UnaryOp, name="broadcast"):
+    """Dimensions of size 1 stretched."""
+
+
+class ReshapeOp(_UnaryOp, name="reshape"):
+    """The same elements, row-major, in another shape (any order with ``allow_reorder``)."""
+
+
+class TransOp(TT.Operation, name="trans", traits=[ext.Pure]):
+    """Dimensions permuted: result dimension i is source dimension ``order[i]``."""
+
+    src: _In
+    order: Any
+    result: _Out
+
+
+class CatOp(TT.Operation, name="cat", traits=[ext.Pure]):
+    """Two tensors one after the other, in any order of elements."""
+
+    lhs: _In
+    rhs: _In
+    result: _Out
+
+
+class JoinOp(TT.Operation, name="join", traits=[ext.Pure]):
+    """Two tensors along a new last dimension of size 2."""
+
+    lhs: _In
+    rhs: _In
+    result: _Out
+
+
+class SplitOp(TT.Operation, name="split", traits=[ext.Pure]):
+    """The two halves along a last dimension of size 2."""
+
+    src: _In
+    out_lhs: _Out
+    out_rhs: _Out
+
+
+class GatherOp(TT.Operation, name="gather", traits=[ext.Pure]):
+    """``result[..., i, ...] = src[..., indices[..., i, ...], ...]`` along ``axis``."""
+
+    src: _In
+    indices: _In
+    axis: ir.IntegerAttr
+    result: _Out
+
+
+# --- reductions and products ----------------------------------------------------------------------------
+
+
+class ReduceOp(TT.Operation, name="reduce", traits=[ext.Pure]):
+    """Reduces ``srcs`` along ``axis`` with the region's function of (accumulators, elements)."""
+
+    results_: _Outs
+    srcs: _Ins
+    axis: ir.IntegerAttr
+    combine_op: ext.Region
+
+
+class ReduceReturnOp(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
+    """Ends the region of ``tt.reduce`` (Triton: ``tt.reduce.return``)."""
+
+    srcs: _Ins
+
+
+class ScanOp(TT.Operation, name="scan", traits=[ext.Pure]):
+    """Inclusive scan of ``srcs`` along ``axis``, from the end when ``reverse``."""
+
+    results_: _Outs
+    srcs: _Ins
+    axis: ir.IntegerAttr
+    reverse: ir.IntegerAttr
+    combine_op: ext.Region
+
+
+class ScanReturnOp(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
+    """Ends the region of ``tt.scan`` (Triton: ``tt.scan.return``)."""
+
+    srcs: _Ins
+
+
+class DotOp(TT.Operation, name="dot", traits=[ext.Pure]):
+    """``a @ b + c`` over the last two dimensions; ``inputPrecision`` as in :mod:`.enums`."""
+
+    a: _In
+    b: _In
+    c: _In
+    inputPrecision: ir.IntegerAttr
+    result: _Out
+
+
+class DotScaledOp(TT.Operation, name="dot_scaled", traits=[ext.Pure]):
+    """Block-scaled ``a @ b + c`` (microscaling formats); element types as in :mod:`.enums`."""
+
+    result: _Out
+    a: _In
+    b: _In
+    c: _In
+    a_elem_type: ir.IntegerAttr
+    b_elem_type: ir.IntegerAttr
+    fastMath: ir.IntegerAttr
+    a_scale: _Opt = None
+    b_scale: _Opt = None
+
+
+class HistogramOp(TT.Operation, name="histogram", traits=[ext.Pure]):
+    """Counts of the values 0 to N-1 among ``src`` where ``mask`` is true."""
+
+    result: _Out
+    src: _In
+    mask: _Opt = None
+
+
+# --- tensor descriptors ---------------------------------------------------------------------------------
+
+
+class MakeTensorDescriptorOp(TT.Operation, name="make_tensor_descriptor", traits=[ext.Pure]):
+    """A descriptor of the tensor at ``base`` with run-time shape and strides."""
+
+    base: _In
+    shape: _Ins
+    strides: _Ins
+    result: _Out
+
+
+class DescriptorLoadOp(TT.Operation, name="descriptor_load"):
+    """The block at ``indices``; out of bounds reads as the padding."""
+
+    desc: _In
+    indices: _Ins
+    result: _Out
+
+
+class DescriptorStoreOp(TT.Operation, name="descriptor_store"):
+    """Writes the block at ``indices``; out of bounds is dropped."""
+
+    desc: _In
+    src: _In
+    indices: _Ins
+
+
+class DescriptorReduceOp(TT.Operation, name="descriptor_reduce"):
+    """Atomic reduction of the block at ``indices`` with ``kind``."""
+
+    kind: ir.IntegerAttr
+    desc: _In
+    src: _In
+    indices: _Ins
+
+
+class DescriptorGatherOp(TT.Operation, name="descriptor_gather"):
+    """Rows ``x_offsets`` at column ``y_offset``."""
+
+    desc: _In
+    x_offsets: _In
+    y_offset: _In
+    result: _Out
+
+
+class DescriptorScatterOp(TT.Operation, name="descriptor_scatter"):
+    """Writes rows ``x_offsets`` at column ``y_offset``."""
+
+    desc: _In
+    x_offsets: _In
+    y_offset: _In
+    src: _In
+
+
+# --- debugging ------------------------------------------------------------------------------------------
+
+
+class PrintOp(TT.Operation, name="print"):
+    """Prints ``prefix`` and the elements of ``args``."""
+
+    prefix: ir.StringAttr
+    hex: ir.IntegerAttr
+    args: _Ins
+    isSigned: Any
+
+
+class AssertOp(TT.Operation, name="assert"):
+    """Fails the kernel with ``message`` where ``condition`` is false."""
+
+    condition: _In
+    message: ir.StringAttr

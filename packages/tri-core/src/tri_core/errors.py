@@ -1,0 +1,160 @@
+"""The exception tree of tri.
+
+Every exception that tri raises on purpose derives from :class:`TriError`, pickles (so that it crosses
+process boundaries whole) and says what was expected and what to do.  Three questions pick the class:
+whose fault is it (the kernel, the request, the environment, tri itself), which tool said no, and may an
+autotuner treat the configuration as infeasible (:class:`OutOfResources`, :class:`ToolchainError`,
+:class:`Unsupported`)?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "BackendError",
+    "CacheError",
+    "CodegenCrash",
+    "CompilationError",
+    "DeviceError",
+    "InternalError",
+    "LaunchError",
+    "OptionError",
+    "OutOfResources",
+    "PluginError",
+    "SourceLocation",
+    "TargetError",
+    "ToolchainError",
+    "TriError",
+    "Unsupported",
+    "VerificationError",
+]
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a user's source: ``line`` counts from 1, ``column`` from 0 (as ``ast`` counts)."""
+
+    file: str
+    line: int
+    column: int = 0
+    source_line: str | None = None
+    #: the call sites that led here, innermost first
+    call_sites: tuple[SourceLocation, ...] = field(default=())
+
+    def __str__(self) -> str:
+        head = f"{self.file}:{self.line}:{self.column + 1}"
+        if self.source_line is None:
+            return head
+        return f"{head}\n    {self.source_line}\n    {' ' * self.column}^"
+
+
+class TriError(Exception):
+    """Root of all errors raised by tri.
+
+    ``message`` says what went wrong and what was expected, ``remedy`` what to do about it, ``location``
+    where in the user's source it happened.  Subclasses may add keyword fields; all of them pickle.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        remedy: str | None = None,
+        location: SourceLocation | None = None,
+        **fields: Any,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.location = location
+        self.__dict__.update(fields)
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.location is not None:
+            parts.append(f"  at {self.location}")
+            parts.extend(f"  called from {site}" for site in self.location.call_sites)
+        if self.remedy:
+            parts.append(f"  remedy: {self.remedy}")
+        return "\n".join(parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, dict(self.__dict__))
+
+
+def _rebuild(cls: type[TriError], message: str, state: dict[str, Any]) -> TriError:
+    error = cls.__new__(cls)
+    Exception.__init__(error, message)
+    error.__dict__.update(state)
+    return error
+
+
+class CompilationError(TriError):
+    """The kernel's source is wrong: a located error of the user's program."""
+
+
+class VerificationError(TriError):
+    """IR broke a rule of its dialect: a wrong pass, or wrong IR text given by the user."""
+
+
+class Unsupported(TriError):
+    """A valid program asks for something that this target or this version cannot do."""
+
+
+class OutOfResources(TriError):
+    """A kernel needs more of ``resource`` than the target has (``need`` against ``have``)."""
+
+    resource: str
+    need: int
+    have: int
+
+
+class ToolchainError(TriError):
+    """An external tool is missing or failed; ``tool``, ``returncode``, ``log`` say which and how."""
+
+    tool: str
+    returncode: int | None
+    log: str
+
+
+class CodegenCrash(ToolchainError):
+    """LLVM aborted or was killed in the codegen worker; the user's process lives on."""
+
+
+class TargetError(TriError):
+    """An unknown, missing or ambiguous target or backend."""
+
+
+class OptionError(TriError):
+    """An unknown option or knob, or a value of the wrong type or range."""
+
+
+class PluginError(TriError):
+    """A plugin was refused or failed; ``plugin`` names it."""
+
+    plugin: str
+
+
+class BackendError(TriError):
+    """The owner of a target failed in one of its hooks; ``backend`` and ``hook`` name it."""
+
+    backend: str
+    hook: str
+
+
+class DeviceError(TriError):
+    """A driver call failed, or a driver or device is missing."""
+
+
+class LaunchError(TriError):
+    """A kernel call's arguments or grid are wrong for the kernel."""
+
+
+class CacheError(TriError):
+    """The cache directory cannot be used at all."""
+
+
+class InternalError(TriError):
+    """A bug in tri."""

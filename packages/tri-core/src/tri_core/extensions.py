@@ -1,0 +1,111 @@
+"""Records that plugins contribute through collect-all hooks: backends, language, adapters, observers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tri_core.runtime import ArrayArgument
+
+__all__ = [
+    "BackendInfo",
+    "ConformanceProfile",
+    "FrameworkAdapter",
+    "KnownFailure",
+    "LanguageExtension",
+    "Observer",
+    "Policy",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendInfo:
+    """A compiler for targets ``name:arch``.
+
+    ``device_kinds``: kinds of device that it compiles for; ``runtime``: the device kind whose runtime runs
+    its images; ``priority``: a larger one is preferred when nothing else chooses, below 0 never chosen
+    automatically while another live one exists; ``architectures``: the known ones, for error messages.
+    """
+
+    name: str
+    device_kinds: tuple[str, ...]
+    runtime: str
+    priority: int = 0
+    architectures: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageExtension:
+    """Additions to the kernel language: ``namespace`` appears under ``tri.language.extra``."""
+
+    namespace: str
+    module: str
+    builtins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    module_map: Mapping[str, str] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameworkAdapter:
+    """How arrays of a framework are recognised and read.
+
+    ``module``: prefix of ``type(array).__module__``; ``describe``: the array as an
+    :class:`~tri_core.runtime.ArrayArgument`; ``current_stream``: the framework's stream for a device index.
+    """
+
+    name: str
+    module: str
+    describe: Callable[[Any], ArrayArgument]
+    current_stream: Callable[[int], int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """Optional callables told about compiles and launches; an exception in one drops the observer."""
+
+    name: str
+    compile_start: Callable[[Mapping[str, Any]], None] | None = None
+    stage: Callable[[Mapping[str, Any]], None] | None = None
+    compile_done: Callable[[Mapping[str, Any]], None] | None = None
+    kernel_load: Callable[[Mapping[str, Any]], None] | None = None
+    launch_enter: Callable[[Mapping[str, Any]], None] | None = None
+    launch_exit: Callable[[Mapping[str, Any]], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFailure:
+    """A conformance test (id glob) known to fail, with the reason and the version that must fix it."""
+
+    test: str
+    reason: str
+    expires: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConformanceProfile:
+    """What a backend tells the conformance kit about itself."""
+
+    levels: tuple[str, ...]
+    known_failures: Sequence[KnownFailure] = ()
+
+
+class Policy(Protocol):
+    """Choices and costs that a backend gives to shared optimizer passes; defaults live with the passes."""
+
+    def vector_bits(self, element_bits: int, space: str) -> int:
+        """The widest access in bits for elements of ``element_bits`` in memory ``space``."""
+        ...
+
+    def convert_cost(self, source: Any, destination: Any, shape: Sequence[int]) -> float:
+        """Relative cost of a layout conversion; 0 exactly when it moves nothing."""
+        ...
+
+    def latency(self, op: Any) -> int:
+        """Cycles until the op's result is there, roughly."""
+        ...
+
+    def mma(self, dot: Any) -> Any | None:
+        """The matrix instruction and encoding for a dot, or None for plain FMA."""
+        ...

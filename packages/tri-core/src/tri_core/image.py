@@ -1,0 +1,43 @@
+"""Compiled kernels as values: the image that a runtime loads, and its record of resources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tri_core.abi import KernelSignature
+from tri_core.target import TargetKey
+
+__all__ = ["KernelImage", "KernelMetadata"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelMetadata:
+    """What is known of a compiled kernel before loading it.
+
+    ``resources`` counts things that a target limits, under the names of ``TargetSpec.limits`` (``shared``
+    bytes per CTA, ``threads`` per CTA) and of the backend's own (``registers``, ``spills``).  ``attrs``
+    holds JSON-able facts from stages.  ``plugins`` names every distribution that touched the compile.
+    """
+
+    name: str
+    target: TargetKey
+    signature: KernelSignature
+    options: Mapping[str, object]
+    num_warps: int = 4
+    threads_per_warp: int = 1
+    shared: int = 0
+    entry_points: tuple[str, ...] = ()
+    resources: Mapping[str, int] = field(default_factory=dict)
+    attrs: Mapping[str, object] = field(default_factory=dict)
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    hash: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelImage:
+    """The final artifact of a pipeline: what :meth:`tri_core.runtime.Runtime.load` takes."""
+
+    kind: str
+    data: bytes
+    metadata: KernelMetadata

@@ -1,0 +1,128 @@
+"""Typed environment knobs: the only place where tri reads the environment.
+
+A knob is read once, when first asked for, and can be overridden for a scope::
+
+    with knobs.scope(CACHE_DIR=path):
+        ...
+
+Compiler functions receive values, never knobs: the driver takes a snapshot of those that affect code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tri_core.errors import OptionError
+
+__all__ = ["CORE", "Knob", "KnobGroup", "get", "scope"]
+
+
+def parse_bool(text: str) -> bool:
+    """``1, true, yes, on`` and ``0, false, no, off``, in any case; ValueError otherwise."""
+    lowered = text.strip().lower()
+    if lowered in {"1", "true", "yes", "on"}:
+        return True
+    if lowered in {"0", "false", "no", "off", ""}:
+        return False
+    raise ValueError("write 0 or 1")
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes, with an optional suffix K, M, G (powers of 1024)."""
+    text = text.strip().upper().removesuffix("B")
+    scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
+    return int(float(text.rstrip("KMG")) * scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """One environment variable: ``TRI_<name>``, how it is parsed, its default and what it does."""
+
+    name: str
+    default: Any = None
+    parse: Callable[[str], Any] = str
+    help: str = ""
+    affects_codegen: bool = False
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"TRI_{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnobGroup:
+    """The knobs of one plugin; every name starts with ``prefix`` and an underscore (core's is empty)."""
+
+    prefix: str
+    knobs: tuple[Knob, ...] = field(default_factory=tuple)
+
+
+CORE = KnobGroup(
+    prefix="",
+    knobs=(
+        Knob(name="CACHE_DIR", parse=Path, help="where compiled kernels are kept"),
+        Knob(name="CACHE_SIZE", default=2 << 30, parse=parse_size, help="bound of the cache in bytes"),
+        Knob(name="ALWAYS_COMPILE", default=False, parse=parse_bool, help="ignore the cache"),
+        Knob(name="DUMP_DIR", parse=Path, help="write every stage of every compile below this folder"),
+        Knob(name="TARGET", help="the target used when nothing else chooses one"),
+        Knob(name="DISABLE_PLUGINS", default="", help="plugins to leave out, separated by commas"),
+        Knob(name="PLUGINS", default="", help="load only these plugins, separated by commas"),
+        Knob(name="PLUGINS_STRICT", default=False, parse=parse_bool, help="a quarantine is an error"),
+        Knob(name="TRACE_HOOKS", default=False, parse=parse_bool, help="log every hook call"),
+        Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
+        Knob(name="CODEGEN_TIMEOUT", default=120.0, parse=float, help="seconds LLVM may take"),
+        Knob(name="CODEGEN_WORKERS", default=1, parse=int, help="codegen processes kept alive"),
+    ),
+)
+
+_overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides", default=None)
+_known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
+
+
+def register(group: KnobGroup) -> None:
+    """Make the knobs of ``group`` known; OptionError when a name is taken or lacks its prefix."""
+    for knob in group.knobs:
+        if not knob.name.startswith(f"{group.prefix}_") or _known.get(knob.name, knob) != knob:
+            raise OptionError(f"knob {knob.name} of group {group.prefix!r} is taken or lacks its prefix")
+        _known[knob.name] = knob
+
+
+def get(name: str) -> Any:
+    """The value of knob ``name``: an override in scope, else the environment, else the default."""
+    overrides = _overrides.get()
+    if overrides is not None and name in overrides:
+        return overrides[name]
+    knob = _known[name]
+    text = os.environ.get(knob.variable)
+    if text is None:
+        return knob.default
+    try:
+        return knob.parse(text)
+    except ValueError as error:
+        raise OptionError(f"{knob.variable}={text!r} cannot be read: {error}", remedy=knob.help) from error
+
+
+def codegen_snapshot() -> dict[str, object]:
+    """The knobs that affect code and differ from their default: part of every cache key."""
+    values = {k.name: get(k.name) for k in _known.values() if k.affects_codegen}
+    return {name: value for name, value in sorted(values.items()) if value != _known[name].default}
+
+
+@contextmanager
+def scope(**values: Any) -> Iterator[None]:
+    """Override knobs inside a ``with`` block (this thread or task only)."""
+    unknown = set(values) - set(_known)
+    if unknown:
+        raise OptionError(f"unknown knob {', '.join(sorted(unknown))}", remedy=f"known: {', '.join(sorted(_known))}")
+    token = _overrides.set({**(_overrides.get() or {}), **values})
+    try:
+        yield
+    finally:
+        _overrides.reset(token)

@@ -1,0 +1,62 @@
+"""Compile options: what a user may say about one compilation.
+
+A backend extends :class:`CommonOptions` with fields of its own; options are frozen and hashable, and
+their JSON enters every cache key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tri_core.errors import OptionError
+
+__all__ = ["CommonOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonOptions:
+    """Options that every backend understands (Triton's names and defaults)."""
+
+    num_warps: int = 4
+    num_stages: int = 3
+    num_ctas: int = 1
+    debug: bool = False
+    sanitize_overflow: bool = False
+    enable_fp_fusion: bool = True
+    default_dot_input_precision: str = "ieee"
+
+    def __post_init__(self) -> None:
+        for name in ("num_warps", "num_ctas"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1 or value & (value - 1):
+                raise OptionError(
+                    f"{name} is {value!r}; a power of two is expected", remedy=f"pass {name}=4, say"
+                )
+        if not isinstance(self.num_stages, int) or self.num_stages < 0:
+            raise OptionError(f"num_stages is {self.num_stages!r}; an integer of at least 0 is expected")
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any] | None) -> Self:
+        """Options from keyword arguments; an unknown or mistyped one is an :class:`OptionError`."""
+        given = dict(given or {})
+        hints = typing.get_type_hints(cls)
+        for name, value in given.items():
+            if name not in hints:
+                near = difflib.get_close_matches(name, hints)
+                raise OptionError(
+                    f"unknown option {name!r}",
+                    remedy=f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(hints))}",
+                )
+            expected = hints[name]
+            if isinstance(expected, type) and not isinstance(value, expected):
+                raise OptionError(f"option {name} is {value!r}; {expected.__name__} is expected")
+        return cls(**given)
+
+    def to_json(self) -> dict[str, Any]:
+        """The options as a JSON-able dictionary, in field order."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,183 @@
+"""Pipelines: the named stages that take a kernel from TTIR to an image, and the passes within them."""
+
+from __future__ import annotations
+
+import abc
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from tri_core.options import CommonOptions
+from tri_core.target import Target
+
+if TYPE_CHECKING:
+    from tri_core.mlir import ir
+
+__all__ = [
+    "Anchor",
+    "Artifact",
+    "CodegenService",
+    "Pass",
+    "PassList",
+    "Pipeline",
+    "Stage",
+    "StageContext",
+    "StageResult",
+]
+
+Artifact = Any  # ir.Module for kind "module", str for "text", bytes for "bytes"
+Kind = Literal["module", "text", "bytes"]
+
+logger = logging.getLogger(__name__)
+
+
+class CodegenService(Protocol):
+    """LLVM behind a process boundary: an abort of LLVM is a :class:`tri_core.errors.CodegenCrash`."""
+
+    def compile(self, request: CodegenRequest) -> CodegenReply:
+        """Optimise and emit ``request``; raises ToolchainError or CodegenCrash."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodegenRequest:
+    """One job for LLVM.
+
+    ``llvm_ir`` is text; ``emit`` chooses the outputs wanted (any of ``"llvm-ir"``, ``"asm"``,
+    ``"object"``); ``libraries`` are bitcode files linked in (only what is needed) before optimisation;
+    ``llvm_options`` are ``-mllvm`` style options, applied to a worker that serves only these options.
+    ``opt_level`` 0 to 3; ``passes`` a new-pass-manager pipeline text that replaces the default one.
+    """
+
+    llvm_ir: str
+    triple: str
+    cpu: str = ""
+    features: str = ""
+    emit: tuple[str, ...] = ("asm",)
+    opt_level: int = 3
+    libraries: tuple[str, ...] = ()
+    llvm_options: tuple[str, ...] = ()
+    loop_vectorize: bool = False
+    slp_vectorize: bool = False
+    passes: str | None = None
+    code_model: str = "default"
+    relocation: str = "pic"
+    timeout: float = 120.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodegenReply:
+    """What LLVM gave back, keyed as asked: ``"llvm-ir"`` and ``"asm"`` text, ``"object"`` bytes."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    objects: Mapping[str, bytes] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageContext:
+    """What a stage may use besides its input: never the environment, never a driver."""
+
+    target: Target
+    options: CommonOptions
+    kernel_name: str
+    codegen: CodegenService
+    #: values of the knobs that affect code, by knob name
+    knobs: Mapping[str, object] = field(default_factory=dict)
+    #: called with (stage, pass name, module) after each pass, when somebody listens
+    on_pass: Callable[[str, str, ir.Module], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageResult:
+    """What a stage produced: the next artifact, and facts for the kernel's metadata."""
+
+    artifact: Artifact
+    resources: Mapping[str, int] = field(default_factory=dict)
+    entry_points: tuple[str, ...] = ()
+    attrs: Mapping[str, object] = field(default_factory=dict)
+
+
+class Pass(abc.ABC):
+    """A transformation of a module; a frozen dataclass whose fields are its options.
+
+    The module is valid before and after :meth:`apply`; in between anything goes.
+    """
+
+    #: kebab-case name: file, class, filecheck test and command line share its stem
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite ``module`` in place."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A named place in a pass list where plugins may insert passes (``ttir.begin``, ``ttgir.coalesce``)."""
+
+    name: str
+
+
+@dataclass
+class PassList:
+    """Passes with named anchors, in order; the only mutable part of a pipeline (before the key is final)."""
+
+    steps: list[Pass | Anchor] = field(default_factory=list)
+
+    def insert(self, anchor: str, *passes: Pass) -> None:
+        """Put ``passes`` directly after ``anchor``; KeyError with the known anchors when it is absent."""
+        for i, step in enumerate(self.steps):
+            if isinstance(step, Anchor) and step.name == anchor:
+                self.steps[i + 1 : i + 1] = passes
+                return
+        known = ", ".join(s.name for s in self.steps if isinstance(s, Anchor))
+        raise KeyError(f"no anchor {anchor!r}; known: {known}")
+
+    def run(self, stage: str, module: ir.Module, context: StageContext) -> None:
+        """Apply every pass in order; tells ``context.on_pass`` after each."""
+        for step in self.steps:
+            if isinstance(step, Anchor):
+                continue
+            logger.debug("%s: %s", stage, step.name)
+            step.apply(module, context)
+            if context.on_pass is not None:
+                context.on_pass(stage, step.name, module)
+
+    def text(self) -> str:
+        """The list as text: passes with their options, for cache keys and listings."""
+        return "; ".join(f"@{s.name}" if isinstance(s, Anchor) else repr(s) for s in self.steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One named step: ``run(artifact, context)``; its output is cached under ``name``.
+
+    ``kind`` says what it yields; a module is stored as text and read back with ``parse`` (generic MLIR
+    parsing by default).  Exactly the last stage is ``final``: its artifact is the image's data.
+    """
+
+    name: str
+    kind: Kind
+    run: Callable[[Artifact, StageContext], StageResult]
+    passes: PassList | None = None
+    final: bool = False
+    disassemblers: Mapping[str, Callable[[bytes], str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The stages of a target, in order, the first being ``ttir``."""
+
+    stages: Sequence[Stage]
+
+    def text(self) -> str:
+        """The pipeline as text, for cache keys."""
+        return "\n".join(f"{s.name}:{s.kind}:{s.passes.text() if s.passes else ''}" for s in self.stages)
+
+    def __getitem__(self, name: str) -> Stage:
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise KeyError(f"no stage {name!r}; known: {', '.join(s.name for s in self.stages)}")

@@ -1,0 +1,91 @@
+"""The runtime protocol: how images are loaded and launched.  One runtime owns one device kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from tri_core.image import KernelImage
+from tri_core.target import DeviceInfo
+
+__all__ = ["Argument", "ArrayArgument", "HostMemory", "Launch", "LoadedKernel", "Runtime"]
+
+#: what a launcher takes for a parameter: a pointer as an integer, a scalar, or a runtime's own handle
+Argument = int | float | Any
+
+#: how host memory gets to kernels: used in place, copied in and out around the launch, or refused
+HostMemory = Literal["direct", "staged", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """An array as a kernel sees it: address in bytes, dtype (Triton's name), place and owner.
+
+    ``device`` is None for host memory.  ``nbytes`` counts from ``pointer`` to the end of the last element.
+    """
+
+    pointer: int
+    dtype: str
+    nbytes: int
+    device: DeviceInfo | None = None
+    writable: bool = True
+    owner: object = None
+
+
+class LoadedKernel(Protocol):
+    """A kernel in a device's memory, with what the driver says of it."""
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """``registers`` per thread, ``spills`` in bytes, ``threads`` per CTA at most, where known."""
+        ...
+
+
+#: launch(grid, stream, args): grid in CTAs along x, y, z; stream is a driver handle or None (the current)
+Launch = Callable[[tuple[int, int, int], int | None, Sequence[Argument]], None]
+
+
+class Runtime(Protocol):
+    """Loads and launches kernels on devices of one kind; created lazily, once per process and kind."""
+
+    device_kind: str
+    host_memory: HostMemory
+    fork_safe: bool
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        """The devices present; empty when there are none.  Creates no context."""
+        ...
+
+    def current_device(self) -> DeviceInfo:
+        """The device that a launch would use now; DeviceError when there is none."""
+        ...
+
+    def set_device(self, index: int) -> None:
+        """Make device ``index`` current for this thread."""
+        ...
+
+    def current_stream(self, device: DeviceInfo) -> int:
+        """The driver handle of the stream that the surrounding framework uses, or the default one."""
+        ...
+
+    def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
+        """Load ``image``; OutOfResources before the driver is asked when a limit is exceeded."""
+        ...
+
+    def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
+        """A callable that launches ``kernel`` with as little work per call as possible."""
+        ...
+
+    def staged(self, arrays: Sequence[ArrayArgument]) -> AbstractContextManager[Sequence[Argument]]:
+        """Device copies of host ``arrays``: handles inside the context, copied back when it ends."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all work of the current device; raises DeviceError for asynchronous failures."""
+        ...
+
+    def elapsed(self, function: Callable[[], object]) -> float:
+        """Seconds that the device spent on the work that ``function`` enqueues."""
+        ...

@@ -1,0 +1,149 @@
+"""Targets: what a kernel is compiled for.
+
+Three identities are kept apart: a *device* (:class:`DeviceInfo`, something present in this machine), a
+*target key* (:class:`TargetKey`, ``backend:arch``, which exists with no device at all) and a *target
+spec* (:class:`TargetSpec`, every number and table that a compiler may ask about).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from tri_core.errors import TargetError
+from tri_core.options import CommonOptions
+
+__all__ = ["DeviceInfo", "LLVMTarget", "Memory", "MmaDesc", "Target", "TargetKey", "TargetSpec"]
+
+
+@dataclass(frozen=True, order=True)
+class TargetKey:
+    """``backend:arch[+feature...]``: the identity that every cache key holds."""
+
+    backend: str
+    arch: str = ""
+    features: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``"vendor:arch+feature"``; a bare ``"vendor"`` leaves ``arch`` empty (the present device)."""
+        backend, _, rest = text.strip().partition(":")
+        arch, *features = rest.split("+")
+        if not backend or (":" in text and not arch):
+            raise TargetError(
+                f"{text!r} is not a target", remedy="write backend:arch, or the backend's name alone"
+            )
+        return cls(backend, arch, tuple(sorted(features)))
+
+    def __str__(self) -> str:
+        return self.backend + (f":{self.arch}" if self.arch else "") + "".join(f"+{f}" for f in self.features)
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device present in this machine; ``kind`` is the device kind that a runtime owns."""
+
+    kind: str
+    index: int
+    arch: str
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """A memory space: LLVM address space, capacity in bytes (per CTA for shared), banks of ``bank_bytes``."""
+
+    name: str
+    address_space: int
+    capacity: int | None = None
+    banks: int = 32
+    bank_bytes: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class MmaDesc:
+    """One matrix instruction shape: operand and accumulator dtypes (Triton names) and m, n, k."""
+
+    name: str
+    a: str
+    b: str
+    acc: str
+    m: int
+    n: int
+    k: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLVMTarget:
+    """How LLVM is asked for code: triple, cpu, feature string, data layout."""
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+    data_layout: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetSpec:
+    """Every fact of a target, as data: frozen, JSON-able, hashed into cache keys.
+
+    ``threads_per_warp`` holds the sizes that the target can run, the preferred one first (empty for a
+    target without warps).  ``limits`` has the keys ``shared`` (bytes per CTA), ``threads`` (per CTA),
+    ``grid_x``, ``grid_y``, ``grid_z``, and any of the backend's own.  ``dtypes`` lists what can be stored
+    and computed on natively, ``emulated_dtypes`` what is computed through a wider type.
+    """
+
+    threads_per_warp: tuple[int, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    memories: tuple[Memory, ...] = ()
+    dtypes: frozenset[str] = frozenset()
+    emulated_dtypes: frozenset[str] = frozenset()
+    dot: tuple[MmaDesc, ...] = ()
+    min_dot_size: tuple[int, int, int] = (1, 1, 1)
+    dot_precisions: tuple[str, ...] = ("ieee",)
+    atomics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_vector_bits: int = 128
+    max_tensor_numel: int = 1 << 20
+    require_power_of_two: bool = True
+    copy_engines: tuple[str, ...] = ()
+    features: frozenset[str] = frozenset()
+    peaks: Mapping[str, float] = field(default_factory=dict)
+    llvm: LLVMTarget | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-able, deterministic picture of the spec (sets sorted)."""
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case frozenset():
+            return sorted(value)
+        case Mapping():
+            return {str(k): _plain(v) for k, v in sorted(value.items())}
+        case tuple() | list():
+            return [_plain(v) for v in value]
+        case _ if dataclasses.is_dataclass(value):
+            return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        case _:
+            return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What the owner of a target hands to the compiler: key, spec, option type, module attributes."""
+
+    key: TargetKey
+    spec: TargetSpec
+    options_type: type[CommonOptions] = CommonOptions
+    device_kind: str = ""
+    module_attrs: Mapping[str, str | int] = field(default_factory=dict)
+
+    def has(self, feature: str) -> bool:
+        """Whether the target declares ``feature``."""
+        return feature in self.spec.features
+
+    def __str__(self) -> str:
+        return str(self.key)
