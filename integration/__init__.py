@@ -1,0 +1,1 @@
+"""What needs several packages at once: demo, lints, benchmarks, a toy backend, cross-package tests."""

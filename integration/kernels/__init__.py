@@ -1,0 +1,1 @@
+"""The example kernels: the same source for every target."""

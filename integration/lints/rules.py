@@ -1,0 +1,198 @@
+"""The rules: each takes a :class:`Package` file by file and yields findings.
+
+1. A vendor's name stands only in that vendor's package.
+2. No package imports another's private module or name.
+3. No package imports a distribution that its ``pyproject.toml`` does not declare.
+4. No import cycles among the modules of a package (imports for type checking do not count).
+5. Functions stay under 61 lines, files under 601.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import networkx as nx
+
+__all__ = ["RULES", "Finding", "Package", "packages"]
+
+VENDORS = {
+    "nvidia": r"nvidia|cuda|ptx|ptxas|cubin",
+    "amd": r"amd|amdgpu|rocm|hip|hsaco|amdgcn",
+    "intel": r"intel|spirv|level_zero|dpctl|sycl",
+}
+
+#: import name to distribution, where they differ
+DISTRIBUTIONS = {
+    "cuda": "cuda-python",
+    "hip": "hip-python",
+    "ml_dtypes": "ml-dtypes",
+    "torch_mlir": "torch-mlir",
+    "tri": "tri-frontend",
+}
+
+MAX_FUNCTION_LINES = 60
+MAX_FILE_LINES = 600
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One broken rule at one place."""
+
+    path: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Package:
+    """One distribution of the repository."""
+
+    root: Path
+
+    @cached_property
+    def project(self) -> dict[str, object]:
+        """The ``[project]`` table."""
+        project: dict[str, object] = tomllib.loads((self.root / "pyproject.toml").read_text())["project"]
+        return project
+
+    @property
+    def name(self) -> str:
+        """The distribution's name."""
+        return str(self.project["name"])
+
+    @property
+    def import_name(self) -> str:
+        """The one package below ``src/``."""
+        return next(p.name for p in (self.root / "src").iterdir() if p.is_dir())
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """Distributions named in dependencies and extras, normalised."""
+        dependencies = [str(d) for d in self.project.get("dependencies", [])]  # type: ignore[attr-defined]
+        for extra in self.project.get("optional-dependencies", {}).values():  # type: ignore[attr-defined]
+            dependencies.extend(extra)
+        return frozenset(_normal(re.split(r"[\s\[<>=!~;]", d, maxsplit=1)[0]) for d in dependencies)
+
+    def files(self) -> Iterator[Path]:
+        """Every Python file of the package itself."""
+        yield from sorted((self.root / "src").rglob("*.py"))
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def packages(top: Path) -> list[Package]:
+    """The packages of the repository at ``top``."""
+    return [Package(p.parent) for p in sorted(top.glob("packages/*/pyproject.toml"))]
+
+
+def vendor_names(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """A vendor's name outside of its own package."""
+    own = package.name.removeprefix("tri-backend-")
+    foreign = "|".join(words for vendor, words in VENDORS.items() if vendor != own)
+    pattern = re.compile(rf"(?<![a-z])({foreign})(?![a-z])", re.IGNORECASE)
+    # the compatibility layer has to say the names that the imitated package has
+    if "compat" in path.parts:
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if found := pattern.search(line):
+            yield Finding(path, number, f"the vendor name {found[0]!r} in {package.name}")
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name, ()
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.lineno, node.module, tuple(alias.name for alias in node.names)
+
+
+def private_imports(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """A private module or name of another package."""
+    for line, module, names in _imports(tree):
+        if module.split(".")[0] in {package.import_name, "__future__"}:
+            continue
+        parts = [*module.split("."), *names]
+        if any(p.startswith("_") and not p.startswith("__") for p in parts):
+            yield Finding(path, line, f"private import {module} {', '.join(names)}")
+
+
+def undeclared_imports(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """A distribution that the package does not declare."""
+    for line, module, _ in _imports(tree):
+        top = module.split(".")[0]
+        if top in sys.stdlib_module_names or top == package.import_name:
+            continue
+        if _normal(DISTRIBUTIONS.get(top, top)) not in package.declared:
+            yield Finding(path, line, f"{package.name} imports {top}, which it does not declare")
+
+
+def sizes(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """Long functions and files."""
+    count = len(path.read_text().splitlines())
+    if count > MAX_FILE_LINES:
+        yield Finding(path, 1, f"{count} lines in one file (at most {MAX_FILE_LINES})")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            size = (node.end_lineno or node.lineno) - node.lineno + 1
+            if size > MAX_FUNCTION_LINES:
+                yield Finding(path, node.lineno, f"{node.name}: {size} lines (at most {MAX_FUNCTION_LINES})")
+
+
+def _runtime_imports(tree: ast.Module) -> Iterable[tuple[str, tuple[str, ...]]]:
+    """Imports carried out when the module is imported: top level, outside of TYPE_CHECKING."""
+    for node in tree.body:
+        match node:
+            case ast.Import():
+                yield from ((alias.name, ()) for alias in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module, tuple(alias.name for alias in node.names)
+
+
+def import_cycles(package: Package) -> Iterator[Finding]:
+    """Cycles among the package's own modules."""
+    source = package.root / "src"
+    modules = {_module_name(p.relative_to(source)): p for p in package.files()}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for name, path in modules.items():
+        for target, names in _runtime_imports(ast.parse(path.read_text())):
+            submodules = [f"{target}.{n}" for n in names if f"{target}.{n}" in modules]
+            # `from package import module` needs the module; the package's own __init__ is under way already
+            for needed in submodules or [target]:
+                if needed in modules and needed != name:
+                    graph.add_edge(name, needed)
+    for cycle in nx.simple_cycles(graph):
+        yield Finding(modules[cycle[0]], 1, "import cycle: " + " -> ".join([*cycle, cycle[0]]))
+
+
+def _module_name(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FileRule = Callable[[Package, Path, ast.Module], Iterator[Finding]]
+FILE_RULES: tuple[FileRule, ...] = (vendor_names, private_imports, undeclared_imports, sizes)
+
+
+def check(package: Package) -> Iterator[Finding]:
+    """Every rule on every file of ``package``."""
+    for path in package.files():
+        tree = ast.parse(path.read_text(), filename=str(path))
+        for rule in FILE_RULES:
+            yield from rule(package, path, tree)
+    yield from import_cycles(package)
+
+
+RULES = (*FILE_RULES, import_cycles)

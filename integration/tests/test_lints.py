@@ -1,0 +1,49 @@
+"""The repository's lints hold, and each of them catches what it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.lints.rules import Package, check, packages
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("package", packages(TOP), ids=lambda p: p.name)
+def test_package_follows_the_rules(package: Package) -> None:
+    assert [str(finding) for finding in check(package)] == []
+
+
+def _plant(tmp_path: Path, files: dict[str, str], name: str = "tri-core") -> list[str]:
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "{name}"\ndependencies = ["numpy>=1"]\n')
+    for path, text in files.items():
+        target = tmp_path / "src" / "pkg" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return [finding.message for finding in check(Package(tmp_path))]
+
+
+PLANTED = {
+    "vendor": ({"a.py": "x = 'made for CUDA'\n"}, "vendor name 'CUDA'"),
+    "private module": ({"a.py": "import numpy._core\n"}, "private import numpy._core"),
+    "private name": ({"a.py": "from numpy import _core\n"}, "private import numpy _core"),
+    "undeclared": ({"a.py": "import scipy\n"}, "imports scipy, which it does not declare"),
+    "long function": ({"a.py": "def f():\n" + "    x = 1\n" * 60}, "f: 61 lines"),
+    "long file": ({"a.py": "x = 1\n" * 601}, "601 lines in one file"),
+    "cycle": ({"a.py": "from pkg import b\n", "b.py": "from pkg import a\n"}, "import cycle: "),
+}
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_rule_catches(case: str, tmp_path: Path) -> None:
+    files, expected = PLANTED[case]
+    findings = _plant(tmp_path, {"__init__.py": "", **files})
+    assert len(findings) == 1
+    assert expected in findings[0]
+
+
+def test_clean_package_has_no_findings(tmp_path: Path) -> None:
+    files = {"__init__.py": "", "a.py": "import numpy\nfrom pkg import b\n", "b.py": "cuda_free = 1\n"}
+    assert _plant(tmp_path, files, name="tri-backend-nvidia") == []

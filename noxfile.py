@@ -1,0 +1,126 @@
+"""The one entrance: ``nox -s demo``, ``nox -s tests``, ``nox -s lint``, ...  ``nox -l`` lists them all."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.5.1"
+nox.options.sessions = ["lint", "types", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+TOP = Path(__file__).parent
+CORE = ("tri-core", "tri-runtime", "tri-backend-cpu", "tri-frontend")
+GPU = ("tri-gpu-dialect",)
+EXTRAS = {"tri-backend-intel": "[cpu]", "tri-backend-amd": "[lld]"}
+TEST_TOOLS = ("pytest>=8", "pytest-timeout", "hypothesis>=6", "networkx>=3", "pyelftools", "msgpack", "build", "hatchling")
+#: the newest PyTorch with a CPU build where CI runs; `nox -s tests -- --torch` installs it elsewhere
+TORCH = "torch==2.13.0"
+
+
+def _packages() -> list[str]:
+    found = [p.parent.name for p in sorted(TOP.glob("packages/*/pyproject.toml"))]
+    first = [name for name in (*CORE, *GPU) if name in found]
+    return [*first, *(name for name in found if name not in first)]
+
+
+def _install(session: nox.Session, names: list[str] | tuple[str, ...], *, editable: bool = False) -> None:
+    """Install packages of this repository and what they need, siblings from the tree."""
+    flags = ["-e"] if editable else []
+    arguments: list[str] = []
+    for name in names:
+        arguments += [*flags, f"{TOP / 'packages' / name}{EXTRAS.get(name, '')}"]
+    session.install(*arguments)
+
+
+def _backend_of(target: str) -> list[str]:
+    backend = target.partition(":")[0]
+    return [] if backend == "cpu" else [*GPU, f"tri-backend-{backend}"]
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Run vector add, softmax, layernorm and matmul: ``nox -s demo -- [--target intel]``."""
+    arguments = session.posargs
+    target = arguments[arguments.index("--target") + 1] if "--target" in arguments else "cpu"
+    _install(session, [*CORE, *_backend_of(target)])
+    session.run("python", "-m", "integration.demo", *arguments)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every package's tests and the cross-package ones; arguments go to pytest (``--torch`` installs PyTorch)."""
+    arguments = [a for a in session.posargs if a != "--torch"]
+    session.install(*TEST_TOOLS)
+    _install(session, _packages(), editable=True)
+    if "--torch" in session.posargs or os.environ.get("CI"):
+        session.install(TORCH)
+    session.run("python", "-m", "pytest", *arguments)
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """The slow sweeps."""
+    session.install(*TEST_TOOLS, TORCH)
+    _install(session, _packages(), editable=True)
+    session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff and the repository's own rules."""
+    session.install("ruff>=0.14,<0.16", "networkx>=3")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("python", "-m", "integration.lints")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Strict type checking of every package, the tests and this file."""
+    session.install("mypy>=2.4,<3", *TEST_TOOLS, "nox")
+    _install(session, _packages(), editable=True)
+    session.run("mypy", *session.posargs or [str(p) for p in _typed_paths()])
+
+
+def _typed_paths() -> list[Path]:
+    return [*sorted(TOP.glob("packages/*/src")), TOP / "integration", TOP / "noxfile.py"]
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Benchmarks of this machine: CPU against PyTorch, compile times, import time, installed size."""
+    session.install(TORCH)
+    _install(session, _packages())
+    for script in ("bench_cpu", "bench_compile", "bench_size"):
+        session.run("python", "-m", f"integration.{script}", *session.posargs)
+
+
+@nox.session(name="bench-gpu")
+def bench_gpu(session: nox.Session) -> None:
+    """The same kernels under Triton and tri on this machine's NVIDIA GPU."""
+    session.install("torch", "triton", "numpy")
+    _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
+    session.run("python", "-m", "integration.bench_gpu", *session.posargs)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build a wheel and an sdist of every package into ``dist/``."""
+    session.install("build")
+    for name in _packages():
+        session.run("python", "-m", "build", "--outdir", "dist", str(TOP / "packages" / name))
+
+
+@nox.session
+def versions(session: nox.Session) -> None:
+    """Check that every package's version, changelog and the dependency ranges of its siblings agree."""
+    del session
+    projects = {n: tomllib.loads((TOP / "packages" / n / "pyproject.toml").read_text())["project"] for n in _packages()}
+    for name, project in projects.items():
+        changelog = (TOP / "packages" / name / "CHANGELOG.md").read_text()
+        if f"## {project['version']}" not in changelog:
+            raise ValueError(f"{name} {project['version']} has no entry in its changelog")
