@@ -16,7 +16,16 @@ TOP = Path(__file__).parent
 CORE = ("tri-core", "tri-runtime", "tri-backend-cpu", "tri-frontend")
 GPU = ("tri-gpu-dialect",)
 EXTRAS = {"tri-backend-intel": "[cpu]", "tri-backend-amd": "[lld]"}
-TEST_TOOLS = ("pytest>=8", "pytest-timeout", "hypothesis>=6", "networkx>=3", "pyelftools", "msgpack", "build", "hatchling")
+TEST_TOOLS = (
+    "pytest>=8",
+    "pytest-timeout",
+    "hypothesis>=6",
+    "networkx>=3",
+    "pyelftools",
+    "msgpack",
+    "build",
+    "hatchling",
+)
 #: the newest PyTorch with a CPU build where CI runs; `nox -s tests -- --torch` installs it elsewhere
 TORCH = "torch==2.13.0"
 
@@ -119,7 +128,10 @@ def wheels(session: nox.Session) -> None:
 def versions(session: nox.Session) -> None:
     """Check that every package's version, changelog and the dependency ranges of its siblings agree."""
     del session
-    projects = {n: tomllib.loads((TOP / "packages" / n / "pyproject.toml").read_text())["project"] for n in _packages()}
+    projects = {
+        n: tomllib.loads((TOP / "packages" / n / "pyproject.toml").read_text())["project"]
+        for n in _packages()
+    }
     for name, project in projects.items():
         changelog = (TOP / "packages" / name / "CHANGELOG.md").read_text()
         if f"## {project['version']}" not in changelog:

@@ -120,7 +120,9 @@ def scope(**values: Any) -> Iterator[None]:
     """Override knobs inside a ``with`` block (this thread or task only)."""
     unknown = set(values) - set(_known)
     if unknown:
-        raise OptionError(f"unknown knob {', '.join(sorted(unknown))}", remedy=f"known: {', '.join(sorted(_known))}")
+        raise OptionError(
+            f"unknown knob {', '.join(sorted(unknown))}", remedy=f"known: {', '.join(sorted(_known))}"
+        )
     token = _overrides.set({**(_overrides.get() or {}), **values})
     try:
         yield

@@ -50,7 +50,9 @@ class CommonOptions:
                 near = difflib.get_close_matches(name, hints)
                 raise OptionError(
                     f"unknown option {name!r}",
-                    remedy=f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(hints))}",
+                    remedy=f"did you mean {', '.join(near)}?"
+                    if near
+                    else f"known: {', '.join(sorted(hints))}",
                 )
             expected = hints[name]
             if isinstance(expected, type) and not isinstance(value, expected):
