@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import tri
 import tri.language as tl
+
+import tri
 
 
 @tri.jit
@@ -29,7 +30,7 @@ def matmul(
     a_ptrs = a_ptr + (rows[:, None] * stride_am + depth[None, :] * stride_ak)
     b_ptrs = b_ptr + (depth[:, None] * stride_bk + columns[None, :] * stride_bn)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for k in range(0, tl.cdiv(K, BLOCK_K)):
+    for k in range(tl.cdiv(K, BLOCK_K)):
         a = tl.load(a_ptrs, mask=depth[None, :] < K - k * BLOCK_K, other=0.0)
         b = tl.load(b_ptrs, mask=depth[:, None] < K - k * BLOCK_K, other=0.0)
         acc = tl.dot(a, b, acc)

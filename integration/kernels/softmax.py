@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import tri
 import tri.language as tl
+
+import tri
 
 
 @tri.jit

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from tri_core.mlir import ext, ir, registry
+from tri_core.mlir import ext, ir
 
 __all__ = ["TT", "PointerType", "TensorDescType"]
 

@@ -13,6 +13,7 @@ from tri_core.dialects.tt.dialect import TT
 from tri_core.mlir import ext, ir
 
 __all__ = [
+    "OPTIONAL_ATTRIBUTES",
     "AddPtrOp",
     "ApproxDivfOp",
     "AssertOp",
@@ -50,7 +51,6 @@ __all__ = [
     "MapElementwiseOp",
     "MapElementwiseReturnOp",
     "MulhiUIOp",
-    "OPTIONAL_ATTRIBUTES",
     "PreciseDivfOp",
     "PreciseSqrtOp",
     "PrintOp",
