@@ -1,0 +1,33 @@
+"""What runtimes of all device kinds share: handles, argument packing, limits, staging and benchmarking.
+
+A backend's runtime implements :class:`tri_core.runtime.Runtime`; :class:`RuntimeBase` gives it every part
+that does not depend on a driver.
+"""
+
+from __future__ import annotations
+
+from tri_runtime.base import RuntimeBase
+from tri_runtime.handles import Buffer, Device, DeviceMemory, Event, Stream
+from tri_runtime.limits import check_grid, check_resources
+from tri_runtime.packing import ArgumentPool, ArgumentTable, PackedArguments, argument_table
+from tri_runtime.process import ForkGuard
+from tri_runtime.registry import runtime
+from tri_runtime.staging import staged_copies
+
+__all__ = [
+    "ArgumentPool",
+    "ArgumentTable",
+    "Buffer",
+    "Device",
+    "DeviceMemory",
+    "Event",
+    "ForkGuard",
+    "PackedArguments",
+    "RuntimeBase",
+    "Stream",
+    "argument_table",
+    "check_grid",
+    "check_resources",
+    "runtime",
+    "staged_copies",
+]

@@ -1,0 +1,49 @@
+"""Refusals that need no driver: what a kernel asks for, against what its target has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tri_core.api import KernelMetadata, LaunchError, OutOfResources
+
+__all__ = ["check_grid", "check_resources"]
+
+_REMEDY = {
+    "shared": "smaller block sizes or fewer num_stages need less shared memory",
+    "threads": "fewer num_warps make a smaller CTA",
+    "registers": "smaller block sizes or more num_warps need fewer registers per thread",
+}
+
+
+def check_resources(metadata: KernelMetadata, limits: Mapping[str, int]) -> None:
+    """OutOfResources for the first resource of ``metadata`` that exceeds its limit in ``limits``.
+
+    Resources are compared under equal names; ``shared`` bytes and ``threads`` per CTA are taken from the
+    metadata itself where its resources do not name them.
+    """
+    needs = {
+        "shared": metadata.shared,
+        "threads": metadata.num_warps * metadata.threads_per_warp,
+        **metadata.resources,
+    }
+    for resource, need in needs.items():
+        have = limits.get(resource)
+        if have is not None and need > have:
+            raise OutOfResources(
+                f"kernel {metadata.name} needs {resource} = {need}, {metadata.target} has {have}",
+                remedy=_REMEDY.get(resource),
+                resource=resource,
+                need=need,
+                have=have,
+            )
+
+
+def check_grid(grid: tuple[int, int, int], limits: Mapping[str, int]) -> None:
+    """LaunchError when an extent of ``grid`` (CTAs along x, y, z) is negative or above its limit."""
+    for axis, extent in zip("xyz", grid, strict=True):
+        have = limits.get(f"grid_{axis}")
+        if extent < 0 or (have is not None and extent > have):
+            raise LaunchError(
+                f"the grid is {grid}; its {axis} extent must lie between 0 and {have}",
+                remedy="spread the programs over more grid axes, or let each handle more elements",
+            )
