@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from integration.lints.rules import Package, check, packages
 
 TOP = Path(__file__).resolve().parents[2]

@@ -1,0 +1,1 @@
+"""A complete backend outside of the tree, for tests."""
