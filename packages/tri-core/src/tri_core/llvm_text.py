@@ -1,0 +1,106 @@
+"""From the ``llvm`` dialect to LLVM text that the code generator's LLVM reads.
+
+The MLIR bindings print with a newer LLVM than the one that generates code.  What differs in the text we
+make are float constants: the newer one prints ``+inf``, ``+qnan``, ``+nan(0x1)``, bit patterns as
+``f0x7FC00000``, and shortest decimals such as ``float 1.000000e-01``, where the older one wants a decimal
+to be exact in its type.  So every float constant is rewritten as its bit pattern, which all versions read.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from tri_core.errors import InternalError
+from tri_core.mlir import ir, llvm
+
+__all__ = ["normalize_floats", "to_llvm_text"]
+
+_DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?"
+_NAN = r"(?:qnan|[s]?nan\(0x[0-9A-Fa-f]+\))"
+_LITERAL = rf"(?:(?<![\w.$@%])f0x[0-9A-Fa-f]+|(?<![\w.$@%+-])(?:[+-]?{_DECIMAL}|[+-](?:inf\b|{_NAN})))"
+_TYPE = r"(?<![\w.$@%])(?:half|bfloat|float|double)\b(?![.$(])"
+_LINE = re.compile(rf"^.*{_LITERAL}.*$", re.MULTILINE)
+_TOKEN = re.compile(rf'(?P<string>"[^"]*")|(?P<comment>;.*$)|(?P<type>{_TYPE})|(?P<literal>{_LITERAL})')
+
+#: exponent bits, mantissa bits
+_FORMATS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52)}
+
+
+def to_llvm_text(module: ir.Module) -> str:
+    """``module`` (``llvm`` dialect only) as LLVM text; InternalError with MLIR's words when it is not."""
+    try:
+        text = llvm.translate_module_to_llvmir(module.operation)
+    except RuntimeError as error:
+        raise InternalError(f"translation to LLVM IR failed: {error}") from error
+    return normalize_floats(text)
+
+
+def normalize_floats(text: str) -> str:
+    """LLVM text with every float constant as a hexadecimal bit pattern."""
+    return _LINE.sub(lambda line: _normalize_line(line.group()), text)
+
+
+def _normalize_line(line: str) -> str:
+    """A constant has the type written last before it: its own, or that of the op for untyped operands."""
+    seen = "double"
+
+    def rewrite(token: re.Match[str]) -> str:
+        nonlocal seen
+        if token.lastgroup == "type":
+            seen = token.group()
+        return _hexadecimal(token.group(), seen) if token.lastgroup == "literal" else token.group()
+
+    return _TOKEN.sub(rewrite, line)
+
+
+def _hexadecimal(literal: str, type_: str) -> str:
+    bits = _bits(literal, type_)
+    match type_:
+        case "half":
+            return f"0xH{bits:04X}"
+        case "bfloat":
+            return f"0xR{bits:04X}"
+        case "float":
+            return f"0x{_widen(bits):016X}"
+        case _:
+            return f"0x{bits:016X}"
+
+
+def _bits(literal: str, type_: str) -> int:
+    """The bit pattern of ``literal`` in ``type_``."""
+    if literal.startswith("f0x"):
+        return int(literal[3:], 16)
+    exponent_bits, mantissa_bits = _FORMATS[type_]
+    sign = (literal[0] == "-") << (exponent_bits + mantissa_bits)
+    top = ((1 << exponent_bits) - 1) << mantissa_bits
+    body = literal.lstrip("+-")
+    if body == "inf":
+        return sign | top
+    if "nan" in body:
+        quiet = 0 if body[0] == "s" else 1 << (mantissa_bits - 1)
+        payload = int(body[body.index("0x") : -1], 16) if "(" in body else 0
+        return sign | top | quiet | payload
+    return sign | _encode(float(body), type_)
+
+
+def _encode(value: float, type_: str) -> int:
+    """The bits of a finite positive ``value``, rounded to nearest even."""
+    match type_:
+        case "half":
+            return int.from_bytes(struct.pack("<e", value), "little")
+        case "float":
+            return int.from_bytes(struct.pack("<f", value), "little")
+        case "double":
+            return int.from_bytes(struct.pack("<d", value), "little")
+        case _:
+            wide = int.from_bytes(struct.pack("<f", value), "little")
+            return (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16
+
+
+def _widen(bits: int) -> int:
+    """An f32's bits as those of the f64 of equal value, which is how LLVM writes an f32; NaNs stay whole."""
+    if (bits >> 23) & 0xFF == 0xFF:
+        return (bits >> 31 << 63) | (0x7FF << 52) | ((bits & 0x7FFFFF) << 29)
+    value: float = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
+    return int.from_bytes(struct.pack("<d", value), "little")
