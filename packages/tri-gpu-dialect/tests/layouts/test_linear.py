@@ -16,7 +16,7 @@ INS, OUTS = ("register", "lane", "warp"), ("dim0", "dim1")
 def layouts(draw: st.DrawFn, ins: tuple[str, ...] = INS, outs: tuple[str, ...] = OUTS) -> LinearLayout:
     sizes = {name: draw(st.integers(0, 3)) for name in outs}
     basis = st.tuples(*(st.integers(0, (1 << bits) - 1) for bits in sizes.values()))
-    bases = {name: draw(st.lists(basis, max_size=3)) for name in ins}
+    bases = {name: draw(st.lists(basis, max_size=2)) for name in ins}
     return LinearLayout.from_bases(bases, {name: 1 << bits for name, bits in sizes.items()})
 
 

@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
+from tri_gpu_dialect.layouts.banks import Banks, VectorAccess, bank_conflicts, vector_access
+from tri_gpu_dialect.layouts.encoding import layout_for, of
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, OFFSET, REGISTER, WARP, LinearLayout, dim_names
+from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
 
-__all__ = ["BLOCK", "LANE", "OFFSET", "REGISTER", "WARP", "LinearLayout", "dim_names"]
+__all__ = [
+    "BLOCK",
+    "LANE",
+    "OFFSET",
+    "REGISTER",
+    "WARP",
+    "Banks",
+    "LinearLayout",
+    "VectorAccess",
+    "bank_conflicts",
+    "dim_names",
+    "layout_for",
+    "of",
+    "optimal_swizzle",
+    "vector_access",
+]

@@ -1,0 +1,30 @@
+"""The encodings of the ``ttg`` dialect: attributes of tensor types that say where elements live."""
+
+from __future__ import annotations
+
+from tri_gpu_dialect.encodings.distributed import Blocked, DotOperand, Linear, Slice
+from tri_gpu_dialect.encodings.shared import PaddedShared, SharedLinear, SwizzledShared
+from tri_gpu_dialect.layouts.encoding import (
+    DistributedEncoding,
+    Encoding,
+    SharedEncoding,
+    decode,
+    encoding,
+    registered,
+)
+
+__all__ = [
+    "Blocked",
+    "DistributedEncoding",
+    "DotOperand",
+    "Encoding",
+    "Linear",
+    "PaddedShared",
+    "SharedEncoding",
+    "SharedLinear",
+    "Slice",
+    "SwizzledShared",
+    "decode",
+    "encoding",
+    "registered",
+]

@@ -1,0 +1,78 @@
+"""Encodings of tensors in shared memory: swizzled, padded, and any linear one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from tri_gpu_dialect.dialect.ttg import TTG
+from tri_gpu_dialect.layouts import shared
+from tri_gpu_dialect.layouts.encoding import SharedEncoding, encoding
+from tri_gpu_dialect.layouts.linear import BLOCK, OFFSET, LinearLayout, dim_names
+
+__all__ = ["PaddedShared", "SharedLinear", "SwizzledShared"]
+
+Shape = tuple[int, ...]
+Bases = tuple[tuple[int, ...], ...]
+
+
+@encoding(TTG, "swizzled_shared")
+@dataclass(frozen=True)
+class SwizzledShared(SharedEncoding):
+    """Rows along ``order[0]`` whose groups of ``vec`` elements are permuted by xor with the row's phase."""
+
+    vec: int
+    per_phase: int
+    max_phase: int
+    order: Shape
+
+    def __post_init__(self) -> None:
+        if any(n < 1 or n & (n - 1) for n in (self.vec, self.per_phase, self.max_phase)):
+            raise ValueError("vec, perPhase and maxPhase must be powers of two")
+        if sorted(self.order) != list(range(len(self.order))):
+            raise ValueError(f"order {self.order} is not a permutation of the dimensions")
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """See :func:`tri_gpu_dialect.layouts.shared.swizzled`; leading dimensions beyond ``order`` are slowest."""
+        rank = len(self.order)
+        extra = len(shape) - rank
+        order = tuple(d + extra for d in self.order) + tuple(reversed(range(extra)))
+        return shared.swizzled(shape, self.vec, self.per_phase, self.max_phase, order)
+
+
+@encoding(TTG, "padded_shared")
+@dataclass(frozen=True)
+class PaddedShared(SharedEncoding):
+    """Elements one after the other along ``order``, with gaps: ``paddings`` are (interval, pad) in elements."""
+
+    paddings: tuple[tuple[int, int], ...]
+    order: Shape
+
+    @property
+    def padding(self) -> tuple[tuple[int, int], ...]:
+        """The gaps."""
+        return self.paddings
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """The placement before padding."""
+        return shared.row_major(shape, self.order)
+
+
+@encoding(TTG, "shared_linear")
+@dataclass(frozen=True)
+class SharedLinear(SharedEncoding):
+    """Any layout of shared memory, written out as the bases of each offset bit."""
+
+    rank: int
+    offset: Bases = ()
+    block: Bases = ()
+
+    @classmethod
+    def of(cls, layout: LinearLayout) -> Self:
+        """The encoding of ``layout``, whose inputs are ``offset`` and perhaps ``block``."""
+        return cls(len(layout.out_dims), **layout.bases)
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """The bases; ValueError when they do not fit ``shape``."""
+        bases = {OFFSET: self.offset} | ({BLOCK: self.block} if self.block else {})
+        return LinearLayout.from_bases(bases, dict(zip(dim_names(self.rank), shape, strict=True)))

@@ -1,0 +1,106 @@
+"""What an access of shared memory costs: vector widths and bank conflicts, from layouts alone.
+
+Shared memory is ``banks`` banks of ``bank_bytes`` each; a warp's access is served in phases of consecutive
+lanes that ask for at most one row of all banks, and a phase takes as many cycles as the most distinct
+words asked of one bank.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from tri_gpu_dialect.layouts import gf2
+from tri_gpu_dialect.layouts.linear import LANE, REGISTER, LinearLayout
+
+__all__ = ["Banks", "VectorAccess", "bank_conflicts", "vector_access"]
+
+
+@dataclass(frozen=True)
+class Banks:
+    """The geometry of shared memory; ``row_bytes`` is what all banks give in one cycle."""
+
+    count: int = 32
+    bytes_per_bank: int = 4
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes served in one cycle."""
+        return self.count * self.bytes_per_bank
+
+
+@dataclass(frozen=True)
+class VectorAccess:
+    """How the registers of a thread go to memory in aligned vectors.
+
+    ``conversion`` maps (register, lane, warp, ...) to offset; ``width`` is the elements of one vector (a
+    power of two); ``groups`` lists, for each vector, its registers in the order of their offsets.
+    """
+
+    conversion: LinearLayout
+    width: int
+    groups: tuple[tuple[int, ...], ...]
+
+
+def vector_access(registers: LinearLayout, shared: LinearLayout, max_width: int) -> VectorAccess:
+    """The widest aligned vectors, of at most ``max_width`` elements, between a register and a shared layout.
+
+    A vector of ``2**v`` elements needs the low ``v`` offset bits to be set by registers alone.  Registers
+    that hold copies of others are in no group.
+    """
+    conversion = registers.invert_and_compose(shared)
+    others = 0
+    for dim in conversion.in_dims:
+        if dim != REGISTER:
+            for column in conversion.packed(dim):
+                others |= column
+    own = conversion.packed(REGISTER)
+    width = 1
+    echelon = gf2.Echelon.of(own)
+    while width * 2 <= max_width and not others & width and echelon.solve(width) is not None:
+        width *= 2
+    return VectorAccess(conversion, width, _groups(conversion, width))
+
+
+def _groups(conversion: LinearLayout, width: int) -> tuple[tuple[int, ...], ...]:
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    for register, offset in enumerate(conversion.images(REGISTER)):
+        found[offset // width].setdefault(offset % width, register)
+    return tuple(tuple(group[i] for i in range(width)) for group in found.values())
+
+
+def bank_conflicts(
+    registers: LinearLayout,
+    shared: LinearLayout,
+    bitwidth: int,
+    banks: Banks = Banks(),
+    max_vector_bits: int = 128,
+) -> int:
+    """Cycles of the slowest phase of an access, 1 being conflict-free.
+
+    ``bitwidth`` is that of an element, ``max_vector_bits`` the widest access of a thread.  Every phase of
+    every vector of warp 0 is looked at; other warps only shift the banks.
+    """
+    access = vector_access(registers, shared, max(max_vector_bits // bitwidth, 1))
+    vector_bytes = max(access.width * bitwidth // 8, 1)
+    lanes = access.conversion.images(LANE)
+    offsets = access.conversion.images(REGISTER)
+    per_phase = max(banks.row_bytes // max(vector_bytes, banks.bytes_per_bank), 1)
+    worst = 1
+    for group in access.groups:
+        for first in range(0, len(lanes), per_phase):
+            starts = [(offsets[group[0]] ^ lane) * bitwidth // 8 for lane in lanes[first : first + per_phase]]
+            worst = max(worst, _cycles(starts, vector_bytes, banks))
+    return worst
+
+
+def _cycles(starts: list[int], vector_bytes: int, banks: Banks) -> int:
+    words = {
+        byte // banks.bytes_per_bank
+        for start in starts
+        for byte in range(start, start + vector_bytes, min(banks.bytes_per_bank, vector_bytes))
+    }
+    per_bank: dict[int, int] = defaultdict(int)
+    for word in words:
+        per_bank[word % banks.count] += 1
+    return max(per_bank.values())
