@@ -20,7 +20,8 @@ _DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?"
 _NAN = r"(?:qnan|[s]?nan\(0x[0-9A-Fa-f]+\))"
 _LITERAL = rf"(?:(?<![\w.$@%])f0x[0-9A-Fa-f]+|(?<![\w.$@%+-])(?:[+-]?{_DECIMAL}|[+-](?:inf\b|{_NAN})))"
 _TYPE = r"(?<![\w.$@%])(?:half|bfloat|float|double)\b(?![.$(])"
-_LINE = re.compile(rf"^.*{_LITERAL}.*$", re.MULTILINE)
+#: found in every literal, and cheap to look for: most lines have none
+_HINT = re.compile(r"\.\d|inf|nan|f0x")
 _TOKEN = re.compile(rf'(?P<string>"[^"]*")|(?P<comment>;.*$)|(?P<type>{_TYPE})|(?P<literal>{_LITERAL})')
 
 #: exponent bits, mantissa bits
@@ -38,7 +39,15 @@ def to_llvm_text(module: ir.Module) -> str:
 
 def normalize_floats(text: str) -> str:
     """LLVM text with every float constant as a hexadecimal bit pattern."""
-    return _LINE.sub(lambda line: _normalize_line(line.group()), text)
+    pieces: list[str] = []
+    done = 0
+    while (hint := _HINT.search(text, done)) is not None:
+        start = text.rfind("\n", 0, hint.start()) + 1
+        end = text.find("\n", hint.start())
+        end = len(text) if end < 0 else end
+        pieces += text[done:start], _normalize_line(text[start:end])
+        done = end
+    return "".join(pieces) + text[done:]
 
 
 def _normalize_line(line: str) -> str:
