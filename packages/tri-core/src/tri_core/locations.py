@@ -1,0 +1,38 @@
+"""From MLIR locations to places in a user's source."""
+
+from __future__ import annotations
+
+import linecache
+
+from tri_core.errors import SourceLocation
+from tri_core.mlir import ir
+
+__all__ = ["source_location"]
+
+
+def source_location(location: ir.Location) -> SourceLocation | None:
+    """The place that ``location`` names, with the call sites that led there; None when it names none.
+
+    MLIR's columns count from 1, ours from 0.  The source line is read when the file is still there.
+    """
+    chain = _files(location)
+    if not chain:
+        return None
+    first, *rest = chain
+    return SourceLocation(first.file, first.line, first.column, first.source_line, tuple(rest))
+
+
+def _files(location: ir.Location) -> list[SourceLocation]:
+    match location:
+        case ir.FileLineColLoc():
+            line = linecache.getline(location.filename, location.start_line).rstrip("\n")
+            column = max(location.start_col - 1, 0)
+            return [SourceLocation(location.filename, location.start_line, column, line or None)]
+        case ir.NameLoc():
+            return _files(location.child_loc)
+        case ir.CallSiteLoc():
+            return _files(location.callee) + _files(location.caller)
+        case ir.FusedLoc():
+            return next((found for part in location.locations if (found := _files(part))), [])
+        case _:
+            return []

@@ -1,0 +1,47 @@
+"""The generic lowering from TTGIR to LLVM IR.
+
+A vendor brings three things: :class:`Primitives`, the hardware's words; :class:`MachineOp` classes, for
+instructions that LLVM IR cannot say; and rules of its own in the :class:`LoweringTable`, for what it does
+better than the generic rules.  :func:`llir_stage` makes the pipeline stage of them.
+"""
+
+from __future__ import annotations
+
+from tri_gpu_dialect.lowering.builder import Builder
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor
+from tri_gpu_dialect.lowering.convert import (
+    LoweredModule,
+    PrimitivesFactory,
+    TableFactory,
+    llir_stage,
+    lower,
+)
+from tri_gpu_dialect.lowering.machine import EmitMachineOps, MachineOp, SimulatedCTA, SimulatedMemory
+from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, Primitives
+from tri_gpu_dialect.lowering.rules import generic_table
+from tri_gpu_dialect.lowering.table import Condition, LoweringTable, Rule, RuleEntry
+
+__all__ = [
+    "Access",
+    "AtomicAccess",
+    "Builder",
+    "Condition",
+    "EmitMachineOps",
+    "Lowered",
+    "LoweredModule",
+    "Lowering",
+    "LoweringTable",
+    "MachineOp",
+    "Primitives",
+    "PrimitivesFactory",
+    "Registers",
+    "Rule",
+    "RuleEntry",
+    "SharedTensor",
+    "SimulatedCTA",
+    "SimulatedMemory",
+    "TableFactory",
+    "generic_table",
+    "llir_stage",
+    "lower",
+]

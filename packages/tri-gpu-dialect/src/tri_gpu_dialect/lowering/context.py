@@ -1,0 +1,213 @@
+"""The state of one lowering, and the dispatcher that calls a rule for each op.
+
+A rule is ``rule(lowering, op) -> [one lowered value per result]``.  It reads the op's operands with
+:meth:`Lowering.registers` or :meth:`Lowering.scalar`, emits code with ``lowering.b`` and ``lowering.hw``,
+and looks at no other op.  Location, missing rules and the number of registers are the dispatcher's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from tri_core.dialects.tt import PointerType
+from tri_core.errors import InternalError, TriError, Unsupported
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_core.options import CommonOptions
+from tri_core.target import Target
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
+from tri_gpu_dialect.lowering.builder import Builder
+from tri_gpu_dialect.lowering.primitives import Primitives
+from tri_gpu_dialect.lowering.table import LoweringTable
+
+__all__ = ["Lowered", "Lowering", "Registers", "SharedTensor"]
+
+#: a tensor: one scalar per register of its layout (copies share one value); a scalar: a list of one
+Registers = list[ir.Value]
+
+
+@dataclass(frozen=True)
+class SharedTensor:
+    """A memory descriptor: ``base`` points at the buffer's first element (``!llvm.ptr`` to shared memory).
+
+    ``offsets`` are the coordinates (i32) of this view in its buffer, one per dimension of ``layout``, the
+    buffer's layout from offset (in elements) to coordinates.  ``element`` is the element's type in memory,
+    ``padding`` the (interval, pad) pairs of a padded layout.
+    """
+
+    base: ir.Value
+    offsets: tuple[ir.Value, ...]
+    layout: LinearLayout
+    element: ir.Type
+    padding: tuple[tuple[int, int], ...] = ()
+
+    def moved(self, base: ir.Value) -> SharedTensor:
+        """The same view at another base."""
+        return replace(self, base=base)
+
+
+#: what a value of the source becomes; vendors may add kinds of their own (descriptors, barriers)
+Lowered = Registers | SharedTensor | object
+
+_L = TypeVar("_L")
+
+
+class Lowering:
+    """One function being lowered; rules get it as their first argument.
+
+    ``thread``, ``lane`` and ``warp`` are i32 values; ``scratch_base`` is set when the module has shared memory.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        primitives: Primitives,
+        table: LoweringTable,
+        target: Target,
+        options: CommonOptions,
+    ) -> None:
+        self.b = builder
+        self.hw = primitives
+        self.table = table
+        self.target = target
+        self.options = options
+        self.values: dict[ir.Value, Lowered] = {}
+        self.shared_bytes = 0
+        self._shared: ir.Value | None = None
+        self._storage: dict[ir.Type, ir.Type] = {}
+        self.thread = primitives.thread_id(builder)
+        self.lane = primitives.lane_id(builder, self.thread)
+        self.warp = primitives.warp_id(builder, self.thread)
+
+    @property
+    def num_warps(self) -> int:
+        """Warps per CTA."""
+        return self.hw.num_warps
+
+    @property
+    def threads_per_warp(self) -> int:
+        """Lanes per warp."""
+        return self.hw.threads_per_warp
+
+    # --- reading operands ---------------------------------------------------------------------------------
+
+    def lowered(self, value: ir.Value) -> Lowered:
+        """What ``value`` became."""
+        found = self.values.get(value)
+        if found is None:
+            raise InternalError(f"a value is used before it is lowered: {value}")
+        return found
+
+    def expect(self, value: ir.Value, kind: type[_L]) -> _L:
+        """What ``value`` became, which must be a ``kind``."""
+        found = self.lowered(value)
+        if not isinstance(found, kind):
+            raise InternalError(f"{value} is lowered to a {type(found).__name__}, not a {kind.__name__}")
+        return found
+
+    def registers(self, value: ir.Value) -> Registers:
+        """The scalars of a tensor, one per register (a list of one for a scalar)."""
+        return self.expect(value, list)
+
+    def scalar(self, value: ir.Value) -> ir.Value:
+        """The value of a scalar, or of a tensor with one register."""
+        (found,) = self.registers(value)
+        return found
+
+    def shared_tensor(self, value: ir.Value) -> SharedTensor:
+        """The view that a memory descriptor stands for."""
+        return self.expect(value, SharedTensor)
+
+    # --- types and layouts --------------------------------------------------------------------------------
+
+    def layout(self, type_: ir.Type) -> LinearLayout:
+        """The layout of a tensor or descriptor type: (register, lane, warp, block) or offset to coordinates."""
+        return layouts.of(type_)
+
+    def element(self, type_: ir.Type) -> ir.Type:
+        """The element type of a tensor type, or the type itself."""
+        return type_.element_type if isinstance(type_, ir.ShapedType) else type_
+
+    def storage(self, type_: ir.Type) -> ir.Type:
+        """The LLVM type that holds an element of ``type_`` (scalar, tensor or pointer type)."""
+        element = self.element(type_)
+        found = self._storage.get(element)
+        if found is None:
+            found = self._storage[element] = self._held(element)
+        return found
+
+    def _held(self, element: ir.Type) -> ir.Type:
+        if isinstance(element, PointerType):
+            return self.b.ptr(self.hw.address_space(ir.StringAttr(element.params[1]).value))
+        if isinstance(element, ir.FloatType) and not self.hw.native(str(element)):
+            return self.b.int_type(element.width)
+        return element
+
+    def register_count(self, type_: ir.Type) -> int:
+        """How many registers a value of ``type_`` has."""
+        return self.layout(type_).in_size(REGISTER) if isinstance(type_, ir.RankedTensorType) else 1
+
+    # --- shared memory ------------------------------------------------------------------------------------
+
+    def shared_at(self, offset: int) -> ir.Value:
+        """A pointer to byte ``offset`` of the CTA's shared memory."""
+        if self._shared is None:
+            with ir.InsertionPoint.at_block_begin(self.b.entry):
+                self._shared = self.hw.shared_base(self.b, self.shared_bytes)
+        return self.b.gep(self._shared, self.b.int_(offset), self.b.i8)
+
+    def scratch(self, op: ir.Operation) -> ir.Value:
+        """A pointer to the scratch memory that allocation gave ``op``."""
+        if "allocation.offset" not in op.attributes:
+            raise InternalError(f"{op.name} needs shared memory, but none is allocated for it")
+        return self.shared_at(ir.IntegerAttr(op.attributes["allocation.offset"]).value)
+
+    def block_id(self) -> ir.Value:
+        """The index of this CTA in its cluster."""
+        return self.b.int_(0)
+
+    def inputs(self) -> dict[str, ir.Value]:
+        """Where this thread is, by input dimension of a layout (all but ``register``)."""
+        return {LANE: self.lane, WARP: self.warp, BLOCK: self.block_id()}
+
+    # --- dispatch -----------------------------------------------------------------------------------------
+
+    def lower_block(self, block: ir.Block, arguments: Sequence[Lowered] = ()) -> list[Lowered]:
+        """Lower all ops of ``block`` here; gives what the operands of its terminator became."""
+        for argument, value in zip(block.arguments, arguments, strict=True):
+            self.values[argument] = value
+        ops = list(block.operations)
+        for op in ops[:-1]:
+            self.lower_op(op.operation)
+        return [self.lowered(value) for value in ops[-1].operands]
+
+    def lower_op(self, op: ir.Operation) -> None:
+        """Lower one op with its best rule and record its results."""
+        try:
+            with op.location:
+                self._apply(op)
+        except TriError as error:
+            if error.location is None:
+                error.location = source_location(op.location)
+            raise
+
+    def _apply(self, op: ir.Operation) -> None:
+        entry = self.table.find(self, op)
+        if entry is None:
+            raise Unsupported(
+                f"{op.name} cannot be lowered for {self.target}",
+                remedy="a plugin may add a rule for it through tri_lowering",
+            )
+        made = entry.rule(self, op) or ()
+        results = op.results
+        if len(made) != len(results):
+            raise InternalError(
+                f"{entry.owner} gave {len(made)} values for {len(results)} results of {op.name}"
+            )
+        for result, value in zip(results, made, strict=True):
+            if isinstance(value, list) and len(value) != self.register_count(result.type):
+                raise InternalError(f"{entry.owner} gave {len(value)} registers for {result.type}")
+            self.values[result] = value

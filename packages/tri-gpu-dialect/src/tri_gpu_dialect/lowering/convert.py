@@ -1,0 +1,194 @@
+"""TTGIR to LLVM IR text: the lowering as a whole, and the pipeline stage ``llir``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tri_core.errors import InternalError, Unsupported
+from tri_core.llvm_text import to_llvm_text
+from tri_core.locations import source_location
+from tri_core.mlir import ir, run_passes
+from tri_core.options import CommonOptions
+from tri_core.pipeline import PassList, Stage, StageContext, StageResult
+from tri_core.target import Target
+from tri_gpu_dialect.lowering.builder import Builder
+from tri_gpu_dialect.lowering.context import Lowering
+from tri_gpu_dialect.lowering.machine import EmitMachineOps
+from tri_gpu_dialect.lowering.primitives import Primitives
+from tri_gpu_dialect.lowering.table import LoweringTable
+
+__all__ = ["LoweredModule", "PrimitivesFactory", "TableFactory", "llir_stage", "lower"]
+
+logger = logging.getLogger(__name__)
+
+#: upstream passes that take structured control flow apart; `scf` leaves `cf` and `arith`, these `llvm`
+FLATTEN = (
+    "cse",
+    "convert-scf-to-cf",
+    "convert-arith-to-llvm",
+    "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
+)
+
+#: makes the primitives for one compile: (target, options, threads_per_warp, num_warps)
+PrimitivesFactory = Callable[[Target, CommonOptions, int, int], Primitives]
+
+#: makes the complete lowering table for one compile
+TableFactory = Callable[[Target, CommonOptions], LoweringTable]
+
+
+@dataclass(frozen=True)
+class LoweredModule:
+    """The ``llvm`` dialect plus machine ops: what a simulator executes.
+
+    ``shared_bytes`` is the shared memory of a CTA; ``name`` is the kernel's symbol.
+    """
+
+    module: ir.Module
+    name: str
+    shared_bytes: int
+    num_warps: int
+    threads_per_warp: int
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The execution shape that TTGIR modules carry as attributes."""
+
+    num_warps: int
+    threads_per_warp: int
+    num_ctas: int
+    shared: int
+
+    @classmethod
+    def of(cls, module: ir.Module) -> _Shape:
+        attributes = module.operation.attributes
+
+        def read(name: str, default: int) -> int:
+            return ir.IntegerAttr(attributes[name]).value if name in attributes else default
+
+        return cls(
+            read("ttg.num-warps", 4),
+            read("ttg.threads-per-warp", 32),
+            read("ttg.num-ctas", 1),
+            read("ttg.shared", 0),
+        )
+
+
+def lower(
+    module: ir.Module, target: Target, options: CommonOptions, primitives: Primitives, table: LoweringTable
+) -> LoweredModule:
+    """Lower the kernel of a TTGIR module; a new module, the given one stays as it is.
+
+    Raises Unsupported, located, for an op without a rule and for what the target cannot do.
+    """
+    shape = _Shape.of(module)
+    kernel = _kernel(module)
+    name = ir.StringAttr(kernel.attributes["sym_name"]).value
+    with kernel.location:
+        lowered = ir.Module.create()
+        _lower_kernel(kernel, name, lowered, shape, target, options, primitives, table)
+    run_passes(lowered, FLATTEN)
+    return LoweredModule(lowered, name, shape.shared, shape.num_warps, shape.threads_per_warp)
+
+
+def _kernel(module: ir.Module) -> ir.Operation:
+    """The one function of ``module``; device functions have been inlined."""
+    functions = [op.operation for op in module.body.operations if op.name == "tt.func"]
+    public = [f for f in functions if "sym_visibility" not in f.attributes or _visibility(f) == "public"]
+    if len(public) != 1:
+        raise InternalError(f"a module to lower has one kernel; this one has {len(public)}")
+    for function in functions:
+        if function != public[0]:
+            raise Unsupported(
+                f"device function {function.attributes['sym_name']} is not inlined",
+                remedy="remove noinline",
+                location=source_location(function.location),
+            )
+    return public[0]
+
+
+def _visibility(function: ir.Operation) -> str:
+    return ir.StringAttr(function.attributes["sym_visibility"]).value
+
+
+def _lower_kernel(
+    kernel: ir.Operation,
+    name: str,
+    into: ir.Module,
+    shape: _Shape,
+    target: Target,
+    options: CommonOptions,
+    primitives: Primitives,
+    table: LoweringTable,
+) -> None:
+    if shape.num_ctas != 1:
+        raise Unsupported(f"{target} has no clusters of CTAs", remedy="use num_ctas=1")
+    source = kernel.regions[0].blocks[0]
+    function = ir.Operation.create("llvm.func", regions=1, attributes={}, ip=ir.InsertionPoint(into.body))
+    entry = function.regions[0].blocks.append()
+    with ir.InsertionPoint(entry):
+        builder = Builder(into, entry)
+        lowering = Lowering(builder, primitives, table, target, options)
+        lowering.shared_bytes = shape.shared
+        types = [lowering.storage(argument.type) for argument in source.arguments]
+        arguments = [
+            [entry.add_argument(t, a.location)] for t, a in zip(types, source.arguments, strict=True)
+        ]
+        lowering.lower_block(source, arguments)
+        ir.Operation.create("llvm.return")
+    _set_signature(function, name, types, kernel, primitives)
+
+
+def _set_signature(
+    function: ir.Operation, name: str, types: list[ir.Type], kernel: ir.Operation, primitives: Primitives
+) -> None:
+    signature = ir.Type.parse(f"!llvm.func<void ({', '.join(map(str, types))})>")
+    function.attributes["sym_name"] = ir.StringAttr.get(name)
+    function.attributes["function_type"] = ir.TypeAttr.get(signature)
+    for key, value in primitives.kernel_attributes(name).items():
+        function.attributes[key] = value
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LowerToLLVM:
+    """What the stage ``llir`` runs."""
+
+    primitives: PrimitivesFactory
+    table: TableFactory
+    module_attributes: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
+        target, options = context.target, context.options
+        shape = _Shape.of(module)
+        words = self.primitives(target, options, shape.threads_per_warp, shape.num_warps)
+        lowered = lower(module, target, options, words, self.table(target, options))
+        if context.on_pass is not None:
+            context.on_pass("llir", "lower", lowered.module)
+        for name, value in self.module_attributes.items():
+            lowered.module.operation.attributes[name] = ir.StringAttr.get(value)
+        EmitMachineOps().apply(lowered.module)
+        return StageResult(
+            artifact=to_llvm_text(lowered.module),
+            resources={"shared": lowered.shared_bytes},
+            entry_points=(lowered.name,),
+            attrs={"num_warps": lowered.num_warps, "threads_per_warp": lowered.threads_per_warp},
+        )
+
+
+def llir_stage(primitives: PrimitivesFactory, table: TableFactory, target: Target) -> Stage:
+    """The stage ``llir``: from a TTGIR module to LLVM IR text.
+
+    ``primitives(target, options, threads_per_warp, num_warps)`` gives the vendor's words and
+    ``table(target, options)`` the rules: :func:`tri_gpu_dialect.lowering.generic_table` plus what plugins
+    add through ``tri_lowering``.  The result's resources hold ``shared`` in bytes.
+    """
+    llvm = target.spec.llvm
+    attributes = {}
+    if llvm is not None:
+        attributes = {"llvm.target_triple": llvm.triple, "llvm.data_layout": llvm.data_layout}
+        attributes = {name: value for name, value in attributes.items() if value}
+    run = _LowerToLLVM(primitives=primitives, table=table, module_attributes=attributes)
+    return Stage(name="llir", kind="text", run=run, passes=PassList())

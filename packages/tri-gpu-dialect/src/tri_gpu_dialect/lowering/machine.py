@@ -1,0 +1,149 @@
+"""Machine ops: one MLIR op per hardware instruction that LLVM IR cannot say.
+
+The lowering leaves ``llvm`` ops plus machine ops.  This is the level that a simulator executes: each
+machine op also says what it does, in NumPy, over all threads at once (:meth:`MachineOp.simulate`).  The
+pass :class:`EmitMachineOps` then replaces each by its spelling for LLVM: an intrinsic, a call, or inline
+assembly.
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations of subclasses as objects.
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.errors import InternalError, Unsupported
+from tri_core.mlir import ext, ir
+from tri_core.pipeline import Pass, StageContext
+from tri_gpu_dialect.lowering.builder import Builder
+
+__all__ = ["EmitMachineOps", "MachineOp", "SimulatedCTA", "SimulatedMemory", "machine_ops"]
+
+Array = npt.NDArray[np.generic]
+
+_registered: dict[str, type["MachineOp"]] = {}
+
+
+class SimulatedMemory(Protocol):
+    """Memory as a simulator shows it to a machine op; addresses are byte addresses, one per thread."""
+
+    def load(self, addresses: Array, dtype: np.dtype[np.generic], active: Array) -> Array:
+        """One value per thread where ``active``; zero elsewhere."""
+        ...
+
+    def store(self, addresses: Array, values: Array, active: Array) -> None:
+        """Write one value per thread where ``active``."""
+        ...
+
+
+class SimulatedCTA(Protocol):
+    """The CTA that a simulator executes in lock step; per-thread arrays have shape ``(num_threads,)``."""
+
+    num_threads: int
+    threads_per_warp: int
+    #: whether each thread takes part in the present op
+    active: Array
+    program_id: tuple[int, int, int]
+    num_programs: tuple[int, int, int]
+
+    def memory(self, space: int) -> SimulatedMemory:
+        """The memory of LLVM address space ``space``."""
+        ...
+
+    def barrier(self) -> None:
+        """All threads of the CTA meet here."""
+        ...
+
+
+class MachineOp(ext.Operation):
+    """Base of machine ops; subclass it in the dialect of the package that owns the instruction::
+
+        class ShuffleXorOp(MachineOp, dialect=Mine, name="shuffle_xor", traits=[ext.Pure]):
+            value: ext.Operand[Any]
+            mask: ir.IntegerAttr
+            result: ext.Result[Any]
+
+            def emit(self, b: Builder) -> Sequence[ir.Value]:
+                return b.intrinsic("llvm.mine.shuffle.xor", [self.value, b.int_(...)], [b.i32])
+
+            def simulate(self, cta, operands):
+                return [operands[0][np.arange(cta.num_threads) ^ mask]]
+
+    Mark an op ``Pure`` when it may be merged and dropped; a barrier or a store must not be.
+    """
+
+    @classmethod
+    def __init_subclass__(cls, *, name: str | None = None, **kwargs: object) -> None:
+        super().__init_subclass__(name=name, **kwargs)
+        if name is not None:
+            _registered[cls.OPERATION_NAME] = cls
+
+    @classmethod
+    def build(
+        cls,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type] = (),
+        attributes: dict[str, ir.Attribute] | None = None,
+    ) -> list[ir.Value]:
+        """Create the op at the ambient insertion point, ten times faster than the constructor.
+
+        Optional operands need ``operandSegmentSizes`` among ``attributes``.
+        """
+        made = ir.Operation.create(
+            cls.OPERATION_NAME, results=results, operands=operands, attributes=attributes
+        )
+        return list(made.results)
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Emit ``llvm`` ops in place of this one; one value per result, of the same type."""
+        raise InternalError(f"machine op {self.OPERATION_NAME} does not say how it is emitted")
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """What the op does for all threads of ``cta``: one array per result, first axis the threads.
+
+        A scalar has shape ``(threads,)``, a vector of n ``(threads, n)``; f8 are uint8, bf16 is uint16,
+        pointers are int64, i1 is bool.
+        """
+        raise Unsupported(
+            f"machine op {self.OPERATION_NAME} has no simulation",
+            remedy="define `simulate` in the class of the op",
+        )
+
+
+def machine_ops() -> dict[str, type[MachineOp]]:
+    """All machine ops known to this process, by op name."""
+    return dict(_registered)
+
+
+@dataclass(frozen=True)
+class EmitMachineOps(Pass):
+    """Replaces machine ops by what LLVM understands; runs after control flow has been taken apart."""
+
+    name: ClassVar[str] = "emit-machine-ops"
+
+    def apply(self, module: ir.Module, context: StageContext | None = None) -> None:
+        """Rewrite every function of ``module`` in place."""
+        for function in list(module.body.operations):
+            if function.name == "llvm.func" and len(function.regions[0].blocks):
+                _emit_function(module, function)
+
+
+def _emit_function(module: ir.Module, function: ir.OpView) -> None:
+    blocks = list(function.regions[0].blocks)
+    builder = Builder(module, blocks[0])
+    for block in blocks:
+        for op in list(block.operations):
+            if op.name in _registered:
+                _replace(op, builder)
+
+
+def _replace(op: ir.OpView, builder: Builder) -> None:
+    operation = op.operation
+    with ir.InsertionPoint(operation), operation.location:
+        values = _registered[op.name].emit(operation.opview, builder)
+    for result, value in zip(operation.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    operation.erase()

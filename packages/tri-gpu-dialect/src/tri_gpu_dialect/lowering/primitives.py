@@ -1,0 +1,309 @@
+"""The hardware's words: what a vendor must say before the generic lowering can speak for it.
+
+Every method emits ops at the ambient insertion point and works on scalars (and small vectors, where it
+says so), never on tensors.  The abstract ones are the handful that no two vendors share; the others have
+defaults made of plain LLVM, which a vendor replaces where its hardware does better.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
+from tri_core.errors import Unsupported
+from tri_core.mlir import ir
+from tri_core.options import CommonOptions
+from tri_core.target import Target
+from tri_gpu_dialect.lowering.builder import Builder
+
+__all__ = ["Access", "AtomicAccess", "Primitives"]
+
+_ORDERINGS = {
+    MemSemantic.RELAXED: 2,  # monotonic
+    MemSemantic.ACQUIRE: 4,
+    MemSemantic.RELEASE: 5,
+    MemSemantic.ACQUIRE_RELEASE: 6,
+}
+
+#: LLVM's atomicrmw kinds (``llvm::AtomicRMWInst::BinOp`` as the llvm dialect numbers them)
+_RMW = {
+    AtomicOp.XCHG: 0,
+    AtomicOp.ADD: 1,
+    AtomicOp.AND: 3,
+    AtomicOp.OR: 5,
+    AtomicOp.XOR: 6,
+    AtomicOp.MAX: 7,
+    AtomicOp.MIN: 8,
+    AtomicOp.UMAX: 9,
+    AtomicOp.UMIN: 10,
+    AtomicOp.FADD: 11,
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """How global memory is accessed: alignment in bytes, cache modifier, eviction policy, volatility."""
+
+    align: int
+    cache: CacheModifier = CacheModifier.NONE
+    evict: EvictionPolicy = EvictionPolicy.NORMAL
+    volatile: bool = False
+
+
+@dataclass(frozen=True)
+class AtomicAccess:
+    """Memory order and scope of an atomic operation."""
+
+    sem: MemSemantic = MemSemantic.ACQUIRE_RELEASE
+    scope: MemSyncScope = MemSyncScope.GPU
+
+
+class Primitives(abc.ABC):
+    """One vendor's words for one compile; ``threads_per_warp`` lanes, ``num_warps`` warps per CTA."""
+
+    def __init__(
+        self, target: Target, options: CommonOptions, *, threads_per_warp: int, num_warps: int
+    ) -> None:
+        self.target = target
+        self.options = options
+        self.threads_per_warp = threads_per_warp
+        self.num_warps = num_warps
+
+    # --- what every vendor says ---------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def address_space(self, name: str) -> int:
+        """The LLVM address space of ``"global"``, ``"shared"``, ``"constant"`` or ``"generic"``."""
+
+    @abc.abstractmethod
+    def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
+        """Attributes of the kernel's ``llvm.func``: calling convention, work-group size, ``passthrough``."""
+
+    @abc.abstractmethod
+    def program_id(self, b: Builder, axis: int) -> ir.Value:
+        """The index of this CTA along ``axis`` (0, 1, 2), i32."""
+
+    @abc.abstractmethod
+    def num_programs(self, b: Builder, axis: int) -> ir.Value:
+        """The number of CTAs along ``axis``, i32."""
+
+    @abc.abstractmethod
+    def thread_id(self, b: Builder) -> ir.Value:
+        """The linear index of this thread in its CTA, i32; warp w has threads ``w * threads_per_warp + lane``."""
+
+    @abc.abstractmethod
+    def barrier(self, b: Builder) -> None:
+        """All threads of the CTA meet; shared and global memory written before is seen after."""
+
+    @abc.abstractmethod
+    def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """``value`` (i32) of lane ``lane`` (i32, in range) of this warp; every lane takes part."""
+
+    # --- threads ------------------------------------------------------------------------------------------
+
+    def lane_id(self, b: Builder, thread: ir.Value) -> ir.Value:
+        """The lane of ``thread`` in its warp, i32."""
+        return b.and_(thread, b.int_(self.threads_per_warp - 1))
+
+    def warp_id(self, b: Builder, thread: ir.Value) -> ir.Value:
+        """The warp of ``thread`` in its CTA, i32; a vendor may make it uniform."""
+        return b.lshr(thread, self.threads_per_warp.bit_length() - 1)
+
+    def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
+        """``value`` (i32) of the lane whose number is this one's xor ``mask``."""
+        lane = self.lane_id(b, self.thread_id(b))
+        return self.shuffle_idx(b, value, b.xor(lane, b.int_(mask)))
+
+    def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
+        """``value`` (i32) of lane ``lane - delta``; anything where there is none."""
+        lane = self.lane_id(b, self.thread_id(b))
+        source = b.and_(b.sub(lane, b.int_(delta)), b.int_(self.threads_per_warp - 1))
+        return self.shuffle_idx(b, value, source)
+
+    def warp_barrier(self, b: Builder) -> None:
+        """The lanes of a warp meet, shared memory written before being seen after."""
+        self.barrier(b)
+
+    # --- global memory ------------------------------------------------------------------------------------
+
+    def load_global(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        other: ir.Value | None,
+        access: Access,
+    ) -> ir.Value:
+        """Read a scalar or vector of ``type_``; where ``predicate`` is false give ``other`` (or anything)."""
+        return _guarded_load(b, pointer, type_, predicate, other, access.align, access.volatile)
+
+    def store_global(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
+    ) -> None:
+        """Write a scalar or vector where ``predicate`` is true (or None)."""
+        _guarded_store(b, pointer, value, predicate, access.align, access.volatile)
+
+    def atomic_rmw(
+        self,
+        b: Builder,
+        kind: AtomicOp,
+        pointer: ir.Value,
+        value: ir.Value,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """Atomic read-modify-write of a scalar; yields the old value, anything where the predicate is false."""
+
+        def body() -> list[ir.Value]:
+            attributes = {
+                "bin_op": ir.IntegerAttr.get(b.i64, _RMW[kind]),
+                "ordering": ir.IntegerAttr.get(b.i64, _ORDERINGS[access.sem]),
+                **self._scope(access.scope),
+            }
+            return [b.op("llvm.atomicrmw", (pointer, value), value.type, attributes)]
+
+        return body()[0] if predicate is None else b.if_(predicate, body, None, [value.type])[0]
+
+    def atomic_cas(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        compare: ir.Value,
+        value: ir.Value,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """Atomic compare-and-swap of an integer or pointer; yields the old value."""
+
+        def body() -> list[ir.Value]:
+            order = _ORDERINGS[access.sem]
+            failure = {5: 2, 6: 4}.get(order, order)  # a failed swap stores nothing, so releases nothing
+            attributes = {
+                "success_ordering": ir.IntegerAttr.get(b.i64, order),
+                "failure_ordering": ir.IntegerAttr.get(b.i64, failure),
+                **self._scope(access.scope),
+            }
+            pair = b.struct_type([value.type, b.i1])
+            both = b.op("llvm.cmpxchg", (pointer, compare, value), pair, attributes)
+            return [b.struct_fields(both, [value.type])[0]]
+
+        return body()[0] if predicate is None else b.if_(predicate, body, None, [value.type])[0]
+
+    def _scope(self, scope: MemSyncScope) -> dict[str, ir.Attribute]:
+        name = self.sync_scope(scope)
+        return {"syncscope": ir.StringAttr.get(name)} if name else {}
+
+    def sync_scope(self, scope: MemSyncScope) -> str:
+        """LLVM's name for ``scope`` on this target; empty for the system."""
+        return ""
+
+    def fence(self, b: Builder, access: AtomicAccess) -> None:
+        """A memory fence of the order and scope of ``access``; nothing for a relaxed one."""
+        if access.sem is not MemSemantic.RELAXED:
+            ordering = {"ordering": ir.IntegerAttr.get(b.i64, _ORDERINGS[access.sem])}
+            b.run("llvm.fence", (), (), {**ordering, **self._scope(access.scope)})
+
+    # --- shared memory ------------------------------------------------------------------------------------
+
+    def shared_base(self, b: Builder, nbytes: int) -> ir.Value:
+        """The base of the CTA's ``nbytes`` of shared memory, aligned to 16 bytes or more."""
+        name, space = "tri_shared", self.address_space("shared")
+        if name not in b.symbols():
+            text = f"!llvm.array<{max(nbytes, 1)} x i8>"
+            attributes: dict[str, ir.Attribute] = {
+                "sym_name": ir.StringAttr.get(name),
+                "global_type": ir.TypeAttr.get(ir.Type.parse(text)),
+                "addr_space": ir.IntegerAttr.get(b.i32, space),
+                "linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
+                "alignment": ir.IntegerAttr.get(b.i64, 128),
+                "dso_local": ir.UnitAttr.get(),
+            }
+            ip = ir.InsertionPoint.at_block_begin(b.module.body)
+            made = ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1, ip=ip)
+            with ir.InsertionPoint(made.regions[0].blocks.append()):
+                undefined = ir.Operation.create("llvm.mlir.undef", results=[ir.Type.parse(text)]).results[0]
+                ir.Operation.create("llvm.return", operands=[undefined])
+            b.symbols().add(name)
+        symbol = {"global_name": ir.FlatSymbolRefAttr.get(name)}
+        return b.op("llvm.mlir.addressof", (), b.ptr(space), symbol)
+
+    def load_shared(
+        self, b: Builder, pointer: ir.Value, type_: ir.Type, predicate: ir.Value | None, align: int
+    ) -> ir.Value:
+        """Read a scalar or vector; anything where ``predicate`` is false."""
+        return _guarded_load(b, pointer, type_, predicate, None, align, False)
+
+    def store_shared(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, align: int
+    ) -> None:
+        """Write a scalar or vector where ``predicate`` is true (or None)."""
+        _guarded_store(b, pointer, value, predicate, align, False)
+
+    # --- arithmetic ---------------------------------------------------------------------------------------
+
+    def native(self, dtype: str) -> bool:
+        """Whether values of ``dtype`` (Triton's name: ``"bf16"``, ``"fp16"``) live and compute in LLVM's type.
+
+        One that does not is held as an integer of its width and computed on through f32.
+        """
+        return dtype in self.target.spec.dtypes
+
+    def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """``exp2``, ``sin``, ... of scalars of one float type; None: use the generic expansion."""
+        return None
+
+    def cast(self, b: Builder, value: ir.Value, source: str, target: str, rounding: str) -> ir.Value | None:
+        """A float cast between formats (``"f8E5M2"``, ``"bf16"``, ``"f32"``); None: use bit manipulation.
+
+        Formats that are not :meth:`native` are integers here; ``rounding`` is ``"rtne"`` or ``"rtz"``.
+        """
+        return None
+
+    def extern(
+        self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type
+    ) -> ir.Value:
+        """A call of ``symbol`` of a device library on scalars."""
+        return b.call(symbol, args, [result])[0]
+
+    # --- debugging ----------------------------------------------------------------------------------------
+
+    def print(
+        self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
+    ) -> None:
+        """Print one line from this thread: ``prefix`` and scalars."""
+        raise Unsupported(f"{self.target} cannot print from a kernel", remedy="remove device_print")
+
+    def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
+        """Stop the kernel with ``message``; emitted inside a branch."""
+        b.intrinsic("llvm.trap", [], [])
+
+
+def _guarded_load(
+    b: Builder,
+    pointer: ir.Value,
+    type_: ir.Type,
+    predicate: ir.Value | None,
+    other: ir.Value | None,
+    align: int,
+    volatile: bool,
+) -> ir.Value:
+    known = None if predicate is None else b.known(predicate)
+    if predicate is None or known:
+        return b.load(pointer, type_, align, volatile)
+    missing = b.undef(type_) if other is None else other
+    if known == 0:
+        return missing
+    return b.if_(predicate, lambda: [b.load(pointer, type_, align, volatile)], lambda: [missing], [type_])[0]
+
+
+def _guarded_store(
+    b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, align: int, volatile: bool
+) -> None:
+    known = None if predicate is None else b.known(predicate)
+    if predicate is None or known:
+        b.store(value, pointer, align, volatile)
+    elif known is None:
+        b.if_(predicate, lambda: b.store(value, pointer, align, volatile))

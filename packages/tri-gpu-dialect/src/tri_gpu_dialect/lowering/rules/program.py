@@ -1,0 +1,27 @@
+"""Program ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering.context import Lowered, Lowering
+from tri_gpu_dialect.lowering.table import Rule
+
+__all__ = ["RULES"]
+
+
+def program_id(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.get_program_id``."""
+    return [[ctx.hw.program_id(ctx.b, ir.IntegerAttr(op.attributes["axis"]).value)]]
+
+
+def num_programs(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.get_num_programs``."""
+    return [[ctx.hw.num_programs(ctx.b, ir.IntegerAttr(op.attributes["axis"]).value)]]
+
+
+RULES: dict[str, Rule] = {
+    "tt.get_program_id": program_id,
+    "tt.get_num_programs": num_programs,
+}
