@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+import tri_gpu_dialect.dialect  # noqa: F401  registers ttg
 from tri_core.dialects.tt import TT
 from tri_core.mlir import registry, session
-from tri_gpu_dialect.dialect import TTG
 
 # the machines that run the tests are shared: no deadline per example
 settings.register_profile("tri", deadline=None, max_examples=50)
@@ -17,6 +17,5 @@ settings.load_profile("tri")
 @pytest.fixture(scope="session", autouse=True)
 def _dialects() -> Iterator[None]:
     registry.add_dialect(TT)
-    registry.add_dialect(TTG)
     with session():
         yield

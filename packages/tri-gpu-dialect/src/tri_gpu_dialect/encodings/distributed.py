@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-from tri_gpu_dialect.dialect.ttg import TTG
+from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.layouts import distributed
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding, Encoding, encoding, layout_for
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names

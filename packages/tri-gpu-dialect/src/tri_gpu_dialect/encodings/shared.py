@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from tri_gpu_dialect.dialect.ttg import TTG
+from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.layouts import shared
 from tri_gpu_dialect.layouts.encoding import SharedEncoding, encoding
 from tri_gpu_dialect.layouts.linear import BLOCK, OFFSET, LinearLayout, dim_names

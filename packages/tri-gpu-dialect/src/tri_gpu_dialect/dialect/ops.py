@@ -1,0 +1,285 @@
+"""The ops of the ``ttg`` dialect, as a table; names, operands and attributes are Triton's.
+
+Results come first because optional operands must come last.  Attributes that an op may carry without
+declaring them are in :data:`OPTIONAL_ATTRIBUTES`.
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Sequence
+from typing import Any
+
+from tri_core.mlir import ext, ir
+from tri_gpu_dialect.base import TTG
+from tri_gpu_dialect.dialect import verify
+
+__all__ = [
+    "OPTIONAL_ATTRIBUTES",
+    "AsyncCommitGroupOp",
+    "AsyncCopyGlobalToLocalOp",
+    "AsyncWaitOp",
+    "BarrierOp",
+    "ConvertLayoutOp",
+    "Fp4ToFpOp",
+    "GlobalScratchAllocOp",
+    "LocalAllocOp",
+    "LocalDeallocOp",
+    "LocalGatherOp",
+    "LocalLoadOp",
+    "LocalScatterOp",
+    "LocalStoreOp",
+    "MaskOp",
+    "MaskReturnOp",
+    "MemDescIndexOp",
+    "MemDescReinterpretOp",
+    "MemDescReshapeOp",
+    "MemDescSubsliceOp",
+    "MemDescTransOp",
+    "PredicateStageOp",
+    "WarpIdOp",
+    "WarpReturnOp",
+    "WarpSpecializeOp",
+    "WarpSpecializePartitionsOp",
+    "WarpYieldOp",
+]
+
+_In = ext.Operand[Any]
+_Out = ext.Result[Any]
+_Opt = ext.Operand[Any] | None
+_Ins = Sequence[ext.Operand[Any]]
+_Outs = Sequence[ext.Result[Any]]
+
+#: attributes an op may carry without declaring them: IRDL knows no optional ones
+OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "ttg.local_alloc": ("alignment", "allocation.offset"),
+    "ttg.convert_layout": ("allocation.offset",),
+    "ttg.async_copy_global_to_local": ("isVolatile", "cache", "evict", "contiguity"),
+    "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
+}
+
+
+class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[ext.Pure]):
+    """The same tensor in another layout."""
+
+    src: _In
+    result: _Out
+    verify_invariants = verify.rule(verify.changes_layout)
+
+
+# --- shared memory --------------------------------------------------------------------------------------
+
+
+class LocalAllocOp(TTG.Operation, name="local_alloc"):
+    """A buffer in shared memory, holding ``src`` if there is one (and then it may be immutable)."""
+
+    result: _Out
+    src: _Opt = None
+    verify_invariants = verify.rule(verify.allocates)
+
+
+class LocalDeallocOp(TTG.Operation, name="local_dealloc"):
+    """Ends the life of a buffer; without it, the last use does."""
+
+    src: _In
+
+
+class LocalLoadOp(TTG.Operation, name="local_load"):
+    """A tensor read from shared memory; ``token`` orders it after an asynchronous wait."""
+
+    result: _Out
+    src: _In
+    token: _Opt = None
+    verify_invariants = verify.rule(verify.loads)
+
+
+class LocalStoreOp(TTG.Operation, name="local_store"):
+    """A tensor written to shared memory."""
+
+    src: _In
+    dst: _In
+    verify_invariants = verify.rule(verify.stores)
+
+
+class LocalGatherOp(TTG.Operation, name="local_gather"):
+    """``result[.., i, ..] = src[.., indices[.., i, ..], ..]`` along ``axis`` of a buffer."""
+
+    src: _In
+    indices: _In
+    axis: ir.IntegerAttr
+    result: _Out
+
+
+class LocalScatterOp(TTG.Operation, name="local_scatter"):
+    """``dst[.., indices[.., i, ..], ..] = values[.., i, ..]`` along ``axis`` of a buffer."""
+
+    dst: _In
+    values: _In
+    indices: _In
+    axis: ir.IntegerAttr
+
+
+# --- views of shared memory -----------------------------------------------------------------------------
+
+
+class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[ext.Pure]):
+    """Part ``index`` (i32) of a buffer along its leading dimension."""
+
+    src: _In
+    index: _In
+    result: _Out
+    verify_invariants = verify.rule(verify.indexes)
+
+
+class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[ext.Pure]):
+    """A box of a buffer at constant ``offsets``."""
+
+    src: _In
+    offsets: Any
+    result: _Out
+    verify_invariants = verify.rule(verify.subslices)
+
+
+class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[ext.Pure]):
+    """A buffer seen with its dimensions permuted: result dimension i is source dimension ``order[i]``."""
+
+    src: _In
+    order: Any
+    result: _Out
+    verify_invariants = verify.rule(verify.permutes)
+
+
+class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[ext.Pure]):
+    """A buffer seen in another shape, row-major."""
+
+    src: _In
+    result: _Out
+    verify_invariants = verify.rule(verify.reshapes)
+
+
+class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[ext.Pure]):
+    """A buffer's bytes seen as another tensor altogether."""
+
+    src: _In
+    result: _Out
+
+
+# --- asynchronous copies --------------------------------------------------------------------------------
+
+
+class AsyncCopyGlobalToLocalOp(TTG.Operation, name="async_copy_global_to_local"):
+    """Starts a copy from pointers ``src`` to buffer ``result`` (Triton's name of the destination)."""
+
+    token: _Out
+    src: _In
+    result: _In
+    mask: _Opt = None
+    other: _Opt = None
+    verify_invariants = verify.rule(verify.copies_async)
+
+
+class AsyncCommitGroupOp(TTG.Operation, name="async_commit_group"):
+    """Makes one group of the copies started since the last commit."""
+
+    token: _Out
+    inputtokens: _Ins
+
+
+class AsyncWaitOp(TTG.Operation, name="async_wait"):
+    """Waits until at most ``num`` groups of this thread's copies are under way."""
+
+    token: _Out
+    inputtokens: _Ins
+    num: ir.IntegerAttr
+
+
+# --- threads --------------------------------------------------------------------------------------------
+
+
+class BarrierOp(TTG.Operation, name="barrier"):
+    """All threads of the block meet; memory of ``addrSpace`` (bits: 1 shared, 2 global) is then consistent."""
+
+    addrSpace: ir.IntegerAttr
+
+
+class WarpIdOp(TTG.Operation, name="warp_id", traits=[ext.Pure]):
+    """The index of this warp in its block, uniform over the warp."""
+
+    result: _Out
+
+
+class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):
+    """Runs ``default`` on the block's own warps and each partition on warps of its own, all at once.
+
+    ``partitionholder`` holds one ``ttg.warp_specialize_partitions``; ``partitionNumWarps`` its warp counts.
+    """
+
+    results_: _Outs
+    captures: _Ins
+    partitionNumWarps: Any
+    default: ext.Region
+    partitionholder: ext.Region
+
+
+class WarpSpecializePartitionsOp(
+    TTG.Operation, name="warp_specialize_partitions", traits=[ir.IsTerminatorTrait]
+):
+    """The partitions of a ``ttg.warp_specialize``: one function-like region with a block per partition."""
+
+    partitions: ext.Region
+
+
+class WarpYieldOp(TTG.Operation, name="warp_yield", traits=[ir.IsTerminatorTrait]):
+    """Ends the default region of ``ttg.warp_specialize`` with its results."""
+
+    srcs: _Ins
+
+
+class WarpReturnOp(TTG.Operation, name="warp_return", traits=[ir.IsTerminatorTrait]):
+    """Ends a partition."""
+
+
+# --- what pipelining leaves -----------------------------------------------------------------------------
+
+
+class MaskOp(TTG.Operation, name="mask"):
+    """Its region's effects happen, and its results count, where ``pred`` is true."""
+
+    results_: _Outs
+    pred: _In
+    region: ext.Region
+
+
+class MaskReturnOp(TTG.Operation, name="mask_return", traits=[ir.IsTerminatorTrait]):
+    """Ends the region of ``ttg.mask`` (Triton: ``ttg.mask.return``)."""
+
+    srcs: _Ins
+
+
+class PredicateStageOp(TTG.Operation, name="predicate_stage", traits=[ext.Pure]):
+    """Whether stage ``stage`` of ``maxStage`` still has an iteration at ``iv`` of a loop to ``ub``."""
+
+    iv: _In
+    ub: _In
+    step: _In
+    maxStage: ir.IntegerAttr
+    stage: ir.IntegerAttr
+    result: _Out
+
+
+# --- others ---------------------------------------------------------------------------------------------
+
+
+class Fp4ToFpOp(TTG.Operation, name="fp4_to_fp", traits=[ext.Pure]):
+    """Two e2m1 values per i8, unpacked along ``axis``, as a wider float."""
+
+    src: _In
+    axis: ir.IntegerAttr
+    result: _Out
+
+
+class GlobalScratchAllocOp(TTG.Operation, name="global_scratch_alloc"):
+    """A pointer to ``nbytes`` of global memory of this program's own, aligned to ``alignment`` bytes."""
+
+    nbytes: ir.IntegerAttr
+    alignment: ir.IntegerAttr
+    result: _Out

@@ -1,0 +1,163 @@
+"""The rules of ``ttg`` ops beyond their operand counts: small predicates that ops name in their class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tri_core.api import TriError
+from tri_core.mlir import ir
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.layouts.encoding import DistributedEncoding, SharedEncoding, decode
+
+__all__ = [
+    "allocates",
+    "changes_layout",
+    "copies_async",
+    "indexes",
+    "loads",
+    "permutes",
+    "reshapes",
+    "rule",
+    "stores",
+    "subslices",
+]
+
+#: what is wrong with an op, or None
+Check = Callable[[Any], str | None]
+
+
+def rule(*checks: Check) -> Any:
+    """A ``verify_invariants`` that emits the first complaint of ``checks`` at the op's location."""
+
+    def verify_invariants(op: Any) -> bool:
+        for check in checks:
+            try:
+                complaint = check(op)
+            except TriError as error:
+                complaint = error.message
+            if complaint is not None:
+                op.location.emit_error(f"{op.operation.name}: {complaint}")
+                return False
+        return True
+
+    return staticmethod(verify_invariants)
+
+
+def _tensor(value: ir.Value, what: str) -> str | None:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return f"{what} is {value.type}; a tensor is expected"
+    encoding = value.type.encoding
+    if encoding is None or not isinstance(decode(encoding), DistributedEncoding):
+        return f"{what} is {value.type}; an encoding that places it in registers is expected"
+    return None
+
+
+def _memory(value: ir.Value, what: str, *, mutable: bool = False) -> str | None:
+    if not isinstance(value.type, MemDescType):
+        return f"{what} is {value.type}; a !ttg.memdesc is expected"
+    if not isinstance(decode(value.type.encoding), SharedEncoding):
+        return f"{what} is {value.type}; a shared-memory encoding is expected"
+    if mutable and not value.type.mutable:
+        return f"{what} is {value.type}; writing needs a mutable one"
+    return None
+
+
+def _alike(left: ir.Value, right: ir.Value) -> str | None:
+    a, b = left.type, right.type
+    if list(a.shape) != list(b.shape) or a.element_type != b.element_type:
+        return f"needs equal shapes and element types; {a} and {b} are given"
+    return None
+
+
+def changes_layout(op: Any) -> str | None:
+    """Tensors of one shape and element type, each with a layout."""
+    source, result = op.operands[0], op.results[0]
+    return _tensor(source, "source") or _tensor(result, "result") or _alike(source, result)
+
+
+def allocates(op: Any) -> str | None:
+    """A memory descriptor, made of a tensor of the same shape if there is one; without, it is mutable."""
+    result = op.results[0]
+    if not len(op.operands):
+        return _memory(result, "result", mutable=True)
+    return _memory(result, "result") or _tensor(op.operands[0], "source") or _alike(op.operands[0], result)
+
+
+def loads(op: Any) -> str | None:
+    """The result and the buffer agree in shape and element type."""
+    registers, shared = op.results[0], op.operands[0]
+    return _tensor(registers, "result") or _memory(shared, "src") or _alike(registers, shared)
+
+
+def stores(op: Any) -> str | None:
+    """The tensor and the (mutable) buffer agree in shape and element type."""
+    registers, shared = op.operands[0], op.operands[1]
+    return _tensor(registers, "src") or _memory(shared, "dst", mutable=True) or _alike(registers, shared)
+
+
+def _view(op: Any) -> str | None:
+    source, result = op.operands[0], op.results[0]
+    if found := _memory(source, "source") or _memory(result, "result"):
+        return found
+    if source.type.element_type != result.type.element_type:
+        return f"keeps the element type; {source.type} and {result.type} are given"
+    return None
+
+
+def _shapes(op: Any) -> tuple[list[int], list[int]]:
+    return op.operands[0].type.shape, op.results[0].type.shape
+
+
+def indexes(op: Any) -> str | None:
+    """The result is one of the source's leading dimension."""
+    if found := _view(op):
+        return found
+    source, result = _shapes(op)
+    return None if result == source[1:] else f"gives shape {source[1:]}, not {result}"
+
+
+def subslices(op: Any) -> str | None:
+    """The result at ``offsets`` lies within the source; offsets are multiples of the result's sizes."""
+    if found := _view(op):
+        return found
+    source, result = _shapes(op)
+    offsets = list(ir.DenseI32ArrayAttr(op.attributes["offsets"]))
+    if len(offsets) != len(source) or len(result) != len(source):
+        return f"needs one offset and one size per dimension of {source}"
+    for offset, size, whole in zip(offsets, result, source, strict=True):
+        if offset % size or offset + size > whole:
+            return f"at {offsets} of shape {result} is not an aligned part of {source}"
+    return None
+
+
+def permutes(op: Any) -> str | None:
+    """Result dimension i is source dimension ``order[i]``."""
+    if found := _view(op):
+        return found
+    source, result = _shapes(op)
+    order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
+    if sorted(order) != list(range(len(source))):
+        return f"order {order} is not a permutation of the dimensions of {source}"
+    expected = [source[i] for i in order]
+    return None if result == expected else f"gives shape {expected}, not {result}"
+
+
+def reshapes(op: Any) -> str | None:
+    """Source and result have equally many elements."""
+    source, result = _shapes(op)
+    same = math.prod(source) == math.prod(result)
+    return _view(op) or (None if same else f"cannot give {result} the elements of {source}")
+
+
+def copies_async(op: Any) -> str | None:
+    """Pointers (and mask, and other) of the destination's shape."""
+    source, destination = op.operands[0], op.operands[1]
+    if found := _memory(destination, "result", mutable=True) or _tensor(source, "src"):
+        return found
+    shape = destination.type.shape
+    for value in (v for v in op.operands if v != destination):
+        if list(value.type.shape) != shape:
+            return f"needs operands of shape {shape}; {value.type} is given"
+    return None

@@ -1,0 +1,20 @@
+"""The plugin of this package: it brings the ``ttg`` dialect and its passes, and no backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tri_core.api import hookimpl
+
+if TYPE_CHECKING:
+    from tri_core.mlir import IRRegistry
+
+TRI_PLUGIN_API = (1, 0)
+
+
+@hookimpl
+def tri_register_ir(registry: IRRegistry) -> None:
+    """Register the dialect (its import does) and the passes."""
+    from tri_gpu_dialect.dialect import TTG
+
+    registry.add_dialect(TTG)
