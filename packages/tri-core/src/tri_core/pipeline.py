@@ -47,7 +47,8 @@ class CodegenRequest:
     ``llvm_ir`` is text; ``emit`` chooses the outputs wanted (any of ``"llvm-ir"``, ``"asm"``,
     ``"object"``); ``libraries`` are bitcode files linked in (only what is needed) before optimisation;
     ``llvm_options`` are ``-mllvm`` style options, applied to a worker that serves only these options.
-    ``opt_level`` 0 to 3; ``passes`` a new-pass-manager pipeline text that replaces the default one.
+    ``opt_level`` 0 to 3; ``passes`` a list of passes by LLVM's names, separated by commas, that replaces the
+    default one; ``timeout`` in seconds (``TRI_CODEGEN_TIMEOUT`` when None).
     """
 
     llvm_ir: str
@@ -63,7 +64,7 @@ class CodegenRequest:
     passes: str | None = None
     code_model: str = "default"
     relocation: str = "pic"
-    timeout: float = 120.0
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

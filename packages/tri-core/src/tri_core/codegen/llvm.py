@@ -1,0 +1,100 @@
+"""What the worker does with one job: parse, link, optimise, emit.  Runs in the worker process only."""
+
+from __future__ import annotations
+
+import functools
+import time
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from tri_core.codegen import libraries, pipelines
+from tri_core.codegen.jobs import Job, JobError
+from tri_core.codegen.options import set_options
+
+__all__ = ["run", "start"]
+
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+llvm.initialize_native_asmparser()
+
+
+def start(options: Sequence[str]) -> dict[str, Any]:
+    """Set LLVM's global options; the worker's greeting, which holds an error when one is unknown."""
+    try:
+        set_options(options)
+    except JobError as error:
+        return {"phase": error.phase, "error": error.message}
+    return {"llvm": ".".join(map(str, llvm.llvm_version_info))}
+
+
+def run(fields: dict[str, Any]) -> dict[str, Any]:
+    """The reply to a job: ``texts``, ``objects``, ``seconds``; or ``phase`` and ``error``."""
+    start = time.perf_counter()
+    try:
+        texts, objects = _compile(Job(fields))
+    except JobError as error:
+        return {"phase": error.phase, "error": error.message}
+    except Exception:  # a bug of ours: told to the parent, which raises it as an InternalError
+        return {"phase": "internal", "error": traceback.format_exc()}
+    return {"texts": texts, "objects": objects, "seconds": time.perf_counter() - start}
+
+
+def _compile(job: Job) -> tuple[dict[str, str], dict[str, bytes]]:
+    machine = _machine(job.triple, job.cpu, job.features, job.opt_level, job.relocation, job.code_model)
+    # a context per job, outliving the module: types of one name in two kernels are not each other's, and memory is given back
+    with llvm.create_context() as context, _parse(job, context) as module:
+        module.triple = job.triple
+        module.data_layout = str(machine.target_data)
+        libraries.link(module, job.libraries, context)
+        pipelines.optimise(module, machine, job)
+        return _emit(module, machine, job.emit)
+
+
+@functools.lru_cache(maxsize=32)
+def _machine(
+    triple: str, cpu: str, features: str, opt_level: int, relocation: str, code_model: str
+) -> llvm.TargetMachine:
+    try:
+        target = llvm.Target.from_triple(triple)
+        return target.create_target_machine(
+            cpu=cpu, features=features, opt=opt_level, reloc=relocation, codemodel=code_model
+        )
+    except (RuntimeError, AssertionError) as error:
+        raise JobError("target", f"no target machine for {triple!r}, cpu {cpu!r}: {error}") from None
+
+
+def _parse(job: Job, context: llvm.ContextRef) -> llvm.ModuleRef:
+    try:
+        module = llvm.parse_assembly(job.llvm_ir, context=context)
+    except RuntimeError as error:
+        raise JobError("parse", str(error)) from None
+    try:
+        module.verify()
+    except RuntimeError as error:
+        module.close()  # now: it must not outlive its context
+        raise JobError("verify", str(error)) from None
+    return module
+
+
+def _emit(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Sequence[str]
+) -> tuple[dict[str, str], dict[str, bytes]]:
+    texts: dict[str, str] = {}
+    objects: dict[str, bytes] = {}
+    for kind in wanted:
+        try:
+            match kind:
+                case "llvm-ir":
+                    texts[kind] = str(module)
+                case "asm":
+                    texts[kind] = machine.emit_assembly(module)
+                case "object":
+                    objects[kind] = machine.emit_object(module)
+                case _:
+                    raise JobError("emit", f"cannot emit {kind!r}; known: llvm-ir, asm, object")
+        except RuntimeError as error:
+            raise JobError("emit", str(error)) from None
+    return texts, objects
