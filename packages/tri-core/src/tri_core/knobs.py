@@ -10,6 +10,7 @@ Compiler functions receive values, never knobs: the driver takes a snapshot of t
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,19 @@ from typing import Any
 
 from tri_core.errors import OptionError
 
-__all__ = ["CORE", "Knob", "KnobGroup", "get", "scope"]
+__all__ = [
+    "CORE",
+    "Knob",
+    "KnobGroup",
+    "codegen_snapshot",
+    "get",
+    "known",
+    "parse_bool",
+    "parse_size",
+    "register",
+    "scope",
+    "set_discovery",
+]
 
 
 def parse_bool(text: str) -> bool:
@@ -83,15 +96,52 @@ CORE = KnobGroup(
 )
 
 _overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides", default=None)
+_groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
+_affecting: tuple[Knob, ...] = ()
+_discover: Callable[[], object] = lambda: None
+
+
+def set_discovery(discover: Callable[[], object]) -> None:
+    """Have ``discover`` called when an unknown knob is asked for: it registers those of plugins."""
+    global _discover
+    _discover = discover
 
 
 def register(group: KnobGroup) -> None:
-    """Make the knobs of ``group`` known; OptionError when a name is taken or lacks its prefix."""
+    """Make the knobs of ``group`` known, in place of an earlier group of its prefix.
+
+    Raises OptionError when a name lacks the prefix or belongs to another group.
+    """
+    global _known, _affecting
+    others = {k.name: k for g in _groups.values() if g.prefix != group.prefix for k in g.knobs}
     for knob in group.knobs:
-        if not knob.name.startswith(f"{group.prefix}_") or _known.get(knob.name, knob) != knob:
-            raise OptionError(f"knob {knob.name} of group {group.prefix!r} is taken or lacks its prefix")
-        _known[knob.name] = knob
+        if not group.prefix or not knob.name.startswith(f"{group.prefix}_"):
+            raise OptionError(f"knob {knob.name} lacks the prefix {group.prefix!r} of its group")
+        if knob.name in others:
+            raise OptionError(f"knob {knob.name} of group {group.prefix!r} belongs to another group")
+    _groups[group.prefix] = group
+    _known = others | {knob.name: knob for knob in group.knobs}
+    _affecting = tuple(k for _, k in sorted(_known.items()) if k.affects_codegen)
+
+
+def known() -> dict[str, Knob]:
+    """Every knob by name, those of plugins included once they are loaded."""
+    return dict(_known)
+
+
+def _knob(name: str) -> Knob:
+    knob = _known.get(name)
+    if knob is None:
+        _discover()
+        knob = _known.get(name)
+    if knob is None:
+        near = difflib.get_close_matches(name, _known)
+        raise OptionError(
+            f"unknown knob {name!r}",
+            remedy=f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(sorted(_known))}",
+        )
+    return knob
 
 
 def get(name: str) -> Any:
@@ -99,7 +149,7 @@ def get(name: str) -> Any:
     overrides = _overrides.get()
     if overrides is not None and name in overrides:
         return overrides[name]
-    knob = _known[name]
+    knob = _known.get(name) or _knob(name)
     text = os.environ.get(knob.variable)
     if text is None:
         return knob.default
@@ -111,18 +161,15 @@ def get(name: str) -> Any:
 
 def codegen_snapshot() -> dict[str, object]:
     """The knobs that affect code and differ from their default: part of every cache key."""
-    values = {k.name: get(k.name) for k in _known.values() if k.affects_codegen}
-    return {name: value for name, value in sorted(values.items()) if value != _known[name].default}
+    values = ((knob, get(knob.name)) for knob in _affecting)
+    return {knob.name: value for knob, value in values if value != knob.default}
 
 
 @contextmanager
 def scope(**values: Any) -> Iterator[None]:
     """Override knobs inside a ``with`` block (this thread or task only)."""
-    unknown = set(values) - set(_known)
-    if unknown:
-        raise OptionError(
-            f"unknown knob {', '.join(sorted(unknown))}", remedy=f"known: {', '.join(sorted(_known))}"
-        )
+    for name in values:
+        _knob(name)
     token = _overrides.set({**(_overrides.get() or {}), **values})
     try:
         yield

@@ -1,0 +1,34 @@
+"""Warnings of tri: shown once, with a category to filter by, and never able to stop a program."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+__all__ = ["CacheWarning", "PluginWarning", "TriWarning", "warn"]
+
+logger = logging.getLogger("tri")
+
+
+class TriWarning(UserWarning):
+    """Root of the warnings that tri gives."""
+
+
+class PluginWarning(TriWarning):
+    """A plugin cannot be used; the others work."""
+
+
+class CacheWarning(TriWarning):
+    """The kernel cache cannot be used as configured; compiles work, but are not kept."""
+
+
+def warn(message: str, category: type[TriWarning]) -> None:
+    """Give the warning ``message``; where filters turn it into an error, log it instead.
+
+    A full disk or a stranger's broken plugin must not stop a program that was told to treat its own
+    warnings as errors.
+    """
+    try:
+        warnings.warn(message, category, stacklevel=3)
+    except TriWarning:
+        logger.warning("%s", message)

@@ -1,0 +1,373 @@
+"""The plugin manager: the one door from core to backends and extensions."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tri_core.abi import KernelABI
+from tri_core.errors import BackendError, DeviceError, PluginError, TargetError
+from tri_core.extensions import (
+    BackendInfo,
+    ConformanceProfile,
+    FrameworkAdapter,
+    LanguageExtension,
+    Observer,
+    Policy,
+)
+from tri_core.knobs import KnobGroup
+from tri_core.options import CommonOptions
+from tri_core.pipeline import Pipeline
+from tri_core.plugins import validation
+from tri_core.plugins.calls import call_for_code, call_owner, in_call_order
+from tri_core.plugins.discovery import canonical
+from tri_core.plugins.fingerprint import distribution_fingerprint, package_fingerprint
+from tri_core.plugins.records import Candidate, Plugin, PluginRecord, QuarantineRecord
+from tri_core.plugins.registry import Registry, of
+from tri_core.runtime import Runtime
+from tri_core.target import DeviceInfo, Target, TargetKey
+
+if TYPE_CHECKING:
+    from tri_core.mlir import IRRegistry
+
+__all__ = ["Composition", "PluginManager"]
+
+T = TypeVar("T")
+
+#: implementing one of these is taking part in every compile
+_CODE_HOOKS = ("tri_modify_pipeline", "tri_lowering", "tri_cache_key")
+#: implementing one of these is taking part in every compile too, unless the plugin is another target's backend
+_IR_HOOKS = ("tri_register_ir", "tri_language")
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A pipeline after every modification; ``inserted`` names the plugin of each pass put in, by pass name."""
+
+    pipeline: Pipeline
+    inserted: Mapping[str, str] = field(default_factory=dict)
+
+
+class PluginManager:
+    """Answers for all plugins of a process.
+
+    Nothing is imported before the first question.  Declarative records are asked once and kept; owner
+    hooks go to the owner alone.  All methods are safe to call from any thread.  ``candidates`` replaces
+    the installed plugins (for tests and tools).
+    """
+
+    def __init__(self, candidates: Iterable[Candidate] | None = None) -> None:
+        self._registry = Registry(candidates)
+        self._lock = threading.RLock()
+        self._owners: tuple[int, dict[str, tuple[BackendInfo, Plugin]]] | None = None
+        self._abis: dict[TargetKey, KernelABI] = {}
+        self._keys: dict[TargetKey, Mapping[str, str]] = {}
+        self._runtimes: dict[str, tuple[int, Runtime]] = {}
+        self._ir_done: set[str] = set()
+        self._last_pipeline: dict[str, Pipeline] = {}
+
+    @property
+    def generation(self) -> int:
+        """Grows whenever a plugin leaves: whoever caches answers keys them by it."""
+        return self._registry.generation
+
+    # --- declarative ---------------------------------------------------------------------------------
+
+    def backends(self) -> dict[str, BackendInfo]:
+        """Every usable backend by name; warns once of plugins that were set aside."""
+        return {name: info for name, (info, _) in self._owned().items()}
+
+    def _owned(self) -> dict[str, tuple[BackendInfo, Plugin]]:
+        known = self._owners
+        if known is not None and known[0] == self._registry.generation:
+            return known[1]
+        with self._lock:
+            owned = self._collect_owned()
+        self._registry.announce()
+        self._owners = (self._registry.generation, owned)
+        return owned
+
+    def _collect_owned(self) -> dict[str, tuple[BackendInfo, Plugin]]:
+        self._registry.records("tri_backends")
+        self._registry.records("tri_knobs")  # may drop a plugin, so the backends are read after it
+        plugins = self._registry.plugins()
+        records = self._registry.records("tri_backends")
+        return {info.name: (info, plugins[name]) for name, found in records.items() for info in found}
+
+    def _declared(self, hook: str, kind: type[T]) -> list[T]:
+        self._owned()
+        records = self._registry.records(hook)
+        self._registry.announce()
+        return of(records, kind)
+
+    def knobs(self) -> list[KnobGroup]:
+        """The knob groups of all plugins, registered with :mod:`tri_core.knobs`."""
+        return self._declared("tri_knobs", KnobGroup)
+
+    def languages(self) -> list[LanguageExtension]:
+        """The language extensions of all plugins."""
+        return self._declared("tri_language", LanguageExtension)
+
+    def adapters(self) -> list[FrameworkAdapter]:
+        """The array adapters of all plugins."""
+        return self._declared("tri_adapters", FrameworkAdapter)
+
+    def observers(self) -> list[Observer]:
+        """The observers of all plugins."""
+        return self._declared("tri_observers", Observer)
+
+    def quarantine(self) -> list[QuarantineRecord]:
+        """The plugins that are not used, with the reasons."""
+        return self._registry.quarantine()
+
+    def plugins(self) -> list[PluginRecord]:
+        """Every plugin found, sorted by name: active, disabled or quarantined.  Gives no warning."""
+        with self._lock:
+            self._collect_owned()
+        backends = self._registry.records("tri_backends")
+        lines = [
+            _line(p.candidate, "active", p.api, p.hooks, tuple(i.name for i in backends.get(name, ())))
+            for name, p in self._registry.plugins().items()
+        ]
+        lines += [_line(c, "disabled", reason="left out by the environment") for c in self._registry.disabled()]
+        lines += [_quarantined_line(record) for record in self._registry.quarantine()]
+        return sorted(lines, key=lambda r: (r.name, r.dist))
+
+    # --- owners --------------------------------------------------------------------------------------
+
+    def owner(self, backend: str) -> tuple[BackendInfo, Plugin]:
+        """The record and plugin of ``backend``; PluginError when it is set aside, TargetError when unknown."""
+        found = self._owned().get(backend)
+        if found is not None:
+            return found
+        self.check_set_aside(backend)
+        raise TargetError(f"unknown backend {backend!r}", remedy=f"known: {', '.join(self._owned()) or 'none'}")
+
+    def check_set_aside(self, backend: str) -> None:
+        """PluginError with the original reason when ``backend`` is, or seems to be, that of a plugin set aside."""
+        wanted = canonical(backend)
+        for record in self._registry.quarantine():
+            names = {canonical(n) for n in (record.plugin, *record.backends)}
+            if wanted in names or record.dist.endswith(f"-{wanted}"):
+                raise record.to_error(f"backend {backend!r} cannot be used, its plugin was set aside")
+
+    def _ask(self, hook: str, backend: str, **arguments: Any) -> Any:
+        _, plugin = self.owner(backend)
+        return call_owner(self._registry.pm, hook, plugin, backend, **arguments)
+
+    def probe(self, backend: str) -> list[DeviceInfo]:
+        """The devices present for ``backend``; those of its runtime when its plugin has no probe."""
+        info, plugin = self.owner(backend)
+        if "tri_probe" in plugin.hooks:
+            return validation.check_devices(backend, self._ask("tri_probe", backend, backend=backend))
+        return [d for d in self.runtime(info.runtime).devices() if d.kind in info.device_kinds]
+
+    def target(self, key: TargetKey, device: DeviceInfo | None = None) -> Target:
+        """The target that ``key``'s backend makes of it; an empty ``key.arch`` means that of ``device``."""
+        info, _ = self.owner(key.backend)
+        made = self._ask("tri_target", key.backend, backend=key.backend, key=key, device=device)
+        target = validation.check_target(key.backend, key, made)
+        return target if target.device_kind else _with_device_kind(target, info.runtime)
+
+    def abi(self, target: Target) -> KernelABI:
+        """The kernel ABI of ``target``, asked once; Triton's rules when its plugin says nothing."""
+        found = self._abis.get(target.key)
+        if found is None:
+            found = self._abis.setdefault(target.key, self._new_abi(target))
+        return found
+
+    def _new_abi(self, target: Target) -> KernelABI:
+        backend = target.key.backend
+        if "tri_abi" not in self.owner(backend)[1].hooks:
+            return KernelABI()
+        return validation.check_abi(backend, self._ask("tri_abi", backend, target=target))
+
+    def policy(self, target: Target, options: CommonOptions) -> Policy | None:
+        """The policy of ``target``'s backend; None when it leaves all choices to the shared passes."""
+        backend = target.key.backend
+        if "tri_policy" not in self.owner(backend)[1].hooks:
+            return None
+        policy: Policy = self._ask("tri_policy", backend, target=target, options=options)
+        return policy
+
+    def conformance(self, target: Target) -> ConformanceProfile:
+        """What the conformance kit should expect of ``target``."""
+        profile: ConformanceProfile = self._ask("tri_conformance", target.key.backend, target=target)
+        return profile
+
+    def runtime(self, device_kind: str) -> Runtime:
+        """The runtime of ``device_kind``, made once per process; DeviceError after a fork it does not survive."""
+        made = self._runtimes.get(device_kind)
+        if made is not None and made[0] == os.getpid():
+            return made[1]
+        if made is not None and not made[1].fork_safe:
+            raise DeviceError(
+                f"the runtime of {device_kind!r} was started before this process was forked",
+                remedy='start worker processes with multiprocessing.set_start_method("spawn")',
+            )
+        with self._lock:
+            made = self._runtimes.get(device_kind)
+            if made is None or made[0] != os.getpid():
+                made = (os.getpid(), self._new_runtime(device_kind))
+                self._runtimes[device_kind] = made
+        return made[1]
+
+    def _new_runtime(self, device_kind: str) -> Runtime:
+        for info, plugin in self._owned().values():
+            if info.runtime == device_kind and "tri_runtime" in plugin.hooks:
+                runtime: Runtime = self._ask("tri_runtime", info.name, device_kind=device_kind)
+                return runtime
+        kinds = sorted({info.runtime for info, p in self._owned().values() if "tri_runtime" in p.hooks})
+        raise TargetError(
+            f"no plugin has a runtime for devices of kind {device_kind!r}",
+            remedy=f"kinds with a runtime: {', '.join(kinds) or 'none'}",
+        )
+
+    # --- code generation -----------------------------------------------------------------------------
+
+    def pipeline(self, target: Target, options: CommonOptions) -> Pipeline:
+        """The stages of ``target``: the owner's pipeline after every ``tri_modify_pipeline``."""
+        return self.compose(target, options).pipeline
+
+    def compose(self, target: Target, options: CommonOptions) -> Composition:
+        """As :meth:`pipeline`, with the plugin of every inserted pass."""
+        backend = target.key.backend
+        made = self._ask("tri_pipeline", backend, target=target, options=options)
+        pipeline = validation.check_pipeline(backend, made)
+        modifiers = self._implementing("tri_modify_pipeline")
+        if not modifiers:
+            return Composition(pipeline)
+        if self._last_pipeline.get(backend) is pipeline:
+            raise BackendError(
+                f"tri_pipeline of backend {backend!r} gave one Pipeline object twice; plugins insert passes "
+                "into it, so a new one is needed per call",
+                backend=backend,
+                hook="tri_pipeline",
+            )
+        self._last_pipeline[backend] = pipeline
+        inserted: dict[str, str] = {}
+        for plugin in modifiers:
+            inserted |= self._modify(plugin, pipeline, target, options)
+        validation.check_pipeline(backend, pipeline)
+        return Composition(pipeline, inserted)
+
+    def _modify(self, plugin: Plugin, pipeline: Pipeline, target: Target, options: CommonOptions) -> dict[str, str]:
+        before = set(_pass_names(pipeline))
+        call_for_code(
+            self._registry.pm, "tri_modify_pipeline", plugin, pipeline=pipeline, target=target, options=options
+        )
+        return {name: plugin.label for name in _pass_names(pipeline) if name not in before}
+
+    def lowering(self, table: T, target: Target, options: CommonOptions) -> T:
+        """``table`` after every ``tri_lowering`` added its rules, in the order of plugin names."""
+        for plugin in self._implementing("tri_lowering"):
+            call_for_code(self._registry.pm, "tri_lowering", plugin, table=table, target=target, options=options)
+        return table
+
+    def register_ir(self, registry: IRRegistry, target: Target | None = None) -> None:
+        """Have dialects registered, once per plugin: those of ``target``'s backend and of plugins with none.
+
+        Without a target, those of all plugins.
+        """
+        for plugin in self._implementing("tri_register_ir"):
+            if plugin.name in self._ir_done or (target is not None and self._is_foreign(plugin, target)):
+                continue
+            with self._lock:
+                if plugin.name not in self._ir_done:
+                    call_for_code(self._registry.pm, "tri_register_ir", plugin, registry=registry)
+                    self._ir_done.add(plugin.name)
+
+    def _implementing(self, hook: str) -> list[Plugin]:
+        self._owned()
+        return in_call_order(self._registry.pm, hook, self._registry.plugins().values())
+
+    def _is_foreign(self, plugin: Plugin, target: Target) -> bool:
+        """Whether ``plugin`` is a backend's, but not that of ``target``."""
+        backends = self._registry.records("tri_backends").get(plugin.name, ())
+        return bool(backends) and target.key.backend not in {info.name for info in backends}
+
+    def contributors(self, target: Target) -> list[Plugin]:
+        """The plugins that take part in compiles for ``target``: its owner, and those that may change code."""
+        _, owner = self.owner(target.key.backend)
+        plugins = self._registry.plugins().values()
+        return [
+            p
+            for p in plugins
+            if p is owner
+            or any(hook in p.hooks for hook in _CODE_HOOKS)
+            or (any(hook in p.hooks for hook in _IR_HOOKS) and not self._is_foreign(p, target))
+        ]
+
+    def cache_key(self, target: Target) -> Mapping[str, str]:
+        """Every ``tri_cache_key`` fact for ``target`` as ``plugin.fact``, asked once, sorted."""
+        found = self._keys.get(target.key)
+        if found is None:
+            found = self._keys.setdefault(target.key, self._new_cache_key(target))
+        return found
+
+    def _new_cache_key(self, target: Target) -> Mapping[str, str]:
+        facts: dict[str, str] = {}
+        for plugin in self._implementing("tri_cache_key"):
+            given = call_for_code(self._registry.pm, "tri_cache_key", plugin, target=target)
+            if not isinstance(given, Mapping) or not all(isinstance(x, str) for kv in given.items() for x in kv):
+                raise PluginError(
+                    f"plugin {plugin.label}: tri_cache_key gave {given!r}; a mapping of text to text is expected",
+                    plugin=plugin.name,
+                )
+            facts |= {f"{plugin.name}.{name}": value for name, value in given.items()}
+        return dict(sorted(facts.items()))
+
+
+def fingerprint(plugin: Plugin) -> str:
+    """The content hash of a plugin: its distribution with requirements, else its top-level package's files."""
+    candidate = plugin.candidate
+    if candidate.distribution is not None:
+        return distribution_fingerprint(candidate.dist)
+    return package_fingerprint(plugin.module.__name__.partition(".")[0])
+
+
+def _with_device_kind(target: Target, kind: str) -> Target:
+    return dataclasses.replace(target, device_kind=kind)
+
+
+def _pass_names(pipeline: Pipeline) -> Sequence[str]:
+    lists = [s.passes for s in pipeline.stages if s.passes is not None]
+    return [step.name for passes in lists for step in passes.steps]
+
+
+def _line(
+    candidate: Candidate,
+    state: Any,
+    api: tuple[int, int] | None = None,
+    hooks: tuple[str, ...] = (),
+    backends: tuple[str, ...] = (),
+    reason: str = "",
+) -> PluginRecord:
+    return PluginRecord(
+        name=candidate.name,
+        module=candidate.module,
+        dist=candidate.dist,
+        version=candidate.version,
+        state=state,
+        api=api,
+        hooks=hooks,
+        backends=backends,
+        reason=reason,
+    )
+
+
+def _quarantined_line(record: QuarantineRecord) -> PluginRecord:
+    return PluginRecord(
+        name=record.plugin,
+        module="",
+        dist=record.dist,
+        version=record.version,
+        state="quarantined",
+        api=record.api,
+        backends=record.backends,
+        reason=f"{record.phase}: {record.reason}",
+    )
