@@ -55,7 +55,10 @@ class TriError(Exception):
 
     ``message`` says what went wrong and what was expected, ``remedy`` what to do about it, ``location``
     where in the user's source it happened.  Subclasses may add keyword fields; all of them pickle.
+    ``during`` says what tri was doing, where the driver knows it (stage, pass, kernel, target).
     """
+
+    during: str | None = None
 
     def __init__(
         self,
@@ -76,6 +79,8 @@ class TriError(Exception):
         if self.location is not None:
             parts.append(f"  at {self.location}")
             parts.extend(f"  called from {site}" for site in self.location.call_sites)
+        if self.during:
+            parts.append(f"  in {self.during}")
         if self.remedy:
             parts.append(f"  remedy: {self.remedy}")
         return "\n".join(parts)

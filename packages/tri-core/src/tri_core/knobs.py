@@ -99,7 +99,7 @@ _overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides",
 _groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
 _affecting: tuple[Knob, ...] = ()
-_discover: Callable[[], object] = lambda: None
+_discover: Callable[[], object] = dict  # a call that does nothing
 
 
 def set_discovery(discover: Callable[[], object]) -> None:

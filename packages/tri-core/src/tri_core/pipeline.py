@@ -142,7 +142,12 @@ class PassList:
             if isinstance(step, Anchor):
                 continue
             logger.debug("%s: %s", stage, step.name)
-            step.apply(module, context)
+            try:
+                step.apply(module, context)
+            except Exception as error:
+                # the driver names the pass, and the plugin that put it here
+                error.__dict__.setdefault("pass_name", step.name)
+                raise
             if context.on_pass is not None:
                 context.on_pass(stage, step.name, module)
 

@@ -147,7 +147,8 @@ def _check_backend(name: str) -> None:
     by_kind = [info.name for info in backends.values() if name in info.device_kinds]
     if by_kind:
         raise TargetError(
-            f"{name!r} is a kind of device, not a backend", remedy=f"its backend is {' or '.join(sorted(by_kind))}"
+            f"{name!r} is a kind of device, not a backend",
+            remedy=f"its backend is {' or '.join(sorted(by_kind))}",
         )
     near = difflib.get_close_matches(name, backends)
     installed = f"installed: {', '.join(backends)}" if backends else "no backend is installed"

@@ -87,7 +87,7 @@ def call_one(pm: pluggy.PluginManager, hook: str, plugin: Plugin) -> tuple[Any, 
     return tuple(result)
 
 
-def call_for_code(pm: pluggy.PluginManager, hook: str, plugin: Plugin, **arguments: Any) -> Any:
+def call_for_code(pm: pluggy.PluginManager, hook: str, plugin: Plugin, /, **arguments: Any) -> Any:
     """Call a code generation hook: any failure is a PluginError that names the plugin and its version."""
     try:
         return _call(pm, hook, plugin, arguments)
@@ -103,7 +103,7 @@ def call_for_code(pm: pluggy.PluginManager, hook: str, plugin: Plugin, **argumen
         ) from error
 
 
-def call_owner(pm: pluggy.PluginManager, hook: str, plugin: Plugin, backend: str, **arguments: Any) -> Any:
+def call_owner(pm: pluggy.PluginManager, hook: str, plugin: Plugin, backend: str, /, **arguments: Any) -> Any:
     """Call an owner hook; TriErrors pass through, anything else (also None) is a BackendError."""
     if hook not in plugin.hooks:
         raise BackendError(

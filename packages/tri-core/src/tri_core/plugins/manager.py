@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tri_core import __version__
 from tri_core.abi import KernelABI
 from tri_core.errors import BackendError, DeviceError, PluginError, TargetError
 from tri_core.extensions import (
@@ -34,7 +35,7 @@ from tri_core.target import DeviceInfo, Target, TargetKey
 if TYPE_CHECKING:
     from tri_core.mlir import IRRegistry
 
-__all__ = ["Composition", "PluginManager"]
+__all__ = ["Composition", "PluginManager", "fingerprint"]
 
 T = TypeVar("T")
 
@@ -133,7 +134,9 @@ class PluginManager:
             _line(p.candidate, "active", p.api, p.hooks, tuple(i.name for i in backends.get(name, ())))
             for name, p in self._registry.plugins().items()
         ]
-        lines += [_line(c, "disabled", reason="left out by the environment") for c in self._registry.disabled()]
+        lines += [
+            _line(c, "disabled", reason="left out by the environment") for c in self._registry.disabled()
+        ]
         lines += [_quarantined_line(record) for record in self._registry.quarantine()]
         return sorted(lines, key=lambda r: (r.name, r.dist))
 
@@ -145,7 +148,9 @@ class PluginManager:
         if found is not None:
             return found
         self.check_set_aside(backend)
-        raise TargetError(f"unknown backend {backend!r}", remedy=f"known: {', '.join(self._owned()) or 'none'}")
+        raise TargetError(
+            f"unknown backend {backend!r}", remedy=f"known: {', '.join(self._owned()) or 'none'}"
+        )
 
     def check_set_aside(self, backend: str) -> None:
         """PluginError with the original reason when ``backend`` is, or seems to be, that of a plugin set aside."""
@@ -155,7 +160,7 @@ class PluginManager:
             if wanted in names or record.dist.endswith(f"-{wanted}"):
                 raise record.to_error(f"backend {backend!r} cannot be used, its plugin was set aside")
 
-    def _ask(self, hook: str, backend: str, **arguments: Any) -> Any:
+    def _ask(self, hook: str, backend: str, /, **arguments: Any) -> Any:
         _, plugin = self.owner(backend)
         return call_owner(self._registry.pm, hook, plugin, backend, **arguments)
 
@@ -255,17 +260,26 @@ class PluginManager:
         validation.check_pipeline(backend, pipeline)
         return Composition(pipeline, inserted)
 
-    def _modify(self, plugin: Plugin, pipeline: Pipeline, target: Target, options: CommonOptions) -> dict[str, str]:
+    def _modify(
+        self, plugin: Plugin, pipeline: Pipeline, target: Target, options: CommonOptions
+    ) -> dict[str, str]:
         before = set(_pass_names(pipeline))
         call_for_code(
-            self._registry.pm, "tri_modify_pipeline", plugin, pipeline=pipeline, target=target, options=options
+            self._registry.pm,
+            "tri_modify_pipeline",
+            plugin,
+            pipeline=pipeline,
+            target=target,
+            options=options,
         )
         return {name: plugin.label for name in _pass_names(pipeline) if name not in before}
 
     def lowering(self, table: T, target: Target, options: CommonOptions) -> T:
         """``table`` after every ``tri_lowering`` added its rules, in the order of plugin names."""
         for plugin in self._implementing("tri_lowering"):
-            call_for_code(self._registry.pm, "tri_lowering", plugin, table=table, target=target, options=options)
+            call_for_code(
+                self._registry.pm, "tri_lowering", plugin, table=table, target=target, options=options
+            )
         return table
 
     def register_ir(self, registry: IRRegistry, target: Target | None = None) -> None:
@@ -302,6 +316,15 @@ class PluginManager:
             or (any(hook in p.hooks for hook in _IR_HOOKS) and not self._is_foreign(p, target))
         ]
 
+    def versions(self, target: Target) -> dict[str, str]:
+        """Version by distribution (or plugin) name of everything that takes part in compiles for ``target``."""
+        plugins = self.contributors(target)
+        return {"tri-core": __version__} | {p.candidate.dist or p.name: p.candidate.version for p in plugins}
+
+    def order(self, hook: str) -> list[str]:
+        """The names of the plugins that implement ``hook``, in the order in which they are called."""
+        return [plugin.name for plugin in self._implementing(hook)]
+
     def cache_key(self, target: Target) -> Mapping[str, str]:
         """Every ``tri_cache_key`` fact for ``target`` as ``plugin.fact``, asked once, sorted."""
         found = self._keys.get(target.key)
@@ -313,7 +336,9 @@ class PluginManager:
         facts: dict[str, str] = {}
         for plugin in self._implementing("tri_cache_key"):
             given = call_for_code(self._registry.pm, "tri_cache_key", plugin, target=target)
-            if not isinstance(given, Mapping) or not all(isinstance(x, str) for kv in given.items() for x in kv):
+            if not isinstance(given, Mapping) or not all(
+                isinstance(x, str) for kv in given.items() for x in kv
+            ):
                 raise PluginError(
                     f"plugin {plugin.label}: tri_cache_key gave {given!r}; a mapping of text to text is expected",
                     plugin=plugin.name,

@@ -61,7 +61,9 @@ def check_requires(name: str, module: ModuleType) -> None:
         try:
             wanted = SpecifierSet(text)
         except InvalidSpecifier as error:
-            raise _refuse(name, f"TRI_REQUIRES[{dist!r}] is {text!r}: {error}", "write a version range") from error
+            raise _refuse(
+                name, f"TRI_REQUIRES[{dist!r}] is {text!r}: {error}", "write a version range"
+            ) from error
         try:
             present = importlib.metadata.version(dist)
         except importlib.metadata.PackageNotFoundError:

@@ -95,7 +95,11 @@ class Registry:
         for same in by_name.values():
             for candidate in same if len(same) > 1 else ():
                 dists = " and ".join(c.dist or c.module for c in same)
-                self._refuse(candidate, "duplicate", _duplicate(candidate.name, f"plugin name {candidate.name!r}", dists))
+                self._refuse(
+                    candidate,
+                    "duplicate",
+                    _duplicate(candidate.name, f"plugin name {candidate.name!r}", dists),
+                )
         return [same[0] for same in by_name.values() if len(same) == 1]
 
     def disabled(self) -> list[Candidate]:
@@ -133,7 +137,9 @@ class Registry:
                 raise PluginError(
                     f"{hook} gave {record!r}; {declaration.record.__name__} is expected", plugin=plugin.name
                 )
-        missing = [h for h in BACKEND_HOOKS if h not in plugin.hooks] if hook == "tri_backends" and records else []
+        missing = (
+            [h for h in BACKEND_HOOKS if h not in plugin.hooks] if hook == "tri_backends" and records else []
+        )
         if missing:
             raise PluginError(f"it has a backend but no {' and no '.join(missing)}", plugin=plugin.name)
         self._check_claims(plugin, [c for r in records for c in set(declaration.claims(plugin, r))], hook)

@@ -44,7 +44,9 @@ def check_target(backend: str, key: TargetKey, target: object) -> Target:
     options = target.options_type
     frozen = dataclasses.is_dataclass(options) and options.__dataclass_params__.frozen  # type: ignore[attr-defined]
     if not (isinstance(options, type) and issubclass(options, CommonOptions) and frozen):
-        raise refuse(f"options_type is {options!r}; a frozen dataclass that extends CommonOptions is expected")
+        raise refuse(
+            f"options_type is {options!r}; a frozen dataclass that extends CommonOptions is expected"
+        )
     return target
 
 
@@ -82,7 +84,9 @@ def check_pipeline(backend: str, pipeline: object) -> Pipeline:
         raise refuse(f"the first stage is not 'ttir' of kind 'module': {', '.join(names) or 'no stages'}")
     final = [s.name for s in stages if s.final]
     if final != names[-1:]:
-        raise refuse(f"exactly the last stage, {names[-1]!r}, must be final; final are: {', '.join(final) or 'none'}")
+        raise refuse(
+            f"exactly the last stage, {names[-1]!r}, must be final; final are: {', '.join(final) or 'none'}"
+        )
     _check_kinds(stages, refuse)
     return pipeline
 
@@ -91,7 +95,9 @@ def _check_stage(stage: object, refuse: Refuse) -> None:
     if not isinstance(stage, Stage):
         raise refuse(f"{stage!r} is not a Stage")
     if stage.kind not in KINDS or not stage.name.isidentifier() or not callable(stage.run):
-        raise refuse(f"stage {stage.name!r}: the name must be an identifier, kind one of {', '.join(KINDS)}, run callable")
+        raise refuse(
+            f"stage {stage.name!r}: the name must be an identifier, kind one of {', '.join(KINDS)}, run callable"
+        )
     if stage.passes is not None and not isinstance(stage.passes, PassList):
         raise refuse(f"stage {stage.name!r}: passes is not a PassList")
     steps = stage.passes.steps if stage.passes is not None else ()

@@ -1,0 +1,89 @@
+"""Turning what goes wrong in a stage into an error that says whose fault it is, where, and in which stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tri_core.errors import (
+    BackendError,
+    CompilationError,
+    PluginError,
+    SourceLocation,
+    TriError,
+    VerificationError,
+)
+from tri_core.mlir import ir
+from tri_core.target import Target
+
+__all__ = ["explain", "parse_error"]
+
+
+def explain(
+    error: Exception, stage: str, kernel: str, target: Target, inserted: Mapping[str, str]
+) -> TriError:
+    """The TriError to raise for ``error`` of ``stage``: itself when it is one, with the place filled in.
+
+    ``inserted`` names the plugin of each pass that a plugin put into the pipeline, by pass name.
+    """
+    step = getattr(error, "pass_name", None)
+    made = _translate(error, stage, step, target, inserted)
+    if made.during is None and not isinstance(made, CompilationError):
+        where = f"stage {stage!r}" + (f", pass {step!r}" if step else "")
+        made.during = f"{where} of kernel {kernel!r} for {target}"
+    made.__dict__.setdefault("stage", stage)
+    made.__dict__.setdefault("kernel", kernel)
+    return made
+
+
+def _translate(
+    error: Exception, stage: str, step: str | None, target: Target, inserted: Mapping[str, str]
+) -> TriError:
+    if step in inserted and not isinstance(error, PluginError):
+        return PluginError(
+            f"pass {step!r} of plugin {inserted[step]} failed: {_first_line(error)}",
+            plugin=inserted[step],
+            remedy=f"leave the plugin out with TRI_DISABLE_PLUGINS={inserted[step].partition(' ')[0]}",
+        )
+    if isinstance(error, TriError):
+        return error
+    if isinstance(error, ir.MLIRError):
+        return from_mlir(error)
+    backend = target.key.backend
+    return BackendError(
+        f"backend {backend!r} failed: {type(error).__name__}: {error}", backend=backend, hook="tri_pipeline"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = error.message if isinstance(error, TriError | ir.MLIRError) else str(error)
+    return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
+
+
+def from_mlir(error: ir.MLIRError) -> VerificationError:
+    """The first error that MLIR reported, with its place; the others as notes."""
+    from tri_core.locations import source_location
+
+    diagnostics: list[Any] = list(error.error_diagnostics)
+    if not diagnostics:
+        return VerificationError(error.message or "MLIR refused the module")
+    first = diagnostics[0]
+    made = VerificationError(first.message, location=source_location(first.location))
+    for other in [*first.notes, *diagnostics[1:]]:
+        made.add_note(f"{other.location}: {other.message}")
+    return made
+
+
+def parse_error(error: ir.MLIRError, path: str, text: str) -> VerificationError:
+    """As :func:`from_mlir` for text given by a user: places are lines of ``text``, which is called ``path``."""
+    made = from_mlir(error)
+    where = made.location
+    if where is not None and where.file == "-":
+        lines = text.splitlines()
+        line = lines[where.line - 1] if 0 < where.line <= len(lines) else None
+        made.location = replace(where, file=path, source_line=line)
+    if made.location is None:
+        made.location = SourceLocation(path, 1)
+    made.remedy = made.remedy or "the text must be MLIR that `tri opt` accepts"
+    return made

@@ -1,0 +1,35 @@
+"""Dumping: every stage of a kernel as a file, for reading and for starting a compile from."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+from tri_core.compiler.kernel import CompiledKernel
+
+__all__ = ["dump", "dump_stage", "folder_of"]
+
+logger = logging.getLogger(__name__)
+
+
+def folder_of(root: Path, name: str, key: str) -> Path:
+    """The folder of one compile below ``TRI_DUMP_DIR``: the kernel's name and the start of its key."""
+    return root / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}-{key[:10]}"
+
+
+def dump_stage(folder: Path, name: str, stage: str, content: str | bytes) -> None:
+    """Write what ``stage`` made as ``<name>.<stage>``; a folder that cannot be written is logged, not raised."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.{stage}"
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        logger.warning("TRI_DUMP_DIR: %s", error)
+
+
+def dump(root: Path, kernel: CompiledKernel) -> None:
+    """Write every stage of a kernel that came from the cache."""
+    folder = folder_of(root, kernel.name, kernel.metadata.hash)
+    for stage, content in kernel.asm.items():
+        dump_stage(folder, kernel.name, stage, content)

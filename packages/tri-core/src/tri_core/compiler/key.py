@@ -1,0 +1,72 @@
+"""The cache key: a hash of everything that can change what a compile makes.
+
+Nobody has to remember to bump anything: the files of core, of the source's package and of every plugin
+that takes part are hashed, together with the target's spec, the options, the pipeline with the options of
+its passes, the order in which plugins contribute, and the knobs that affect code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from typing import Any
+
+from tri_core import knobs
+from tri_core.compiler.source import Source
+from tri_core.errors import OptionError
+from tri_core.options import CommonOptions
+from tri_core.pipeline import Pipeline
+from tri_core.plugins import PluginManager, fingerprint
+from tri_core.plugins.fingerprint import core_fingerprint, package_fingerprint
+from tri_core.target import Target
+
+__all__ = ["cache_key", "environment"]
+
+
+def cache_key(source: Source, options: CommonOptions, pipeline: Pipeline, environment: str) -> str:
+    """The key of compiling ``source``, 64 hexadecimal digits; ``environment`` as :func:`environment` gives it."""
+    facts = {
+        "environment": environment,
+        "frontend": _package_of(type(source)),
+        "source": source.fingerprint(),
+        "options": options.to_json(),
+        "pipeline": pipeline.text(),
+        "knobs": {name: str(value) for name, value in knobs.codegen_snapshot().items()},
+    }
+    return _hash(facts)
+
+
+def environment(manager: PluginManager, target: Target) -> str:
+    """The part of the key that no kernel changes: core, plugins and target.  Milliseconds; callers keep it."""
+    contributors = manager.contributors(target)
+    facts = {
+        "core": core_fingerprint(),
+        "python": list(sys.version_info[:2]),
+        "plugins": [[p.name, p.candidate.dist, p.candidate.version, fingerprint(p)] for p in contributors],
+        "order": {hook: manager.order(hook) for hook in ("tri_modify_pipeline", "tri_lowering")},
+        "facts": dict(manager.cache_key(target)),
+        "target": str(target.key),
+        "spec": target.spec.to_json(),
+        "device_kind": target.device_kind,
+        "module_attrs": dict(sorted(target.module_attrs.items())),
+        "options_type": f"{target.options_type.__module__}.{target.options_type.__qualname__}",
+    }
+    return _hash(facts)
+
+
+def _package_of(source: type) -> str:
+    """The hash of the package that builds the module; core's own is in the environment's part."""
+    package = source.__module__.partition(".")[0]
+    return "" if package == "tri_core" else package_fingerprint(package)
+
+
+def _hash(facts: dict[str, Any]) -> str:
+    try:
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    except TypeError as error:
+        raise OptionError(
+            f"an option has a value that cannot enter a cache key: {error}",
+            remedy="use numbers, text, booleans, and tuples of these",
+        ) from error
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,38 @@
+"""Telling observers about compiles; one that raises is dropped, with one warning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from tri_core.extensions import Observer
+from tri_core.notices import PluginWarning, warn
+from tri_core.plugins import PluginManager
+
+__all__ = ["Observers"]
+
+Event = Literal["compile_start", "stage", "compile_done"]
+
+
+class Observers:
+    """The observers of a process that listen to compiles."""
+
+    def __init__(self, manager: PluginManager) -> None:
+        self.listeners: list[Observer] = [
+            o for o in manager.observers() if o.compile_start or o.stage or o.compile_done
+        ]
+
+    def tell(self, event: Event, facts: Mapping[str, Any]) -> None:
+        """Call everyone who listens to ``event``."""
+        for observer in list(self.listeners):
+            callback = getattr(observer, event)
+            if callback is None:
+                continue
+            try:
+                callback(facts)
+            except Exception as error:
+                self.listeners.remove(observer)
+                warn(
+                    f"observer {observer.name!r} is dropped, it failed in {event}: {type(error).__name__}: {error}",
+                    PluginWarning,
+                )

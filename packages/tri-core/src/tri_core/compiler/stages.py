@@ -1,0 +1,267 @@
+"""Running the stages of one compile, from the source or from the text of any stage to the image."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tri_core import mlir
+from tri_core.abi import KernelSignature
+from tri_core.compiler.diagnose import explain, parse_error
+from tri_core.compiler.dump import dump_stage
+from tri_core.compiler.observe import Observers
+from tri_core.compiler.signatures import signature_of
+from tri_core.compiler.source import IRSource, Source
+from tri_core.errors import BackendError, OptionError, OutOfResources, VerificationError
+from tri_core.image import KernelMetadata
+from tri_core.mlir import ir
+from tri_core.options import CommonOptions
+from tri_core.pipeline import (
+    Artifact,
+    CodegenReply,
+    CodegenRequest,
+    Stage,
+    StageContext,
+    StageResult,
+)
+from tri_core.plugins import Composition
+from tri_core.target import Target
+
+__all__ = ["Job", "Products", "metadata_of", "run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """Everything that one compile is made of."""
+
+    source: Source
+    target: Target
+    options: CommonOptions
+    composition: Composition
+    key: str
+    knobs: Mapping[str, object]
+    observers: Observers
+    verify: bool = False
+    dump: Path | None = None
+
+
+@dataclass
+class Products:
+    """What the stages made, in order."""
+
+    signature: KernelSignature = field(default_factory=lambda: KernelSignature(name="", parameters=()))
+    stages: dict[str, bytes] = field(default_factory=dict)
+    texts: set[str] = field(default_factory=set)
+    resources: dict[str, int] = field(default_factory=dict)
+    attrs: dict[str, object] = field(default_factory=dict)
+    entry_points: tuple[str, ...] = ()
+
+    def disassemblers(self, stages: Sequence[Stage]) -> dict[str, str]:
+        """Name of each disassembler and its stage, for the stages that were made."""
+        return {name: s.name for s in stages if s.name in self.stages for name in s.disassemblers}
+
+
+class _Codegen:
+    """The codegen service, imported when a stage first asks for it."""
+
+    def compile(self, request: CodegenRequest) -> CodegenReply:
+        """As :meth:`tri_core.pipeline.CodegenService.compile`."""
+        from tri_core.codegen import service
+
+        return service().compile(request)
+
+
+def run(job: Job) -> Products:
+    """Run all stages of ``job``; any failure is a TriError that names stage and kernel."""
+    products = Products()
+    context = _context(job)
+    artifact, waiting = _start(job, products)
+    for stage in waiting:
+        try:
+            artifact = _run_stage(job, stage, artifact, context, products)
+        except Exception as error:
+            made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
+            raise made from (error if made is not error else error.__cause__)
+    _check_limits(job, products)
+    return products
+
+
+def _context(job: Job) -> StageContext:
+    return StageContext(
+        target=job.target,
+        options=job.options,
+        kernel_name=job.source.name,
+        codegen=_Codegen(),
+        knobs=job.knobs,
+        on_pass=_verify if job.verify else None,
+    )
+
+
+def _verify(stage: str, name: str, module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        error.__dict__.setdefault("pass_name", name)
+        raise
+
+
+def _in_ir(is_module: bool) -> AbstractContextManager[Any]:
+    """An MLIR session for work on modules; text and bytes are worked on outside, in parallel."""
+    return mlir.session() if is_module else nullcontext()
+
+
+# --- the first artifact -----------------------------------------------------------------------------------
+
+
+def _start(job: Job, products: Products) -> tuple[Artifact, list[Stage]]:
+    stages = list(job.composition.pipeline.stages)
+    if isinstance(job.source, IRSource):
+        return _enter(job.source, stages, products)
+    with mlir.session():
+        try:
+            module = job.source.build(job.target, job.options)
+            if job.verify:
+                module.operation.verify()
+        except ir.MLIRError as error:
+            raise explain(error, "source", job.source.name, job.target, {}) from error
+    products.signature = job.source.signature()
+    return module, stages
+
+
+def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[Artifact, list[Stage]]:
+    """Start behind the stage whose output ``source`` holds."""
+    names = [s.name for s in stages]
+    if source.stage not in names:
+        raise OptionError(
+            f"{source.path}: this target has no stage {source.stage!r}",
+            remedy=f"a compile may start from: {', '.join(names)}",
+        )
+    index = names.index(source.stage)
+    stage = stages[index]
+    products.signature = source.signature()
+    artifact = _parsed(source, products) if stage.kind == "module" else source.content
+    if stage.kind == "text" and not isinstance(artifact, str):
+        raise OptionError(f"{source.path}: stage {stage.name!r} is text, and this is not UTF-8")
+    if stage.kind == "bytes" and isinstance(artifact, str):
+        artifact = artifact.encode()
+    content = source.content if isinstance(source.content, bytes) else source.content.encode()
+    _keep(products, stage, content)
+    return artifact, stages[index + 1 :]
+
+
+def _parsed(source: IRSource, products: Products) -> ir.Module:
+    text = source.content if isinstance(source.content, str) else source.content.decode()
+    with mlir.session():
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise parse_error(error, source.path, text) from error
+        if source.given is None:
+            products.signature = signature_of(module)
+        return module
+
+
+# --- one stage --------------------------------------------------------------------------------------------
+
+
+def _run_stage(
+    job: Job, stage: Stage, artifact: Artifact, context: StageContext, products: Products
+) -> Artifact:
+    start = time.perf_counter()
+    takes_module = isinstance(artifact, ir.Module)
+    with _in_ir(takes_module or stage.kind == "module"):
+        result = _checked(stage, stage.run(artifact, context))
+        content = _content(stage, result.artifact)
+    _keep(products, stage, content)
+    _note(job, stage, result, products)
+    seconds = time.perf_counter() - start
+    if job.dump is not None:
+        dump_stage(job.dump, job.source.name, stage.name, content)
+    if job.observers.listeners:
+        facts = {"kernel": job.source.name, "target": str(job.target), "key": job.key, "stage": stage.name}
+        job.observers.tell("stage", {**facts, "seconds": seconds, "bytes": len(content)})
+    return result.artifact
+
+
+def _keep(products: Products, stage: Stage, content: bytes) -> None:
+    products.stages[stage.name] = content
+    if stage.kind != "bytes":
+        products.texts.add(stage.name)
+
+
+def _checked(stage: Stage, result: object) -> StageResult:
+    if not isinstance(result, StageResult):
+        raise TypeError(f"gave {result!r}; a StageResult is expected")
+    expected = {"module": ir.Module, "text": str, "bytes": bytes}[stage.kind]
+    if not isinstance(result.artifact, expected):
+        raise TypeError(
+            f"kind {stage.kind!r} promises {expected.__name__}, got {type(result.artifact).__name__}"
+        )
+    return result
+
+
+def _content(stage: Stage, artifact: Artifact) -> bytes:
+    if stage.kind == "bytes":
+        return bytes(artifact)
+    if stage.kind == "text":
+        return str(artifact).encode()
+    # The module was verified where it was made or by TRI_VERIFY; printing would do it once more.
+    text: str = artifact.operation.get_asm(enable_debug_info=True, assume_verified=True)
+    return text.encode()
+
+
+def _note(job: Job, stage: Stage, result: StageResult, products: Products) -> None:
+    products.resources |= {name: int(value) for name, value in result.resources.items()}
+    products.entry_points = tuple(result.entry_points) or products.entry_points
+    try:
+        # what is read from the cache later must be what is seen now: lists for tuples, text keys
+        products.attrs |= json.loads(json.dumps(dict(result.attrs)))
+    except (TypeError, ValueError) as error:
+        raise BackendError(
+            f"stage {stage.name!r}: attrs are not JSON-able: {error}",
+            backend=job.target.key.backend,
+            hook="tri_pipeline",
+        ) from error
+
+
+# --- the end ----------------------------------------------------------------------------------------------
+
+
+def _check_limits(job: Job, products: Products) -> None:
+    for name, have in job.target.spec.limits.items():
+        need = products.resources.get(name, 0)
+        if need > have:
+            raise OutOfResources(
+                f"kernel {products.signature.name!r} needs {need} of {name!r}, {job.target} has {have}",
+                resource=name,
+                need=need,
+                have=have,
+                remedy="use smaller blocks, fewer stages (num_stages) or other num_warps",
+            )
+
+
+def metadata_of(job: Job, products: Products, plugins: Mapping[str, str]) -> KernelMetadata:
+    """The record of what was compiled; ``plugins`` gives the version of every distribution that took part."""
+    warps = job.target.spec.threads_per_warp
+    threads = products.attrs.get("threads_per_warp", warps[0] if warps else 1)
+    if not products.signature.name:
+        raise VerificationError("the kernel has no name")
+    return KernelMetadata(
+        name=products.signature.name,
+        target=job.target.key,
+        signature=products.signature,
+        options=json.loads(json.dumps(job.options.to_json())),
+        num_warps=job.options.num_warps,
+        threads_per_warp=threads if isinstance(threads, int) else 1,
+        shared=products.resources.get("shared", 0),
+        entry_points=products.entry_points or (products.signature.name,),
+        resources=dict(products.resources),
+        attrs=dict(products.attrs),
+        plugins=dict(plugins),
+        hash=job.key,
+    )
