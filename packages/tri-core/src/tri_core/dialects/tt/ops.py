@@ -22,6 +22,7 @@ __all__ = [
     "AtomicPollOp",
     "AtomicRmwOp",
     "AtomicStoreOp",
+    "BarrierOp",
     "BitcastOp",
     "BroadcastOp",
     "CallOp",
@@ -509,6 +510,10 @@ class DescriptorScatterOp(TT.Operation, name="descriptor_scatter"):
 
 
 # --- debugging ------------------------------------------------------------------------------------------
+
+
+class BarrierOp(TT.Operation, name="barrier"):
+    """All threads of the program wait for each other (Triton emits ``ttg.barrier`` for it)."""
 
 
 class PrintOp(TT.Operation, name="print"):

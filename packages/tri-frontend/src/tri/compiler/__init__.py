@@ -1,0 +1,1 @@
+"""From a jit function's syntax tree to a TTIR module."""

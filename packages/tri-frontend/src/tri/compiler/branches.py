@@ -1,0 +1,252 @@
+"""Rules of ``if``: folded when the condition is constexpr, ``scf.if`` when it is a run-time value.
+
+A ``return`` under a run-time condition is lowered without jumps.  Where one side always returns, what
+follows the ``if`` moves into the other side; else both sides give a flag, and what follows runs where it is
+false.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri.compiler.generator import Exit
+from tri.compiler.rules import rule
+from tri.compiler.values import NONE, describe, flatten, placeholder, rebuild, runtime, same_type
+from tri.language import types as t
+from tri.language.casts import convert
+from tri.language.constexpr import constexpr, unwrap
+from tri.language.shapes import reshape_to
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError
+from tri_core.mlir import ir
+
+if TYPE_CHECKING:
+    from tri.compiler.generator import Generator
+
+_MISSING = object()
+
+
+def truth(g: Generator, value: Any, what: str) -> bool | tensor:
+    """A condition: a bool when it is known now, else a scalar int1."""
+    if not isinstance(value, tensor):
+        return bool(unwrap(value))
+    if dimensions(value):
+        if set(dimensions(value)) != {1}:
+            raise CompilationError(
+                f"{what} is a block ({value.type}), not a scalar",
+                remedy="choose element by element with tl.where, or reduce it, e.g. with tl.max",
+            )
+        value = reshape_to(g.b, value, ())
+    if value.dtype.is_ptr():
+        raise CompilationError(f"{what} is a pointer", remedy="compare its value after a load")
+    return convert(g.b, value, t.int1)
+
+
+def statements(g: Generator, body: Sequence[ast.stmt], *, tail: bool = False) -> Exit | None:
+    """Generate ``body``; how it left the function, if it did.
+
+    ``tail``: nothing follows in the function, so that running off the end returns None.
+    """
+    for i, node in enumerate(body):
+        if isinstance(node, ast.If) and g.source.returns(node):
+            return branch_with_return(g, node, body[i + 1 :], tail)
+        exit_: Exit | None = g.visit(node)
+        if exit_ is not None:
+            return exit_
+    return Exit(NONE) if tail else None
+
+
+@rule(ast.If)
+def branch(g: Generator, node: ast.If) -> Exit | None:
+    """An ``if`` without any return in it."""
+    decision = truth(g, g.visit(node.test), "the condition of an if")
+    if isinstance(decision, bool):
+        return statements(g, node.body if decision else node.orelse)
+    return either(
+        g, decision, lambda: statements(g, node.body), lambda: statements(g, node.orelse), statement=node
+    )
+
+
+def branch_with_return(g: Generator, node: ast.If, rest: Sequence[ast.stmt], tail: bool) -> Exit | None:
+    """An ``if`` that may return, and the statements after it."""
+    b = g.b
+    saved, b.location = b.location, g.ir_location(node)
+    try:
+        decision = truth(g, g.visit(node.test), "the condition of an if")
+    except CompilationError as error:
+        error.location = error.location or g.source.locate(node)
+        raise
+    finally:
+        b.location = saved
+    if isinstance(decision, bool):
+        chosen = node.body if decision else node.orelse
+        return statements(g, [*chosen, *rest], tail=tail)
+    b.location = g.ir_location(node)
+    try:
+        return _two_sides(g, node, decision, rest, tail)
+    except CompilationError as error:
+        error.location = error.location or g.source.locate(node)
+        raise
+    finally:
+        b.location = saved
+
+
+def _two_sides(
+    g: Generator, node: ast.If, decision: tensor, rest: Sequence[ast.stmt], tail: bool
+) -> Exit | None:
+    then_returns, else_returns = _always_returns(node.body), _always_returns(node.orelse)
+    if then_returns or else_returns:
+        then_side = node.body if then_returns else [*node.body, *rest]
+        else_side = node.orelse if else_returns else [*node.orelse, *rest]
+        return either(
+            g,
+            decision,
+            lambda: statements(g, then_side, tail=tail),
+            lambda: statements(g, else_side, tail=tail),
+            statement=node,
+        )
+    exit_ = either(
+        g, decision, lambda: statements(g, node.body), lambda: statements(g, node.orelse), statement=node
+    )
+    if exit_ is None:
+        return statements(g, rest, tail=tail)
+    if exit_.flag is None or (not rest and not tail):
+        return exit_
+    value = exit_.value
+    return either(g, exit_.flag, lambda: Exit(value), lambda: statements(g, rest, tail=tail), statement=node)
+
+
+def _always_returns(body: Sequence[ast.stmt]) -> bool:
+    for node in body:
+        if isinstance(node, ast.Return):
+            return True
+        if isinstance(node, ast.If) and _always_returns(node.body) and _always_returns(node.orelse):
+            return True
+    return False
+
+
+@dataclass
+class _Side:
+    """One side of an ``scf.if`` while it is built: its block, how it ended, the names it bound."""
+
+    block: ir.Block
+    exit: Exit | None
+    names: dict[str, Any]
+
+    @property
+    def falls(self) -> bool:
+        """Whether control may reach what follows."""
+        return self.exit is None or self.exit.flag is not None
+
+
+def _side(g: Generator, scratch: ir.Operation, fill: Callable[[], Exit | None]) -> _Side:
+    b = g.b
+    block, _ = b.block(scratch.regions[0])
+    before = g.names
+    g.names = dict(before)
+    try:
+        with b.at(block):
+            exit_ = fill()
+        return _Side(block, exit_, g.names)
+    finally:
+        g.names = before
+
+
+def either(
+    g: Generator,
+    decision: tensor,
+    then_fill: Callable[[], Exit | None],
+    else_fill: Callable[[], Exit | None],
+    *,
+    statement: ast.AST | None = None,
+    what: str = "the returned value",
+) -> Exit | None:
+    """An ``scf.if`` whose sides are generated by the two functions; merges names and returned values."""
+    scratches = (g.b.scratch(), g.b.scratch())
+    sides = (_side(g, scratches[0], then_fill), _side(g, scratches[1], else_fill))
+    names = _changed_names(g, sides, statement) if sides[0].falls or sides[1].falls else {}
+    exits = [s.exit for s in sides if s.exit is not None]
+    yields: tuple[list[Any], list[Any]] = ([], [])
+    for side, out in zip(sides, yields, strict=True):
+        with g.b.at(side.block):
+            out.append(_returned(g, side, exits))
+            out.append(_returned_flag(g, side) if exits and any(s.falls for s in sides) else constexpr(None))
+            out.extend(runtime(g.b, side.names[n]) if side.falls else _MISSING for n in names)
+    _fill_placeholders(g, sides, yields)
+    _check_same(yields, [what, "", *names])
+    results = _emit(g, decision, sides, yields)
+    for name, value in zip(names, results[2:], strict=True):
+        g.names[name] = value
+    if not exits:
+        return None
+    flag = results[1]
+    return Exit(results[0], flag if isinstance(flag, tensor) else None)
+
+
+def _changed_names(g: Generator, sides: tuple[_Side, _Side], statement: ast.AST | None) -> dict[str, None]:
+    """The names whose value after the ``if`` depends on the side; forgets those bound on one side only."""
+    changed: dict[str, None] = {}
+    live = [s for s in sides if s.falls]
+    for name in dict.fromkeys([*sides[0].names, *sides[1].names]):
+        values = [s.names.get(name, _MISSING) for s in live]
+        if any(v is _MISSING for v in values):
+            g.names.pop(name, None)
+            if statement is not None:
+                g.partial[name] = statement
+        elif any(v is not g.names.get(name, _MISSING) for v in values):
+            changed[name] = None
+    return changed
+
+
+def _returned(g: Generator, side: _Side, exits: list[Exit]) -> Any:
+    if side.exit is not None:
+        # two equal constexprs stay one; anything else becomes a run-time value
+        value = side.exit.value
+        alike = len(exits) == 2 and all(same_type(e.value, value) for e in exits)
+        return value if alike else runtime(g.b, value)
+    return _MISSING if exits else constexpr(None)
+
+
+def _returned_flag(g: Generator, side: _Side) -> tensor:
+    if side.exit is None:
+        return g.b.constant(False, t.int1)
+    return side.exit.flag if side.exit.flag is not None else g.b.constant(True, t.int1)
+
+
+def _fill_placeholders(g: Generator, sides: tuple[_Side, _Side], yields: tuple[list[Any], list[Any]]) -> None:
+    """Zeros for what a side does not give: the value of a path that does not return, and vice versa."""
+    for side, mine, other in ((sides[0], *yields), (sides[1], yields[1], yields[0])):
+        with g.b.at(side.block):
+            for i, value in enumerate(mine):
+                if value is _MISSING:
+                    mine[i] = placeholder(g.b, runtime(g.b, other[i]))
+
+
+def _check_same(yields: tuple[list[Any], list[Any]], names: Sequence[str]) -> None:
+    for then_value, else_value, name in zip(*yields, names, strict=True):
+        if not same_type(then_value, else_value):
+            what = repr(name) if name.isidentifier() else name
+            raise CompilationError(
+                f"{what} is {describe(then_value)} on the then side of a run-time condition "
+                f"and {describe(else_value)} on the else side",
+                remedy="give both sides one type, e.g. with .to(...) or tl.full",
+            )
+
+
+def _emit(
+    g: Generator, decision: tensor, sides: tuple[_Side, _Side], yields: tuple[list[Any], list[Any]]
+) -> list[Any]:
+    """The ``scf.if`` with both blocks; the structures of ``yields`` filled with its results."""
+    b = g.b
+    leaves = [flatten(tuple(y)) for y in yields]
+    for side, values in zip(sides, leaves, strict=True):
+        with b.at(side.block):
+            b.create("scf.yield", operands=values)
+    operation = b.create("scf.if", [v.type for v in leaves[0]], [decision], regions=2)
+    for region, side in zip(operation.regions, sides, strict=True):
+        side.block.append_to(region)
+    results = (tensor(r, v.type) for r, v in zip(operation.results, leaves[0], strict=True))
+    return [rebuild(value, results) for value in yields[0]]

@@ -1,0 +1,213 @@
+"""Rules of calls: builtins of the language, jit functions, and Python functions at compile time."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri.compiler.expressions import unpack
+from tri.compiler.functions import call_jit
+from tri.compiler.rules import rule
+from tri.compiler.scope import BUILTINS
+from tri.compiler.values import BoundMethod, describe, has_tensors, wrap
+from tri.jit import JITFunction
+from tri.language import math, selection
+from tri.language.builtin import is_builtin, is_constexpr_function
+from tri.language.constexpr import constexpr, unwrap
+from tri.language.debug import device_print
+from tri_core.errors import CompilationError, TriError
+
+if TYPE_CHECKING:
+    from tri.compiler.generator import Generator
+
+__all__ = ["arguments", "call", "call_value"]
+
+
+def arguments(g: Generator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """The positional and keyword arguments of a call, as values of the language."""
+    args: list[Any] = []
+    for item in node.args:
+        if isinstance(item, ast.Starred):
+            args.extend(unpack(g.visit(item.value)))
+        else:
+            args.append(g.visit(item))
+    kwargs: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            kwargs.update({k: wrap(v) for k, v in unwrap(g.visit(keyword.value)).items()})
+        else:
+            kwargs[keyword.arg] = g.visit(keyword.value)
+    return args, kwargs
+
+
+@rule(ast.Call)
+def call(g: Generator, node: ast.Call) -> Any:
+    """``f(...)``."""
+    function = g.visit(node.func)
+    args, kwargs = arguments(g, node)
+    return call_value(g, function, args, kwargs, node)
+
+
+def call_value(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> Any:
+    """Call any value of the language."""
+    if isinstance(function, constexpr):
+        function = function.value
+    if isinstance(function, BoundMethod):
+        function, args = function.function, [function.receiver, *args]
+    if isinstance(function, JITFunction):
+        return call_jit(g, function, args, kwargs, node)
+    if is_builtin(function):
+        return _call_builtin(g, function, args, kwargs)
+    if function in _DYNAMIC_BUILTINS:
+        return _DYNAMIC_BUILTINS[function](g, args, kwargs)
+    return _call_python(function, args, kwargs)
+
+
+def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    plain = function.__tri_builtin__
+    args, kwargs = [_argument(a) for a in args], {k: _argument(v) for k, v in kwargs.items()}
+    try:
+        return wrap(plain(*args, **kwargs, _semantic=g.b))
+    except TypeError as error:
+        _check_arguments(plain, args, kwargs)
+        raise CompilationError(f"tl.{function.__name__}: {error}") from error
+
+
+def _argument(value: Any) -> Any:
+    """What a builtin gets: Python values for constexprs, through tuples too."""
+    if isinstance(value, tuple) and type(value) is not tuple:
+        return type(value)(*map(_argument, value))
+    return unwrap(value)
+
+
+def _check_arguments(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """CompilationError when the arguments do not fit the signature of a builtin."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs, _semantic=None)
+    except TypeError as error:
+        shown = [p for p in signature.parameters.values() if p.name != "_semantic"]
+        text = ", ".join(str(p.replace(annotation=inspect.Parameter.empty)) for p in shown)
+        raise CompilationError(
+            f"tl.{function.__name__}: {error}", remedy=f"its parameters are ({text})"
+        ) from None
+
+
+# --- Python's functions ---------------------------------------------------------------------------------
+
+
+def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A Python function or class on compile-time values, at compile time."""
+    name = getattr(function, "__name__", repr(function))
+    if not callable(function):
+        raise CompilationError(f"{describe(wrap(function))} cannot be called")
+    looks_only = function in (
+        isinstance,
+        issubclass,
+        getattr,
+        hasattr,
+        len,
+        type,
+        tuple,
+        list,
+        zip,
+        enumerate,
+    )
+    if has_tensors((*args, *kwargs.values())) and not looks_only and not is_tuple_class(function):
+        raise CompilationError(
+            f"{name} is a Python function: it cannot take run-time values",
+            remedy=f"decorate {name} with @tri.jit, or use a function of tri.language",
+        )
+    if not looks_only and not isinstance(function, type) and not _may_call(function):
+        raise CompilationError(
+            f"{name} is a plain Python function",
+            remedy="decorate it with @tri.jit, or with @tri.constexpr_function to run it while compiling",
+        )
+    try:
+        return wrap(
+            _python_result(function(*map(_argument, args), **{k: _argument(v) for k, v in kwargs.items()}))
+        )
+    except TriError:
+        raise
+    except Exception as error:
+        raise CompilationError(f"{name} raised {type(error).__name__}: {error}") from error
+
+
+def is_tuple_class(function: Any) -> bool:
+    """Whether ``function`` is a class of tuples, whose items may be run-time values."""
+    return isinstance(function, type) and issubclass(function, tuple)
+
+
+def _may_call(function: Any) -> bool:
+    if is_constexpr_function(function) or function in BUILTINS.values():
+        return True
+    # functions of C modules and of the standard library (math.log2), reached through their module
+    return not hasattr(function, "__code__") or function.__module__ in ("math", "operator")
+
+
+def _python_result(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (zip, enumerate)) else value
+
+
+def _extremum(
+    builtin: Any, python: Callable[..., Any]
+) -> Callable[[Generator, list[Any], dict[str, Any]], Any]:
+    def choose(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if not has_tensors(tuple(args)):
+            return _call_python_unchecked(python, args, kwargs)
+        return functools.reduce(
+            lambda x, y: builtin.__tri_builtin__(_argument(x), _argument(y), _semantic=g.b), args
+        )
+
+    return choose
+
+
+def _absolute(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if has_tensors(tuple(args)):
+        return _call_builtin(g, math.abs, args, kwargs)
+    return _call_python_unchecked(abs, args, kwargs)
+
+
+def _call_python_unchecked(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    try:
+        return wrap(function(*map(_argument, args), **{k: _argument(v) for k, v in kwargs.items()}))
+    except (TypeError, ValueError) as error:
+        raise CompilationError(f"{function.__name__}: {error}") from error
+
+
+def _number(python: type) -> Callable[[Generator, list[Any], dict[str, Any]], Any]:
+    def make(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if has_tensors(tuple(args)):
+            raise CompilationError(
+                f"{python.__name__}() takes constexprs only, got {describe(args[0])}",
+                remedy="convert run-time values with .to(tl.float32) or .to(tl.int32)",
+            )
+        return _call_python_unchecked(python, args, kwargs)
+
+    return make
+
+
+def _print(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return _call_builtin(g, device_print, args, kwargs)
+
+
+def _constexpr(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if len(args) != 1 or has_tensors(args[0]):
+        raise CompilationError("tl.constexpr(...) takes one compile-time value")
+    return wrap(unwrap(args[0]))
+
+
+#: Python's builtins (and constexpr) that take run-time values too, or refuse them in their own words
+_DYNAMIC_BUILTINS: dict[Any, Callable[[Generator, list[Any], dict[str, Any]], Any]] = {
+    min: _extremum(selection.minimum, min),
+    max: _extremum(selection.maximum, max),
+    abs: _absolute,
+    print: _print,
+    int: _number(int),
+    float: _number(float),
+    bool: _number(bool),
+    constexpr: _constexpr,
+}

@@ -1,0 +1,142 @@
+"""The code generator: walks a jit function's syntax tree and emits TTIR through a builder.
+
+:class:`Unit` is one module being made, with the functions specialised so far.  :class:`Generator` is one
+walk over one function body: its names, its source, its place.  What each kind of syntax means is in the
+rules (:mod:`.expressions`, :mod:`.assignment`, :mod:`.branches`, :mod:`.loops`, :mod:`.calls`).
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri.compiler.rules import RULES
+from tri.compiler.scope import lookup
+from tri_core.errors import CompilationError, InternalError, TriError
+from tri_core.mlir import ir
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+    from tri.compiler.functions import Specialized
+    from tri.jit import JITFunction
+    from tri.language.tensor import tensor
+
+__all__ = ["Exit", "Generator", "Unit"]
+
+#: syntax that kernels cannot use, and what to write instead
+_REFUSED: dict[str, str] = {
+    "Break": "put the condition into the loop, e.g. with while",
+    "Continue": "put the rest of the body under an if",
+    "Try": "kernels have no exceptions; use tl.device_assert",
+    "Raise": "use tl.static_assert or tl.device_assert",
+    "With": "kernels have no context managers",
+    "FunctionDef": "define the function at module level and decorate it with @tri.jit",
+    "Lambda": "define a function at module level and decorate it with @tri.jit",
+    "ClassDef": "define the class outside of the kernel",
+    "Global": "kernels cannot change globals",
+    "Nonlocal": "kernels cannot change names of enclosing functions",
+    "Import": "import at the top of the file",
+    "ImportFrom": "import at the top of the file",
+    "Delete": "names live to the end of the kernel",
+    "ListComp": "use a loop over tl.static_range",
+    "GeneratorExp": "use a loop over tl.static_range",
+    "DictComp": "use a loop over tl.static_range",
+    "SetComp": "use a loop over tl.static_range",
+    "Dict": "use a tuple",
+    "Set": "use a tuple",
+    "Match": "use if and elif",
+    "Yield": "kernels are no generators",
+    "Await": "kernels are not asynchronous",
+}
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a list of statements ended the function: with ``value``, always, or where ``flag`` is true."""
+
+    value: Any
+    flag: tensor | None = None
+
+
+@dataclass
+class Unit:
+    """A module being made: its builder and the functions specialised so far (None while in progress)."""
+
+    builder: Builder
+    functions: dict[Any, Specialized | None] = dataclasses.field(default_factory=dict)
+    symbols: set[str] = dataclasses.field(default_factory=set)
+
+    def symbol(self, wanted: str) -> str:
+        """``wanted``, or it with a number where it is taken."""
+        name, number = wanted, 0
+        while name in self.symbols:
+            number += 1
+            name = f"{wanted}.{number}"
+        self.symbols.add(name)
+        return name
+
+
+class Generator:
+    """Generates one function body.  ``names`` binds local names to values of the language."""
+
+    def __init__(self, unit: Unit, function: JITFunction, names: dict[str, Any]) -> None:
+        self.unit = unit
+        self.b = unit.builder
+        self.function = function
+        self.source = function.source
+        self.names = names
+        #: names bound on some paths only, with the statement that did it
+        self.partial: dict[str, ast.AST] = {}
+        #: the loop that the walk is inside of, innermost
+        self.loop: ast.AST | None = None
+        #: the variable that is being assigned, after which operations are named
+        self.hint: str | None = None
+        self._locations: dict[tuple[int, int, str | None], ir.Location] = {}
+
+    def visit(self, node: ast.AST) -> Any:
+        """What the rule of ``node`` gives, with the location set; errors leave with a location."""
+        kind = type(node)
+        if kind is ast.Name:
+            return lookup(self, node)  # type: ignore[arg-type]
+        rule = RULES.get(kind)
+        b = self.b
+        saved = b.location
+        try:
+            if rule is None:
+                raise _refused(node)
+            if hasattr(node, "lineno"):
+                b.location = self.ir_location(node)
+            return rule(self, node)
+        except TriError as error:
+            if error.location is None:
+                error.location = self.source.locate(node)
+            raise
+        except Exception as error:  # anything else is our bug: say where, keep the cause
+            raise InternalError(
+                f"{type(error).__name__} while compiling {kind.__name__}: {error}",
+                remedy="please report it with the kernel",
+                location=self.source.locate(node),
+            ) from error
+        finally:
+            b.location = saved
+
+    def ir_location(self, node: ast.AST) -> ir.Location:
+        """The location of ``node`` for operations, named after the variable being assigned."""
+        key = (node.lineno, node.col_offset, self.hint)  # type: ignore[attr-defined]
+        found = self._locations.get(key)
+        if found is None:
+            found = ir.Location.file(self.source.file, key[0], key[1] + self.source.indent + 1)
+            if self.hint is not None:
+                found = ir.Location.name(self.hint, found)
+            self._locations[key] = found
+        return found
+
+
+def _refused(node: ast.AST) -> CompilationError:
+    kind = type(node).__name__
+    return CompilationError(
+        f"kernels cannot use this syntax ({kind})",
+        remedy=_REFUSED.get(kind, "write it with the supported syntax"),
+    )

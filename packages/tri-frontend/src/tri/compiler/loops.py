@@ -1,0 +1,255 @@
+"""Rules of ``for`` and ``while``: unrolled, or ``scf`` loops with carried values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri.compiler.assignment import bind
+from tri.compiler.branches import statements, truth
+from tri.compiler.calls import arguments
+from tri.compiler.rules import rule
+from tri.compiler.values import describe, flatten, has_tensors, rebuild, runtime, same_type, wrap
+from tri.language import loops
+from tri.language import types as t
+from tri.language.arithmetic import BINARY
+from tri.language.casts import convert, value_of
+from tri.language.constexpr import constexpr, unwrap
+from tri.language.promotion import integer_type
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError
+from tri_core.mlir import ir
+
+if TYPE_CHECKING:
+    from tri.compiler.generator import Generator
+
+_RANGES = {range: loops.range, loops.range: loops.range, loops.static_range: loops.static_range}
+
+
+@rule(ast.For)
+def for_loop(g: Generator, node: ast.For) -> None:
+    """``for``: unrolled over tuples and static_range, else an ``scf.for``."""
+    if node.orelse:
+        raise CompilationError("a loop in a kernel has no else", remedy="put it after the loop")
+    iterable = _iterable(g, node.iter)
+    if isinstance(iterable, loops.range):
+        _loop(g, node, iterable)
+        return
+    saved, g.loop = g.loop, node
+    try:
+        for value in _static_values(iterable):
+            bind(g, node.target, value)
+            statements(g, node.body)
+    finally:
+        g.loop = saved
+
+
+def _iterable(g: Generator, node: ast.expr) -> Any:
+    """What the loop runs over: a range of the language, or a tuple."""
+    if isinstance(node, ast.Call):
+        function = g.visit(node.func)
+        if isinstance(function, type) and function in _RANGES:
+            args, kwargs = arguments(g, node)
+            try:
+                return _RANGES[function](*args, **{k: unwrap(v) for k, v in kwargs.items()})
+            except TypeError as error:
+                raise CompilationError(f"{function.__name__}: {error}") from error
+    value = g.visit(node)
+    if isinstance(value, (tuple, loops.range, loops.static_range)):
+        return value
+    if isinstance(value, constexpr) and isinstance(value.value, (tuple, list)):
+        return wrap(value.value)
+    raise CompilationError(
+        f"a kernel cannot loop over {describe(value)}",
+        remedy="use range, tl.range, tl.static_range or a tuple",
+    )
+
+
+def _static_values(iterable: Any) -> Sequence[Any]:
+    if isinstance(iterable, tuple):
+        return iterable
+    bounds = [unwrap(v) for v in (iterable.start, iterable.end, iterable.step)]
+    for bound in bounds:
+        if not isinstance(bound, int):
+            raise CompilationError(
+                f"static_range needs constexpr ints, got {describe(wrap(bound))}",
+                remedy="use range for bounds known at run time only",
+            )
+    if bounds[2] == 0:
+        raise CompilationError("static_range has step 0")
+    return [constexpr(i) for i in range(*bounds)]
+
+
+# --- run-time for ---------------------------------------------------------------------------------------
+
+
+def _bounds(g: Generator, loop: loops.range) -> tuple[list[tensor], t.dtype, bool]:
+    """Start, end and step as values of one integer type, and whether the loop counts down."""
+    b = g.b
+    step = unwrap(loop.step)
+    down = isinstance(step, int) and step < 0
+    if step == 0 and not isinstance(step, tensor):
+        raise CompilationError("range has step 0")
+    values = []
+    for name, bound in (("start", loop.start), ("end", loop.end), ("step", -step if down else step)):
+        value = value_of(b, unwrap(bound))
+        if not value.type.is_int():
+            raise CompilationError(
+                f"range's {name} is {value.type}; a scalar integer is needed",
+                remedy="cast it, e.g. with .to(tl.int32)",
+            )
+        values.append(value)
+    common = integer_type(integer_type(values[0].dtype, values[1].dtype), values[2].dtype)
+    if common.int_bitwidth < 32:
+        common = t.int32
+    start, end, step_value = (convert(b, v, common) for v in values)
+    return ([end, start, step_value] if down else [start, end, step_value]), common, down
+
+
+def _loop(g: Generator, node: ast.For, loop: loops.range) -> None:
+    b = g.b
+    bounds, index_type, down = _bounds(g, loop)
+    if not isinstance(node.target, ast.Name):
+        raise CompilationError("a loop over a range has one name as its variable")
+    carried = _carried(g, node.body, without=node.target.id)
+    initial = flatten(tuple(carried.values()))
+    types = [v.type for v in initial]
+    attributes = _hints(g, loop)
+    if index_type.is_int_unsigned():
+        attributes["unsignedCmp"] = b.unit()
+    operation = b.create("scf.for", types, [*bounds, *initial], attributes, regions=1)
+    names = [node.target.id, *_leaf_names(carried)]
+    block, (index, *inside) = b.block(operation.regions[0], [index_type, *types], names)
+    before = g.names
+    g.names = {**before, **_rebind(carried, inside)}
+    with b.at(block):
+        if down:  # the loop runs from end to start; the variable mirrors it
+            index = BINARY["-"](b, bounds[1], BINARY["-"](b, index, bounds[0]))
+        g.names[node.target.id] = index
+        _body(g, node)
+        _finish(g, node, before, carried, skip=node.target.id)
+    g.names = before | _rebind(carried, [tensor(r, v) for r, v in zip(operation.results, types, strict=True)])
+
+
+def _hints(g: Generator, loop: loops.range) -> dict[str, ir.Attribute]:
+    b = g.b
+    attributes: dict[str, ir.Attribute] = {}
+    for name in ("num_stages", "loop_unroll_factor"):
+        value = getattr(loop, name)
+        if value is not None:
+            if not isinstance(value, int):
+                raise CompilationError(f"range's {name} is {value!r}; a constexpr int is needed")
+            attributes[f"tt.{name}"] = b.i32(value)
+    for name in ("disallow_acc_multi_buffer", "flatten", "warp_specialize"):
+        if getattr(loop, name):
+            attributes[f"tt.{name}"] = b.unit()
+    if loop.disable_licm:
+        attributes["tt.disable_licm"] = b.unit()
+    return attributes
+
+
+# --- while ----------------------------------------------------------------------------------------------
+
+
+@rule(ast.While)
+def while_loop(g: Generator, node: ast.While) -> None:
+    """``while``: an ``scf.while``."""
+    if node.orelse:
+        raise CompilationError("a loop in a kernel has no else", remedy="put it after the loop")
+    b = g.b
+    carried = _carried(g, [node.test, *node.body])
+    initial = flatten(tuple(carried.values()))
+    types = [v.type for v in initial]
+    names = _leaf_names(carried)
+    operation = b.create("scf.while", types, initial, regions=2)
+    before = g.names
+    block, inside = b.block(operation.regions[0], types, names)
+    g.names = {**before, **_rebind(carried, inside)}
+    with b.at(block):
+        decision = _while_condition(g, node)
+        passed = [g.names[n] for n in carried]
+        b.create("scf.condition", operands=[decision, *flatten(tuple(passed))])
+    block, inside = b.block(operation.regions[1], types, names)
+    g.names = {**before, **_rebind(carried, inside)}
+    with b.at(block):
+        _body(g, node)
+        _finish(g, node, before, carried)
+    g.names = before | _rebind(carried, [tensor(r, v) for r, v in zip(operation.results, types, strict=True)])
+
+
+def _while_condition(g: Generator, node: ast.While) -> tensor:
+    value = g.visit(node.test)
+    if isinstance(value, constexpr) and isinstance(value.value, loops.condition):
+        value = wrap(value.value.arg1)
+    decision = truth(g, value, "the condition of a while")
+    return g.b.constant(decision, t.int1) if isinstance(decision, bool) else decision
+
+
+# --- carried values -------------------------------------------------------------------------------------
+
+
+def _carried(g: Generator, body: Sequence[ast.AST], without: str = "") -> dict[str, Any]:
+    """The run-time values that ``body`` may bind anew, by name, as they are before the loop."""
+    names = dict.fromkeys(name for node in body for name in g.source.assigned(node))
+    return {n: g.names[n] for n in names if n != without and has_tensors(g.names.get(n))}
+
+
+def _leaf_names(carried: dict[str, Any]) -> list[str]:
+    return [name for name, value in carried.items() for _ in flatten(value)]
+
+
+def _rebind(carried: dict[str, Any], leaves: list[tensor]) -> dict[str, Any]:
+    remaining = iter(leaves)
+    return {name: rebuild(value, remaining) for name, value in carried.items()}
+
+
+def _body(g: Generator, node: ast.For | ast.While) -> None:
+    saved, g.loop = g.loop, node
+    try:
+        statements(g, node.body)
+    finally:
+        g.loop = saved
+
+
+def _finish(
+    g: Generator, node: ast.For | ast.While, before: dict[str, Any], carried: dict[str, Any], skip: str = ""
+) -> None:
+    """End the body: yield the carried values, whose types must be what they were before the loop."""
+    values = []
+    for name, initial in carried.items():
+        value = runtime(g.b, g.names.get(name, initial))
+        if name not in g.names or not same_type(initial, value):
+            raise _changes_type(g, node, name, initial, value)
+        values.append(value)
+    for name, initial in before.items():
+        if name not in carried and name != skip and g.names.get(name) is not initial:
+            raise _changes_type(g, node, name, initial, g.names.get(name, initial))
+    g.b.create("scf.yield", operands=flatten(tuple(values)))
+
+
+def _changes_type(
+    g: Generator, node: ast.For | ast.While, name: str, initial: Any, value: Any
+) -> CompilationError:
+    stores = [
+        n
+        for statement in node.body
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+    ]
+    if name not in g.names:
+        return CompilationError(
+            f"{name!r} is bound on some paths through the loop only",
+            remedy="bind it on every path",
+            location=g.source.locate(node),
+        )
+    remedy = "keep its type through the loop: cast with .to(...), or start with a value of the type it gets"
+    if not has_tensors(initial):
+        remedy = f"use another name inside of the loop, or make {name} a run-time value before it"
+    elif isinstance(initial, tensor) and not dimensions(initial) and dimensions(value):
+        remedy = f"start with a block, e.g. {name} = tl.zeros({list(dimensions(value))}, dtype=...)"
+    return CompilationError(
+        f"{name!r} is {describe(initial)} before the loop and {describe(value)} after its body",
+        remedy=remedy,
+        location=g.source.locate(stores[-1]) if stores else g.source.locate(node),
+    )

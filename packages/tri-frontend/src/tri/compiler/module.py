@@ -1,0 +1,27 @@
+"""The whole module of a kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tri.compiler import assignment, branches, calls, expressions, loops  # noqa: F401  they register the rules
+from tri.compiler.builder import Builder
+from tri.compiler.functions import expander, make_kernel
+from tri.compiler.generator import Unit
+
+if TYPE_CHECKING:
+    from tri.compiler.source import ASTSource
+    from tri_core.mlir import ir
+    from tri_core.options import CommonOptions
+    from tri_core.target import Target
+
+__all__ = ["build_module"]
+
+
+def build_module(source: ASTSource, target: Target, options: CommonOptions) -> ir.Module:
+    """TTIR of ``source``: its kernel, public, and the functions that it calls, private."""
+    builder = Builder(target, options)
+    unit = Unit(builder)
+    builder.expand = expander(unit)
+    make_kernel(unit, source.fn, source.types, source.constants, source.attrs, source.name)
+    return builder.module

@@ -1,0 +1,84 @@
+"""What a name means: locals, then enclosing functions, globals, and the few builtins of the language."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import types as python_types
+from typing import TYPE_CHECKING, Any
+
+from tri.jit import JITFunction
+from tri.language import types as t
+from tri.language.builtin import is_builtin, is_constexpr_function
+from tri.language.constexpr import constexpr
+from tri_core.errors import CompilationError
+
+if TYPE_CHECKING:
+    from tri.compiler.generator import Generator
+
+__all__ = ["BUILTINS", "lookup", "near"]
+
+#: Python's builtins that mean something in a kernel (see :mod:`tri.compiler.calls` for how they are called)
+BUILTINS: dict[str, Any] = {
+    name: getattr(builtins, name)
+    for name in (
+        "abs", "bool", "float", "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "max",
+        "min", "print", "range", "repr", "round", "str", "sum", "tuple", "type", "zip", "enumerate",
+        "ValueError", "TypeError", "AssertionError",
+    )
+}  # fmt: skip
+
+
+def lookup(g: Generator, node: ast.Name) -> Any:
+    """The value that a name is bound to; CompilationError for an unknown or unusable one."""
+    name = node.id
+    if name in g.names:
+        return g.names[name]
+    for space in (g.function.closure, g.function.fn.__globals__):
+        if name in space:
+            return _usable(g, node, space[name])
+    if name in BUILTINS:
+        return BUILTINS[name]
+    raise _unknown(g, node)
+
+
+def _usable(g: Generator, node: ast.Name, value: Any) -> Any:
+    if is_usable_global(value):
+        return value
+    raise CompilationError(
+        f"global {node.id!r} is a {type(value).__name__}; kernels read globals only when they are constexpr",
+        remedy=f"write {node.id} = tl.constexpr(...) at module level, or pass it as an argument",
+        location=g.source.locate(node),
+    )
+
+
+def is_usable_global(value: Any) -> bool:
+    """Whether a kernel may use ``value`` from outside: constexprs, functions, types and modules."""
+    if isinstance(value, tuple):
+        return all(map(is_usable_global, value))
+    if isinstance(value, (constexpr, JITFunction, t.dtype, python_types.ModuleType, type)):
+        return True
+    return callable(value) and (
+        is_builtin(value) or is_constexpr_function(value) or isinstance(value, python_types.FunctionType)
+    )
+
+
+def _unknown(g: Generator, node: ast.Name) -> CompilationError:
+    name = node.id
+    location = g.source.locate(node)
+    if name in g.partial:
+        line = getattr(g.partial[name], "lineno", "?")
+        return CompilationError(
+            f"{name!r} is not bound on every path: the statement of line {line} binds it on some only",
+            remedy=f"give {name} a value before that statement",
+            location=location,
+        )
+    known = [*g.names, *g.function.fn.__globals__, *g.function.closure]
+    return CompilationError(f"{name!r} is not defined", remedy=near(name, known), location=location)
+
+
+def near(name: str, known: list[str]) -> str | None:
+    """``did you mean ...?`` with the known names that look like ``name``."""
+    found = difflib.get_close_matches(name, known)
+    return f"did you mean {' or '.join(found)}?" if found else None

@@ -1,0 +1,158 @@
+"""Values of the language as the code generator holds them: tensors, constexprs and tuples of them."""
+
+from __future__ import annotations
+
+import types as python_types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri.jit import JITFunction
+from tri.language import types as t
+from tri.language.builtin import is_builtin
+from tri.language.casts import convert, is_plain, value_of
+from tri.language.constexpr import constexpr
+from tri.language.tensor import tensor
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+
+__all__ = [
+    "NONE",
+    "BoundMethod",
+    "describe",
+    "flatten",
+    "has_tensors",
+    "is_static",
+    "key",
+    "placeholder",
+    "rebuild",
+    "runtime",
+    "same_type",
+    "wrap",
+]
+
+NONE = constexpr(None)
+
+
+@dataclass(frozen=True)
+class BoundMethod:
+    """``x.f`` before it is called."""
+
+    receiver: tensor
+    function: Any
+
+
+def wrap(value: Any) -> Any:
+    """A Python value as a value of the language: primitives become constexprs."""
+    if isinstance(
+        value, (tensor, constexpr, t.dtype, JITFunction, BoundMethod, python_types.ModuleType, type)
+    ):
+        return value
+    if isinstance(value, tuple):
+        return _like(value, map(wrap, value))
+    if isinstance(value, list):
+        return tuple(map(wrap, value))
+    return value if is_builtin(value) else constexpr(value)
+
+
+def _like(value: tuple[Any, ...], items: Iterator[Any]) -> tuple[Any, ...]:
+    """``items`` as a tuple of the class of ``value`` (a named tuple stays one)."""
+    make: Callable[[Iterator[Any]], tuple[Any, ...]] = getattr(type(value), "_make", tuple)
+    return make(items)
+
+
+def is_static(value: Any) -> bool:
+    """Whether ``value`` is known at compile time."""
+    return not has_tensors(value)
+
+
+def has_tensors(value: Any) -> bool:
+    """Whether a run-time value is in ``value``."""
+    if isinstance(value, tuple):
+        return any(map(has_tensors, value))
+    return isinstance(value, tensor)
+
+
+def flatten(value: Any) -> list[tensor]:
+    """The run-time values in ``value``, in order."""
+    if isinstance(value, tensor):
+        return [value]
+    return [leaf for item in value for leaf in flatten(item)] if isinstance(value, tuple) else []
+
+
+def rebuild(value: Any, leaves: Iterator[tensor]) -> Any:
+    """``value`` with its run-time values replaced, in order, by ``leaves``."""
+    if isinstance(value, tensor):
+        return next(leaves)
+    return _like(value, (rebuild(item, leaves) for item in value)) if isinstance(value, tuple) else value
+
+
+def runtime(b: Builder, value: Any) -> Any:
+    """``value`` with every number in it made a run-time value: what an assignment binds."""
+    if isinstance(value, tuple):
+        return _like(value, (runtime(b, item) for item in value))
+    if isinstance(value, constexpr) and is_plain(value.value):
+        return value_of(b, value)
+    return value
+
+
+def same_type(x: Any, y: Any) -> bool:
+    """Whether ``x`` and ``y`` have one structure with run-time values of one type."""
+    if isinstance(x, tensor) or isinstance(y, tensor):
+        return isinstance(x, tensor) and isinstance(y, tensor) and x.type is y.type
+    if isinstance(x, tuple) or isinstance(y, tuple):
+        return type(x) is type(y) and len(x) == len(y) and all(map(same_type, x, y))
+    return key(x) == key(y)
+
+
+def placeholder(b: Builder, value: Any) -> Any:
+    """Zeros of the structure of ``value``, for a path on which it is never read."""
+    if isinstance(value, tuple):
+        return _like(value, (placeholder(b, item) for item in value))
+    if not isinstance(value, tensor):
+        return value
+    if value.dtype.is_ptr():
+        return convert(b, b.constant(0, value.type.with_element_ty(t.int64)), value.dtype)
+    return b.constant(0, value.type)
+
+
+def key(value: Any) -> Any:
+    """What a specialised function depends on of an argument: its type, or its value when static."""
+    if isinstance(value, tensor):
+        return value.type
+    if isinstance(value, tuple):
+        return (type(value), *map(key, value))
+    if isinstance(value, constexpr):
+        inner = value.value
+        try:
+            hash(inner)
+        except TypeError:
+            inner = repr(inner)
+        return (constexpr, type(inner), inner)
+    return value
+
+
+def describe(value: Any) -> str:
+    """``value`` in a message: the type of a run-time value, the value of a static one."""
+    if isinstance(value, tensor):
+        return str(value.type)
+    if isinstance(value, constexpr):
+        return f"the constexpr {value.value!r}" if value.value is not None else "None"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(describe, value))})"
+    return repr(value)
+
+
+def mangle(values: Sequence[Any]) -> str:
+    """The arguments inside the name of a specialised function."""
+    return "_".join(_mangle(v) for v in values)
+
+
+def _mangle(value: Any) -> str:
+    if isinstance(value, tensor):
+        return value.type.mangle()
+    if isinstance(value, tuple):
+        return f"T{mangle(value)}T"
+    text = str(value.value if isinstance(value, constexpr) else value)
+    return "c" + "".join(c if c.isalnum() else "_" for c in text)[:40]

@@ -1,0 +1,178 @@
+"""``tri.jit``: functions that are compiled for a device."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from tri_core.errors import TriError
+
+if TYPE_CHECKING:
+    from tri.kernel_source import KernelSource
+
+__all__ = ["JITFunction", "KernelParameter", "jit"]
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """A parameter of a jit function: ``num`` is its position, ``annotation`` its text (empty if none)."""
+
+    num: int
+    name: str
+    annotation: str
+    default: Any
+    kind: Any
+    do_not_specialize: bool = False
+    do_not_specialize_on_alignment: bool = False
+
+    @property
+    def has_default(self) -> bool:
+        """Whether the parameter may be left out."""
+        return self.default is not inspect.Parameter.empty
+
+    @property
+    def is_constexpr(self) -> bool:
+        """Whether the parameter is annotated as ``tl.constexpr``."""
+        return self.annotation.rsplit(".", 1)[-1] == "constexpr"
+
+    @property
+    def is_const(self) -> bool:
+        """Whether the parameter points to memory that the kernel only reads (``tl.const``)."""
+        return self.annotation.rsplit(".", 1)[-1] == "const"
+
+
+def _annotation_text(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+class JITFunction:
+    """A kernel, or a function that kernels call; made by :func:`jit`.
+
+    ``fn[grid](*args, **kwargs)`` launches it over ``grid``, compiling it when these arguments need a
+    version that does not exist yet.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        version: str | None = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable[[Any], str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+    ) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+        self.version = version
+        self.debug = debug
+        self.noinline = bool(noinline)
+        self.repr = repr
+        self.launch_metadata = launch_metadata
+        self.signature = inspect.signature(fn)
+        self.params = self._parameters(
+            frozenset(do_not_specialize or ()), frozenset(do_not_specialize_on_alignment or ())
+        )
+        self.arg_names = [p.name for p in self.params]
+        self.constexprs = [p.num for p in self.params if p.is_constexpr]
+
+    def _parameters(
+        self, plain: frozenset[int | str], unaligned: frozenset[int | str]
+    ) -> list[KernelParameter]:
+        return [
+            KernelParameter(
+                num,
+                p.name,
+                _annotation_text(p.annotation),
+                p.default,
+                p.kind,
+                num in plain or p.name in plain,
+                num in unaligned or p.name in unaligned,
+            )
+            for num, p in enumerate(self.signature.parameters.values())
+        ]
+
+    @functools.cached_property
+    def source(self) -> KernelSource:
+        """The function's source, read on first use."""
+        from tri.kernel_source import read_source
+
+        return read_source(self.fn)
+
+    @property
+    def signature_text(self) -> str:
+        """The parameters as written, without annotations."""
+        shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
+        return f"({', '.join(map(str, shown))})"
+
+    @functools.cached_property
+    def cache_key(self) -> str:
+        """A hash of the function's source and of everything that it uses from outside."""
+        from tri.dependencies import fingerprint
+
+        return fingerprint(self)
+
+    @property
+    def src(self) -> str:
+        """The function's text, without decorators."""
+        return self.source.text
+
+    @functools.cached_property
+    def closure(self) -> Mapping[str, Any]:
+        """The variables of enclosing functions that the function uses."""
+        cells = self.fn.__closure__ or ()
+        filled = zip(self.fn.__code__.co_freevars, cells, strict=True)
+        return {name: cell.cell_contents for name, cell in filled if _is_filled(cell)}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: a kernel is launched over a grid."""
+        raise TriError(
+            f"{self.__qualname__} is a kernel: it is launched over a grid, or called from another kernel",
+            remedy=f"write {self.__name__}[grid](...)",
+        )
+
+    def __repr__(self) -> str:
+        return f"JITFunction({self.__module__}:{self.__qualname__})"
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
+@overload
+def jit(fn: Callable[..., Any]) -> JITFunction: ...
+
+
+@overload
+def jit(
+    *,
+    version: str | None = None,
+    repr: Callable[[Any], str] | None = None,
+    launch_metadata: Callable[..., Any] | None = None,
+    do_not_specialize: Iterable[int | str] | None = None,
+    do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+    debug: bool | None = None,
+    noinline: bool | None = None,
+) -> Callable[[Callable[..., Any]], JITFunction]: ...
+
+
+def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Decorate a function so that it can be compiled: ``@tri.jit`` or ``@tri.jit(do_not_specialize=["n"])``.
+
+    Its body may use Python's operators and control flow, constexprs, :mod:`tri.language` and other jit
+    functions.  ``noinline`` keeps calls of it calls; ``debug`` turns on device asserts.
+    """
+    if fn is None:
+        return lambda function: JITFunction(function, **options)
+    return JITFunction(fn, **options)

@@ -1,0 +1,106 @@
+"""The source of a Python function: where it stands, its text, its syntax tree and facts about it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tri_core.errors import CompilationError, SourceLocation
+
+__all__ = ["KernelSource", "read_source"]
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+@dataclass
+class KernelSource:
+    """``tree`` has line numbers of ``file``; columns count from the dedented text, ``indent`` to the right."""
+
+    file: str
+    first_line: int
+    indent: int
+    text: str
+    tree: ast.FunctionDef
+    _assigned: dict[ast.AST, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    _returning: frozenset[ast.AST] | None = field(default=None, repr=False)
+
+    def locate(self, node: ast.AST) -> SourceLocation:
+        """The place of ``node`` in the user's file, with its line."""
+        line = getattr(node, "lineno", self.first_line)
+        column = getattr(node, "col_offset", 0) + self.indent
+        text = linecache.getline(self.file, line).rstrip("\n")
+        # columns of ast count bytes of UTF-8
+        column = len(text.encode()[:column].decode(errors="ignore"))
+        return SourceLocation(self.file, line, column, text or None)
+
+    def assigned(self, node: ast.AST) -> tuple[str, ...]:
+        """The names that ``node`` or anything in it binds, each once, in order."""
+        found = self._assigned.get(node)
+        if found is None:
+            names = (n.id for n in _walk([node]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+            found = self._assigned[node] = tuple(dict.fromkeys(names))
+        return found
+
+    def returns(self, node: ast.AST) -> bool:
+        """Whether a ``return`` stands somewhere in the statement ``node``."""
+        if self._returning is None:
+            self._returning = frozenset(_statements_with_return(self.tree.body))
+        return node in self._returning
+
+
+def _walk(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of a function's own scope."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, _SCOPES):
+            yield from _walk(ast.iter_child_nodes(node))
+
+
+def _statements_with_return(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        if any(isinstance(n, ast.Return) for n in _walk([node])):
+            yield node
+            for block in ("body", "orelse"):
+                if not isinstance(node, _SCOPES):
+                    yield from _statements_with_return(getattr(node, block, ()))
+
+
+def read_source(function: Callable[..., Any]) -> KernelSource:
+    """The source of ``function``, which must be in a file; CompilationError when it cannot be read."""
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        lines, first_line = inspect.getsourcelines(function)
+        file = inspect.getsourcefile(function) or inspect.getfile(function)
+    except (OSError, TypeError) as error:
+        raise CompilationError(
+            f"the source of {name} cannot be read ({error})",
+            remedy="define the kernel in a file (or a notebook cell), not through exec or a lambda",
+        ) from error
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    text = "".join(line[indent:] if line[:indent].isspace() or not line[:indent] else line for line in lines)
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        raise CompilationError(
+            f"the source of {name} is not a function definition ({error.msg})",
+            remedy="decorate a def statement with @tri.jit",
+        ) from error
+    tree = module.body[0]
+    if not isinstance(tree, ast.FunctionDef):
+        raise CompilationError(
+            f"{name} is not defined with def", remedy="decorate a def statement with @tri.jit"
+        )
+    ast.increment_lineno(tree, first_line - 1)
+    return KernelSource(file, first_line, indent, text[_start(tree, text, first_line) :], tree)
+
+
+def _start(tree: ast.FunctionDef, text: str, first_line: int) -> int:
+    """The offset in ``text`` of the ``def`` line: decorators are no part of a kernel's identity."""
+    offset = 0
+    for _ in range(tree.lineno - first_line):
+        offset = text.index("\n", offset) + 1
+    return offset

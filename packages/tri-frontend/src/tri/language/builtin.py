@@ -1,0 +1,57 @@
+"""How functions become part of the kernel language."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tri.language.tensor import tensor
+from tri_core.errors import TriError
+
+__all__ = ["builtin", "constexpr_function", "is_builtin", "is_constexpr_function", "member"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def builtin(function: F) -> F:
+    """Mark ``function`` as callable from kernels.
+
+    The code generator passes its :class:`~tri.compiler.builder.Builder` as ``_semantic``; constexpr
+    arguments arrive as plain Python values, run-time ones as :class:`~tri.language.tensor`.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("_semantic") is None:
+            raise TriError(
+                f"tri.language.{function.__name__} was called outside of a kernel",
+                remedy="call it from a function decorated with @tri.jit",
+            )
+        return function(*args, **kwargs)
+
+    wrapper.__tri_builtin__ = function  # type: ignore[attr-defined]
+    return wrapper  # type: ignore[return-value]
+
+
+def is_builtin(value: object) -> bool:
+    """Whether ``value`` was decorated with :func:`builtin`."""
+    return hasattr(value, "__tri_builtin__")
+
+
+def member(function: F) -> F:
+    """Make a language function also a method of :class:`~tri.language.tensor`; its first argument is self."""
+    name = getattr(function, "__name__", "")
+    setattr(tensor, name, function)
+    return function
+
+
+def constexpr_function(function: F) -> F:
+    """Make a plain Python function callable from kernels, on compile-time values, at compile time."""
+    function.__tri_constexpr_function__ = True  # type: ignore[attr-defined]
+    return function
+
+
+def is_constexpr_function(value: object) -> bool:
+    """Whether ``value`` was decorated with :func:`constexpr_function`."""
+    return getattr(value, "__tri_constexpr_function__", False) is True

@@ -1,0 +1,129 @@
+"""``constexpr``: a value known at compile time, with every operator of Python."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["constexpr", "unwrap"]
+
+
+def unwrap(value: Any) -> Any:
+    """The Python value inside a constexpr, through lists and tuples; anything else as it is."""
+    if isinstance(value, constexpr):
+        return unwrap(value.value)
+    if type(value) is tuple:
+        return tuple(map(unwrap, value))
+    if type(value) is list:
+        return [unwrap(v) for v in value]
+    return value
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], constexpr]:
+    return lambda self, other: constexpr(function(self.value, unwrap(other)))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], constexpr]:
+    return lambda self, other: constexpr(function(unwrap(other), self.value))
+
+
+def _unary(function: Callable[[Any], Any]) -> Callable[[Any], constexpr]:
+    return lambda self: constexpr(function(self.value))
+
+
+class constexpr:
+    """A compile-time value: annotate a kernel's parameter with it, or wrap a global that kernels may read.
+
+    Operators compute on the values and give a constexpr; mixed with plain Python values too.
+    """
+
+    __slots__ = ("value",)
+    value: Any
+
+    def __init__(self, value: Any) -> None:
+        while isinstance(value, constexpr):
+            value = value.value
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"constexpr[{self.value}]"
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __iter__(self) -> Iterator[constexpr]:
+        return map(constexpr, iter(self.value))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the value."""
+        return self.value(*args, **kwargs)
+
+    def __getitem__(self, index: Any) -> constexpr:
+        return constexpr(self.value[unwrap(index)])
+
+    def __not__(self) -> constexpr:
+        """``not`` of the value, as a constexpr."""
+        return constexpr(not self.value)
+
+    def logical_and(self, other: Any) -> constexpr:
+        """``and`` of the values."""
+        return constexpr(self.value and unwrap(other))
+
+    def logical_or(self, other: Any) -> constexpr:
+        """``or`` of the values."""
+        return constexpr(self.value or unwrap(other))
+
+    def __eq__(self, other: object) -> constexpr:  # type: ignore[override]
+        return constexpr(self.value == unwrap(other))
+
+    def __ne__(self, other: object) -> constexpr:  # type: ignore[override]
+        return constexpr(self.value != unwrap(other))
+
+    __add__ = _binary(operator.add)
+    __radd__ = _reflected(operator.add)
+    __sub__ = _binary(operator.sub)
+    __rsub__ = _reflected(operator.sub)
+    __mul__ = _binary(operator.mul)
+    __rmul__ = _reflected(operator.mul)
+    __truediv__ = _binary(operator.truediv)
+    __rtruediv__ = _reflected(operator.truediv)
+    __floordiv__ = _binary(operator.floordiv)
+    __rfloordiv__ = _reflected(operator.floordiv)
+    __mod__ = _binary(operator.mod)
+    __rmod__ = _reflected(operator.mod)
+    __pow__ = _binary(operator.pow)
+    __rpow__ = _reflected(operator.pow)
+    __and__ = _binary(operator.and_)
+    __rand__ = _reflected(operator.and_)
+    __or__ = _binary(operator.or_)
+    __ror__ = _reflected(operator.or_)
+    __xor__ = _binary(operator.xor)
+    __rxor__ = _reflected(operator.xor)
+    __lshift__ = _binary(operator.lshift)
+    __rlshift__ = _reflected(operator.lshift)
+    __rshift__ = _binary(operator.rshift)
+    __rrshift__ = _reflected(operator.rshift)
+    __lt__ = _binary(operator.lt)
+    __le__ = _binary(operator.le)
+    __gt__ = _binary(operator.gt)
+    __ge__ = _binary(operator.ge)
+    __neg__ = _unary(operator.neg)
+    __pos__ = _unary(operator.pos)
+    __invert__ = _unary(operator.invert)
+    __abs__ = _unary(operator.abs)

@@ -1,0 +1,145 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tri.language import types as t
+from tri.language.builtin import builtin
+from tri.language.casts import convert
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError, Unsupported
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+
+__all__ = ["dot"]
+
+#: names of tt.InputPrecision
+_PRECISIONS = {"tf32": 0, "tf32x3": 1, "ieee": 2, "bf16x3": 3, "bf16x6": 4}
+
+_OPERANDS = ("int8", "uint8", "fp16", "bf16", "fp32", "fp64", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8")
+_ACCUMULATORS = ("int32", "fp16", "fp32", "fp64")
+
+
+def _check_operands(b: Builder, x: Any, y: Any) -> None:
+    for name, value in (("first", x), ("second", y)):
+        if not isinstance(value, tensor) or len(dimensions(value)) not in (2, 3):
+            got = value.type if isinstance(value, tensor) else repr(value)
+            raise CompilationError(
+                f"dot's {name} operand has 2 dimensions (3 with a batch), got {got}",
+                remedy="add one with x[:, None]",
+            )
+        if value.dtype.name not in _OPERANDS:
+            raise CompilationError(
+                f"dot's {name} operand is {value.dtype}", remedy=f"cast it to one of {', '.join(_OPERANDS)}"
+            )
+    if x.dtype is not y.dtype and not (x.dtype.is_fp8() and y.dtype.is_fp8()):
+        raise CompilationError(
+            f"dot's operands have one dtype, got {x.dtype} and {y.dtype}",
+            remedy=f"cast one of them, e.g. with .to(tl.{x.dtype.codegen_name()})",
+        )
+    _check_shapes(b, dimensions(x), dimensions(y))
+
+
+def _check_shapes(b: Builder, x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    if len(x) != len(y) or x[:-2] != y[:-2]:
+        raise CompilationError(f"dot's operands have different batches: {list(x)} and {list(y)}")
+    if x[-1] != y[-2]:
+        raise CompilationError(
+            f"dot's inner dimensions differ: {list(x)} and {list(y)} ({x[-1]} and {y[-2]})",
+            remedy="the last dimension of the first equals the second-last of the second; transpose with tl.trans",
+        )
+    least = b.target.spec.min_dot_size
+    if any(have < need for have, need in zip((x[-2], y[-1], x[-1]), least, strict=True)):
+        raise CompilationError(
+            f"dot of M={x[-2]}, N={y[-1]}, K={x[-1]} is too small for {b.target}",
+            remedy="use M >= {}, N >= {}, K >= {}, padding with zeros".format(*least),
+        )
+
+
+def _precision(b: Builder, input_precision: str | None, allow_tf32: bool | None) -> str:
+    if input_precision is not None and allow_tf32 is not None:
+        raise CompilationError("dot takes input_precision or allow_tf32, not both")
+    if input_precision is None:
+        if allow_tf32 is None:
+            return b.options.default_dot_input_precision
+        return "tf32" if allow_tf32 else "ieee"
+    name = input_precision.lower()
+    if name not in _PRECISIONS:
+        raise CompilationError(
+            f"input_precision {input_precision!r} is unknown", remedy=f"use one of {', '.join(_PRECISIONS)}"
+        )
+    if name not in b.target.spec.dot_precisions:
+        raise Unsupported(
+            f"{b.target} has no input_precision {name!r}",
+            remedy=f"use one of {', '.join(b.target.spec.dot_precisions)}",
+        )
+    return name
+
+
+def _accumulator_type(operand: t.dtype, out_dtype: t.dtype | None, acc: Any) -> t.dtype:
+    if operand.is_int():
+        if out_dtype not in (None, t.int32):
+            raise CompilationError(f"dot of {operand} gives int32, not {out_dtype}", remedy="cast the result")
+        return t.int32
+    if out_dtype is None:
+        out_dtype = acc.dtype if isinstance(acc, tensor) else t.float64 if operand.is_fp64() else t.float32
+    if out_dtype.is_bf16():
+        raise CompilationError(
+            "dot does not accumulate in bf16", remedy="use out_dtype=tl.float32 and cast the result"
+        )
+    if out_dtype.name not in _ACCUMULATORS or out_dtype.is_int():
+        raise CompilationError(
+            f"dot of {operand} does not give {out_dtype}", remedy="use out_dtype=tl.float32"
+        )
+    return out_dtype
+
+
+def _accumulator(b: Builder, acc: Any, type_: t.dtype) -> tensor:
+    if acc is None:
+        return b.constant(0, type_)
+    if not isinstance(acc, tensor) or acc.type is not type_:
+        got = acc.type if isinstance(acc, tensor) else repr(acc)
+        raise CompilationError(
+            f"dot's accumulator is {got}; {type_} is expected",
+            remedy="make it with tl.zeros of that shape and dtype, or give out_dtype",
+        )
+    return acc
+
+
+@builtin
+def dot(
+    input: Any,
+    other: Any,
+    acc: Any = None,
+    input_precision: str | None = None,
+    allow_tf32: bool | None = None,
+    max_num_imprecise_acc: int | None = None,
+    out_dtype: t.dtype | None = None,
+    *,
+    _semantic: Builder,
+) -> tensor:
+    """``input @ other + acc`` over the last two dimensions (M x K by K x N), batched over a third.
+
+    ``input_precision`` says how fp32 operands are read; the result is fp32 (int32 for int8, fp64 for fp64)
+    unless ``acc`` or ``out_dtype`` says otherwise.
+    """
+    b = _semantic
+    _check_operands(b, input, other)
+    if input.dtype.is_fp8() and input.dtype.name not in b.target.spec.dtypes:
+        input, other = convert(b, input, t.float16), convert(b, other, t.float16)
+    precision = _precision(b, input_precision, allow_tf32)
+    scalar = _accumulator_type(input.dtype, out_dtype, acc)
+    shape = (*dimensions(input)[:-1], dimensions(other)[-1])
+    accumulator = _accumulator(b, acc, t.block_type(scalar, shape))
+    attributes = {"inputPrecision": b.i32(_PRECISIONS[precision])}
+    if max_num_imprecise_acc is not None:
+        attributes["maxNumImpreciseAcc"] = b.i32(_imprecise(max_num_imprecise_acc, dimensions(input)[-1]))
+    return b.value("tt.dot", accumulator.type, input, other, accumulator, attributes=attributes)
+
+
+def _imprecise(count: int, depth: int) -> int:
+    if not isinstance(count, int) or not 0 <= count <= depth:
+        raise CompilationError(f"max_num_imprecise_acc is {count!r}", remedy=f"use 0 to K, which is {depth}")
+    return count

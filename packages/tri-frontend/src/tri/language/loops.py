@@ -1,0 +1,53 @@
+"""``tl.range`` and ``tl.static_range``: what a kernel's ``for`` iterates over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["range", "static_range"]
+
+
+class range:
+    """A loop at run time, as Python's range, with hints to the compiler.
+
+    ``num_stages``: depth of the software pipeline of this loop; ``loop_unroll_factor``: copies of the body;
+    ``disallow_acc_multi_buffer``, ``flatten``, ``warp_specialize``, ``disable_licm``: see the language page.
+    """
+
+    def __init__(
+        self,
+        arg1: Any,
+        arg2: Any = None,
+        step: Any = None,
+        num_stages: int | None = None,
+        loop_unroll_factor: int | None = None,
+        disallow_acc_multi_buffer: bool = False,
+        flatten: bool = False,
+        warp_specialize: bool = False,
+        disable_licm: bool = False,
+    ) -> None:
+        self.step = 1 if step is None else step
+        self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
+        self.num_stages = num_stages
+        self.loop_unroll_factor = loop_unroll_factor
+        self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
+        self.flatten = flatten
+        self.warp_specialize = warp_specialize
+        self.disable_licm = disable_licm
+
+
+class static_range:
+    """A loop that is unrolled while compiling: its bounds are constexpr, and so is its variable."""
+
+    def __init__(self, arg1: Any, arg2: Any = None, step: Any = None) -> None:
+        self.step = 1 if step is None else step
+        self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
+
+
+@dataclass(frozen=True)
+class condition:
+    """The condition of a ``while``, with hints: ``while tl.condition(x > 0, disable_licm=True)``."""
+
+    arg1: Any
+    disable_licm: bool = False

@@ -1,0 +1,201 @@
+"""Elementwise math: ``tl.math``, also in :mod:`tri.language` itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tri.language import types as t
+from tri.language.arithmetic import operands
+from tri.language.builtin import builtin, member
+from tri.language.casts import value_of
+from tri.language.shapes import common_shape, stretch
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+
+__all__ = [
+    "abs",
+    "ceil",
+    "cos",
+    "div_rn",
+    "erf",
+    "exp",
+    "exp2",
+    "fdiv",
+    "floor",
+    "fma",
+    "log",
+    "log2",
+    "rsqrt",
+    "sin",
+    "sqrt",
+    "sqrt_rn",
+    "umulhi",
+]
+
+_WIDE = ("fp32", "fp64")
+
+
+def _unary(b: Builder, function: str, op: str, x: Any, dtypes: tuple[str, ...] = _WIDE) -> tensor:
+    value = value_of(b, x)
+    if value.dtype.name not in dtypes:
+        raise CompilationError(
+            f"{function} takes {' or '.join(dtypes)}, got {value.dtype}",
+            remedy=f"cast it: tl.{function}(x.to(tl.float32))",
+        )
+    return b.value(op, value.type, value)
+
+
+@member
+@builtin
+def exp(x: Any, *, _semantic: Builder) -> tensor:
+    """e to the power of ``x`` (fp32 or fp64)."""
+    return _unary(_semantic, "exp", "math.exp", x)
+
+
+@member
+@builtin
+def exp2(x: Any, *, _semantic: Builder) -> tensor:
+    """2 to the power of ``x`` (fp32 or fp64)."""
+    return _unary(_semantic, "exp2", "math.exp2", x)
+
+
+@member
+@builtin
+def log(x: Any, *, _semantic: Builder) -> tensor:
+    """The natural logarithm (fp32 or fp64)."""
+    return _unary(_semantic, "log", "math.log", x)
+
+
+@member
+@builtin
+def log2(x: Any, *, _semantic: Builder) -> tensor:
+    """The logarithm to base 2 (fp32 or fp64)."""
+    return _unary(_semantic, "log2", "math.log2", x)
+
+
+@member
+@builtin
+def sin(x: Any, *, _semantic: Builder) -> tensor:
+    """The sine of radians (fp32 or fp64)."""
+    return _unary(_semantic, "sin", "math.sin", x)
+
+
+@member
+@builtin
+def cos(x: Any, *, _semantic: Builder) -> tensor:
+    """The cosine of radians (fp32 or fp64)."""
+    return _unary(_semantic, "cos", "math.cos", x)
+
+
+@member
+@builtin
+def sqrt(x: Any, *, _semantic: Builder) -> tensor:
+    """The square root (fp32 or fp64), with the target's fast rounding."""
+    return _unary(_semantic, "sqrt", "math.sqrt", x)
+
+
+@member
+@builtin
+def sqrt_rn(x: Any, *, _semantic: Builder) -> tensor:
+    """The square root of fp32, rounded to nearest even."""
+    return _unary(_semantic, "sqrt_rn", "tt.precise_sqrt", x, ("fp32",))
+
+
+@member
+@builtin
+def rsqrt(x: Any, *, _semantic: Builder) -> tensor:
+    """1 / sqrt(x) (fp32 or fp64)."""
+    return _unary(_semantic, "rsqrt", "math.rsqrt", x)
+
+
+@member
+@builtin
+def erf(x: Any, *, _semantic: Builder) -> tensor:
+    """The error function (fp32 or fp64)."""
+    return _unary(_semantic, "erf", "math.erf", x)
+
+
+@member
+@builtin
+def floor(x: Any, *, _semantic: Builder) -> tensor:
+    """The largest integer not above ``x``, as a float (fp32 or fp64)."""
+    return _unary(_semantic, "floor", "math.floor", x)
+
+
+@member
+@builtin
+def ceil(x: Any, *, _semantic: Builder) -> tensor:
+    """The smallest integer not below ``x``, as a float (fp32 or fp64)."""
+    return _unary(_semantic, "ceil", "math.ceil", x)
+
+
+@member
+@builtin
+def abs(x: Any, *, _semantic: Builder) -> tensor:
+    """The absolute value; of an unsigned integer, itself."""
+    b = _semantic
+    value = value_of(b, x)
+    scalar = value.dtype
+    if scalar.is_fp8():
+        raise CompilationError(f"abs is not defined for {scalar}", remedy="cast to tl.float32")
+    if scalar.is_floating():
+        return b.value("math.absf", value.type, value)
+    if scalar.is_int_signed():
+        return b.value("math.absi", value.type, value)
+    if scalar.is_int_unsigned():
+        return value
+    raise CompilationError(f"abs is not defined for {scalar}")
+
+
+@builtin
+def fma(x: Any, y: Any, z: Any, *, _semantic: Builder) -> tensor:
+    """``x * y + z``, rounded once."""
+    b = _semantic
+    x, y = operands(b, "fma", x, y)
+    x, z = operands(b, "fma", x, z)
+    z, y = operands(b, "fma", z, y)
+    if not x.dtype.is_floating():
+        raise CompilationError(f"fma takes floats, got {x.dtype}", remedy="write x * y + z for integers")
+    shape = common_shape(dimensions(x), dimensions(y))
+    x, y, z = (stretch(b, v, shape) for v in (x, y, z))
+    return b.value("math.fma", x.type, x, y, z)
+
+
+def _fp32_pair(b: Builder, function: str, x: Any, y: Any, dtypes: tuple[str, ...]) -> tuple[tensor, tensor]:
+    left, right = operands(b, function, x, y)
+    if left.dtype.name not in dtypes:
+        raise CompilationError(
+            f"{function} takes {' or '.join(dtypes)}, got {left.dtype}", remedy="cast to tl.float32"
+        )
+    return left, right
+
+
+@builtin
+def div_rn(x: Any, y: Any, *, _semantic: Builder) -> tensor:
+    """``x / y`` of fp32, rounded to nearest even."""
+    left, right = _fp32_pair(_semantic, "div_rn", x, y, ("fp32",))
+    return _semantic.value("tt.precise_divf", left.type, left, right)
+
+
+@builtin
+def fdiv(x: Any, y: Any, ieee_rounding: bool = False, approx: bool = False, *, _semantic: Builder) -> tensor:
+    """``x / y`` of floats; ``approx`` takes the target's fast division."""
+    left, right = operands(_semantic, "fdiv", x, y, division=True)
+    if not left.dtype.is_floating():
+        raise CompilationError(f"fdiv takes floats, got {left.dtype}", remedy="write x / y")
+    op = "tt.approx_divf" if approx and left.dtype is t.float32 else "arith.divf"
+    if ieee_rounding and left.dtype is t.float32:
+        op = "tt.precise_divf"
+    return _semantic.value(op, left.type, left, right)
+
+
+@builtin
+def umulhi(x: Any, y: Any, *, _semantic: Builder) -> tensor:
+    """The high half of the unsigned product of two 32- or 64-bit integers."""
+    left, right = operands(_semantic, "umulhi", x, y)
+    if left.dtype.name not in ("int32", "uint32", "int64", "uint64"):
+        raise CompilationError(f"umulhi takes 32- or 64-bit integers, got {left.dtype}")
+    return _semantic.value("tt.mulhiui", left.type, left, right)

@@ -1,0 +1,116 @@
+"""Reductions and scans with a user's combine function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri.language import types as t
+from tri.language.builtin import builtin, member
+from tri.language.casts import value_of
+from tri.language.shapes import expand_axis, normalize_axis, reshape_to, splat_to, stretch
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+    from tri_core.mlir import ir
+
+__all__ = ["associative_scan", "reduce"]
+
+
+def _inputs(b: Builder, input: Any) -> tuple[list[tensor], bool]:
+    """The values to combine, all of one shape, and whether they came as a tuple."""
+    several = isinstance(input, tuple)
+    values = [value_of(b, v) for v in (input if several else (input,))]
+    if len({dimensions(v) for v in values}) != 1:
+        shapes = ", ".join(str(v.type) for v in values)
+        raise CompilationError(f"the inputs differ in shape: {shapes}", remedy="broadcast them to one shape")
+    return values, several
+
+
+def _combine(
+    b: Builder, region: ir.Region, values: Sequence[tensor], combine_fn: Any, terminator: str
+) -> None:
+    """Fill ``region`` with the combine function of (accumulators, elements)."""
+    types = [v.dtype for v in values]
+    block, arguments = b.block(region, [*types, *types])
+    with b.at(block):
+        result = b.expand(combine_fn, arguments)
+        results = result if isinstance(result, tuple) else (result,)
+        results = tuple(value_of(b, r) for r in results)
+        if [r.type for r in results] != types:
+            got = ", ".join(str(r.type) for r in results)
+            raise CompilationError(
+                f"the combine function gives ({got}) for elements ({', '.join(map(str, types))})",
+                remedy="it must return as many values as it combines, of the same types",
+            )
+        b.create(terminator, operands=results)
+
+
+def _reduce(b: Builder, values: list[tensor], axis: int, combine_fn: Any) -> list[tensor]:
+    shape = [d for i, d in enumerate(dimensions(values[0])) if i != axis]
+    types = [t.block_type(v.dtype, shape) if shape else v.dtype for v in values]
+    operation = b.create("tt.reduce", types, values, {"axis": b.i32(axis)}, regions=1)
+    _combine(b, operation.regions[0], values, combine_fn, "tt.reduce_return")
+    return [tensor(r, type_) for r, type_ in zip(operation.results, types, strict=True)]
+
+
+@member
+@builtin
+def reduce(
+    input: Any, axis: int | None, combine_fn: Any, keep_dims: bool = False, *, _semantic: Builder
+) -> tensor | tuple[tensor, ...]:
+    """``input`` (a value or a tuple of them) combined along ``axis``, or wholly when it is None.
+
+    ``combine_fn`` is a jit function of (accumulators..., elements...) that must be associative.
+    """
+    b = _semantic
+    values, several = _inputs(b, input)
+    shape = dimensions(values[0])
+    if not shape:
+        raise CompilationError(f"cannot reduce a scalar ({values[0].type})", remedy="reduce a block")
+    if axis is None:
+        flat = [reshape_to(b, v, (math.prod(shape),), reorder=len(shape) > 1) for v in values]
+        results = _reduce(b, flat, 0, combine_fn)
+        if keep_dims:
+            results = [splat_to(b, r, (1,) * len(shape)) for r in results]
+    else:
+        axis = normalize_axis(axis, len(shape))
+        results = _reduce(b, values, axis, combine_fn)
+        if keep_dims:
+            results = [expand_axis(b, r, axis) for r in results]
+    return tuple(results) if several else results[0]
+
+
+@member
+@builtin
+def associative_scan(
+    input: Any, axis: int, combine_fn: Any, reverse: bool = False, *, _semantic: Builder
+) -> tensor | tuple[tensor, ...]:
+    """The inclusive scan of ``input`` (a value or a tuple) along ``axis``, from the end when ``reverse``."""
+    b = _semantic
+    values, several = _inputs(b, input)
+    axis = normalize_axis(axis, len(dimensions(values[0])))
+    attributes = {"axis": b.i32(axis), "reverse": b.boolean(bool(reverse))}
+    types = [v.type for v in values]
+    operation = b.create("tt.scan", types, values, attributes, regions=1)
+    _combine(b, operation.regions[0], values, combine_fn, "tt.scan_return")
+    results = [tensor(r, type_) for r, type_ in zip(operation.results, types, strict=True)]
+    return tuple(results) if several else results[0]
+
+
+@builtin
+def lane_indices(input: tensor, axis: int | None, *, _semantic: Builder) -> tensor:
+    """The int32 index along ``axis`` of every element of ``input`` (of the flattened one for None)."""
+    b = _semantic
+    shape = dimensions(input)
+    size = math.prod(shape) if axis is None else shape[normalize_axis(axis, len(shape))]
+    attributes = {"start": b.i32(0), "end": b.i32(size)}
+    index = b.value("tt.make_range", t.block_type(t.int32, (size,)), attributes=attributes)
+    if axis is None:
+        return reshape_to(b, index, shape)
+    place = [1] * len(shape)
+    place[normalize_axis(axis, len(shape))] = size
+    return stretch(b, reshape_to(b, index, tuple(place)), shape)

@@ -1,0 +1,107 @@
+"""Choices between values: where, minimum, maximum, clamp."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any
+
+from tri.language import types as t
+from tri.language.arithmetic import operands
+from tri.language.builtin import builtin
+from tri.language.casts import convert, value_of
+from tri.language.shapes import broadcast_pair, common_shape, stretch
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+
+__all__ = ["PropagateNan", "clamp", "maximum", "minimum", "where"]
+
+
+class PropagateNan(enum.IntEnum):
+    """Whether NaN wins in minimum, maximum and clamp."""
+
+    NONE = 0
+    ALL = 0xFFFF
+
+
+#: (maximum?, kind) -> op; floats with and without propagation of NaN
+_EXTREMA = {
+    ("max", "nan"): "arith.maximumf",
+    ("max", "number"): "arith.maxnumf",
+    ("max", "signed"): "arith.maxsi",
+    ("max", "unsigned"): "arith.maxui",
+    ("min", "nan"): "arith.minimumf",
+    ("min", "number"): "arith.minnumf",
+    ("min", "signed"): "arith.minsi",
+    ("min", "unsigned"): "arith.minui",
+}
+
+
+def _check_nan(propagate_nan: object) -> PropagateNan:
+    if not isinstance(propagate_nan, PropagateNan):
+        raise CompilationError(
+            f"propagate_nan is {propagate_nan!r}", remedy="use tl.PropagateNan.ALL or .NONE"
+        )
+    return propagate_nan
+
+
+def _extremum(b: Builder, which: str, x: Any, y: Any, propagate_nan: object) -> tensor:
+    name = f"{which}imum"
+    left, right = operands(b, name, _widen(b, x), _widen(b, y))
+    scalar = left.dtype
+    nan = _check_nan(propagate_nan) is PropagateNan.ALL
+    if scalar.is_floating():
+        kind = "nan" if nan else "number"
+    else:
+        kind = "signed" if scalar.is_int_signed() else "unsigned"
+    return b.value(_EXTREMA[which, kind], left.type, left, right)
+
+
+def _widen(b: Builder, x: Any) -> Any:
+    """bf16 compares in fp32."""
+    return convert(b, x, t.float32) if isinstance(x, tensor) and x.dtype is t.bfloat16 else x
+
+
+@builtin
+def maximum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder) -> tensor:
+    """The larger of ``x`` and ``y``, elementwise; bf16 is compared in, and gives, fp32."""
+    return _extremum(_semantic, "max", x, y, propagate_nan)
+
+
+@builtin
+def minimum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder) -> tensor:
+    """The smaller of ``x`` and ``y``, elementwise; bf16 is compared in, and gives, fp32."""
+    return _extremum(_semantic, "min", x, y, propagate_nan)
+
+
+@builtin
+def clamp(
+    x: Any, min: Any, max: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder
+) -> tensor:
+    """``x`` held between ``min`` and ``max``, of floats; undefined when ``min > max``."""
+    b = _semantic
+    values = [_widen(b, v) for v in (x, min, max)]
+    x, low = operands(b, "clamp", values[0], values[1])
+    x, high = operands(b, "clamp", x, values[2])
+    low = convert(b, low, x.dtype)
+    shape = common_shape(common_shape(dimensions(x), dimensions(low)), dimensions(high))
+    x, low, high = (stretch(b, v, shape) for v in (x, low, high))
+    if not x.dtype.is_floating():
+        raise CompilationError(f"clamp takes floats, got {x.dtype}", remedy="use tl.minimum and tl.maximum")
+    attributes = {"propagateNan": b.i32(int(_check_nan(propagate_nan)))}
+    return b.value("tt.clampf", x.type, x, low, high, attributes=attributes)
+
+
+@builtin
+def where(condition: Any, x: Any, y: Any, *, _semantic: Builder) -> tensor:
+    """``x`` where ``condition`` is true, else ``y``; both are computed everywhere.  Pointers too."""
+    b = _semantic
+    truth = convert(b, value_of(b, condition), t.int1)
+    x, y = operands(b, "where", x, y, pointers=True)
+    if dimensions(truth):
+        truth, x = broadcast_pair(b, truth, x)
+        x, y = broadcast_pair(b, x, y)
+        truth = stretch(b, truth, dimensions(x))
+    return b.value("arith.select", x.type, truth, x, y)

@@ -1,0 +1,343 @@
+"""Shapes: splat, broadcast, reshape, permute, expand, join, split, indexing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri.language import types as t
+from tri.language.builtin import builtin, member
+from tri.language.casts import convert, value_of
+from tri.language.promotion import arithmetic_type
+from tri.language.tensor import dimensions, tensor
+from tri_core.errors import CompilationError
+
+if TYPE_CHECKING:
+    from tri.compiler.builder import Builder
+
+__all__ = [
+    "broadcast",
+    "broadcast_pair",
+    "broadcast_to",
+    "cat",
+    "check_shape",
+    "expand_axis",
+    "expand_dims",
+    "getitem",
+    "item",
+    "join",
+    "normalize_axis",
+    "permute",
+    "reshape",
+    "reshape_to",
+    "splat_to",
+    "split",
+    "trans",
+    "view",
+]
+
+
+def check_shape(b: Builder, shape: Any) -> tuple[int, ...]:
+    """``shape`` as ints that the target accepts: powers of two where it asks so, within its element limit."""
+    if isinstance(shape, int):
+        shape = (shape,)
+    if not isinstance(shape, (list, tuple)):
+        raise CompilationError(f"a shape is a list of constexpr ints, not {shape!r}")
+    for dim in shape:
+        _check_dimension(b, dim, shape)
+    limit = b.target.spec.max_tensor_numel
+    if math.prod(shape) > limit:
+        raise CompilationError(
+            f"shape {_show(shape)} has {math.prod(shape)} elements; {b.target} allows {limit}",
+            remedy="use smaller blocks",
+        )
+    return tuple(shape)
+
+
+def _check_dimension(b: Builder, dim: object, shape: Sequence[object]) -> None:
+    if isinstance(dim, tensor):
+        raise CompilationError(
+            f"a dimension of {_show(shape)} is a run-time value; a constexpr is needed",
+            remedy="annotate the parameter with tl.constexpr",
+        )
+    if not isinstance(dim, int) or isinstance(dim, bool):
+        raise CompilationError(f"dimension {dim!r} of shape {_show(shape)} is not an int")
+    if dim < 1 or (b.target.spec.require_power_of_two and dim & (dim - 1)):
+        near = 1 << max(dim - 1, 0).bit_length()
+        raise CompilationError(
+            f"dimension {dim} of shape {_show(shape)} is not a power of two",
+            remedy=f"use {near} and mask what is too much",
+        )
+
+
+def _show(shape: Sequence[object]) -> str:
+    return f"[{', '.join('?' if isinstance(d, tensor) else str(d) for d in shape)}]"
+
+
+def splat_to(b: Builder, x: tensor, shape: tuple[int, ...]) -> tensor:
+    """Scalar ``x`` in every place of a block of ``shape``; itself for an empty shape."""
+    return b.value("tt.splat", t.block_type(x.type, shape), x) if shape else x
+
+
+def stretch(b: Builder, x: tensor, shape: tuple[int, ...]) -> tensor:
+    """``x`` broadcast to ``shape``: dimensions of 1 stretched, missing leading ones added."""
+    source = dimensions(x)
+    if source == shape:
+        return x
+    if not source:
+        return splat_to(b, x, shape)
+    if len(source) > len(shape):
+        raise _mismatch(source, shape)
+    while len(dimensions(x)) < len(shape):
+        x = expand_axis(b, x, 0)
+    if any(have not in (want, 1) for have, want in zip(dimensions(x), shape, strict=True)):
+        raise _mismatch(source, shape)
+    if dimensions(x) == shape:
+        return x
+    return b.value("tt.broadcast", t.block_type(x.type.scalar, shape), x)
+
+
+def _mismatch(x: Sequence[int], y: Sequence[int]) -> CompilationError:
+    return CompilationError(
+        f"shapes {_show(x)} and {_show(y)} do not broadcast: dimensions must be equal or 1",
+        remedy="add a dimension with x[:, None], or reshape",
+    )
+
+
+def common_shape(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that both broadcast to."""
+    if x == y or not y:
+        return x
+    if not x:
+        return y
+    rank = max(len(x), len(y))
+    padded = ((1,) * (rank - len(s)) + s for s in (x, y))
+    shape = []
+    for i, j in zip(*padded, strict=True):
+        if i != j and 1 not in (i, j):
+            raise _mismatch(x, y)
+        shape.append(max(i, j))
+    return tuple(shape)
+
+
+def broadcast_pair(b: Builder, x: tensor, y: tensor) -> tuple[tensor, tensor]:
+    """Both values in their common shape."""
+    if x.type is y.type:
+        return x, y
+    shape = common_shape(dimensions(x), dimensions(y))
+    return stretch(b, x, shape), stretch(b, y, shape)
+
+
+def normalize_axis(axis: Any, rank: int) -> int:
+    """``axis`` counted from 0; negative ones count from the end."""
+    if not isinstance(axis, int):
+        raise CompilationError(f"axis is {axis!r}; a constexpr int is needed")
+    if not -rank <= axis < rank:
+        raise CompilationError(
+            f"axis {axis} is out of range for a value of rank {rank}", remedy=f"use {-rank} to {rank - 1}"
+        )
+    return axis % rank
+
+
+def expand_axis(b: Builder, x: tensor, axis: int) -> tensor:
+    """A new dimension of size 1 at ``axis``, counted in the result."""
+    shape = list(dimensions(x))
+    if not shape:
+        return splat_to(b, x, (1,))
+    shape.insert(axis, 1)
+    result = t.block_type(x.type.scalar, shape)
+    return b.value("tt.expand_dims", result, x, attributes={"axis": b.i32(axis)})
+
+
+def reshape_to(b: Builder, x: tensor, shape: tuple[int, ...], *, reorder: bool = False) -> tensor:
+    """``x`` in another shape of as many elements."""
+    numel = math.prod(dimensions(x))
+    if math.prod(shape) != numel:
+        raise CompilationError(
+            f"cannot reshape {_show(dimensions(x))} ({numel} elements) to {_show(shape)} ({math.prod(shape)})"
+        )
+    if dimensions(x) == shape and not reorder:
+        return x
+    if not dimensions(x):
+        return splat_to(b, x, shape)
+    if not shape:
+        return b.value("tt.unsplat", x.type.scalar, x)
+    attributes = {"allow_reorder": b.unit()} if reorder else None
+    return b.value("tt.reshape", t.block_type(x.type.scalar, shape), x, attributes=attributes)
+
+
+def _shape_arguments(values: Sequence[Any]) -> Any:
+    """``f(x, 4, 8)`` and ``f(x, (4, 8))`` mean the same."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        return values[0]
+    return values
+
+
+@builtin
+def broadcast(input: tensor, other: tensor, *, _semantic: Builder) -> tuple[tensor, tensor]:
+    """Both values in their common shape."""
+    return broadcast_pair(_semantic, value_of(_semantic, input), value_of(_semantic, other))
+
+
+@member
+@builtin
+def broadcast_to(input: Any, *shape: Any, _semantic: Builder) -> tensor:
+    """``input`` stretched to ``shape``."""
+    b = _semantic
+    return stretch(b, value_of(b, input), check_shape(b, _shape_arguments(shape)))
+
+
+@member
+@builtin
+def reshape(input: tensor, *shape: Any, can_reorder: bool = False, _semantic: Builder) -> tensor:
+    """``input`` in another shape, row-major; with ``can_reorder`` in any order."""
+    wanted = _shape_arguments(shape)
+    checked = check_shape(_semantic, wanted) if wanted else ()
+    return reshape_to(_semantic, value_of(_semantic, input), checked, reorder=can_reorder)
+
+
+@member
+@builtin
+def view(input: tensor, *shape: Any, _semantic: Builder) -> tensor:
+    """``input`` in another shape, elements in any order."""
+    checked = check_shape(_semantic, _shape_arguments(shape))
+    return reshape_to(_semantic, value_of(_semantic, input), checked, reorder=True)
+
+
+def permute_to(b: Builder, x: tensor, order: Sequence[int]) -> tensor:
+    """Dimension i of the result is dimension ``order[i]`` of ``x``."""
+    shape = dimensions(x)
+    if sorted(order) != list(range(len(shape))):
+        raise CompilationError(
+            f"{list(order)} is not a permutation of the {len(shape)} dimensions of {_show(shape)}"
+        )
+    result = t.block_type(x.type.scalar, [shape[i] for i in order])
+    return b.value("tt.trans", result, x, attributes={"order": b.i32_array(order)})
+
+
+@member
+@builtin
+def permute(input: tensor, *dims: Any, _semantic: Builder) -> tensor:
+    """The dimensions of ``input`` in the order ``dims``."""
+    rank = len(dimensions(input))
+    order = [normalize_axis(d, rank) for d in _shape_arguments(dims)]
+    return permute_to(_semantic, input, order)
+
+
+@member
+@builtin
+def trans(input: tensor, *dims: Any, _semantic: Builder) -> tensor:
+    """The last two dimensions exchanged, or the dimensions in the order ``dims``."""
+    rank = len(dimensions(input))
+    if rank < 2 and not dims:
+        raise CompilationError(f"trans needs at least two dimensions, got {input.type}")
+    given = _shape_arguments(dims) or (*range(rank - 2), -1, -2)
+    return permute_to(_semantic, input, [normalize_axis(d, rank) for d in given])
+
+
+@member
+@builtin
+def expand_dims(input: Any, axis: Any, *, _semantic: Builder) -> tensor:
+    """New dimensions of size 1 at ``axis``, one or several, counted in the result."""
+    x = value_of(_semantic, input)
+    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    rank = len(dimensions(x)) + len(axes)
+    places = sorted(normalize_axis(a, rank) for a in axes)
+    if len(set(places)) != len(places):
+        raise CompilationError(f"expand_dims names an axis twice: {axes}")
+    for place in places:
+        x = expand_axis(_semantic, x, place)
+    return x
+
+
+@builtin
+def cat(
+    input: tensor, other: tensor, can_reorder: bool = False, dim: int = 0, *, _semantic: Builder
+) -> tensor:
+    """Two blocks one after the other along ``dim``; with ``can_reorder`` (rank 1) in any order."""
+    b = _semantic
+    if input.type is not other.type:
+        raise CompilationError(f"cat needs two values of one type, got {input.type} and {other.type}")
+    shape = dimensions(input)
+    axis = normalize_axis(dim, len(shape))
+    if can_reorder:
+        if len(shape) != 1:
+            raise CompilationError(f"cat with can_reorder needs one dimension, got {input.type}")
+        return b.value("tt.cat", t.block_type(input.type.scalar, (2 * shape[0],)), input, other)
+    # joined along a new last dimension, which then moves in front of `dim` and melts into it
+    joined = join_pair(b, input, other)
+    rank = len(shape)
+    moved = permute_to(b, joined, [*range(axis), rank, *range(axis, rank)])
+    return reshape_to(b, moved, (*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]))
+
+
+def join_pair(b: Builder, x: tensor, y: tensor) -> tensor:
+    """Both values along a new last dimension of size 2."""
+    x, y = broadcast_pair(b, x, y)
+    scalar = not dimensions(x)
+    if scalar:
+        x, y = splat_to(b, x, (1,)), splat_to(b, y, (1,))
+    if x.type is not y.type:
+        common = arithmetic_type(x.dtype, y.dtype)
+        x, y = convert(b, x, common), convert(b, y, common)
+    joined = b.value("tt.join", t.block_type(x.dtype, (*dimensions(x), 2)), x, y)
+    return reshape_to(b, joined, (2,)) if scalar else joined
+
+
+@builtin
+def join(a: Any, b: Any, *, _semantic: Builder) -> tensor:
+    """``a`` and ``b`` along a new last dimension of size 2."""
+    return join_pair(_semantic, value_of(_semantic, a), value_of(_semantic, b))
+
+
+@member
+@builtin
+def split(a: tensor, *, _semantic: Builder) -> tuple[tensor, tensor]:
+    """The two halves along the last dimension, whose size is 2."""
+    shape = dimensions(a)
+    if not shape or shape[-1] != 2:
+        raise CompilationError(f"split needs a last dimension of size 2, got {a.type}")
+    if len(shape) == 1:
+        low, high = split_pair(_semantic, reshape_to(_semantic, a, (1, 2)))
+        return reshape_to(_semantic, low, ()), reshape_to(_semantic, high, ())
+    return split_pair(_semantic, a)
+
+
+def split_pair(b: Builder, x: tensor) -> tuple[tensor, tensor]:
+    """The halves of ``x``, whose rank is at least two."""
+    half = t.block_type(x.dtype, dimensions(x)[:-1])
+    operation = b.create("tt.split", [half, half], [x])
+    low, high = operation.results
+    return tensor(low, half), tensor(high, half)
+
+
+@member
+@builtin
+def item(input: tensor, *, _semantic: Builder) -> tensor:
+    """The one element of a block, as a scalar."""
+    return reshape_to(_semantic, input, ())
+
+
+def getitem(b: Builder, x: tensor, index: Any) -> tensor:
+    """``x[:, None]``: a ``None`` adds a dimension of size 1, a ``:`` keeps one.
+
+    Raises CompilationError for anything else: a block has no elements to pick at run time.
+    """
+    entries = index if isinstance(index, tuple) else (index,)
+    full = slice(None, None, None)
+    for axis, entry in enumerate(entries):
+        if entry is None:
+            x = expand_axis(b, x, axis) if dimensions(x) else splat_to(b, x, (1,))
+        elif entry != full:
+            raise CompilationError(
+                f"a block is indexed with None and : only, not {_describe_index(entry)}",
+                remedy="reshape, tl.split, tl.gather or a masked tl.sum picks elements",
+            )
+        elif axis >= len(dimensions(x)):
+            raise CompilationError(f"too many indices for a value of shape {_show(dimensions(x))}")
+    return x
+
+
+def _describe_index(entry: object) -> str:
+    return "a run-time value" if isinstance(entry, tensor) else repr(entry)

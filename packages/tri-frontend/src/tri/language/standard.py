@@ -1,0 +1,307 @@
+"""The part of the language that is written in itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tri.jit import jit
+from tri.language import types as t
+from tri.language.builtin import constexpr_function, member
+from tri.language.constexpr import constexpr
+from tri.language.creation import full
+from tri.language.math import exp, fdiv
+from tri.language.reductions import associative_scan, lane_indices, reduce
+from tri.language.selection import maximum, minimum, where
+from tri.language.shapes import expand_dims, reshape
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "cdiv",
+    "cumprod",
+    "cumsum",
+    "max",
+    "min",
+    "ravel",
+    "reduce_or",
+    "sigmoid",
+    "softmax",
+    "squeeze",
+    "sum",
+    "swizzle2d",
+    "unsqueeze",
+    "xor_sum",
+    "zeros",
+    "zeros_like",
+]
+
+
+# --- dtypes of results ----------------------------------------------------------------------------------
+
+
+@constexpr_function
+def sum_dtype(given: t.dtype | None, element: t.dtype) -> t.dtype:
+    """The dtype that a sum runs in: narrow integers widen to 32 bits."""
+    if given is not None:
+        return given
+    if element.is_int_signed():
+        return t.int32 if element.int_bitwidth < 32 else element
+    if element.is_int_unsigned():
+        return t.uint32 if element.int_bitwidth < 32 else element
+    return element
+
+
+@constexpr_function
+def extremum_dtype(element: t.dtype) -> t.dtype:
+    """The dtype that max and min run in: at least 32 bits."""
+    if element.primitive_bitwidth >= 32:
+        return element
+    return t.float32 if element.is_floating() else t.int32
+
+
+@constexpr_function
+def index_extremum_dtype(element: t.dtype) -> t.dtype:
+    """The dtype that max and min with indices run in: bf16 widens."""
+    return t.float32 if element.is_bf16() else element
+
+
+@constexpr_function
+def scan_dtype(given: t.dtype | None, element: t.dtype) -> t.dtype:
+    """The dtype that a running sum or product runs in: bf16 widens."""
+    if given is not None:
+        return given
+    return t.float32 if element.is_bf16() else element
+
+
+@constexpr_function
+def without(shape: Any, dim: int) -> list[int]:
+    """``shape`` without dimension ``dim``."""
+    sizes = [int(d) for d in shape]
+    del sizes[dim]
+    return sizes
+
+
+# --- small functions ------------------------------------------------------------------------------------
+
+
+@member
+@jit
+def cdiv(x, div):
+    """``x / div``, rounded up, of non-negative integers."""
+    return (x + div - 1) // div
+
+
+@member
+@jit
+def sigmoid(x):
+    """``1 / (1 + exp(-x))``."""
+    return 1 / (1 + exp(-x))
+
+
+@member
+@jit
+def softmax(x, dim=None, *, keep_dims: constexpr = None, ieee_rounding: constexpr = False):
+    """The softmax along ``dim`` (the first by default)."""
+    axis: constexpr = 0 if dim is None else dim
+    z = x - max(x, axis, keep_dims=True)
+    num = exp(z)
+    den = sum(num, axis, keep_dims=True)
+    return fdiv(num, den, ieee_rounding)
+
+
+@member
+@jit
+def ravel(x, can_reorder: constexpr = False):
+    """``x`` with one dimension."""
+    return reshape(x, [x.numel], can_reorder=can_reorder)
+
+
+@jit
+def zeros(shape, dtype):
+    """A block of zeros."""
+    return full(shape, 0, dtype)
+
+
+@jit
+def zeros_like(input):
+    """Zeros of the shape and dtype of ``input``."""
+    return full(input.shape, 0, input.dtype)
+
+
+@jit
+def squeeze(x, dim: constexpr):
+    """``x`` without dimension ``dim``, whose size is 1."""
+    return reshape(x, without(x.shape, dim))
+
+
+@jit
+def unsqueeze(x, dim: constexpr):
+    """``x`` with a new dimension of size 1 at ``dim``."""
+    return expand_dims(x, dim)
+
+
+@jit
+def swizzle2d(i, j, size_i, size_j, size_g):
+    """Index (i, j) of a row-major size_i x size_j grid, walked in column-major groups of size_g rows."""
+    ij = i * size_j + j
+    group_size = size_g * size_j
+    group = ij // group_size
+    first = group * size_g
+    size_g = minimum(size_i - first, size_g)
+    ij = ij % group_size
+    return first + ij % size_g, ij // size_g
+
+
+# --- reductions -----------------------------------------------------------------------------------------
+
+
+@jit
+def sum_combine(a, b):
+    """Addition."""
+    return a + b
+
+
+@jit
+def product_combine(a, b):
+    """Multiplication."""
+    return a * b
+
+
+@jit
+def xor_combine(a, b):
+    """Exclusive or."""
+    return a ^ b
+
+
+@jit
+def or_combine(a, b):
+    """Inclusive or."""
+    return a | b
+
+
+@jit
+def max_combine(a, b):
+    """The larger."""
+    return maximum(a, b)
+
+
+@jit
+def min_combine(a, b):
+    """The smaller."""
+    return minimum(a, b)
+
+
+@jit
+def argmax_left(value1, index1, value2, index2):
+    """The larger value with its index; of equal ones the lower index."""
+    first = (value1 > value2) | ((value1 == value2) & (index1 < index2))
+    return where(first, value1, value2), where(first, index1, index2)
+
+
+@jit
+def argmax_fast(value1, index1, value2, index2):
+    """The larger value with its index; of equal ones any."""
+    first = value1 > value2
+    return where(first, value1, value2), where(first, index1, index2)
+
+
+@jit
+def argmin_left(value1, index1, value2, index2):
+    """The smaller value with its index; of equal ones the lower index."""
+    first = (value1 < value2) | ((value1 == value2) & (index1 < index2))
+    return where(first, value1, value2), where(first, index1, index2)
+
+
+@jit
+def argmin_fast(value1, index1, value2, index2):
+    """The smaller value with its index; of equal ones any."""
+    first = value1 < value2
+    return where(first, value1, value2), where(first, index1, index2)
+
+
+@member
+@jit
+def sum(input, axis=None, keep_dims: constexpr = False, dtype: constexpr = None):
+    """The sum along ``axis`` (of all elements by default); narrow integers add up in 32 bits."""
+    return reduce(input.to(sum_dtype(dtype, input.dtype)), axis, sum_combine, keep_dims=keep_dims)
+
+
+@member
+@jit
+def xor_sum(input, axis=None, keep_dims: constexpr = False):
+    """The exclusive or along ``axis`` of integers."""
+    return reduce(input, axis, xor_combine, keep_dims=keep_dims)
+
+
+@member
+@jit
+def reduce_or(input, axis, keep_dims: constexpr = False):
+    """The inclusive or along ``axis`` of integers."""
+    return reduce(input, axis, or_combine, keep_dims=keep_dims)
+
+
+@member
+@jit
+def max(
+    input,
+    axis=None,
+    return_indices: constexpr = False,
+    return_indices_tie_break_left: constexpr = True,
+    keep_dims: constexpr = False,
+):
+    """The maximum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+    if return_indices:
+        pair = (input.to(index_extremum_dtype(input.dtype)), lane_indices(input, axis))
+        if return_indices_tie_break_left:
+            return reduce(pair, axis, argmax_left, keep_dims=keep_dims)
+        return reduce(pair, axis, argmax_fast, keep_dims=keep_dims)
+    return reduce(input.to(extremum_dtype(input.dtype)), axis, max_combine, keep_dims=keep_dims)
+
+
+@member
+@jit
+def min(
+    input,
+    axis=None,
+    return_indices: constexpr = False,
+    return_indices_tie_break_left: constexpr = True,
+    keep_dims: constexpr = False,
+):
+    """The minimum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
+    if return_indices:
+        pair = (input.to(index_extremum_dtype(input.dtype)), lane_indices(input, axis))
+        if return_indices_tie_break_left:
+            return reduce(pair, axis, argmin_left, keep_dims=keep_dims)
+        return reduce(pair, axis, argmin_fast, keep_dims=keep_dims)
+    return reduce(input.to(extremum_dtype(input.dtype)), axis, min_combine, keep_dims=keep_dims)
+
+
+@member
+@jit
+def argmax(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr = False):
+    """The index along ``axis`` of the maximum."""
+    return max(input, axis, True, tie_break_left, keep_dims)[1]
+
+
+@member
+@jit
+def argmin(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr = False):
+    """The index along ``axis`` of the minimum."""
+    return min(input, axis, True, tie_break_left, keep_dims)[1]
+
+
+# --- scans ----------------------------------------------------------------------------------------------
+
+
+@member
+@jit
+def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
+    """The running sum along ``axis``."""
+    return associative_scan(input.to(scan_dtype(dtype, input.dtype)), axis, sum_combine, reverse)
+
+
+@member
+@jit
+def cumprod(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
+    """The running product along ``axis``."""
+    return associative_scan(input.to(scan_dtype(dtype, input.dtype)), axis, product_combine, reverse)
