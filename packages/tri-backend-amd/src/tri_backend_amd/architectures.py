@@ -1,0 +1,200 @@
+"""The AMD architectures as a table, and the target made from a row of it.
+
+Sources: LLVM's "User Guide for AMDGPU Backend" (processors, code object format) and AMD's instruction set
+guides of CDNA2, CDNA3, CDNA4, RDNA2, RDNA3 and RDNA4.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from tri_backend_amd.options import AmdOptions
+from tri_core.api import (
+    DeviceInfo,
+    LLVMTarget,
+    Memory,
+    MmaDesc,
+    OptionError,
+    Target,
+    TargetError,
+    TargetKey,
+    TargetSpec,
+)
+
+__all__ = ["ARCHITECTURES", "CODE_OBJECT_VERSION", "DEVICE_KIND", "TRIPLE", "Architecture", "target", "wave_size"]
+
+DEVICE_KIND = "amd"
+TRIPLE = "amdgcn-amd-amdhsa"
+#: ROCm 5.3 and later load version 5
+CODE_OBJECT_VERSION = 500
+
+_DATA_LAYOUT = (
+    "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-p8:128:128:128:48"
+    "-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024"
+    "-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
+)
+
+#: matrix shapes as (m, n, k) by operand type
+Shapes = dict[str, tuple[tuple[int, int, int], ...]]
+
+_CDNA2: Shapes = {
+    "fp16": ((32, 32, 8), (16, 16, 16)),
+    "bf16": ((32, 32, 8), (16, 16, 16)),
+    "i8": ((32, 32, 8), (16, 16, 16)),
+    "fp32": ((32, 32, 2), (16, 16, 4)),
+    "fp64": ((16, 16, 4),),
+}
+_CDNA3: Shapes = {
+    **_CDNA2,
+    "i8": ((32, 32, 16), (16, 16, 32)),
+    "fp8e4b8": ((32, 32, 16), (16, 16, 32)),
+    "fp8e5b16": ((32, 32, 16), (16, 16, 32)),
+    "tf32": ((32, 32, 4), (16, 16, 8)),
+}
+_CDNA4: Shapes = {
+    **_CDNA2,
+    "fp16": ((32, 32, 16), (16, 16, 32)),
+    "bf16": ((32, 32, 16), (16, 16, 32)),
+    "i8": ((32, 32, 32), (16, 16, 64)),
+    "fp8e4nv": ((32, 32, 64), (16, 16, 128)),
+    "fp8e5": ((32, 32, 64), (16, 16, 128)),
+}
+_RDNA3: Shapes = dict.fromkeys(("fp16", "bf16", "i8"), ((16, 16, 16),))
+_RDNA4: Shapes = dict.fromkeys(("fp16", "bf16", "i8", "fp8e4nv", "fp8e5"), ((16, 16, 16),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """One row: ``waves`` sizes with the preferred one first, ``lds`` bytes per work group in ``banks``.
+
+    ``machine`` is the number in the ELF header's flags; ``vgprs`` per work item; ``matrix`` the name of
+    the matrix unit's instructions; ``max_waves`` wavefronts per SIMD.
+    """
+
+    name: str
+    title: str
+    family: str
+    machine: int
+    waves: tuple[int, ...]
+    max_waves: int
+    vgprs: int
+    lds: int = 65536
+    banks: int = 32
+    matrix: str = ""
+    shapes: tuple[tuple[str, tuple[tuple[int, int, int], ...]], ...] = ()
+
+
+def _cdna(name: str, title: str, family: str, machine: int, shapes: Shapes, lds: int = 65536) -> Architecture:
+    return Architecture(
+        name=name, title=title, family=family, machine=machine, lds=lds, banks=64 if lds > 65536 else 32,
+        waves=(64,), max_waves=8, vgprs=512, matrix="mfma", shapes=tuple(shapes.items()),
+    )  # fmt: skip
+
+
+def _rdna(name: str, title: str, family: str, machine: int, shapes: Shapes) -> Architecture:
+    return Architecture(
+        name=name, title=title, family=family, machine=machine,
+        waves=(32, 64), max_waves=16, vgprs=256, matrix="wmma" if shapes else "", shapes=tuple(shapes.items()),
+    )  # fmt: skip
+
+
+ARCHITECTURES: dict[str, Architecture] = {
+    row.name: row
+    for row in (
+        _cdna("gfx90a", "Instinct MI200", "cdna2", 0x3F, _CDNA2),
+        _cdna("gfx942", "Instinct MI300", "cdna3", 0x4C, _CDNA3),
+        _cdna("gfx950", "Instinct MI350", "cdna4", 0x4F, _CDNA4, lds=163840),
+        _rdna("gfx1030", "Radeon RX 6800 and 6900", "rdna2", 0x36, {}),
+        _rdna("gfx1100", "Radeon RX 7900", "rdna3", 0x41, _RDNA3),
+        _rdna("gfx1200", "Radeon RX 9060", "rdna4", 0x48, _RDNA4),
+        _rdna("gfx1201", "Radeon RX 9070", "rdna4", 0x4E, _RDNA4),
+    )
+}
+
+_ACCUMULATOR = {"i8": "i32", "fp64": "fp64"}
+_INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+_FLOATS = ("fp16", "fp32", "fp64")
+_ATOMIC_INTEGER = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg", "cas")
+
+
+def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
+    return tuple(
+        MmaDesc(
+            name=f"{row.matrix}.{m}x{n}x{k}.{dtype}",
+            a=dtype, b=dtype, acc=_ACCUMULATOR.get(dtype, "fp32"), m=m, n=n, k=k,
+        )
+        for dtype, shapes in row.shapes
+        for m, n, k in shapes
+    )  # fmt: skip
+
+
+def _spec(row: Architecture) -> TargetSpec:
+    # HIP counts a launch in work items of 32 bits
+    blocks = ((1 << 32) - 1) // row.waves[0]
+    return TargetSpec(
+        threads_per_warp=row.waves,
+        limits={
+            "shared": row.lds,
+            "threads": 1024,
+            "grid_x": blocks,
+            "grid_y": (1 << 16) - 1,
+            "grid_z": (1 << 16) - 1,
+            "registers": row.vgprs,
+            "waves_per_eu": row.max_waves,
+        },
+        memories=(
+            Memory(name="global", address_space=1),
+            Memory(name="constant", address_space=4),
+            Memory(name="shared", address_space=3, capacity=row.lds, banks=row.banks, bank_bytes=4),
+            Memory(name="buffer", address_space=8),
+        ),
+        dtypes=frozenset((*_INTEGERS, *_FLOATS)),
+        emulated_dtypes=frozenset(("bf16", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8")),
+        dot=_dot(row),
+        atomics={
+            **dict.fromkeys(("i32", "i64"), _ATOMIC_INTEGER),
+            **dict.fromkeys(_FLOATS, ("fadd", "max", "min", "xchg", "cas")),
+        },
+        features=frozenset(f for f in (row.family, row.family.rstrip("0123456789"), row.matrix, "buffer-ops") if f),
+        llvm=LLVMTarget(triple=TRIPLE, cpu=row.name, data_layout=_DATA_LAYOUT),
+    )
+
+
+def target(key: TargetKey, device: DeviceInfo | None) -> Target:
+    """The target of ``key``; an empty architecture means that of ``device``."""
+    # a driver's name may carry features: gfx942:sramecc+:xnack-
+    name = (key.arch or (device.arch if device is not None else "")).partition(":")[0]
+    row = ARCHITECTURES.get(name)
+    if row is None:
+        raise _unknown(key, name)
+    if key.features:
+        raise TargetError(f"{key}: AMD targets have no optional features", remedy=f"write {key.backend}:{name}")
+    return Target(
+        key=TargetKey(key.backend, name), spec=_spec(row), options_type=AmdOptions, device_kind=DEVICE_KIND
+    )
+
+
+def _unknown(key: TargetKey, name: str) -> TargetError:
+    if not name:
+        return TargetError(
+            "no AMD GPU is present, so the architecture must be named",
+            remedy=f"write {key.backend}:gfx942, say, to compile without launching",
+        )
+    near = difflib.get_close_matches(name, ARCHITECTURES, n=3, cutoff=0.6)
+    known = ", ".join(ARCHITECTURES)
+    return TargetError(
+        f"unknown AMD architecture {name!r}",
+        remedy=f"did you mean {' or '.join(near)}? (known: {known})" if near else f"known: {known}",
+    )
+
+
+def wave_size(target: Target, options: AmdOptions) -> int:
+    """Work items per wavefront for one compile; OptionError when the target cannot run it."""
+    sizes = target.spec.threads_per_warp
+    if options.warp_size in (0, *sizes):
+        return options.warp_size or sizes[0]
+    raise OptionError(
+        f"warp_size={options.warp_size} on {target}",
+        remedy=f"one of {', '.join(map(str, sorted(sizes)))} is expected",
+    )

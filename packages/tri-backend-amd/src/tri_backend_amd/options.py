@@ -1,0 +1,26 @@
+"""Compile options of AMD targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_core.api import CommonOptions, OptionError
+
+__all__ = ["AmdOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmdOptions(CommonOptions):
+    """Options of :class:`CommonOptions` and AMD's own.
+
+    ``warp_size``: work items per wavefront, 0 for the target's preferred one; ``waves_per_eu``: wavefronts
+    per SIMD that register allocation must leave room for, 0 for LLVM's choice.
+    """
+
+    warp_size: int = 0
+    waves_per_eu: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.waves_per_eu <= 16:
+            raise OptionError(f"waves_per_eu is {self.waves_per_eu}; 0 (any) to 16 is expected")

@@ -1,0 +1,186 @@
+"""The Intel architectures as a table, and the target made from a row of it.
+
+``opencl-cpu`` is Intel's OpenCL runtime for CPUs: it takes the same SPIR-V as a GPU does and stands in for
+one where there is none.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+
+from tri_backend_intel.options import IntelOptions
+from tri_core.api import (
+    DeviceInfo,
+    LLVMTarget,
+    Memory,
+    MmaDesc,
+    OptionError,
+    Target,
+    TargetError,
+    TargetKey,
+    TargetSpec,
+)
+
+__all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "sub_group_size", "target"]
+
+DEVICE_KIND = "intel"
+
+#: drivers of all listed devices take SPIR-V 1.4
+TRIPLE = "spirv64v1.4-unknown-unknown"
+_DATA_LAYOUT = (
+    "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
+)
+
+#: SPIR-V extensions that code for every device may use; LLVM declares the ones that a kernel really uses
+_COMMON_EXTENSIONS = (
+    "SPV_EXT_shader_atomic_float_add",
+    "SPV_EXT_shader_atomic_float_min_max",
+    "SPV_EXT_shader_atomic_float16_add",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """One row: ``sub_groups`` sizes with the preferred one first, ``shared`` bytes per work group.
+
+    ``dpas_n`` is the N of the matrix instruction (0: none); ``threads_per_core`` hardware threads that
+    share one local memory.
+    """
+
+    name: str
+    title: str
+    sub_groups: tuple[int, ...]
+    shared: int
+    threads: int = 1024
+    threads_per_core: int = 64
+    fp64: bool = True
+    dpas_n: int = 0
+    dpas_tf32: bool = False
+    block_io: bool = False
+    extensions: tuple[str, ...] = _COMMON_EXTENSIONS
+
+
+_XE2 = Architecture(
+    name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, dpas_tf32=True, block_io=True
+)
+_XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, threads_per_core=128)
+
+#: sources: the SYCL joint-matrix tables, the Xe architecture guide, and what drivers report as limits
+ARCHITECTURES: dict[str, Architecture] = {
+    row.name: row
+    for row in (
+        replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)"),
+        replace(_XE2, name="bmg", title="Arc B series (Battlemage)"),
+        replace(_XE2, name="lnl", title="Core Ultra 200V (Lunar Lake)"),
+        replace(_XE2, name="ptl", title="Core Ultra 300 (Panther Lake)"),
+        replace(_XE_HPG, name="dg2", title="Arc A series (Alchemist)", fp64=False, dpas_n=8),
+        replace(_XE_HPG, name="arl-h", title="Core Ultra 200H (Arrow Lake-H)", dpas_n=8),
+        replace(_XE_HPG, name="mtl", title="Core Ultra 100 (Meteor Lake)"),
+        replace(_XE_HPG, name="xe-lp", title="Iris Xe and other GPUs of the 12th generation", fp64=False),
+        Architecture(
+            name="opencl-cpu",
+            title="Intel OpenCL runtime on a CPU",
+            sub_groups=(16, 8, 4, 32, 64),
+            shared=262144,
+            threads=8192,
+            threads_per_core=1,
+        ),
+    )
+}
+
+_INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+_ATOMIC_INTEGER = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg", "cas")
+
+
+def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
+    """The DPAS shapes: depth 8, up to 8 rows, N set by the execution size, 32 bits of K per channel."""
+    if not row.dpas_n:
+        return ()
+    shapes = [("fp16", "fp32", 16), ("bf16", "fp32", 16), ("i8", "i32", 32), ("u8", "i32", 32)]
+    if row.dpas_tf32:
+        shapes.append(("tf32", "fp32", 8))
+    return tuple(
+        MmaDesc(name=f"dpas.{t}", a=t, b=t, acc=acc, m=8, n=row.dpas_n, k=k) for t, acc, k in shapes
+    )
+
+
+def _features(row: Architecture) -> frozenset[str]:
+    """Names for :meth:`Target.has`: abilities, and the SPIR-V extensions that code may use."""
+    have = {"fp16": True, "fp64": row.fp64, "dpas": bool(row.dpas_n), "2d-block-io": row.block_io}
+    have["gpu"] = row.name != "opencl-cpu"
+    return frozenset(name for name, present in have.items() if present) | frozenset(row.extensions)
+
+
+def _spec(row: Architecture) -> TargetSpec:
+    floats = ("fp16", "fp32", "fp64") if row.fp64 else ("fp16", "fp32")
+    limit = (1 << 31) - 1
+    return TargetSpec(
+        threads_per_warp=row.sub_groups,
+        limits={
+            "shared": row.shared,
+            "threads": row.threads,
+            "grid_x": limit,
+            "grid_y": limit,
+            "grid_z": limit,
+            "hardware_threads": row.threads_per_core,
+        },
+        memories=(
+            Memory(name="global", address_space=1),
+            Memory(name="constant", address_space=2),
+            Memory(name="shared", address_space=3, capacity=row.shared, banks=16, bank_bytes=4),
+        ),
+        dtypes=frozenset((*_INTEGERS, *floats)),
+        emulated_dtypes=frozenset(("bf16", "fp8e5", "fp8e4nv", "fp8e4b15")),
+        dot=_dot(row),
+        atomics={
+            **dict.fromkeys(("i32", "i64"), _ATOMIC_INTEGER),
+            **dict.fromkeys(floats, ("fadd", "max", "min", "xchg", "cas")),
+        },
+        features=_features(row),
+        llvm=LLVMTarget(triple=TRIPLE, data_layout=_DATA_LAYOUT),
+    )
+
+
+def target(key: TargetKey, device: DeviceInfo | None) -> Target:
+    """The target of ``key``; an empty architecture means that of ``device``."""
+    name = key.arch or (device.arch if device is not None else "")
+    row = ARCHITECTURES.get(name)
+    if row is None:
+        raise _unknown(key, name)
+    if key.features:
+        raise TargetError(
+            f"{key}: Intel targets have no optional features", remedy=f"write {key.backend}:{name}"
+        )
+    return Target(
+        key=TargetKey(key.backend, name),
+        spec=_spec(row),
+        options_type=IntelOptions,
+        device_kind=DEVICE_KIND,
+    )
+
+
+def _unknown(key: TargetKey, name: str) -> TargetError:
+    if not name:
+        return TargetError(
+            "no Intel device is present, so the architecture must be named",
+            remedy=f"write {key.backend}:pvc, say, to compile without launching; for a device on this CPU: "
+            "pip install 'tri-backend-intel[cpu]'",
+        )
+    near = difflib.get_close_matches(name, ARCHITECTURES, n=3, cutoff=0.4)
+    known = ", ".join(ARCHITECTURES)
+    return TargetError(
+        f"unknown Intel architecture {name!r}",
+        remedy=f"did you mean {' or '.join(near)}? (known: {known})" if near else f"known: {known}",
+    )
+
+
+def sub_group_size(target: Target, options: IntelOptions) -> int:
+    """Work items per sub-group for one compile; OptionError when the target cannot run it."""
+    sizes = target.spec.threads_per_warp
+    if options.warp_size in (0, *sizes):
+        return options.warp_size or sizes[0]
+    raise OptionError(
+        f"warp_size={options.warp_size} on {target}",
+        remedy=f"one of {', '.join(map(str, sorted(sizes)))} is expected",
+    )

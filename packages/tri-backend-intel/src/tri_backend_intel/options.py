@@ -1,0 +1,28 @@
+"""Compile options of Intel targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_core.api import CommonOptions, OptionError
+
+__all__ = ["IntelOptions"]
+
+_GRF = ("default", "small", "large", "auto")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntelOptions(CommonOptions):
+    """Options of :class:`CommonOptions` and Intel's own.
+
+    ``warp_size``: work items per sub-group, 0 for the target's preferred one; ``grf_mode``: registers per
+    hardware thread (``"small"`` 128, ``"large"`` 256 at half the occupancy, ``"auto"`` the driver's choice).
+    """
+
+    warp_size: int = 0
+    grf_mode: str = "default"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grf_mode not in _GRF:
+            raise OptionError(f"grf_mode is {self.grf_mode!r}", remedy=f"one of {', '.join(_GRF)} is expected")

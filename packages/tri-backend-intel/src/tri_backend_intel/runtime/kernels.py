@@ -1,0 +1,133 @@
+"""Kernels in a SYCL context: built from SPIR-V, checked against the device, launched."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.queues import DeviceQueue
+from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
+from tri_backend_intel.spirv import SpirvModule
+from tri_core.api import Argument, KernelImage, Launch, LaunchError, ToolchainError, Unsupported
+from tri_runtime import ArgumentTable, argument_table
+
+__all__ = ["SyclKernel", "build_kernel", "check_device", "make_launch"]
+
+#: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
+_ASPECTS = {
+    "Float64": ("has_aspect_fp64", "64-bit floats"),
+    "Float16": ("has_aspect_fp16", "16-bit floats"),
+    "Int64Atomics": ("has_aspect_atomic64", "64-bit atomics"),
+}
+
+
+@dataclass(frozen=True)
+class SyclKernel:
+    """A built kernel; ``handle`` is the address of its ``sycl::kernel``, owned by ``kernel``."""
+
+    kernel: Any
+    handle: int
+    queue: DeviceQueue
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """``threads`` per work group at most, and ``private`` bytes per work item (spills among them)."""
+        return {"threads": self.kernel.work_group_size, "private": self.kernel.private_mem_size}
+
+
+def check_device(module: SpirvModule, device: FoundDevice) -> None:
+    """Unsupported when ``module`` needs an ability that ``device`` lacks."""
+    for capability, (aspect, words) in _ASPECTS.items():
+        if capability in module.capabilities and not getattr(device.sycl_device, aspect):
+            raise Unsupported(
+                f"the kernel uses {words}, which {device.info.name} lacks",
+                remedy="use a narrower type in the kernel",
+            )
+    for name, size in module.sub_group_size.items():
+        if size not in device.sycl_device.sub_group_sizes:
+            raise Unsupported(
+                f"kernel {name} was compiled for sub-groups of {size}, which {device.info.name} cannot run",
+                remedy=f"compile with warp_size={device.sycl_device.sub_group_sizes[-1]}",
+            )
+
+
+def build_kernel(sycl: Sycl, image: KernelImage, queue: DeviceQueue, options: str) -> SyclKernel:
+    """The driver's program for ``image``; ToolchainError when the driver's compiler refuses it."""
+    name = image.metadata.name
+    try:
+        program = sycl.dpctl.program.create_program_from_spirv(queue.queue, image.data, options)
+        kernel = program.get_sycl_kernel(name)
+    except (sycl.dpctl.program.SyclProgramCompilationError, ValueError) as error:
+        raise ToolchainError(
+            f"the driver of {queue.device.info.name} cannot compile kernel {name}",
+            remedy="set DPCTL_VERBOSITY=error before the program starts to see the driver's reason",
+            tool="SYCL",
+            returncode=None,
+            log=str(error),
+        ) from error
+    return SyclKernel(kernel, kernel.addressof_ref(), queue)
+
+
+class _Block:
+    """Memory of one launch: the packed scalars, one pointer per argument, the global range (z, y, x)."""
+
+    __slots__ = ("arguments", "extent", "memory")
+
+    def __init__(self, table: ArgumentTable) -> None:
+        self.memory = ctypes.create_string_buffer(max(table.size, 1))
+        base = ctypes.addressof(self.memory)
+        self.arguments = (ctypes.c_void_p * max(len(table.offsets), 1))(*(base + o for o in table.offsets))
+        self.extent = (ctypes.c_size_t * 3)()
+
+
+def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
+    """A launcher of ``kernel``.
+
+    On a CPU device it waits for the kernel: arguments are the caller's own arrays there, which the caller
+    reads, or drops, next.
+    """
+    table = argument_table(image.metadata.signature.parameters)
+    types = _argument_types(table)
+    pointers = tuple(i for i, p in enumerate(table.parameters) if p.is_pointer)
+    threads = image.metadata.num_warps * image.metadata.threads_per_warp
+    local = (ctypes.c_size_t * 3)(1, 1, threads)
+    count, handle, queue = len(table.parameters), kernel.handle, kernel.queue
+    submit, wait, delete = sycl.submit, sycl.wait_queue, sycl.delete_event
+    synchronous = queue.device.is_cpu
+    free: list[_Block] = [_Block(table)]  # more than one only when threads launch at the same time
+
+    def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
+        x, y, z = grid
+        if x <= 0 or y <= 0 or z <= 0:
+            return _check_empty(grid)
+        block = free.pop() if free else _Block(table)
+        table.pack_into(block.memory, args)
+        arguments, extent = block.arguments, block.extent
+        for i in pointers:
+            arguments[i] = args[i]
+        extent[0], extent[1], extent[2] = z, y, x * threads
+        on = stream or queue.handle
+        event = submit(handle, on, arguments, types, count, extent, local, 3, None, 0)
+        free.append(block)
+        if not event:
+            raise driver_error(f"a launch of {image.metadata.name} over the grid {grid}")
+        delete(event)
+        if synchronous:
+            wait(on)
+        return None
+
+    return launch
+
+
+def _check_empty(grid: tuple[int, int, int]) -> None:
+    """An extent of 0 launches nothing; a negative one is the caller's mistake."""
+    if min(grid) < 0:
+        raise LaunchError(f"the grid is {grid}; extents of at least 0 are expected")
+
+
+def _argument_types(table: ArgumentTable) -> ctypes.Array[ctypes.c_int]:
+    numbers = [POINTER_ARGUMENT if p.is_pointer else KERNEL_ARGUMENT[p.type] for p in table.parameters]
+    return (ctypes.c_int * max(len(numbers), 1))(*numbers)

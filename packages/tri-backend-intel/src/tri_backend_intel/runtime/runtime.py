@@ -1,0 +1,122 @@
+"""The runtime of Intel devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
+from tri_backend_intel.runtime.devices import FoundDevice, find_devices
+from tri_backend_intel.runtime.kernels import SyclKernel, build_kernel, check_device, make_launch
+from tri_backend_intel.runtime.memory import UsmMemory
+from tri_backend_intel.runtime.queues import DeviceQueue
+from tri_backend_intel.runtime.sycl import Sycl, sycl
+from tri_backend_intel.spirv import read_module
+from tri_core.api import (
+    DeviceError,
+    DeviceInfo,
+    InternalError,
+    KernelImage,
+    Launch,
+    LoadedKernel,
+)
+from tri_runtime import RuntimeBase, check_resources
+
+__all__ = ["IntelRuntime"]
+
+#: bytes written to evict a device's caches: more than the last level of any of them holds
+_FLUSH_BYTES = {True: 64 << 20, False: 512 << 20}
+
+
+class IntelRuntime(RuntimeBase):
+    """SYCL devices through dpctl.
+
+    Host arrays are used in place on a CPU device (the OpenCL driver reads any address) and refused by a
+    GPU.  A launch on a CPU device returns when the kernel is done, one on a GPU when it is enqueued.
+    """
+
+    device_kind = DEVICE_KIND
+    no_device_remedy = (
+        "install Intel's GPU driver (Level Zero), or for a device on this CPU: "
+        "pip install 'tri-backend-intel[cpu]'"
+    )
+    host_array_remedy = "use dpctl or dpnp arrays, or XPU tensors"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._queues: dict[int, DeviceQueue] = {}
+        self._scratch: dict[int, int] = {}
+        self.host_memory = "direct" if self._first_is_cpu() else "refused"
+
+    @cached_property
+    def _sycl(self) -> Sycl:
+        self.check_process()
+        return sycl()
+
+    @cached_property
+    def _found(self) -> tuple[FoundDevice, ...]:
+        return find_devices(self._sycl)
+
+    def _first_is_cpu(self) -> bool:
+        return bool(self._found) and self._found[0].is_cpu
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        """The devices present: GPUs first, then the OpenCL CPU device."""
+        return tuple(f.info for f in self._found)
+
+    def set_device(self, index: int) -> None:
+        """Make device ``index`` current; ``host_memory`` follows its kind."""
+        super().set_device(index)
+        self.host_memory = "direct" if self._found[index].is_cpu else "refused"
+
+    def queue(self, device: DeviceInfo) -> DeviceQueue:
+        """The queue of ``device``, made at its first use."""
+        self.check_process()
+        if device.index not in self._queues:
+            try:
+                self._queues[device.index] = DeviceQueue(self._sycl, self._found[device.index])
+            except self._sycl.dpctl.SyclQueueCreationError as error:
+                raise DeviceError(f"{device.name} gives no queue: {error}") from error
+        return self._queues[device.index]
+
+    def current_stream(self, device: DeviceInfo) -> int:
+        """The address of the device's ``sycl::queue``."""
+        return self.queue(device).handle
+
+    def load(self, image: KernelImage, device: DeviceInfo) -> SyclKernel:
+        """Build ``image`` for ``device``; refuses what the device cannot run before the driver sees it."""
+        module = read_module(image.data)
+        found = self._found[device.index]
+        check_device(module, found)
+        row = ARCHITECTURES[found.info.arch]
+        check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
+        options = str(image.metadata.attrs.get("build_options", ""))
+        return build_kernel(self._sycl, image, self.queue(device), options)
+
+    def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
+        """A launcher of ``kernel``, on the device that it was loaded for."""
+        if not isinstance(kernel, SyclKernel):
+            raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
+        return make_launch(self._sycl, kernel, image)
+
+    def memory(self, device: DeviceInfo) -> UsmMemory:
+        """USM device memory of ``device``."""
+        return UsmMemory(self._sycl, self.queue(device))
+
+    def synchronize(self) -> None:
+        """Wait for all work of the current device."""
+        self.queue(self.current_device()).wait()
+
+    def elapsed(self, function: Callable[[], object]) -> float:
+        """Seconds by the device's clock for the work that ``function`` enqueues."""
+        return self.queue(self.current_device()).timed(function)
+
+    def flush_cache(self) -> None:
+        """Overwrite a buffer larger than the caches."""
+        device = self.current_device()
+        queue, nbytes = self.queue(device), _FLUSH_BYTES[self._found[device.index].is_cpu]
+        if device.index not in self._scratch:
+            self._scratch[device.index] = self.memory(device).alloc(nbytes)
+        event = self._sycl.memset(queue.handle, self._scratch[device.index], 0, nbytes)
+        if event:
+            self._sycl.delete_event(event)

@@ -1,0 +1,139 @@
+"""dpctl, loaded on demand, and the functions of its C interface that a launch needs.
+
+Kernels are submitted through ``libDPCTLSyclInterface``, the C interface that the dpctl wheel publishes:
+one call per launch, and pointers of any origin (dpctl's own ``submit`` takes USM objects only).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tri_core.api import DeviceError
+
+__all__ = ["KERNEL_ARGUMENT", "POINTER_ARGUMENT", "Sycl", "sycl"]
+
+_P, _Z, _I = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
+#: C function -> result, parameters; references are opaque pointers, NULL means failure
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "DPCTLQueue_SubmitNDRange": (_P, (_P, _P, _P, _P, _Z, _P, _P, _Z, _P, _Z)),
+    "DPCTLQueue_SubmitBarrier": (_P, (_P,)),
+    "DPCTLQueue_Wait": (None, (_P,)),
+    "DPCTLQueue_Memcpy": (_P, (_P, _P, _P, _Z)),
+    "DPCTLQueue_Memset": (_P, (_P, _P, ctypes.c_uint8, _Z)),
+    "DPCTLEvent_WaitAndThrow": (None, (_P,)),
+    "DPCTLEvent_Delete": (None, (_P,)),
+    "DPCTLEvent_GetProfilingInfoStart": (_Z, (_P,)),
+    "DPCTLEvent_GetProfilingInfoEnd": (_Z, (_P,)),
+    "DPCTLmalloc_device": (_P, (_Z, _P)),
+    "DPCTLfree_with_queue": (None, (_P, _P)),
+}
+
+#: dpctl's numbers for argument types (``DPCTLKernelArgType``)
+POINTER_ARGUMENT = 10
+KERNEL_ARGUMENT = {
+    "i1": 0,
+    "u1": 1,
+    "i8": 0,
+    "u8": 1,
+    "i16": 2,
+    "u16": 3,
+    "i32": 4,
+    "u32": 5,
+    "i64": 6,
+    "u64": 7,
+    "fp16": 3,  # as the 16 bits they are
+    "bf16": 3,
+    "fp32": 8,
+    "fp64": 9,
+}
+
+_LIBRARY = "DPCTLSyclInterface.dll" if sys.platform == "win32" else "libDPCTLSyclInterface.so"
+_OPENCL_CPU = "intelocl64.dll" if sys.platform == "win32" else "libintelocl.so"
+
+
+class Sycl:
+    """The loaded libraries: ``dpctl`` the module, and one attribute per C function."""
+
+    def __init__(self, dpctl: ModuleType, library: ctypes.CDLL) -> None:
+        self.dpctl: Any = dpctl
+        self.submit = self._bind(library, "DPCTLQueue_SubmitNDRange")
+        self.barrier = self._bind(library, "DPCTLQueue_SubmitBarrier")
+        self.wait_queue = self._bind(library, "DPCTLQueue_Wait")
+        self.memcpy = self._bind(library, "DPCTLQueue_Memcpy")
+        self.memset = self._bind(library, "DPCTLQueue_Memset")
+        self.wait = self._bind(library, "DPCTLEvent_WaitAndThrow")
+        self.delete_event = self._bind(library, "DPCTLEvent_Delete")
+        self.event_start = self._bind(library, "DPCTLEvent_GetProfilingInfoStart")
+        self.event_end = self._bind(library, "DPCTLEvent_GetProfilingInfoEnd")
+        self.malloc_device = self._bind(library, "DPCTLmalloc_device")
+        self.free = self._bind(library, "DPCTLfree_with_queue")
+
+    @staticmethod
+    def _bind(library: ctypes.CDLL, name: str) -> Any:
+        function = getattr(library, name)
+        function.restype, function.argtypes = _FUNCTIONS[name][0], list(_FUNCTIONS[name][1])
+        return function
+
+    def finish(self, event: int | None, what: str) -> None:
+        """Wait for ``event`` and drop it; DeviceError when the driver gave none."""
+        if not event:
+            raise driver_error(what)
+        self.wait(event)
+        self.delete_event(event)
+
+
+def driver_error(what: str) -> DeviceError:
+    """The driver refused ``what``; its own words go to stderr, and only when asked for."""
+    return DeviceError(
+        f"the SYCL runtime refused {what}",
+        remedy="set DPCTL_VERBOSITY=error before the program starts to see the driver's reason",
+    )
+
+
+def opencl_cpu_library() -> Path | None:
+    """The OpenCL driver for CPUs that the distribution ``intel-opencl-rt`` installed, if it did."""
+    try:
+        files = importlib.metadata.files("intel-opencl-rt") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name == _OPENCL_CPU:
+            path = Path(str(file.locate())).resolve()
+            return path if path.exists() else None
+    return None
+
+
+def _announce_opencl_cpu() -> None:
+    """Tell the OpenCL loader of the pip-installed CPU driver; a user's own setting stays.
+
+    The loader reads the variable when it first lists platforms, which importing dpctl does not do.
+    """
+    if "OCL_ICD_FILENAMES" not in os.environ:
+        library = opencl_cpu_library()
+        if library is not None:
+            os.environ["OCL_ICD_FILENAMES"] = str(library)
+
+
+@lru_cache(maxsize=1)
+def sycl() -> Sycl:
+    """The SYCL runtime of this process; DeviceError when dpctl cannot be loaded."""
+    _announce_opencl_cpu()
+    try:
+        import dpctl
+        import dpctl.program
+
+        library = ctypes.CDLL(str(Path(dpctl.__file__).parent / _LIBRARY))
+    except (ImportError, OSError) as error:
+        raise DeviceError(
+            f"the SYCL runtime cannot be loaded: {error}",
+            remedy="pip install --force-reinstall dpctl",
+        ) from error
+    return Sycl(dpctl, library)

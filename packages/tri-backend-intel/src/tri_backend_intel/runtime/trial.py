@@ -1,0 +1,154 @@
+"""Builds a kernel in a helper process first, because a driver's compiler may end the process it runs in.
+
+Run as a module this file is the helper: requests come as frames on its standard input, answers leave as
+frames on what was its standard output; whatever the driver prints goes to a file that becomes the log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from typing import IO
+
+from tri_core.api import ToolchainError
+
+__all__ = ["TrialBuilder"]
+
+
+def _write(stream: IO[bytes], *parts: bytes) -> None:
+    for part in parts:
+        stream.write(struct.pack("<Q", len(part)) + part)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    (length,) = struct.unpack("<Q", head)
+    body = stream.read(length)
+    return body if len(body) == length else None
+
+
+@dataclass
+class TrialBuilder:
+    """Trial builds for the device that SYCL's ``filter_string`` names, in one process kept between them."""
+
+    filter_string: str
+    timeout: float = 120.0
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _log: IO[bytes] | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def check(self, name: str, data: bytes, options: str) -> None:
+        """Build kernel ``name`` of SPIR-V module ``data``; ToolchainError, with the driver's log, on failure."""
+        request = json.dumps({"device": self.filter_string, "name": name, "options": options}).encode()
+        with self._lock:
+            answer = self._ask(request, data)
+            if answer == b"built":
+                return
+            log = self._take_log()
+            if answer is not None:
+                raise _refused(name, answer.decode(errors="replace"), log)
+            code = self._reap()
+        raise ToolchainError(
+            f"the driver's compiler died while it built kernel {name} (exit status {code}); this process lives on",
+            remedy="a bug of the driver: change the kernel or the driver's version",
+            tool="SYCL",
+            returncode=code,
+            log=log,
+        )
+
+    def close(self) -> None:
+        """End the helper process."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._reap()
+
+    def _ask(self, request: bytes, data: bytes) -> bytes | None:
+        """The helper's answer, None when it died or was stopped for taking too long."""
+        process = self._started()
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101  both are pipes
+        watchdog = threading.Timer(self.timeout, process.kill)
+        watchdog.start()
+        try:
+            _write(process.stdin, request, data)
+            return _read(process.stdout)
+        except BrokenPipeError:
+            return None
+        finally:
+            watchdog.cancel()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
+            environment = {**os.environ, "DPCTL_VERBOSITY": "error"}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=environment,
+            )
+        return self._process
+
+    def _take_log(self) -> str:
+        if self._log is None:
+            return ""
+        self._log.seek(0)
+        text = self._log.read().decode(errors="replace")
+        self._log.seek(0)
+        self._log.truncate()
+        return text
+
+    def _reap(self) -> int | None:
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        return process.wait(timeout=10)
+
+
+def _refused(name: str, reason: str, log: str) -> ToolchainError:
+    return ToolchainError(
+        f"the driver cannot compile kernel {name}: {reason or 'no reason given'}\n{log.strip()}".rstrip(),
+        remedy="the SPIR-V is in the compiled kernel's asm['spv']",
+        tool="SYCL",
+        returncode=None,
+        log=log,
+    )
+
+
+def _build(request: dict[str, str], data: bytes, queues: dict[str, object]) -> bytes:
+    from tri_backend_intel.runtime.sycl import sycl
+
+    loaded, device = sycl(), request["device"]
+    if device not in queues:
+        queues[device] = loaded.dpctl.SyclQueue(device)
+    try:
+        program = loaded.dpctl.program.create_program_from_spirv(queues[device], data, request["options"])
+        program.get_sycl_kernel(request["name"])
+    except (loaded.dpctl.program.SyclProgramCompilationError, ValueError) as error:
+        return b"refused: " + str(error).encode()
+    return b"built"
+
+
+def _serve() -> None:
+    """Answer requests until standard input ends."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # the driver's prints must not mix with answers
+    queues: dict[str, object] = {}
+    while (request := _read(sys.stdin.buffer)) is not None:
+        data = _read(sys.stdin.buffer)
+        if data is None:
+            return
+        _write(answers, _build(json.loads(request), data, queues))
+
+
+if __name__ == "__main__":
+    _serve()

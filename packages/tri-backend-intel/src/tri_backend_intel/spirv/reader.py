@@ -1,0 +1,128 @@
+"""Reads the part of a SPIR-V binary that a loader has to know, and checks that the binary is whole.
+
+A driver may end the process when it is given a damaged module, so nothing unread reaches a driver.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tri_core.api import ToolchainError
+
+__all__ = ["SpirvModule", "read_module"]
+
+_MAGIC = 0x07230203
+_HEADER_WORDS = 5
+_KERNEL_MODEL = 6
+#: opcodes of the SPIR-V specification, section 3.52
+_OPCODES = {10: "extension", 15: "entry point", 16: "execution mode", 17: "capability"}
+#: execution modes, section 3.6
+_LOCAL_SIZE, _SUBGROUP_SIZE = 17, 35
+#: capabilities that a device may lack, section 3.31
+_CAPABILITIES = {
+    9: "Float16",
+    10: "Float64",
+    11: "Int64",
+    12: "Int64Atomics",
+    22: "Int16",
+    39: "Int8",
+    6033: "AtomicFloat32AddEXT",
+    6034: "AtomicFloat64AddEXT",
+    6095: "AtomicFloat16AddEXT",
+    5612: "AtomicFloat32MinMaxEXT",
+    5613: "AtomicFloat64MinMaxEXT",
+    5616: "AtomicFloat16MinMaxEXT",
+    5568: "SubgroupShuffleINTEL",
+    61: "GroupNonUniform",
+    64: "GroupNonUniformBallot",
+    65: "GroupNonUniformShuffle",
+    66: "GroupNonUniformShuffleRelative",
+    6236: "SubgroupMatrixMultiplyAccumulateINTEL",
+    6228: "Subgroup2DBlockIOINTEL",
+}
+
+
+@dataclass(frozen=True)
+class SpirvModule:
+    """What a module says of itself: ``version`` (major, minor), kernels and what they need.
+
+    ``local_size`` is the work-group size of each kernel along x, y, z, ``sub_group_size`` the required
+    one, where given.  A capability without a name here appears as its number.
+    """
+
+    version: tuple[int, int]
+    capabilities: frozenset[str]
+    extensions: frozenset[str]
+    kernels: tuple[str, ...]
+    local_size: dict[str, tuple[int, int, int]]
+    sub_group_size: dict[str, int]
+
+
+def _damaged(why: str) -> ToolchainError:
+    return ToolchainError(
+        f"this is not a whole SPIR-V module: {why}",
+        remedy="compile the kernel again; TRI_ALWAYS_COMPILE=1 ignores what is cached",
+        tool="SPIR-V",
+        returncode=None,
+        log="",
+    )
+
+
+def _words(data: bytes) -> tuple[int, ...]:
+    if len(data) % 4 or len(data) < 4 * _HEADER_WORDS:
+        raise _damaged(f"{len(data)} bytes")
+    words: tuple[int, ...] = struct.unpack(f"<{len(data) // 4}I", data)
+    if words[0] != _MAGIC:
+        raise _damaged(f"it begins with {words[0]:#010x}")
+    return words
+
+
+def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Opcode and operand words of each instruction."""
+    place = _HEADER_WORDS
+    while place < len(words):
+        count, opcode = words[place] >> 16, words[place] & 0xFFFF
+        if count == 0 or place + count > len(words):
+            raise _damaged(f"the instruction at word {place} is {count} words long, {len(words)} in all")
+        yield opcode, words[place + 1 : place + count]
+        place += count
+
+
+def _string(operands: tuple[int, ...]) -> str:
+    """The literal string at the start of ``operands``."""
+    return struct.pack(f"<{len(operands)}I", *operands).partition(b"\0")[0].decode()
+
+
+def read_module(data: bytes) -> SpirvModule:
+    """Read ``data``; ToolchainError when it is truncated or no SPIR-V at all."""
+    words = _words(data)
+    capabilities, extensions = set[str](), set[str]()
+    kernels: dict[int, str] = {}
+    modes: dict[tuple[int, int], tuple[int, ...]] = {}
+    for opcode, operands in _instructions(words):
+        match _OPCODES.get(opcode):
+            case "capability":
+                capabilities.add(_CAPABILITIES.get(operands[0], str(operands[0])))
+            case "extension":
+                extensions.add(_string(operands))
+            case "entry point" if operands[0] == _KERNEL_MODEL:
+                kernels[operands[1]] = _string(operands[2:])
+            case "execution mode":
+                modes[operands[0], operands[1]] = operands[2:]
+    if not kernels:
+        raise _damaged("it has no kernel")
+    return SpirvModule(
+        version=(words[1] >> 16 & 0xFF, words[1] >> 8 & 0xFF),
+        capabilities=frozenset(capabilities),
+        extensions=frozenset(extensions),
+        kernels=tuple(kernels.values()),
+        local_size={n: _extent(modes[i, _LOCAL_SIZE]) for i, n in kernels.items() if (i, _LOCAL_SIZE) in modes},
+        sub_group_size={n: modes[i, _SUBGROUP_SIZE][0] for i, n in kernels.items() if (i, _SUBGROUP_SIZE) in modes},
+    )
+
+
+def _extent(words: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = words
+    return x, y, z
