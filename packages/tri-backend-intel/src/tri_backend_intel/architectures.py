@@ -62,7 +62,7 @@ class Architecture:
 
 
 _XE2 = Architecture(
-    name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, dpas_tf32=True, block_io=True
+    name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, block_io=True
 )
 _XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, threads_per_core=128)
 
@@ -70,7 +70,7 @@ _XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, 
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)"),
+        replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)", dpas_tf32=True),
         replace(_XE2, name="bmg", title="Arc B series (Battlemage)"),
         replace(_XE2, name="lnl", title="Core Ultra 200V (Lunar Lake)"),
         replace(_XE2, name="ptl", title="Core Ultra 300 (Panther Lake)"),

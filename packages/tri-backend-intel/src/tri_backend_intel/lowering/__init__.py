@@ -1,0 +1,7 @@
+"""Intel's words for the generic lowering, and the rules that differ from the generic ones."""
+
+from __future__ import annotations
+
+from tri_backend_intel.lowering.primitives import IntelPrimitives, make_primitives
+
+__all__ = ["IntelPrimitives", "make_primitives"]

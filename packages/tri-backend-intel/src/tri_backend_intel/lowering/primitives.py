@@ -1,0 +1,122 @@
+"""The words of SPIR-V with OpenCL's builtins, for the generic lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tri_backend_intel.dialect import (
+    BarrierOp,
+    GroupIdOp,
+    NumGroupsOp,
+    ShuffleOp,
+    ShuffleUpOp,
+    ShuffleXorOp,
+    SubGroupBarrierOp,
+    SubGroupIdOp,
+    SubGroupLaneOp,
+)
+from tri_backend_intel.lowering.math import MATH, call_math
+from tri_core.dialects.tt.enums import MemSyncScope
+from tri_core.mlir import ir
+from tri_core.options import CommonOptions
+from tri_core.target import Target
+from tri_gpu_dialect.lowering import Builder, Primitives
+
+__all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
+
+_SPACES = {"global": 1, "constant": 2, "shared": 3, "generic": 4}
+_SCOPES = {MemSyncScope.GPU: "device", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
+#: float types that SPIR-V computes on; bf16 and the f8 types are integers here
+_NATIVE = frozenset(("f16", "f32", "f64", "fp16", "fp32", "fp64"))
+
+#: function attribute of a kernel whose f32 divisions and square roots must be rounded correctly
+PRECISE = "tri-precise-f32"
+
+
+class IntelPrimitives(Primitives):
+    """Work items in sub-groups; the thread index is made of sub-group and lane, whatever the driver's order.
+
+    ``precise`` is set once the kernel holds a division or square root that must be rounded correctly: the
+    driver takes that as an option for the whole kernel.
+    """
+
+    precise = False
+
+    def address_space(self, name: str) -> int:
+        """OpenCL's numbers of the address spaces."""
+        return _SPACES[name]
+
+    def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
+        """A SPIR kernel of fixed work-group and sub-group size."""
+        threads = self.threads_per_warp * self.num_warps
+        attributes: dict[str, ir.Attribute] = {
+            "CConv": ir.Attribute.parse("#llvm.cconv<spir_kernelcc>"),
+            "reqd_work_group_size": ir.DenseI32ArrayAttr.get([threads, 1, 1]),
+            "intel_reqd_sub_group_size": ir.IntegerAttr.get(
+                ir.IntegerType.get_signless(32), self.threads_per_warp
+            ),
+        }
+        if self.precise:
+            attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get(PRECISE)])
+        return attributes
+
+    def program_id(self, b: Builder, axis: int) -> ir.Value:
+        """The work group's index."""
+        return GroupIdOp.build([], [b.i32], {"axis": ir.IntegerAttr.get(b.i32, axis)})[0]
+
+    def num_programs(self, b: Builder, axis: int) -> ir.Value:
+        """The number of work groups."""
+        return NumGroupsOp.build([], [b.i32], {"axis": ir.IntegerAttr.get(b.i32, axis)})[0]
+
+    def thread_id(self, b: Builder) -> ir.Value:
+        """Sub-group times its size plus lane: right for any assignment of work items to sub-groups."""
+        warp = SubGroupIdOp.build([], [b.i32])[0]
+        lane = SubGroupLaneOp.build([], [b.i32])[0]
+        return b.add(b.mul(warp, b.int_(self.threads_per_warp)), lane)
+
+    def lane_id(self, b: Builder, thread: ir.Value) -> ir.Value:
+        """The driver's own number of the lane."""
+        return SubGroupLaneOp.build([], [b.i32])[0]
+
+    def warp_id(self, b: Builder, thread: ir.Value) -> ir.Value:
+        """The driver's own number of the sub-group, uniform."""
+        return SubGroupIdOp.build([], [b.i32])[0]
+
+    def barrier(self, b: Builder) -> None:
+        """A work-group barrier."""
+        BarrierOp.build([])
+
+    def warp_barrier(self, b: Builder) -> None:
+        """A sub-group barrier."""
+        SubGroupBarrierOp.build([])
+
+    def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """A sub-group shuffle."""
+        return ShuffleOp.build([value, lane], [b.i32])[0]
+
+    def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
+        """A sub-group shuffle."""
+        return ShuffleXorOp.build([value, b.int_(mask)], [b.i32])[0]
+
+    def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
+        """A sub-group shuffle."""
+        return ShuffleUpOp.build([value, b.int_(delta)], [b.i32])[0]
+
+    def sync_scope(self, scope: MemSyncScope) -> str:
+        """OpenCL's scopes by LLVM's names."""
+        return _SCOPES[scope]
+
+    def native(self, dtype: str) -> bool:
+        """Whether SPIR-V computes on ``dtype``; bf16 is held as 16 bits and computed on in f32."""
+        return dtype in _NATIVE
+
+    def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """OpenCL's math library, within the errors that its full profile allows."""
+        return call_math(b, name, args) if name in MATH else None
+
+
+def make_primitives(
+    target: Target, options: CommonOptions, threads_per_warp: int, num_warps: int
+) -> IntelPrimitives:
+    """The primitives of one compile."""
+    return IntelPrimitives(target, options, threads_per_warp=threads_per_warp, num_warps=num_warps)
