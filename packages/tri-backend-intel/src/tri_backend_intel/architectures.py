@@ -24,7 +24,7 @@ from tri_core.api import (
 
 __all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "sub_group_size", "target"]
 
-DEVICE_KIND = "intel"
+DEVICE_KIND = "sycl"
 
 #: drivers of all listed devices take SPIR-V 1.4
 TRIPLE = "spirv64v1.4-unknown-unknown"

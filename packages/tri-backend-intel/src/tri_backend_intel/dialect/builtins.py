@@ -34,10 +34,11 @@ def call_builtin(
     results: Sequence[ir.Type],
     *,
     convergent: bool = False,
+    pure: bool = True,
 ) -> list[ir.Value]:
-    """Call ``symbol``; one that is not ``convergent`` depends on its operands only.
+    """Call ``symbol``; a ``pure`` one touches no memory and may be dropped.
 
-    Convergent ones (barriers, shuffles) stay where they are among other threads' control flow.
+    A ``convergent`` one speaks with other threads: it stays where it is in the control flow.
     """
     convention = ir.Attribute.parse("#llvm.cconv<spir_funccc>")
     unit = ir.UnitAttr.get()
@@ -45,6 +46,6 @@ def call_builtin(
     call: dict[str, ir.Attribute] = {"CConv": convention}
     if convergent:
         function["convergent"] = call["convergent"] = unit
-    else:
+    if pure:
         function["memory_effects"] = ir.Attribute.parse(_READS_NOTHING)
     return b.call(symbol, operands, results, function, call)

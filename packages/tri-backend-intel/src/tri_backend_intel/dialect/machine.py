@@ -191,4 +191,4 @@ class SubGroupBarrierOp(MachineOp, dialect=TTIG, name="sub_group_barrier"):
 def _control_barrier(b: Builder, scope: int, memory: int) -> Sequence[ir.Value]:
     symbol = mangled("__spirv_ControlBarrier", [b.i32] * 3, unsigned=[0, 1, 2])
     operands = [b.int_(n) for n in (scope, scope, _ACQUIRE_RELEASE | memory)]
-    return call_builtin(b, symbol, operands, [], convergent=True)
+    return call_builtin(b, symbol, operands, [], convergent=True, pure=False)

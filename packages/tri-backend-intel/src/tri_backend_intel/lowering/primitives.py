@@ -15,7 +15,7 @@ from tri_backend_intel.dialect import (
     SubGroupIdOp,
     SubGroupLaneOp,
 )
-from tri_backend_intel.lowering.math import MATH, call_math
+from tri_backend_intel.lowering.math import call_math, propagating
 from tri_core.dialects.tt.enums import MemSyncScope
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -112,7 +112,17 @@ class IntelPrimitives(Primitives):
 
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
         """OpenCL's math library, within the errors that its full profile allows."""
-        return call_math(b, name, args) if name in MATH else None
+        match name:
+            case "maximum" | "minimum":
+                return propagating(b, name, *args)
+            case "precise_div":
+                self.precise |= args[0].type == b.f32
+                return b.op("llvm.fdiv", args, args[0].type)
+            case "precise_sqrt":
+                self.precise |= args[0].type == b.f32
+                return b.op("llvm.intr.sqrt", args, args[0].type)
+            case _:
+                return call_math(b, name, args)
 
 
 def make_primitives(

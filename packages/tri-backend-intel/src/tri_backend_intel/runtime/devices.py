@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tri_backend_intel.architectures import DEVICE_KIND
-from tri_backend_intel.runtime.sycl import Sycl
-from tri_core.api import DeviceInfo
+from tri_backend_intel.runtime.sycl import Sycl, sycl
+from tri_core.api import DeviceError, DeviceInfo
 
-__all__ = ["INTEL", "FoundDevice", "architecture_of", "find_devices"]
-
-INTEL = 0x8086
+__all__ = ["FoundDevice", "architecture_of", "device_of", "devices", "find_devices", "probe"]
 
 #: PCI device ids, both ends included -> architecture (the lists are in Linux' intel/pciids.h)
 _PCI: tuple[tuple[int, int, str], ...] = (
@@ -69,6 +68,42 @@ def find_devices(sycl: Sycl) -> tuple[FoundDevice, ...]:
     gpus = groups["level_zero", "gpu"] or groups["opencl", "gpu"]
     chosen = [*gpus, *groups["opencl", "cpu"]]
     return tuple(FoundDevice(_info(sycl, i, device), device) for i, device in enumerate(chosen))
+
+
+@lru_cache(maxsize=1)
+def devices() -> tuple[FoundDevice, ...]:
+    """The devices of this process; DeviceError when dpctl cannot be loaded."""
+    return find_devices(sycl())
+
+
+def probe() -> tuple[DeviceInfo, ...]:
+    """The devices present; none when dpctl cannot be loaded."""
+    try:
+        return tuple(found.info for found in devices())
+    except DeviceError:
+        return ()
+
+
+def device_of(syclobj: Any) -> DeviceInfo:
+    """The device of an array's ``syclobj``: a queue, a context, a capsule of one, or a filter string."""
+    wanted = _sycl_device(sycl(), syclobj)
+    for found in devices():
+        if found.sycl_device == wanted:
+            return found.info
+    raise DeviceError(
+        f"an array lies on {wanted.name}, which runs no kernels here",
+        remedy=f"copy it to {', '.join(found.info.name for found in devices()) or 'a device'}",
+    )
+
+
+def _sycl_device(loaded: Sycl, syclobj: Any) -> Any:
+    if isinstance(syclobj, str):
+        return loaded.dpctl.SyclDevice(syclobj)
+    if hasattr(syclobj, "sycl_device"):
+        return syclobj.sycl_device
+    if isinstance(syclobj, loaded.dpctl.SyclContext):
+        return syclobj.get_devices()[0]
+    return loaded.dpctl.SyclQueue(syclobj).sycl_device
 
 
 def _info(sycl: Sycl, index: int, device: Any) -> DeviceInfo:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
-from tri_backend_intel.runtime.devices import FoundDevice, find_devices
+from tri_backend_intel.runtime.devices import FoundDevice, devices
 from tri_backend_intel.runtime.kernels import SyclKernel, build_kernel, check_device, make_launch
 from tri_backend_intel.runtime.memory import UsmMemory
 from tri_backend_intel.runtime.queues import DeviceQueue
@@ -55,7 +55,7 @@ class IntelRuntime(RuntimeBase):
 
     @cached_property
     def _found(self) -> tuple[FoundDevice, ...]:
-        return find_devices(self._sycl)
+        return devices()
 
     def _first_is_cpu(self) -> bool:
         return bool(self._found) and self._found[0].is_cpu

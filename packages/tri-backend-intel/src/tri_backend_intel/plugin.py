@@ -1,0 +1,106 @@
+"""The plugin: what tri finds through the entry point ``intel``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tri_core.api import BackendInfo, KernelABI, hookimpl
+
+if TYPE_CHECKING:
+    from tri_core.api import (
+        CommonOptions,
+        DeviceInfo,
+        FrameworkAdapter,
+        KnobGroup,
+        Pipeline,
+        Runtime,
+        Target,
+        TargetKey,
+    )
+    from tri_core.mlir import IRRegistry
+
+TRI_PLUGIN_API = (1, 0)
+TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.2", "tri-runtime": ">=0.1,<0.2"}
+
+
+@hookimpl
+def tri_backends() -> Sequence[BackendInfo]:
+    """One backend, ``intel``, for GPUs and for the OpenCL device of a CPU, both of kind ``sycl``."""
+    from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
+
+    return [
+        BackendInfo(
+            name="intel",
+            device_kinds=(DEVICE_KIND,),
+            runtime=DEVICE_KIND,
+            architectures=tuple(ARCHITECTURES),
+            description="Intel GPUs, and Intel's OpenCL device for CPUs, through SPIR-V and SYCL",
+        )
+    ]
+
+
+@hookimpl
+def tri_knobs() -> Sequence[KnobGroup]:
+    """How kernels are loaded."""
+    from tri_backend_intel.knobs import KNOBS
+
+    return [KNOBS]
+
+
+@hookimpl
+def tri_adapters() -> Sequence[FrameworkAdapter]:
+    """Libraries whose arrays show a ``__sycl_usm_array_interface__``."""
+    from tri_backend_intel.adapters import ADAPTERS
+
+    return ADAPTERS
+
+
+@hookimpl
+def tri_register_ir(registry: IRRegistry) -> None:
+    """The machine ops."""
+    from tri_backend_intel.dialect import TTIG
+
+    registry.add_dialect(TTIG)
+
+
+@hookimpl
+def tri_probe(backend: str) -> Sequence[DeviceInfo]:
+    """The SYCL devices of Intel; none when there is no driver."""
+    del backend
+    from tri_backend_intel.runtime.devices import probe
+
+    return probe()
+
+
+@hookimpl
+def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Target:
+    """The target of ``key``, or that of ``device`` when it names no architecture."""
+    del backend
+    from tri_backend_intel.architectures import target
+
+    return target(key, device)
+
+
+@hookimpl
+def tri_abi(target: Target) -> KernelABI:
+    """The usual specialization: divisibility by 16, equality to 1."""
+    del target
+    return KernelABI(divisibility=16, equal_to_one=True)
+
+
+@hookimpl
+def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
+    """ttir, ttgir, llir, spv."""
+    from tri_backend_intel.pipeline import pipeline
+
+    return pipeline(target, options)
+
+
+@hookimpl
+def tri_runtime(device_kind: str) -> Runtime:
+    """SYCL through dpctl."""
+    del device_kind
+    from tri_backend_intel.runtime import IntelRuntime
+
+    return IntelRuntime()

@@ -1,0 +1,64 @@
+"""The stage ``spv``: LLVM IR text to a SPIR-V binary."""
+
+from __future__ import annotations
+
+from tri_backend_intel.lowering import PRECISE
+from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.spirv.reader import SpirvModule, read_module
+from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult, Target
+
+__all__ = ["build_options", "spirv_stage"]
+
+#: the driver's options for ``IntelOptions.grf_mode``
+_GRF = {
+    "default": "",
+    "small": "-cl-intel-128-GRF-per-thread",
+    "large": "-cl-intel-256-GRF-per-thread",
+    "auto": "-cl-intel-enable-auto-large-GRF-mode",
+}
+
+
+def spirv_stage() -> Stage:
+    """The last stage of an Intel pipeline."""
+    return Stage(name="spv", kind="bytes", run=_to_spirv, final=True)
+
+
+def build_options(llvm_ir: str, options: IntelOptions, target: Target) -> str:
+    """What the driver's compiler is told about a kernel."""
+    words = [_GRF[options.grf_mode] if target.has("gpu") else ""]
+    if f'"{PRECISE}"' in llvm_ir:
+        words.append("-cl-fp32-correctly-rounded-divide-sqrt")
+    return " ".join(filter(None, words))
+
+
+def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
+    target, options = context.target, context.options
+    if target.spec.llvm is None or not isinstance(options, IntelOptions):
+        raise InternalError(f"{target} is not an Intel target")
+    reply = context.codegen.compile(
+        CodegenRequest(
+            llvm_ir=llvm_ir,
+            triple=target.spec.llvm.triple,
+            emit=("object",),
+            llvm_options=(_extension_option(target),),
+        )
+    )
+    data = reply.objects["object"]
+    return StageResult(
+        artifact=data,
+        attrs={"build_options": build_options(llvm_ir, options, target), **_facts(read_module(data))},
+    )
+
+
+def _extension_option(target: Target) -> str:
+    """The SPIR-V extensions that LLVM may use; with all of them, it would use ones that drivers lack."""
+    names = sorted(f for f in target.spec.features if f.startswith("SPV_"))
+    return "-spirv-ext=" + ",".join(f"+{name}" for name in names)
+
+
+def _facts(module: SpirvModule) -> dict[str, object]:
+    return {
+        "spirv_version": ".".join(map(str, module.version)),
+        "spirv_capabilities": sorted(module.capabilities),
+        "spirv_extensions": sorted(module.extensions),
+    }
