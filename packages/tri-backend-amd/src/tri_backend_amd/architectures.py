@@ -22,7 +22,15 @@ from tri_core.api import (
     TargetSpec,
 )
 
-__all__ = ["ARCHITECTURES", "CODE_OBJECT_VERSION", "DEVICE_KIND", "TRIPLE", "Architecture", "target", "wave_size"]
+__all__ = [
+    "ARCHITECTURES",
+    "CODE_OBJECT_VERSION",
+    "DEVICE_KIND",
+    "TRIPLE",
+    "Architecture",
+    "target",
+    "wave_size",
+]
 
 DEVICE_KIND = "amd"
 TRIPLE = "amdgcn-amd-amdhsa"
@@ -156,7 +164,9 @@ def _spec(row: Architecture) -> TargetSpec:
             **dict.fromkeys(("i32", "i64"), _ATOMIC_INTEGER),
             **dict.fromkeys(_FLOATS, ("fadd", "max", "min", "xchg", "cas")),
         },
-        features=frozenset(f for f in (row.family, row.family.rstrip("0123456789"), row.matrix, "buffer-ops") if f),
+        features=frozenset(
+            f for f in (row.family, row.family.rstrip("0123456789"), row.matrix, "buffer-ops") if f
+        ),
         llvm=LLVMTarget(triple=TRIPLE, cpu=row.name, data_layout=_DATA_LAYOUT),
     )
 
@@ -169,7 +179,9 @@ def target(key: TargetKey, device: DeviceInfo | None) -> Target:
     if row is None:
         raise _unknown(key, name)
     if key.features:
-        raise TargetError(f"{key}: AMD targets have no optional features", remedy=f"write {key.backend}:{name}")
+        raise TargetError(
+            f"{key}: AMD targets have no optional features", remedy=f"write {key.backend}:{name}"
+        )
     return Target(
         key=TargetKey(key.backend, name), spec=_spec(row), options_type=AmdOptions, device_kind=DEVICE_KIND
     )

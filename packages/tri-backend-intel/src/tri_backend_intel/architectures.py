@@ -61,9 +61,7 @@ class Architecture:
     extensions: tuple[str, ...] = _COMMON_EXTENSIONS
 
 
-_XE2 = Architecture(
-    name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, block_io=True
-)
+_XE2 = Architecture(name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, block_io=True)
 _XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, threads_per_core=128)
 
 #: sources: the SYCL joint-matrix tables, the Xe architecture guide, and what drivers report as limits
@@ -100,9 +98,7 @@ def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
     shapes = [("fp16", "fp32", 16), ("bf16", "fp32", 16), ("i8", "i32", 32), ("u8", "i32", 32)]
     if row.dpas_tf32:
         shapes.append(("tf32", "fp32", 8))
-    return tuple(
-        MmaDesc(name=f"dpas.{t}", a=t, b=t, acc=acc, m=8, n=row.dpas_n, k=k) for t, acc, k in shapes
-    )
+    return tuple(MmaDesc(name=f"dpas.{t}", a=t, b=t, acc=acc, m=8, n=row.dpas_n, k=k) for t, acc, k in shapes)
 
 
 def _features(row: Architecture) -> frozenset[str]:

@@ -25,4 +25,6 @@ class IntelOptions(CommonOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.grf_mode not in _GRF:
-            raise OptionError(f"grf_mode is {self.grf_mode!r}", remedy=f"one of {', '.join(_GRF)} is expected")
+            raise OptionError(
+                f"grf_mode is {self.grf_mode!r}", remedy=f"one of {', '.join(_GRF)} is expected"
+            )

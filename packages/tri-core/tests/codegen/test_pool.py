@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -57,6 +58,32 @@ def test_emits_what_is_asked_for(service: WorkerService) -> None:
     assert "add i32" in reply.texts["llvm-ir"]
     assert reply.objects["object"].startswith(b"\x7fELF")
     assert reply.seconds > 0
+
+
+#: the code generator of this target takes control flow apart in the module itself
+BRANCHES = """
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %n) {
+  %i = call i32 @llvm.amdgcn.workitem.id.x()
+  %c = icmp slt i32 %i, %n
+  br i1 %c, label %then, label %end
+then:
+  store i32 %i, ptr addrspace(1) %p
+  br label %end
+end:
+  ret void
+}
+"""
+
+
+def test_assembly_does_not_spoil_the_object(service: WorkerService) -> None:
+    request = CodegenRequest(
+        llvm_ir=BRANCHES, triple="amdgcn-amd-amdhsa", cpu="gfx942", emit=("asm", "object")
+    )
+    both = service.compile(request)
+    alone = service.compile(replace(request, emit=("object",)))
+    assert "s_and_saveexec" in both.texts["asm"]
+    assert both.objects["object"] == alone.objects["object"]
 
 
 def test_the_worker_is_kept(service: WorkerService) -> None:

@@ -59,6 +59,8 @@ def build_kernel(sycl: Sycl, image: KernelImage, queue: DeviceQueue, options: st
     name = image.metadata.name
     try:
         program = sycl.dpctl.program.create_program_from_spirv(queue.queue, image.data, options)
+        if not program.has_sycl_kernel(name):
+            raise ValueError(f"the module has no kernel {name}")
         kernel = program.get_sycl_kernel(name)
     except (sycl.dpctl.program.SyclProgramCompilationError, ValueError) as error:
         raise ToolchainError(

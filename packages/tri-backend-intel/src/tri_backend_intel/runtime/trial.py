@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, cast
 
 from tri_core.api import ToolchainError
 
@@ -56,30 +57,22 @@ class TrialBuilder:
             log = self._take_log()
             if answer is not None:
                 raise _refused(name, answer.decode(errors="replace"), log)
-            code = self._reap()
-        raise ToolchainError(
-            f"the driver's compiler died while it built kernel {name} (exit status {code}); this process lives on",
-            remedy="a bug of the driver: change the kernel or the driver's version",
-            tool="SYCL",
-            returncode=code,
-            log=log,
-        )
+            raise _died(name, self._reap(), log)
 
     def close(self) -> None:
         """End the helper process."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
+        if self._process is not None:
+            cast(IO[bytes], self._process.stdin).close()
             self._reap()
 
     def _ask(self, request: bytes, data: bytes) -> bytes | None:
         """The helper's answer, None when it died or was stopped for taking too long."""
         process = self._started()
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101  both are pipes
         watchdog = threading.Timer(self.timeout, process.kill)
         watchdog.start()
         try:
-            _write(process.stdin, request, data)
-            return _read(process.stdout)
+            _write(cast(IO[bytes], process.stdin), request, data)
+            return _read(cast(IO[bytes], process.stdout))
         except BrokenPipeError:
             return None
         finally:
@@ -111,12 +104,29 @@ class TrialBuilder:
         process, self._process = self._process, None
         if process is None:
             return None
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
         return process.wait(timeout=10)
+
+
+def _died(name: str, code: int | None, log: str) -> ToolchainError:
+    words = (
+        f"the driver's compiler died while it built kernel {name} (exit status {code}); this process lives on"
+    )
+    return ToolchainError(
+        f"{words}\n{log.strip()}".rstrip(),
+        remedy="a bug of the driver: change the kernel or the driver's version",
+        tool="SYCL",
+        returncode=code,
+        log=log,
+    )
 
 
 def _refused(name: str, reason: str, log: str) -> ToolchainError:
     return ToolchainError(
-        f"the driver cannot compile kernel {name}: {reason or 'no reason given'}\n{log.strip()}".rstrip(),
+        f"the driver cannot compile kernel {name}: {reason}\n{log.strip()}".rstrip(),
         remedy="the SPIR-V is in the compiled kernel's asm['spv']",
         tool="SYCL",
         returncode=None,
@@ -132,9 +142,10 @@ def _build(request: dict[str, str], data: bytes, queues: dict[str, object]) -> b
         queues[device] = loaded.dpctl.SyclQueue(device)
     try:
         program = loaded.dpctl.program.create_program_from_spirv(queues[device], data, request["options"])
-        program.get_sycl_kernel(request["name"])
+        if not program.has_sycl_kernel(request["name"]):
+            return b"there is no such kernel in the module"
     except (loaded.dpctl.program.SyclProgramCompilationError, ValueError) as error:
-        return b"refused: " + str(error).encode()
+        return str(error).encode() or b"no reason given"
     return b"built"
 
 

@@ -118,8 +118,12 @@ def read_module(data: bytes) -> SpirvModule:
         capabilities=frozenset(capabilities),
         extensions=frozenset(extensions),
         kernels=tuple(kernels.values()),
-        local_size={n: _extent(modes[i, _LOCAL_SIZE]) for i, n in kernels.items() if (i, _LOCAL_SIZE) in modes},
-        sub_group_size={n: modes[i, _SUBGROUP_SIZE][0] for i, n in kernels.items() if (i, _SUBGROUP_SIZE) in modes},
+        local_size={
+            n: _extent(modes[i, _LOCAL_SIZE]) for i, n in kernels.items() if (i, _LOCAL_SIZE) in modes
+        },
+        sub_group_size={
+            n: modes[i, _SUBGROUP_SIZE][0] for i, n in kernels.items() if (i, _SUBGROUP_SIZE) in modes
+        },
     )
 
 

@@ -6,6 +6,7 @@ import functools
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -84,17 +85,26 @@ def _emit(
 ) -> tuple[dict[str, str], dict[str, bytes]]:
     texts: dict[str, str] = {}
     objects: dict[str, bytes] = {}
-    for kind in wanted:
-        try:
-            match kind:
-                case "llvm-ir":
-                    texts[kind] = str(module)
-                case "asm":
-                    texts[kind] = machine.emit_assembly(module)
-                case "object":
-                    objects[kind] = machine.emit_object(module)
-                case _:
-                    raise JobError("emit", f"cannot emit {kind!r}; known: llvm-ir, asm, object")
-        except RuntimeError as error:
-            raise JobError("emit", str(error)) from None
+    for i, kind in enumerate(wanted):
+        # some targets' code generators rewrite the module, and cannot select what they left of it
+        with nullcontext(module) if i + 1 == len(wanted) else module.clone() as own:
+            made = _emit_one(own, machine, kind)
+        if isinstance(made, str):
+            texts[kind] = made
+        else:
+            objects[kind] = made
     return texts, objects
+
+
+def _emit_one(module: llvm.ModuleRef, machine: llvm.TargetMachine, kind: str) -> str | bytes:
+    try:
+        match kind:
+            case "llvm-ir":
+                return str(module)
+            case "asm":
+                return str(machine.emit_assembly(module))
+            case "object":
+                return bytes(machine.emit_object(module))
+    except RuntimeError as error:
+        raise JobError("emit", str(error)) from None
+    raise JobError("emit", f"cannot emit {kind!r}; known: llvm-ir, asm, object")
