@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 from tri_core import compiler, knobs, plugins
 from tri_core.abi import KernelSignature, Parameter
 from tri_core.plugins import Candidate, PluginManager, candidate_of
+from tri_core.plugins.fingerprint import forget as forget_fingerprints
 
 ADD = """
 "tt.func"() ({
@@ -76,7 +78,7 @@ def tri_pipeline(target, options):
 
 def module_of(name: str, text: str) -> types.ModuleType:
     """A module made of ``text``."""
-    module = types.ModuleType(name)
+    module = sys.modules[name] = types.ModuleType(name)  # dataclasses look themselves up there
     exec(compile(textwrap.dedent(text), f"<{name}>", "exec"), module.__dict__)
     return module
 
@@ -102,7 +104,6 @@ class FakeSource:
         return KernelSignature(name=self.name, parameters=(Parameter("p", "*fp32"), Parameter("n", "i32")))
 
     def build(self, target: Any, options: Any) -> Any:
-        import tri_core.dialects.tt
         from tri_core.mlir import ir
 
         self.builds += 1
@@ -121,6 +122,43 @@ def make_plugin() -> Callable[..., Candidate]:
         return candidate_of(module, name=name, dist=dist, version="1.2" if dist else "")
 
     return make
+
+
+@dataclass
+class Site:
+    """A folder on ``sys.path`` into which distributions are installed by hand."""
+
+    root: Path
+
+    def install(self, name: str, text: str, *, version: str = "1.0", requires: tuple[str, ...] = ()) -> Path:
+        """Distribution ``tri-NAME`` with package ``fake_NAME`` whose ``plugin.py`` is ``text``."""
+        package = self.root / f"fake_{name}"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "plugin.py").write_text(textwrap.dedent(text))
+        info = self.root / f"tri_{name}-{version}.dist-info"
+        info.mkdir()
+        needed = "".join(f"Requires-Dist: {r}\n" for r in requires)
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: tri-{name}\nVersion: {version}\n{needed}"
+        )
+        (info / "entry_points.txt").write_text(f"[tri]\n{name} = fake_{name}.plugin\n")
+        (info / "RECORD").write_text(f"fake_{name}/__init__.py,,0\nfake_{name}/plugin.py,sha256=0,1\n")
+        return package
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A site folder in front of ``sys.path``; what was imported from it is forgotten."""
+    root = tmp_path / "site"
+    root.mkdir()
+    monkeypatch.syspath_prepend(root)
+    before = set(sys.modules)
+    yield Site(root)
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0].startswith("fake_"):
+            del sys.modules[name]
+    forget_fingerprints()
 
 
 @pytest.fixture
