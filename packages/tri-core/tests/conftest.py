@@ -83,7 +83,7 @@ def module_of(name: str, text: str) -> types.ModuleType:
     return module
 
 
-def backend_text(name: str, *, priority: int = 0, live: bool = True) -> str:
+def _backend_text(name: str, *, priority: int = 0, live: bool = True) -> str:
     """The source of a complete fake backend."""
     devices = f'[DeviceInfo("{name}", 0, "one")]' if live else "[]"
     return BACKEND.format(name=name, priority=priority, devices=devices)
@@ -115,7 +115,7 @@ def make_plugin() -> Callable[..., Candidate]:
     """A candidate from source text: ``make_plugin("name", text)``; ``backend=True`` puts it behind a backend."""
 
     def make(name: str, text: str = "", *, backend: bool = False, dist: str = "", **more: Any) -> Candidate:
-        head = backend_text(name, **more) if backend else ""
+        head = _backend_text(name, **more) if backend else ""
         if not head and "TRI_PLUGIN_API" not in text:
             head = "from tri_core.api import *\nTRI_PLUGIN_API = (1, 0)\n"
         module = module_of(f"fake_{name}", head + textwrap.dedent(text))
@@ -188,3 +188,9 @@ def own_cache(tmp_path: Path) -> Iterator[Path]:
     compiler.forget()
     with knobs.scope(CACHE_DIR=tmp_path / "cache"):
         yield tmp_path / "cache"
+
+
+@pytest.fixture
+def backend_text() -> Callable[..., str]:
+    """The source of a fake backend's plugin module, by name."""
+    return _backend_text

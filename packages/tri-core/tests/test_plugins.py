@@ -149,9 +149,7 @@ def test_the_warning_comes_once_and_lists_everybody(make_plugin: Make) -> None:
     bad = [make_plugin(f"bad{i}", "TRI_PLUGIN_API = (9, 9)") for i in range(3)]
     manager = PluginManager([*bad, make_plugin("good", backend=True)])
     with pytest.warns(PluginWarning) as caught:
-        for _ in range(3):
-            manager.backends()
-            manager.adapters()
+        [(manager.backends(), manager.adapters()) for _ in range(3)]
     assert len(caught) == 1
     assert all(f"bad{i}" in str(caught[0].message) for i in range(3))
 
@@ -363,6 +361,8 @@ def test_malformed_targets_are_refused(make_plugin: Make, case: str) -> None:
 TTIR = (
     "Stage(name='ttir', kind='module', run=ttir, passes=PassList([Anchor('ttir.begin'), Anchor('ttir.end')]))"
 )
+MODULE = "Stage(name='y', kind='module', run=text)"
+FINAL = "Stage(name='z', kind='bytes', run=image, final=True)"
 MALFORMED_PIPELINES = {
     "type": ("[]", "a Pipeline is expected"),
     "empty": ("Pipeline(stages=())", "no stages"),
@@ -388,8 +388,7 @@ MALFORMED_PIPELINES = {
         "lacks anchor",
     ),
     "back": (
-        f"Pipeline(stages=({TTIR}, Stage(name='x', kind='text', run=text), Stage(name='y', kind='module', run=text), "
-        "Stage(name='z', kind='bytes', run=image, final=True)))",
+        f"Pipeline(stages=({TTIR}, Stage(name='x', kind='text', run=text), {MODULE}, {FINAL}))",
         "after the IR was left",
     ),
 }
