@@ -15,8 +15,7 @@ def source_location(location: ir.Location) -> SourceLocation | None:
 
     MLIR's columns count from 1, ours from 0.  The source line is read when the file is still there.
     """
-    # diagnostics give locations of the base class, which tell nothing
-    chain = _files(ir.Location.from_attr(location.attr, location.context))
+    chain = _files(location)
     if not chain:
         return None
     first, *rest = chain

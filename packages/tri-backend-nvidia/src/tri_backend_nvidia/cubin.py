@@ -1,0 +1,44 @@
+"""The stage ``cubin``: PTX text to machine code, by ptxas."""
+
+from __future__ import annotations
+
+import shlex
+
+from tri_backend_nvidia.disassembly import sass
+from tri_backend_nvidia.options import NvidiaOptions
+from tri_backend_nvidia.ptx import entry_points
+from tri_backend_nvidia.ptxas import assemble, ptxas
+from tri_core import knobs
+from tri_core.api import CommonOptions, Stage, StageContext, StageResult
+
+__all__ = ["cubin_stage"]
+
+
+def _arguments(options: CommonOptions) -> tuple[str, ...]:
+    """What the options mean to ptxas."""
+    fusion = () if options.enable_fp_fusion else ("--fmad=false",)
+    given = shlex.split(options.ptx_options) if isinstance(options, NvidiaOptions) else []
+    return (*fusion, *given)
+
+
+def _run(ptx: str, context: StageContext) -> StageResult:
+    override = context.knobs.get("NVIDIA_PTXAS")
+    made = assemble(
+        ptx,
+        context.target.key.arch,
+        program=ptxas(str(override) if override else None),
+        kernel=context.kernel_name,
+        options=_arguments(context.options),
+        timeout=knobs.get("NVIDIA_PTXAS_TIMEOUT"),
+    )
+    usage = made.usage
+    return StageResult(
+        artifact=made.cubin,
+        resources={"registers": usage.registers, "spills": usage.spill_stores, "stack": usage.stack},
+        entry_points=entry_points(ptx),
+    )
+
+
+def cubin_stage() -> Stage:
+    """From PTX text to a cubin; ``registers`` per thread, ``spills`` and ``stack`` in bytes per thread."""
+    return Stage(name="cubin", kind="bytes", run=_run, final=True, disassemblers={"sass": sass})

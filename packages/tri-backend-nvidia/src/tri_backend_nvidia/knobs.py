@@ -1,0 +1,17 @@
+"""Environment knobs of the NVIDIA backend."""
+
+from __future__ import annotations
+
+from tri_core.api import Knob, KnobGroup
+
+__all__ = ["KNOBS"]
+
+KNOBS = KnobGroup(
+    prefix="NVIDIA",
+    knobs=(
+        Knob(name="NVIDIA_PTXAS", help="path of ptxas, instead of the one found", affects_codegen=True),
+        Knob(name="NVIDIA_LIBDEVICE", help="path of libdevice.10.bc", affects_codegen=True),
+        Knob(name="NVIDIA_NVDISASM", help="path of nvdisasm, for the disassembly of cubins"),
+        Knob(name="NVIDIA_PTXAS_TIMEOUT", default=300.0, parse=float, help="seconds ptxas may take"),
+    ),
+)

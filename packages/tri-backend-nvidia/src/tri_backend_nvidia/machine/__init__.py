@@ -1,0 +1,27 @@
+"""The dialect ``nvm``: one op per instruction of NVIDIA GPUs that LLVM IR cannot say.
+
+``nvm`` is the last level before LLVM text; the block-level dialect of this vendor is another one.
+"""
+
+from __future__ import annotations
+
+from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
+from tri_backend_nvidia.machine.base import NVM
+from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
+from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
+from tri_backend_nvidia.machine.threads import BarrierOp, ReadRegisterOp, ShuffleOp, WarpBarrierOp
+
+__all__ = [
+    "NVM",
+    "ApproximateOp",
+    "AtomicCasOp",
+    "AtomicRmwOp",
+    "BarrierOp",
+    "ConvertOp",
+    "DivideFullOp",
+    "LoadOp",
+    "ReadRegisterOp",
+    "ShuffleOp",
+    "StoreOp",
+    "WarpBarrierOp",
+]

@@ -1,0 +1,98 @@
+"""Machine ops of arithmetic: hardware approximations, fast division, conversions of small floats."""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
+from tri_core.api import Unsupported
+from tri_core.mlir import ext, ir
+from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
+
+__all__ = ["ApproximateOp", "ConvertOp", "DivideFullOp"]
+
+_NUMPY: dict[str, Callable[[Array], Array]] = {
+    "ex2.approx.f32": np.exp2,
+    "lg2.approx.f32": np.log2,
+    "rcp.approx.f32": np.reciprocal,
+    "rsqrt.approx.f32": lambda x: 1 / np.sqrt(x),
+    "sqrt.approx.f32": np.sqrt,
+    "sqrt.rn.f32": np.sqrt,
+    "tanh.approx.f32": np.tanh,
+}
+
+
+class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[ext.Pure]):
+    """A function of one f32 by one instruction (``ex2.approx.f32``)."""
+
+    value: In
+    instruction: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly without side effects: equal ones are merged."""
+        return b.inline_asm(
+            f"{text(self.instruction)} $0, $1;", "=f,f", [self.value], [b.f32], side_effects=False
+        )
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The function itself, in double precision, rounded."""
+        function = _NUMPY[text(self.instruction)]
+        with np.errstate(all="ignore"):
+            return [function(operands[0].astype(np.float64)).astype(np.float32)]
+
+
+class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[ext.Pure]):
+    """``div.full.f32``: a quotient with an error of at most 2 ulp over the whole range."""
+
+    a: In
+    b: In
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly without side effects."""
+        return b.inline_asm(
+            "div.full.f32 $0, $1, $2;", "=f,f,f", [self.a, self.b], [b.f32], side_effects=False
+        )
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The exact quotient, rounded."""
+        with np.errstate(all="ignore"):
+            return [(operands[0].astype(np.float64) / operands[1]).astype(np.float32)]
+
+
+class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[ext.Pure]):
+    """``cvt``: two values at a time, or one, between float formats; values are integers of their bits.
+
+    ``instruction`` is its whole name.  A packed one takes its upper half first.
+    """
+
+    values: Sequence[In]
+    instruction: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly without side effects."""
+        operands = list(self.operands)
+        letters = [_register(o.type) for o in (self.result, *operands)]
+        places = ", ".join(f"${i}" for i in range(len(letters)))
+        constraints = ",".join([f"={letters[0]}", *letters[1:]])
+        return b.inline_asm(
+            f"{text(self.instruction)} {places};",
+            constraints,
+            operands,
+            [self.result.type],
+            side_effects=False,
+        )
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Not here: the formats' bit patterns are those of the generic lowering."""
+        raise Unsupported("conversions of small floats are not simulated", remedy="use the generic expansion")
+
+
+def _register(type_: ir.Type) -> str:
+    if isinstance(type_, ir.F32Type):
+        return "f"
+    return {16: "h", 32: "r", 64: "l"}[type_.width]

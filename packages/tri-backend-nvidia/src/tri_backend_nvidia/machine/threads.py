@@ -1,0 +1,94 @@
+"""Machine ops of threads: where a thread is, barriers, shuffles."""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
+from tri_core.mlir import ext, ir
+from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
+
+__all__ = ["BarrierOp", "ReadRegisterOp", "ShuffleOp", "WarpBarrierOp"]
+
+_ALL_LANES = -1
+#: clamp operand of a shuffle over a whole warp: all five bits of the lane may change, or none below zero
+_CLAMP = {"bfly": 31, "idx": 31, "down": 31, "up": 0}
+
+
+class ReadRegisterOp(MachineOp, dialect=NVM, name="read_register", traits=[ext.Pure]):
+    """A special register, i32: ``tid.x``, ``ctaid.{x,y,z}`` or ``nctaid.{x,y,z}``."""
+
+    register: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic, whose range it knows from the size of the CTA."""
+        return b.intrinsic(f"llvm.nvvm.read.ptx.sreg.{text(self.register)}", [], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The thread's index, or a number that is the same for all threads."""
+        name, _, axis = text(self.register).partition(".")
+        if name == "tid":
+            return [np.arange(cta.num_threads, dtype=np.int32)]
+        numbers = cta.program_id if name == "ctaid" else cta.num_programs
+        return [np.full(cta.num_threads, numbers["xyz".index(axis)], np.int32)]
+
+
+class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
+    """All threads of the CTA meet (``bar.sync 0``)."""
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic."""
+        return b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", [b.int_(0)], [])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The CTA's barrier."""
+        cta.barrier()
+        return []
+
+
+class WarpBarrierOp(MachineOp, dialect=NVM, name="warp_barrier"):
+    """The lanes of a warp meet (``bar.warp.sync``)."""
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic."""
+        return b.intrinsic("llvm.nvvm.bar.warp.sync", [b.int_(_ALL_LANES)], [])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Nothing: a simulator's threads run in lock step."""
+        return []
+
+
+class ShuffleOp(MachineOp, dialect=NVM, name="shuffle"):
+    """``value`` (i32) of another lane: mode ``bfly`` (xor), ``idx``, ``up`` or ``down`` by ``lane`` (i32).
+
+    A lane that an ``up`` or ``down`` shuffle does not have gives the thread's own value.
+    """
+
+    value: In
+    lane: In
+    mode: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic."""
+        mode = text(self.mode)
+        operands = [b.int_(_ALL_LANES), self.value, self.lane, b.int_(_CLAMP[mode])]
+        return b.intrinsic(f"llvm.nvvm.shfl.sync.{mode}.i32", operands, [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather within each warp."""
+        value, other = operands
+        threads = np.arange(cta.num_threads)
+        lane = threads % cta.threads_per_warp
+        sources: dict[str, Array] = {
+            "bfly": lane ^ other,
+            "idx": other % cta.threads_per_warp,
+            "up": lane - other,
+            "down": lane + other,
+        }
+        source = sources[text(self.mode)]
+        source = np.where((source < 0) | (source >= cta.threads_per_warp), lane, source)
+        return [value[threads - lane + source]]

@@ -1,0 +1,44 @@
+"""Compile options of NVIDIA targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_core.api import CommonOptions, OptionError
+
+__all__ = ["NvidiaOptions"]
+
+#: threads per CTA over threads per warp
+_MAX_WARPS = 32
+_MAX_REGISTERS = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class NvidiaOptions(CommonOptions):
+    """Options of :class:`CommonOptions` and NVIDIA's own.
+
+    ``maxnreg``: most registers a thread may have (None: ptxas decides); ``ptx_version``: the PTX version as
+    major times ten plus minor (0: the oldest that suits the architecture and this compiler);
+    ``ptx_options``: further options for ptxas, as on a command line.
+    """
+
+    maxnreg: int | None = None
+    ptx_version: int = 0
+    ptx_options: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_warps > _MAX_WARPS:
+            raise OptionError(
+                f"num_warps is {self.num_warps}; a CTA has at most {_MAX_WARPS} warps of 32 threads",
+                remedy="use more programs instead",
+            )
+        if self.maxnreg is not None and not 16 <= self.maxnreg <= _MAX_REGISTERS:
+            raise OptionError(
+                f"maxnreg is {self.maxnreg}; 16 to {_MAX_REGISTERS} is expected", remedy="pass 128, say"
+            )
+        if self.ptx_version and not 60 <= self.ptx_version <= 99:
+            raise OptionError(
+                f"ptx_version is {self.ptx_version}; major times ten plus minor is expected",
+                remedy="write 87 for PTX 8.7",
+            )

@@ -1,0 +1,37 @@
+"""The stages of an NVIDIA target: TTIR, TTGIR, LLVM IR, PTX, cubin."""
+
+from __future__ import annotations
+
+from tri_backend_nvidia.cubin import cubin_stage
+from tri_backend_nvidia.primitives import NvidiaPrimitives
+from tri_backend_nvidia.ptx import ptx_stage
+from tri_core.api import CommonOptions, Pipeline, Target
+from tri_core.passes import ttir_stage
+from tri_core.plugins import manager
+from tri_gpu_dialect import ttgir_stage
+from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+
+__all__ = ["pipeline"]
+
+
+def _primitives(
+    target: Target, options: CommonOptions, threads_per_warp: int, num_warps: int
+) -> NvidiaPrimitives:
+    return NvidiaPrimitives(target, options, threads_per_warp=threads_per_warp, num_warps=num_warps)
+
+
+def _table(target: Target, options: CommonOptions) -> LoweringTable:
+    return manager().lowering(generic_table(), target, options)
+
+
+def pipeline(target: Target, options: CommonOptions) -> Pipeline:
+    """The stages for one compile."""
+    return Pipeline(
+        stages=(
+            ttir_stage(),
+            ttgir_stage(target, options),
+            llir_stage(_primitives, _table, target),
+            ptx_stage(),
+            cubin_stage(),
+        )
+    )

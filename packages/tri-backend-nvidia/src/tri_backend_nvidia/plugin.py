@@ -1,0 +1,117 @@
+"""The plugin: what tri finds through the entry point ``nvidia``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tri_core.api import BackendInfo, KernelABI, hookimpl
+
+if TYPE_CHECKING:
+    from tri_core.api import (
+        CommonOptions,
+        DeviceInfo,
+        FrameworkAdapter,
+        KnobGroup,
+        Pipeline,
+        Runtime,
+        Target,
+        TargetKey,
+    )
+    from tri_core.mlir import IRRegistry
+
+TRI_PLUGIN_API = (1, 0)
+TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.2", "tri-runtime": ">=0.1,<0.2"}
+
+
+@hookimpl
+def tri_backends() -> Sequence[BackendInfo]:
+    """One backend, ``nvidia``, for devices of kind ``cuda``."""
+    from tri_backend_nvidia.architectures import ARCHITECTURES
+
+    return [
+        BackendInfo(
+            name="nvidia",
+            device_kinds=("cuda",),
+            runtime="cuda",
+            priority=30,
+            architectures=tuple(ARCHITECTURES),
+            description="NVIDIA GPUs through PTX, ptxas and the CUDA driver",
+        )
+    ]
+
+
+@hookimpl
+def tri_knobs() -> Sequence[KnobGroup]:
+    """Where the tools are."""
+    from tri_backend_nvidia.knobs import KNOBS
+
+    return [KNOBS]
+
+
+@hookimpl
+def tri_adapters() -> Sequence[FrameworkAdapter]:
+    """Libraries whose arrays show a ``__cuda_array_interface__``."""
+    from tri_backend_nvidia.adapters import ADAPTERS
+
+    return ADAPTERS
+
+
+@hookimpl
+def tri_register_ir(registry: IRRegistry) -> None:
+    """The machine ops."""
+    from tri_backend_nvidia.machine import NVM
+
+    registry.add_dialect(NVM)
+
+
+@hookimpl
+def tri_cache_key(target: Target) -> Mapping[str, str]:
+    """The assembler's identity: another ptxas makes other machine code."""
+    if target.key.backend != "nvidia":
+        return {}
+    from tri_backend_nvidia.ptxas import identity
+
+    return {"ptxas": identity()}
+
+
+@hookimpl
+def tri_probe(backend: str) -> Sequence[DeviceInfo]:
+    """The GPUs that the driver reports; none without a driver."""
+    del backend
+    from tri_backend_nvidia.runtime.devices import probe
+
+    return probe()
+
+
+@hookimpl
+def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Target:
+    """The target of ``key``, or that of ``device`` when it names no architecture."""
+    del backend
+    from tri_backend_nvidia.architectures import target
+
+    return target(key, device)
+
+
+@hookimpl
+def tri_abi(target: Target) -> KernelABI:
+    """The usual specialization: divisibility by 16, equality to 1."""
+    del target
+    return KernelABI(divisibility=16, equal_to_one=True)
+
+
+@hookimpl
+def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
+    """ttir, ttgir, llir, ptx, cubin."""
+    from tri_backend_nvidia.pipeline import pipeline
+
+    return pipeline(target, options)
+
+
+@hookimpl
+def tri_runtime(device_kind: str) -> Runtime:
+    """The CUDA driver's runtime."""
+    del device_kind
+    from tri_backend_nvidia.runtime import CudaRuntime
+
+    return CudaRuntime()

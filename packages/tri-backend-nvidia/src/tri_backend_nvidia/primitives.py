@@ -1,0 +1,281 @@
+"""The words of NVIDIA GPUs for the generic lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tri_backend_nvidia import math as words
+from tri_backend_nvidia.casts import cast
+from tri_backend_nvidia.debugging import assert_fail, print_line
+from tri_backend_nvidia.machine import (
+    AtomicCasOp,
+    AtomicRmwOp,
+    BarrierOp,
+    LoadOp,
+    ReadRegisterOp,
+    ShuffleOp,
+    StoreOp,
+    WarpBarrierOp,
+)
+from tri_backend_nvidia.options import NvidiaOptions
+from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
+from tri_core.errors import Unsupported
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, Primitives
+
+__all__ = ["NvidiaPrimitives"]
+
+_SPACES = {"generic": 0, "global": 1, "shared": 3, "constant": 4}
+
+_LOAD_CACHE = {CacheModifier.CA: ".ca", CacheModifier.CG: ".cg", CacheModifier.CV: ".cv"}
+_STORE_CACHE = {
+    CacheModifier.WB: ".wb",
+    CacheModifier.CG: ".cg",
+    CacheModifier.CS: ".cs",
+    CacheModifier.WT: ".wt",
+}
+_PRIORITY = {EvictionPolicy.EVICT_FIRST: "evict_first", EvictionPolicy.EVICT_LAST: "evict_last"}
+
+_ORDER = {
+    MemSemantic.RELAXED: ".relaxed",
+    MemSemantic.ACQUIRE: ".acquire",
+    MemSemantic.RELEASE: ".release",
+    MemSemantic.ACQUIRE_RELEASE: ".acq_rel",
+}
+_SCOPE = {MemSyncScope.GPU: ".gpu", MemSyncScope.CTA: ".cta", MemSyncScope.SYSTEM: ".sys"}
+
+#: operation -> (the instruction's, prefix of the type on integers)
+_ATOMIC = {
+    AtomicOp.AND: ("and", "b"),
+    AtomicOp.OR: ("or", "b"),
+    AtomicOp.XOR: ("xor", "b"),
+    AtomicOp.XCHG: ("exch", "b"),
+    AtomicOp.ADD: ("add", "u"),
+    AtomicOp.MAX: ("max", "s"),
+    AtomicOp.MIN: ("min", "s"),
+    AtomicOp.UMAX: ("max", "u"),
+    AtomicOp.UMIN: ("min", "u"),
+}
+_FLOAT_ADD = {"f16": "noftz.f16", "bf16": "noftz.bf16", "f32": "f32", "f64": "f64"}
+
+
+class NvidiaPrimitives(Primitives):
+    """Every word of :class:`Primitives` that NVIDIA's hardware says better than plain LLVM."""
+
+    def address_space(self, name: str) -> int:
+        """The address spaces of LLVM's NVPTX target."""
+        return _SPACES[name]
+
+    def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
+        """A kernel by calling convention; its CTA size is fixed, which LLVM and ptxas make use of."""
+        bounds = {"nvvm.reqntid": str(self.num_warps * self.threads_per_warp)}
+        if isinstance(self.options, NvidiaOptions) and self.options.maxnreg is not None:
+            bounds["nvvm.maxnreg"] = str(self.options.maxnreg)
+        pairs = [ir.ArrayAttr.get([ir.StringAttr.get(k), ir.StringAttr.get(v)]) for k, v in bounds.items()]
+        return {
+            "CConv": ir.Attribute.parse("#llvm.cconv<ptx_kernelcc>"),
+            "passthrough": ir.ArrayAttr.get(pairs),
+        }
+
+    def native(self, type_name: str) -> bool:
+        """LLVM's own floats; bf16 where the hardware converts it."""
+        return type_name in ("f16", "f32", "f64") or (type_name == "bf16" and self.target.has("bf16"))
+
+    # --- threads ------------------------------------------------------------------------------------------
+
+    def _register(self, b: Builder, name: str) -> ir.Value:
+        return ReadRegisterOp.build([], [b.i32], {"register": ir.StringAttr.get(name)})[0]
+
+    def program_id(self, b: Builder, axis: int) -> ir.Value:
+        """``%ctaid``."""
+        return self._register(b, f"ctaid.{'xyz'[axis]}")
+
+    def num_programs(self, b: Builder, axis: int) -> ir.Value:
+        """``%nctaid``."""
+        return self._register(b, f"nctaid.{'xyz'[axis]}")
+
+    def thread_id(self, b: Builder) -> ir.Value:
+        """``%tid.x``: CTAs are one-dimensional."""
+        return self._register(b, "tid.x")
+
+    def barrier(self, b: Builder) -> None:
+        """``bar.sync``, or its cheap form for a single warp."""
+        if self.num_warps == 1:
+            WarpBarrierOp.build([])
+        else:
+            BarrierOp.build([])
+
+    def warp_barrier(self, b: Builder) -> None:
+        """``bar.warp.sync``."""
+        WarpBarrierOp.build([])
+
+    def _shuffle(self, b: Builder, mode: str, value: ir.Value, lane: ir.Value) -> ir.Value:
+        return ShuffleOp.build([value, lane], [b.i32], {"mode": ir.StringAttr.get(mode)})[0]
+
+    def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """``shfl.sync.idx``."""
+        return self._shuffle(b, "idx", value, lane)
+
+    def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
+        """``shfl.sync.bfly``."""
+        return self._shuffle(b, "bfly", value, b.int_(mask))
+
+    def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
+        """``shfl.sync.up``."""
+        return self._shuffle(b, "up", value, b.int_(delta))
+
+    # --- memory -------------------------------------------------------------------------------------------
+
+    def load_global(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        other: ir.Value | None,
+        access: Access,
+    ) -> ir.Value:
+        """A plain load where LLVM can say it, ``ld.global`` with a predicate otherwise.
+
+        A lane that loads nothing and has no ``other`` gets zero.
+        """
+        modifiers, policy = self._cache(access, _LOAD_CACHE)
+        known = b.known(predicate) if predicate is not None else 1
+        if known == 0:
+            return b.zero(type_) if other is None else other
+        if known is not None and not (modifiers or policy):
+            return b.load(pointer, type_, access.align, access.volatile)
+        operands = [
+            pointer,
+            b.true() if predicate is None else predicate,
+            b.zero(type_) if other is None else other,
+        ]
+        attributes = {"modifiers": ir.StringAttr.get(modifiers), "policy": ir.StringAttr.get(policy)}
+        return LoadOp.build(operands, [type_], attributes)[0]
+
+    def store_global(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
+    ) -> None:
+        """A plain store where LLVM can say it, ``st.global`` with a predicate otherwise."""
+        modifiers, policy = self._cache(access, _STORE_CACHE)
+        known = b.known(predicate) if predicate is not None else 1
+        if known == 0:
+            return
+        if known is not None and not (modifiers or policy):
+            b.store(value, pointer, access.align, access.volatile)
+            return
+        operands = [pointer, value, b.true() if predicate is None else predicate]
+        attributes = {"modifiers": ir.StringAttr.get(modifiers), "policy": ir.StringAttr.get(policy)}
+        StoreOp.build(operands, (), attributes)
+
+    def _cache(self, access: Access, names: Mapping[CacheModifier, str]) -> tuple[str, str]:
+        """The modifiers of an instruction, and the L2 policy that goes with an eviction priority."""
+        if access.volatile:
+            return ".volatile", ""
+        cache = names.get(access.cache, "")
+        priority = _PRIORITY.get(access.evict, "")
+        if not priority or cache:  # PTX takes one or the other
+            return cache, ""
+        return f".L1::{priority}", priority if self.target.has("cache-policy") else ""
+
+    def sync_scope(self, scope: MemSyncScope) -> str:
+        """LLVM's names for the scopes of NVPTX."""
+        return {MemSyncScope.GPU: "device", MemSyncScope.CTA: "block", MemSyncScope.SYSTEM: ""}[scope]
+
+    def shared_base(self, b: Builder, nbytes: int) -> ir.Value:
+        """The dynamic shared memory of the CTA: its size is a matter of the launch, up to the hardware's limit.
+
+        A static allocation would be refused above 48 KiB.
+        """
+        name, space = "tri_shared", _SPACES["shared"]
+        if name not in b.symbols():
+            attributes: dict[str, ir.Attribute] = {
+                "sym_name": ir.StringAttr.get(name),
+                "global_type": ir.TypeAttr.get(ir.Type.parse("!llvm.array<0 x i8>")),
+                "addr_space": ir.IntegerAttr.get(b.i32, space),
+                "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+                "alignment": ir.IntegerAttr.get(b.i64, 128),
+            }
+            ip = ir.InsertionPoint.at_block_begin(b.module.body)
+            ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1, ip=ip)
+            b.symbols().add(name)
+        return b.op("llvm.mlir.addressof", (), b.ptr(space), {"global_name": ir.FlatSymbolRefAttr.get(name)})
+
+    # --- atomics ------------------------------------------------------------------------------------------
+
+    def atomic_rmw(
+        self,
+        b: Builder,
+        kind: AtomicOp,
+        pointer: ir.Value,
+        value: ir.Value,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """``atom``; Unsupported for element types that it does not have."""
+        operation, type_name = self._atomic(kind, value.type)
+        attributes: dict[str, ir.Attribute] = {
+            "combine": ir.StringAttr.get(operation),
+            "kind": ir.StringAttr.get(type_name),
+            "order": ir.StringAttr.get(_ORDER[access.sem] + _SCOPE[access.scope]),
+        }
+        operands = [pointer, value, b.true() if predicate is None else predicate]
+        return AtomicRmwOp.build(operands, [value.type], attributes)[0]
+
+    def _atomic(self, kind: AtomicOp, type_: ir.Type) -> tuple[str, str]:
+        """The instruction's operation and type."""
+        name = str(type_)
+        if (
+            kind is AtomicOp.FADD
+            and name in _FLOAT_ADD
+            and (name != "bf16" or self.target.has("bf16-atomics"))
+        ):
+            return "add", _FLOAT_ADD[name]
+        bits = 64 if name.startswith("!llvm.ptr") else type_.width
+        if kind in _ATOMIC and bits in (32, 64):
+            operation, prefix = _ATOMIC[kind]
+            # 64-bit signed addition does not exist, and is the same as unsigned
+            return operation, f"{prefix}{bits}"
+        raise Unsupported(
+            f"{self.target} has no atomic {kind.name.lower()} on {name}", remedy="use i32, i64, fp32 or fp16"
+        )
+
+    def atomic_cas(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        compare: ir.Value,
+        value: ir.Value,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """``atom.cas`` on 16, 32 or 64 bits; Unsupported for others."""
+        if not str(value.type).startswith("!llvm.ptr") and value.type.width not in (16, 32, 64):
+            raise Unsupported(
+                f"{self.target} has no atomic compare-and-swap on {value.type}", remedy="use i32 or i64"
+            )
+        order = {"order": ir.StringAttr.get(_ORDER[access.sem] + _SCOPE[access.scope])}
+        operands = [pointer, compare, value, b.true() if predicate is None else predicate]
+        return AtomicCasOp.build(operands, [value.type], order)[0]
+
+    # --- arithmetic ---------------------------------------------------------------------------------------
+
+    def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """Hardware approximations where they are good enough, libdevice for the rest."""
+        return words.function(b, name, args)
+
+    def cast(self, b: Builder, value: ir.Value, source: str, target: str, rounding: str) -> ir.Value | None:
+        """``cvt`` for what the hardware converts."""
+        return cast(b, self.target, value, source, target, rounding)
+
+    # --- debugging ----------------------------------------------------------------------------------------
+
+    def print(
+        self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
+    ) -> None:
+        """``vprintf``, which the driver provides."""
+        print_line(b, prefix, args, signed, hex_)
+
+    def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
+        """``__assertfail``, which the driver provides."""
+        assert_fail(b, message, file, function, line)

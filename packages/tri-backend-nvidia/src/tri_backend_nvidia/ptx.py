@@ -1,0 +1,58 @@
+"""The stage ``ptx``: LLVM IR text to PTX, by LLVM's NVPTX target in the codegen worker."""
+
+from __future__ import annotations
+
+import re
+
+from tri_backend_nvidia.libdevice import libdevice
+from tri_backend_nvidia.options import NvidiaOptions
+from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult
+
+__all__ = ["entry_points", "ptx_stage"]
+
+_ENTRY = re.compile(r"^\.visible \.entry (\w+)\(", re.MULTILINE)
+_TARGET = re.compile(r"^(\.target \w+), debug$", re.MULTILINE)
+
+
+def entry_points(ptx: str) -> tuple[str, ...]:
+    """The kernels of ``ptx``, in order."""
+    return tuple(_ENTRY.findall(ptx))
+
+
+def _features(context: StageContext, default: str) -> str:
+    """LLVM's features: the PTX version, from the options or the architecture's row."""
+    options = context.options
+    asked = options.ptx_version if isinstance(options, NvidiaOptions) else 0
+    return f"+ptx{asked}" if asked else default
+
+
+def _libraries(llvm_ir: str, context: StageContext) -> tuple[str, ...]:
+    """libdevice, for kernels that call it: finding and linking it takes time."""
+    if "@__nv_" not in llvm_ir:
+        return ()
+    override = context.knobs.get("NVIDIA_LIBDEVICE")
+    return (str(libdevice(str(override) if override else None)),)
+
+
+def _run(llvm_ir: str, context: StageContext) -> StageResult:
+    llvm = context.target.spec.llvm
+    if llvm is None:
+        raise InternalError(f"{context.target} does not say how LLVM generates code for it")
+    reply = context.codegen.compile(
+        CodegenRequest(
+            llvm_ir=llvm_ir,
+            triple=llvm.triple,
+            cpu=llvm.cpu,
+            features=_features(context, llvm.features),
+            emit=("asm",),
+            libraries=_libraries(llvm_ir, context),
+        )
+    )
+    # a module with line numbers is marked for debugging, which makes ptxas serialise matrix instructions
+    text = _TARGET.sub(r"\1", reply.texts["asm"])
+    return StageResult(artifact=text, entry_points=entry_points(text))
+
+
+def ptx_stage() -> Stage:
+    """From LLVM IR text to PTX text."""
+    return Stage(name="ptx", kind="text", run=_run)

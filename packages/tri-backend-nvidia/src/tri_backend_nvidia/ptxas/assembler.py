@@ -1,0 +1,129 @@
+"""One run of ptxas.
+
+The process is most of the cost, so as little as possible is added to it: files live in memory where the
+system has a place for that, and the output is a file too, so that nothing waits on a pipe.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tri_backend_nvidia.ptxas.report import Usage, parse_usage, shared_overflow
+from tri_core.api import ToolchainError, TriError
+
+__all__ = ["Assembled", "assemble"]
+
+logger = logging.getLogger(__name__)
+
+#: lines of PTX shown around the line that an error names
+_CONTEXT = 2
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A cubin, what ptxas reported of it, and the report as text."""
+
+    cubin: bytes
+    usage: Usage
+    log: str
+
+
+def assemble(
+    ptx: str,
+    architecture: str,
+    *,
+    program: Path,
+    kernel: str = "",
+    options: tuple[str, ...] = (),
+    timeout: float = 300.0,
+) -> Assembled:
+    """Assemble ``ptx`` for ``architecture`` (``"sm_90a"``).
+
+    Raises ToolchainError with ptxas's words and the PTX lines they speak of, OutOfResources when the kernel
+    asks for too much shared memory.
+    """
+    with tempfile.TemporaryDirectory(prefix="tri-ptxas-", dir=_fast_folder()) as folder:
+        source, output, log = (Path(folder, name) for name in ("kernel.ptx", "kernel.cubin", "log"))
+        source.write_text(ptx, encoding="utf-8")
+        command = [str(program), "-v", f"-arch={architecture}", *options, str(source), "-o", str(output)]
+        code = _run(command, log, timeout)
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if code != 0 or not output.is_file():
+            raise _failure(command, code, text, ptx, kernel)
+        return Assembled(output.read_bytes(), parse_usage(text), text)
+
+
+def _fast_folder() -> str | None:
+    """A folder in memory, or None for the system's own choice."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
+
+
+def _run(command: list[str], log: Path, timeout: float) -> int:
+    """The exit status (negative: killed by that signal); ToolchainError when it cannot start or end."""
+    logger.debug("running %s", shlex.join(command))
+    with log.open("wb") as sink:
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+        except OSError as error:
+            raise ToolchainError(
+                f"ptxas at {command[0]} cannot be started: {error.strerror}",
+                remedy="set TRI_NVIDIA_PTXAS to one that this machine can run",
+                tool="ptxas",
+                returncode=None,
+                log="",
+            ) from error
+        with process:
+            try:
+                return process.wait(timeout)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                raise ToolchainError(
+                    f"ptxas did not finish within {timeout:g} seconds",
+                    remedy="smaller block sizes make smaller programs; TRI_NVIDIA_PTXAS_TIMEOUT sets the limit",
+                    tool="ptxas",
+                    returncode=None,
+                    log="",
+                ) from error
+
+
+def _failure(command: list[str], code: int, log: str, ptx: str, kernel: str) -> TriError:
+    overflow = shared_overflow(log, kernel or "?")
+    if overflow is not None:
+        return overflow
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"failed with status {code}"
+    remedy = "this is a bug of the compiler unless the kernel has inline assembly: report it with the PTX"
+    if "Unsupported .version" in log:
+        remedy = "pip install -U nvidia-cuda-nvcc, or pass a smaller ptx_version"
+    elif "is not defined for option 'gpu-name'" in log:
+        remedy = "pip install -U nvidia-cuda-nvcc: this ptxas does not know the architecture"
+    return ToolchainError(
+        f"ptxas {how} on kernel {kernel or '?'}:\n{_explained(log, ptx)}",
+        remedy=remedy,
+        tool="ptxas",
+        returncode=code,
+        log=f"$ {shlex.join(command)}\n{log}",
+    )
+
+
+def _explained(log: str, ptx: str) -> str:
+    """The first errors of ``log``, each with the PTX line that it names."""
+    lines = ptx.splitlines()
+    shown: list[str] = []
+    errors = [text for text in log.splitlines() if "error" in text or "fatal" in text]
+    for text in errors[:3]:
+        shown.append(text.strip())
+        _, _, rest = text.partition(", line ")
+        number = rest.partition(";")[0]
+        if number.isdigit() and 0 < int(number) <= len(lines):
+            first = max(int(number) - 1 - _CONTEXT, 0)
+            shown += [
+                f"    {i + 1}: {lines[i]}" for i in range(first, min(int(number) + _CONTEXT, len(lines)))
+            ]
+    return "\n".join(shown) or log.strip() or "it said nothing"

@@ -1,0 +1,134 @@
+"""Kernels in a device's memory, and how they are launched.
+
+A launch is the hot path of the whole system: packing the arguments is one call, launching is one call of
+the driver through ctypes, and everything that can be known before is.  What can go wrong is found out
+from the driver's status afterwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tri_backend_nvidia.runtime.driver import call, initialised
+from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch
+from tri_runtime import ArgumentPool, argument_table
+
+__all__ = ["CudaKernel", "launcher", "load"]
+
+#: shared memory that a CTA can have without asking, in bytes
+_SHARED_WITHOUT_ASKING = 48 * 1024
+
+#: the driver's status codes that mean: this thread has no context, or another device's
+_WRONG_CONTEXT = frozenset((201, 400))
+
+_LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    *[ctypes.c_uint] * 7,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CudaKernel:
+    """A loaded kernel: the driver's ``function`` (an address) in the primary context of ``device``."""
+
+    function: int
+    device: DeviceInfo
+    #: registers per thread, bytes of local memory per thread, threads per CTA at most
+    resources: dict[str, int] = field(default_factory=dict)
+
+
+def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
+    """Load ``image`` into the current context; DeviceError when it is not for this device."""
+    module = call("cuModuleLoadData", image.data)
+    function = call("cuModuleGetFunction", module, _entry(image).encode())
+    if image.metadata.shared > _SHARED_WITHOUT_ASKING:
+        limit = initialised().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call("cuFuncSetAttribute", function, limit, image.metadata.shared)
+    kernel = CudaKernel(int(function), device, _resources(function))
+    # unloading at exit would come after the driver's own clean-up
+    weakref.finalize(kernel, _unload, module).atexit = False
+    return kernel
+
+
+def _entry(image: KernelImage) -> str:
+    return image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+
+
+def _resources(function: object) -> dict[str, int]:
+    attributes = initialised().CUfunction_attribute
+    wanted = {
+        "registers": attributes.CU_FUNC_ATTRIBUTE_NUM_REGS,
+        "spills": attributes.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
+        "threads": attributes.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    }
+    return {name: int(call("cuFuncGetAttribute", which, function)) for name, which in wanted.items()}
+
+
+def _unload(module: object) -> None:
+    try:
+        call("cuModuleUnload", module)
+    except DeviceError:  # the context is gone, and the module with it
+        return
+
+
+@functools.cache
+def launch_function() -> Callable[..., int]:
+    """``cuLaunchKernel`` as a ctypes function: half the cost of the bindings' own, which convert more."""
+    address, _ = call("cuGetProcAddress", b"cuLaunchKernel", 12000, 0)
+    return _LAUNCH(int(address))
+
+
+def launcher(
+    kernel: CudaKernel,
+    image: KernelImage,
+    *,
+    current_stream: Callable[[int], int],
+    in_context: Callable[[DeviceInfo, Callable[[], int]], int],
+    explain: Callable[[int, tuple[int, int, int]], Exception],
+    many_devices: bool,
+) -> Launch:
+    """A callable that launches ``kernel``.
+
+    ``in_context`` runs a function with the device's context current; ``explain`` makes the exception for a
+    status and a grid.  With ``many_devices`` every launch goes through ``in_context``: the calling thread's
+    context may be another device's.
+    """
+    pool = ArgumentPool(argument_table(image.metadata.signature.parameters))
+    pack, take, give = pool.table.pack_into, pool.take, pool.give
+    start, function = launch_function(), kernel.function
+    index, device = kernel.device.index, kernel.device
+    threads = image.metadata.num_warps * image.metadata.threads_per_warp
+    shared = image.metadata.shared
+
+    def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
+        x, y, z = grid
+        if x == 0 or y == 0 or z == 0:
+            return
+        if stream is None:
+            stream = current_stream(index)
+        block = take()
+        try:
+            pack(block.memory, args)
+
+            def go() -> int:
+                return start(function, x, y, z, threads, 1, 1, shared, stream, block.pointers, None)
+
+            status = in_context(device, go) if many_devices else go()
+            if status in _WRONG_CONTEXT:
+                status = in_context(device, go)
+        finally:
+            give(block)
+        if status:
+            raise explain(status, grid) from None
+
+    # the closure keeps the kernel, and so its module, alive
+    launch.kernel = kernel  # type: ignore[attr-defined]
+    return launch

@@ -1,0 +1,70 @@
+"""Where NVIDIA's tools are: in a package from PyPI, on the path, or where a toolkit puts them.
+
+The packages moved their files between major versions of CUDA (``nvidia/cuda_nvcc/bin``,
+``nvidia/cu13/bin``), so they are asked for what they installed instead of being guessed at.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from tri_core.api import ToolchainError
+
+__all__ = ["Tool", "find", "version_of"]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A file ``name`` that one of ``distributions`` brings, newest CUDA first, or that lies in ``folders``."""
+
+    name: str
+    distributions: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+    executable: bool = False
+
+
+def find(tool: Tool, override: str | None = None) -> Path | None:
+    """The path of ``tool``, or None; ToolchainError when ``override`` is given and names no file."""
+    if override:
+        given = Path(override)
+        if not given.is_file():
+            raise ToolchainError(
+                f"{tool.name} is set to {override}, which is not a file",
+                remedy="correct or unset the variable",
+                tool=tool.name,
+                returncode=None,
+                log="",
+            )
+        return given
+    for distribution in tool.distributions:
+        packaged = _packaged(tool, distribution)
+        if packaged is not None:
+            return packaged
+    on_path = shutil.which(tool.name) if tool.executable else None
+    if on_path is not None:
+        return Path(on_path)
+    places = (Path(folder) / tool.name for folder in tool.folders)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _packaged(tool: Tool, distribution: str) -> Path | None:
+    try:
+        files = metadata.files(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+    names = {tool.name, f"{tool.name}.exe"}
+    for file in files or ():
+        if file.name in names:
+            place = Path(str(file.locate()))
+            if place.is_file():
+                return place.resolve()
+    return None
+
+
+def version_of(tool: Tool, place: Path) -> str:
+    """What changes when the tool does: its path, size and time of change."""
+    status = place.stat()
+    return f"{tool.name} {place} {status.st_size} {status.st_mtime_ns}"

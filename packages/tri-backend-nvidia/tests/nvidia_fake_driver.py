@@ -1,0 +1,227 @@
+"""A CUDA driver of two GPUs in Python: it keeps a log, and launches are read back through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from enum import IntEnum
+from types import ModuleType, SimpleNamespace
+
+from tri_backend_nvidia.runtime import devices, driver, kernels, streams
+
+
+class CUresult(IntEnum):
+    CUDA_SUCCESS = 0
+    CUDA_ERROR_OUT_OF_MEMORY = 2
+    CUDA_ERROR_NOT_INITIALIZED = 3
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_INVALID_CONTEXT = 201
+    CUDA_ERROR_NO_BINARY_FOR_GPU = 209
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700
+
+
+class _Names:
+    """Any attribute is its own name."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+class FakeDriver(ModuleType):
+    """The functions of ``cuda.bindings.driver`` that the runtime calls."""
+
+    CUresult = CUresult
+    CUstream = staticmethod(int)
+
+    def __init__(self, count: int = 1) -> None:
+        super().__init__("fake_driver")
+        self.count = count
+        self.log: list[tuple[object, ...]] = []
+        self.fail: dict[str, CUresult] = {}
+        self.current = 0
+        self.stack: list[int] = []
+        self.memory: dict[int, ctypes.Array[ctypes.c_char]] = {}
+        self.launches: list[SimpleNamespace] = []
+        self.launch_status: list[int] = []
+        self.signature: tuple[type, ...] = ()
+        self.CUdevice_attribute = self.CUfunction_attribute = self.CUpointer_attribute = _Names()
+        self.entry = kernels._LAUNCH(self._launch)
+
+    def __getattr__(self, name: str):
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        action = getattr(type(self), f"do_{name}", None)
+        if action is None:
+            raise AttributeError(name)
+
+        def run(*args):
+            self.log.append((name, *args))
+            status = self.fail.get(name, CUresult.CUDA_SUCCESS)
+            if status:
+                return (status, None)
+            result = action(self, *args)
+            return (status, *result) if isinstance(result, tuple) else (status, result)
+
+        return run
+
+    # devices
+    def do_cuInit(self, flags):
+        return ()
+
+    def do_cuDeviceGetCount(self):
+        return self.count
+
+    def do_cuDeviceGet(self, index):
+        return index
+
+    def do_cuDeviceGetName(self, size, device):
+        return b"Fake GPU\0\0\0"
+
+    def do_cuDeviceGetAttribute(self, name, device):
+        return {"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": 9}.get(name, 0)
+
+    def do_cuDevicePrimaryCtxRetain(self, device):
+        return 100 + device
+
+    def do_cuCtxGetCurrent(self):
+        return self.current
+
+    def do_cuCtxGetDevice(self):
+        return self.current - 100
+
+    def do_cuCtxSetCurrent(self, context):
+        self.current = context
+        return ()
+
+    def do_cuCtxPushCurrent(self, context):
+        self.stack.append(self.current)
+        self.current = context
+        return ()
+
+    def do_cuCtxPopCurrent(self):
+        self.current = self.stack.pop()
+        return 0
+
+    def do_cuCtxSynchronize(self):
+        return ()
+
+    def do_cuGetErrorName(self, code):
+        return code.name.encode()
+
+    def do_cuGetErrorString(self, code):
+        return b"words of the driver"
+
+    # memory
+    def do_cuMemAlloc(self, nbytes):
+        block = ctypes.create_string_buffer(nbytes)
+        address = ctypes.addressof(block)
+        self.memory[address] = block
+        return address
+
+    def do_cuMemGetInfo(self):
+        return (1000, 2000)
+
+    def do_cuMemFree(self, address):
+        del self.memory[address]
+        return ()
+
+    def do_cuMemcpyHtoDAsync(self, destination, source, nbytes, stream):
+        ctypes.memmove(destination, source, nbytes)
+        return ()
+
+    do_cuMemcpyDtoHAsync = do_cuMemcpyHtoDAsync
+
+    def do_cuMemsetD32Async(self, destination, value, count, stream):
+        return ()
+
+    def do_cuStreamSynchronize(self, stream):
+        return ()
+
+    def do_cuPointerGetAttribute(self, name, pointer):
+        return 1
+
+    # events
+    def do_cuEventCreate(self, flags):
+        return object()
+
+    def do_cuEventRecord(self, event, stream):
+        return ()
+
+    def do_cuEventSynchronize(self, event):
+        return ()
+
+    def do_cuEventElapsedTime(self, begin, end):
+        return 2.5
+
+    # kernels
+    def do_cuModuleLoadData(self, data):
+        return "module"
+
+    def do_cuModuleUnload(self, module):
+        return ()
+
+    def do_cuModuleGetFunction(self, module, name):
+        return 4096
+
+    def do_cuFuncSetAttribute(self, function, name, value):
+        return ()
+
+    def do_cuFuncGetAttribute(self, name, function):
+        return {"CU_FUNC_ATTRIBUTE_NUM_REGS": 42, "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK": 1024}.get(
+            name, 0
+        )
+
+    def do_cuGetProcAddress(self, name, version, flags):
+        return (ctypes.cast(self.entry, ctypes.c_void_p).value, 0)
+
+    def _launch(self, function, x, y, z, bx, by, bz, shared, stream, parameters, extra):
+        status = self.launch_status.pop(0) if self.launch_status else 0
+        pointers = (
+            (ctypes.c_void_p * len(self.signature)).from_address(parameters or 1) if self.signature else ()
+        )
+        values = tuple(t.from_address(p).value for t, p in zip(self.signature, pointers, strict=True))
+        self.launches.append(
+            SimpleNamespace(
+                function=function,
+                grid=(x, y, z),
+                block=(bx, by, bz),
+                shared=shared,
+                stream=stream,
+                values=values,
+                context=self.current,
+                status=status,
+            )
+        )
+        return status
+
+    def called(self, name: str) -> list[tuple[object, ...]]:
+        return [entry[1:] for entry in self.log if entry[0] == name]
+
+
+_CACHES = (
+    driver.driver_present,
+    driver.driver,
+    driver.initialised,
+    devices.probe,
+    devices.context,
+    kernels.launch_function,
+)
+
+
+def forget() -> None:
+    """Drop what the runtime remembers of a driver."""
+    for cached in _CACHES:
+        cached.cache_clear()
+    streams._lookup = None
+
+
+def install(monkeypatch, count: int = 1) -> FakeDriver:
+    """Make a fake driver the driver for one test."""
+    forget()
+    fake = FakeDriver(count)
+    for module in (driver, devices, kernels):
+        for name, value in (("driver", lambda: fake), ("driver_present", lambda: True)):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr("tri_backend_nvidia.runtime.runtime.driver", lambda: fake)
+    monkeypatch.setattr("tri_backend_nvidia.runtime.memory.driver", lambda: fake)
+    return fake

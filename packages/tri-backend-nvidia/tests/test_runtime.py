@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from nvidia_fake_driver import CUresult, forget, install
+from tri_backend_nvidia.runtime import CudaRuntime, devices, driver
+from tri_core.api import (
+    ArrayArgument,
+    DeviceError,
+    DeviceInfo,
+    KernelImage,
+    KernelMetadata,
+    KernelSignature,
+    LaunchError,
+    OutOfResources,
+    Parameter,
+    TargetKey,
+)
+from tri_runtime import Buffer
+from tri_runtime.benchmark import do_bench
+
+PARAMETERS = (Parameter("x", "*fp32"), Parameter("n", "i32"), Parameter("s", "fp32"))
+
+
+def image(arch="sm_90a", **given):
+    metadata = KernelMetadata(
+        name="k", target=TargetKey("nvidia", arch), signature=KernelSignature(name="k", parameters=PARAMETERS),
+        options={}, threads_per_warp=32, **given,
+    )  # fmt: skip
+    return KernelImage(kind="cubin", data=b"\x7fELF", metadata=metadata)
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    made = install(monkeypatch)
+    made.signature = (ctypes.c_uint64, ctypes.c_int32, ctypes.c_float)
+    yield made
+    gc.collect()
+    forget()
+
+
+def ready(runtime, **given):
+    made = image(**given)
+    kernel = runtime.load(made, runtime.current_device())
+    return kernel, runtime.launcher(kernel, made)
+
+
+def test_a_launch_passes_everything(fake):
+    _, launch = ready(CudaRuntime(), num_warps=8, shared=4096)
+    launch((3, 2, 1), 77, [1 << 40, -5, 0.5])
+    (seen,) = fake.launches
+    assert (seen.grid, seen.block) == ((3, 2, 1), (256, 1, 1))
+    assert (seen.function, seen.shared, seen.stream) == (4096, 4096, 77)
+    assert seen.values == (1 << 40, -5, 0.5)
+
+
+def test_an_empty_grid_launches_nothing(fake):
+    _, launch = ready(CudaRuntime())
+    launch((0, 1, 1), None, [0, 0, 0.0])
+    assert fake.launches == []
+
+
+def test_large_shared_memory_is_asked_for(fake):
+    ready(CudaRuntime(), shared=49152)
+    assert not fake.called("cuFuncSetAttribute")
+    ready(CudaRuntime(), shared=100_000)
+    assert fake.called("cuFuncSetAttribute")[0][2] == 100_000
+
+
+def test_resources_are_the_drivers(fake):
+    kernel, _ = ready(CudaRuntime())
+    assert kernel.resources == {"registers": 42, "spills": 0, "threads": 1024}
+
+
+def test_too_much_is_refused_before_the_driver_is_asked(fake):
+    with pytest.raises(OutOfResources, match="shared = 250000") as caught:
+        ready(CudaRuntime(), shared=250_000)
+    assert caught.value.have == 227 << 10
+    assert not fake.called("cuModuleLoadData")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100a", "sm_90"])
+def test_code_for_another_gpu_is_refused(fake, arch):
+    if arch == "sm_90":
+        ready(CudaRuntime(), arch=arch)
+        return
+    with pytest.raises(DeviceError, match="cannot run on Fake GPU") as caught:
+        ready(CudaRuntime(), arch=arch)
+    assert caught.value.remedy == "compile for nvidia:sm_90a"
+
+
+def test_kernels_are_unloaded_with_their_last_user(fake):
+    kernel, launch = ready(CudaRuntime())
+    del kernel
+    gc.collect()
+    assert not fake.called("cuModuleUnload")
+    del launch
+    gc.collect()
+    assert len(fake.called("cuModuleUnload")) == 1
+
+
+def test_a_thread_without_context_gets_one(fake):
+    _, launch = ready(CudaRuntime())
+    fake.current, fake.launch_status = 0, [CUresult.CUDA_ERROR_INVALID_CONTEXT]
+    launch((1, 1, 1), None, [0, 1, 1.0])
+    assert [s.context for s in fake.launches] == [0, 100]
+    assert fake.current == 0
+
+
+def test_a_failed_launch_says_what_happened(fake):
+    _, launch = ready(CudaRuntime())
+    fake.launch_status = [CUresult.CUDA_ERROR_ILLEGAL_ADDRESS]
+    with pytest.raises(
+        DeviceError, match=r"launching k with grid .*ILLEGAL_ADDRESS: words of the driver"
+    ) as caught:
+        launch((1, 1, 1), None, [0, 1, 1.0])
+    assert "masks" in caught.value.remedy
+    fake.launch_status = [CUresult.CUDA_ERROR_INVALID_VALUE]
+    with pytest.raises(LaunchError, match="y extent"):
+        launch((1, 70_000, 1), None, [0, 1, 1.0])
+
+
+def test_a_misfitting_argument_is_named(fake):
+    _, launch = ready(CudaRuntime())
+    with pytest.raises(LaunchError, match="argument n"):
+        launch((1, 1, 1), None, [0, 1 << 40, 1.0])
+    assert fake.launches == []
+
+
+def test_launches_from_many_threads_keep_their_arguments(fake):
+    _, launch = ready(CudaRuntime())
+
+    def work(base):
+        for i in range(50):
+            launch((base + 1, 1, 1), base, [base * 1000 + i, i, float(base)])
+
+    threads = [threading.Thread(target=work, args=(b,)) for b in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(fake.launches) == 200
+    for seen in fake.launches:
+        base = seen.grid[0] - 1
+        assert seen.values == (base * 1000 + seen.values[1], seen.values[1], float(base))
+
+
+def test_the_framework_names_the_stream(fake, monkeypatch):
+    initialised = False
+    cuda = SimpleNamespace(
+        is_initialized=lambda: initialised,
+        current_stream=lambda index: SimpleNamespace(cuda_stream=900 + index),
+    )
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    runtime = CudaRuntime()
+    _, launch = ready(runtime)
+    launch((1, 1, 1), None, [0, 1, 1.0])
+    initialised = True
+    launch((1, 1, 1), None, [0, 1, 1.0])
+    assert [s.stream or 0 for s in fake.launches] == [0, 900]
+    assert runtime.current_stream(runtime.current_device()) == 900
+
+
+def test_host_arrays_are_refused(fake):
+    x = np.zeros(4, np.float32)
+    runtime = CudaRuntime()
+    assert runtime.host_memory == "refused"
+    with pytest.raises(LaunchError, match="host array") as caught:
+        runtime.staged([ArrayArgument(x.ctypes.data, "fp32", x.nbytes)])
+    assert "tensor.cuda()" in caught.value.remedy
+
+
+def test_buffers_copy_there_and_back(fake):
+    runtime = CudaRuntime()
+    device = runtime.current_device()
+    x, y = np.random.default_rng(1).random(8), np.zeros(8)
+    with Buffer(runtime.memory(device), x.nbytes, device) as buffer:
+        buffer.copy_from(x.ctypes.data)
+        buffer.copy_to(y.ctypes.data)
+    np.testing.assert_array_equal(x, y)
+    assert not fake.memory
+
+
+def test_memory_that_is_not_there(fake):
+    runtime = CudaRuntime()
+    fake.fail["cuMemAlloc"] = CUresult.CUDA_ERROR_OUT_OF_MEMORY
+    with pytest.raises(OutOfResources) as caught:
+        runtime.memory(runtime.current_device()).alloc(5000)
+    assert (caught.value.need, caught.value.have) == (5000, 1000)
+
+
+def test_time_is_the_events(fake):
+    runtime = CudaRuntime()
+    assert runtime.elapsed(lambda: None) == 2.5e-3
+    assert do_bench(lambda: None, runtime, warmup=3, rep=10) == 2.5
+    assert len(fake.called("cuEventCreate")) == 2
+    assert fake.called("cuMemsetD32Async")
+    assert not fake.called("cuCtxSynchronize")[2:]
+
+
+def test_asynchronous_failures_come_out_of_synchronize(fake):
+    runtime = CudaRuntime()
+    fake.fail["cuCtxSynchronize"] = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+    with pytest.raises(DeviceError, match="ILLEGAL_ADDRESS"):
+        runtime.synchronize()
+
+
+def test_several_devices(monkeypatch):
+    fake = install(monkeypatch, count=2)
+    fake.signature = (ctypes.c_uint64, ctypes.c_int32, ctypes.c_float)
+    runtime = CudaRuntime()
+    assert [d.index for d in runtime.devices()] == [0, 1]
+    fake.current = 101  # what another library left
+    assert runtime.current_device().index == 1
+    runtime.set_device(0)
+    assert (runtime.current_device().index, fake.current) == (0, 100)
+    _, launch = ready(runtime)
+    fake.current = 101
+    launch((1, 1, 1), None, [0, 1, 1.0])
+    assert fake.launches[0].context == 100
+    assert fake.current == 101
+    assert devices.device_of_pointer(1 << 30).index == 1
+    forget()
+
+
+def test_probing_creates_no_context(fake):
+    assert devices.probe() == (DeviceInfo("cuda", 0, "sm_90a", "Fake GPU"),)
+    assert not fake.called("cuDevicePrimaryCtxRetain")
+
+
+def test_a_driver_that_does_not_start_has_no_devices(fake):
+    fake.fail["cuInit"] = CUresult.CUDA_ERROR_NOT_INITIALIZED
+    assert devices.probe() == ()
+    with pytest.raises(DeviceError, match="no cuda device is present") as caught:
+        CudaRuntime().current_device()
+    assert "driver" in caught.value.remedy
+
+
+def test_a_forked_child_is_told(fake, monkeypatch):
+    runtime = CudaRuntime()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(DeviceError, match="fork") as caught:
+        runtime.synchronize()
+    assert "spawn" in caught.value.remedy
+
+
+def test_no_driver_at_all(monkeypatch):
+    forget()
+    monkeypatch.setattr(driver, "_LIBRARY", "libno-such-driver.so")
+    assert devices.probe() == ()
+    with pytest.raises(DeviceError, match="libno-such-driver") as caught:
+        driver.initialised()
+    assert "driver" in caught.value.remedy
+    forget()
+
+
+def test_bindings_too_old_for_a_function(fake):
+    with pytest.raises(DeviceError, match="no cuNoSuchFunction") as caught:
+        driver.call("cuNoSuchFunction")
+    assert "cuda-python" in caught.value.remedy
