@@ -51,14 +51,17 @@ class LanguageExtension:
 class FrameworkAdapter:
     """How arrays of a framework are recognised and read.
 
-    ``module``: prefix of ``type(array).__module__``; ``describe``: the array as an
-    :class:`~tri_core.runtime.ArrayArgument`; ``current_stream``: the framework's stream for a device index.
+    ``module``: prefix of ``type(array).__module__``, or of a base's; ``protocol``: an attribute that marks the
+    class of such arrays whatever its module (empty: none); ``describe``: the array as an
+    :class:`~tri_core.runtime.ArrayArgument`, or None when it is not on a device that the adapter knows;
+    ``current_stream``: the framework's stream for a device index.
     """
 
     name: str
     module: str
-    describe: Callable[[Any], ArrayArgument]
+    describe: Callable[[Any], ArrayArgument | None]
     current_stream: Callable[[int], int] | None = None
+    protocol: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,61 @@
-"""tri: kernels written in Python, compiled for any GPU and for the CPU."""
+"""tri: kernels written in Python, compiled for any GPU and for the CPU.
+
+::
+
+    import tri
+    import tri.language as tl
+
+    @tri.jit
+    def kernel(x_ptr, n, BLOCK: tl.constexpr): ...
+
+    kernel[(tri.cdiv(n, 1024),)](x, n, BLOCK=1024)
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tri.helpers import cdiv, next_power_of_2
 from tri.jit import JITFunction, jit
 
-__all__ = ["JITFunction", "jit"]
+if TYPE_CHECKING:
+    from tri import language
+    from tri.compiler.source import ASTSource
+    from tri.compiling import compile  # noqa: A004  Triton's name
+    from tri.context import target
+    from tri.language.builtin import constexpr_function
+    from tri.launch.arrays import reinterpret
+
+__all__ = [
+    "ASTSource",
+    "JITFunction",
+    "cdiv",
+    "compile",
+    "constexpr_function",
+    "jit",
+    "language",
+    "next_power_of_2",
+    "reinterpret",
+    "target",
+]
+
+#: names that cost an import, loaded when asked for: name -> module (and the attribute there)
+_LAZY: dict[str, tuple[str, str | None]] = {
+    "ASTSource": ("tri.compiler.source", "ASTSource"),
+    "compile": ("tri.compiling", "compile"),
+    "constexpr_function": ("tri.language.builtin", "constexpr_function"),
+    "language": ("tri.language", None),
+    "reinterpret": ("tri.launch.arrays", "reinterpret"),
+    "target": ("tri.context", "target"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tri' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    loaded = importlib.import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value
+    return value

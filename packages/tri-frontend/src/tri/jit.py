@@ -12,6 +12,7 @@ from tri_core.errors import TriError
 
 if TYPE_CHECKING:
     from tri.kernel_source import KernelSource
+    from tri.launch.dispatcher import Dispatcher
 
 __all__ = ["JITFunction", "KernelParameter", "jit"]
 
@@ -47,7 +48,10 @@ class KernelParameter:
 def _annotation_text(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return ""
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    if isinstance(annotation, str):
+        return annotation.strip("'\"")
+    codegen_name = getattr(annotation, "codegen_name", None)
+    return codegen_name() if codegen_name is not None else getattr(annotation, "__name__", str(annotation))
 
 
 class JITFunction:
@@ -130,6 +134,28 @@ class JITFunction:
         cells = self.fn.__closure__ or ()
         filled = zip(self.fn.__code__.co_freevars, cells, strict=True)
         return {name: cell.cell_contents for name, cell in filled if _is_filled(cell)}
+
+    @functools.cached_property
+    def _dispatcher(self) -> Dispatcher:
+        from tri.launch.dispatcher import Dispatcher
+
+        return Dispatcher(self)
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
+        launch = self._dispatcher.launch
+        return lambda *args, **kwargs: launch(grid, args, kwargs)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launch over ``grid``, or only compile when ``warmup``; the compiled kernel."""
+        if warmup:
+            return self._dispatcher.warm_up(args, kwargs)
+        return self._dispatcher.launch(grid, args, kwargs)
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+        """Compile for such arguments without a launch; a dtype stands for an array of it."""
+        del grid
+        return self._dispatcher.warm_up(args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched over a grid."""

@@ -1,0 +1,51 @@
+"""``tri.target``: which target kernels run on when their arguments do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tri_core.target import Target, TargetKey
+
+__all__ = ["Choice", "chosen", "target"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A target chosen by a ``with`` block; compared by identity, so that it is a cheap key."""
+
+    target: Target
+
+
+_choice: ContextVar[Choice | None] = ContextVar("tri_target", default=None)
+_choices: dict[int, Choice] = {}
+
+#: the choice in force, or None: called once per launch
+chosen = _choice.get
+
+
+@contextmanager
+def target(spec: str | TargetKey | Target) -> Iterator[Target]:
+    """Launch on ``spec`` inside the ``with`` block, in this thread or task::
+
+        with tri.target("cpu"):
+            kernel[grid](numpy_array, ...)
+
+    ``spec`` is ``"backend:arch"``, or a backend's name alone for its present device.  Arrays that live on a
+    device of another kind are refused.  Raises TargetError for what is unknown or absent.
+    """
+    from tri_core.targets import resolve
+
+    resolved = resolve(spec)
+    choice = _choices.get(id(resolved))
+    if choice is None or choice.target is not resolved:
+        choice = _choices[id(resolved)] = Choice(resolved)
+    token = _choice.set(choice)
+    try:
+        yield resolved
+    finally:
+        _choice.reset(token)

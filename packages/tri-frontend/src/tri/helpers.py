@@ -1,0 +1,15 @@
+"""Small functions for launching code."""
+
+from __future__ import annotations
+
+__all__ = ["cdiv", "next_power_of_2"]
+
+
+def cdiv(x: int, y: int) -> int:
+    """``x / y``, rounded up, of non-negative integers."""
+    return (x + y - 1) // y
+
+
+def next_power_of_2(n: int) -> int:
+    """The smallest power of two that is at least ``n``; 1 for ``n`` of at most 1."""
+    return 1 << max(n - 1, 0).bit_length()

@@ -1,0 +1,288 @@
+"""Arrays of any library as kernel arguments.
+
+:func:`array_reader` finds how a class of arrays is read: NumPy's and PyTorch's directly, others through the
+adapters that plugins contribute (by module, or by a protocol's attribute), then through DLPack.  A reader
+gives ``(address, dtype, place)``; ``place`` is None for host memory.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri_core.errors import LaunchError
+
+if TYPE_CHECKING:
+    from tri_core.extensions import FrameworkAdapter
+    from tri_core.runtime import ArrayArgument
+    from tri_core.target import DeviceInfo
+
+__all__ = ["ArrayReader", "Place", "Reinterpreted", "array_reader", "describe", "place_of", "reinterpret"]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A device that holds arrays; one object per device, compared by identity, so that it is a cheap key."""
+
+    device: DeviceInfo
+    #: the framework's stream for launches on its arrays, where an adapter knows it
+    current_stream: Callable[[int], int] | None = None
+
+
+#: address, dtype (Triton's name), place
+Reading = tuple[int, str, Place | None]
+ArrayReader = Callable[[Any], Reading]
+
+_places: dict[tuple[DeviceInfo, Callable[[int], int] | None], Place] = {}
+
+#: names of dtypes in NumPy (with ml_dtypes) and PyTorch -> Triton's names
+DTYPES: dict[str, str] = {
+    "bool": "i1",
+    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"fp{bits}" for bits in (16, 32, 64)},
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "fp8e4nv",
+    "float8_e4m3fnuz": "fp8e4b8",
+    "float8_e5m2": "fp8e5",
+    "float8_e5m2fnuz": "fp8e5b16",
+}
+
+
+def place_of(device: DeviceInfo, current_stream: Callable[[int], int] | None = None) -> Place:
+    """The one :class:`Place` of ``device``."""
+    key = (device, current_stream)
+    return _places.get(key) or _places.setdefault(key, Place(device, current_stream))
+
+
+class _DtypeNames(dict[Any, str]):
+    """A framework's dtype objects -> Triton's names, filled as they are met."""
+
+    def __missing__(self, dtype: Any) -> str:
+        name = DTYPES.get(str(dtype).rpartition(".")[2])
+        if name is None or getattr(dtype, "byteorder", "=") == ">":
+            raise LaunchError(
+                f"an array of dtype {dtype} was passed to a kernel",
+                remedy=f"convert it to one of {', '.join(DTYPES)}",
+            )
+        self[dtype] = name
+        return name
+
+
+dtype_names = _DtypeNames()
+
+
+# --- NumPy ----------------------------------------------------------------------------------------------
+
+
+def _read_numpy(array: Any) -> Reading:
+    return array.ctypes.data, dtype_names[array.dtype], None
+
+
+def _describe_numpy(array: Any) -> ArrayArgument:
+    from tri_core.runtime import ArrayArgument
+
+    writable: bool = array.flags.writeable
+    return ArrayArgument(array.ctypes.data, dtype_names[array.dtype], _span(array), None, writable, array)
+
+
+def _span(array: Any) -> int:
+    """Bytes from the first element to the end of the last one."""
+    if 0 in array.shape:
+        return 0
+    steps = zip(array.shape, array.strides, strict=True)
+    return int(array.itemsize + sum((n - 1) * step for n, step in steps if step > 0))
+
+
+# --- PyTorch --------------------------------------------------------------------------------------------
+
+
+class _TorchPlaces(dict[Any, Place | None]):
+    """``torch.device`` -> place, filled as devices are met; a tensor asks for its own on a miss."""
+
+    def of(self, tensor: Any) -> Place | None:
+        """The place of ``tensor``."""
+        device = tensor.device
+        if device not in self:
+            self[device] = _torch_place(tensor)
+        return self[device]
+
+
+_torch_places = _TorchPlaces()
+
+
+def _read_torch(tensor: Any) -> Reading:
+    device = tensor.device
+    place = _torch_places[device] if device in _torch_places else _torch_places.of(tensor)
+    return tensor.data_ptr(), dtype_names[tensor.dtype], place
+
+
+def _torch_place(tensor: Any) -> Place | None:
+    """Host memory, or what an adapter for PyTorch says, or the device of the kind that PyTorch names."""
+    kind, index = tensor.device.type, tensor.device.index or 0
+    if kind == "cpu":
+        return None
+    for adapter in _adapters():
+        if (
+            tensor_adapter(adapter)
+            and (found := adapter.describe(tensor)) is not None
+            and found.device is not None
+        ):
+            return place_of(found.device, adapter.current_stream)
+    from tri_core.plugins import manager
+    from tri_runtime import runtime
+
+    kinds = {info.runtime for info in manager().backends().values() if kind in info.device_kinds}
+    for owner in kinds:
+        for device in runtime(owner).devices():
+            if device.index == index:
+                return place_of(device)
+    raise LaunchError(
+        f"a PyTorch tensor on {tensor.device} was passed to a kernel; no installed backend has such a device",
+        remedy="install the backend of that device, or move the tensor to the host with .cpu()",
+    )
+
+
+def tensor_adapter(adapter: FrameworkAdapter) -> bool:
+    """Whether ``adapter`` reads PyTorch's tensors."""
+    return adapter.module == "torch"
+
+
+def _describe_torch(tensor: Any) -> ArrayArgument:
+    from tri_core.runtime import ArrayArgument
+
+    pointer, dtype, place = _read_torch(tensor)
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    elements = 0 if 0 in tensor.shape else 1 + sum((n - 1) * step for n, step in steps)
+    device = place.device if place is not None else None
+    return ArrayArgument(pointer, dtype, elements * tensor.element_size(), device, True, tensor)
+
+
+# --- other dtypes of the same bytes ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reinterpreted:
+    """An array whose bytes a kernel reads as another dtype; see :func:`reinterpret`."""
+
+    base: Any
+    dtype: str
+
+
+def reinterpret(array: Any, dtype: Any) -> Reinterpreted:
+    """``array`` for a kernel that reads its bytes as ``dtype`` (of :mod:`tri.language`, of equal width)."""
+    return Reinterpreted(array.base if isinstance(array, Reinterpreted) else array, dtype.mangle())
+
+
+def _read_reinterpreted(array: Reinterpreted) -> Reading:
+    pointer, _, place = array_reader(type(array.base))(array.base)
+    return pointer, array.dtype, place
+
+
+@dataclass(frozen=True)
+class DtypeArray:
+    """No array, but the type of one, on the host and aligned: for compiling only."""
+
+    dtype: str
+
+    @classmethod
+    def of(cls, value: Any) -> DtypeArray | None:
+        """The stand-in for a dtype of the language, NumPy or PyTorch; None for anything else."""
+        from tri.language.types import dtype
+
+        if isinstance(value, dtype):
+            return cls(value.mangle())
+        if (
+            type(value).__module__.partition(".")[0] in ("numpy", "torch")
+            and "dtype" in type(value).__name__.lower()
+        ):
+            return cls(dtype_names[value])
+        return None
+
+
+# --- everything else ------------------------------------------------------------------------------------
+
+
+def _adapters() -> list[FrameworkAdapter]:
+    from tri_core.plugins import manager
+
+    return manager().adapters()
+
+
+def _matches(adapter: FrameworkAdapter, cls: type) -> bool:
+    by_module = any(
+        base.__module__ == adapter.module or base.__module__.startswith(f"{adapter.module}.")
+        for base in cls.__mro__
+        if adapter.module
+    )
+    return by_module or bool(adapter.protocol and hasattr(cls, adapter.protocol))
+
+
+def _read_described(array: Any) -> Reading:
+    found = describe(array)
+    if found.device is None:
+        return found.pointer, found.dtype, None
+    stream = next((a.current_stream for a in _adapters() if _matches(a, type(array))), None)
+    return found.pointer, found.dtype, place_of(found.device, stream)
+
+
+def _describe_other(array: Any) -> ArrayArgument:
+    for adapter in _adapters():
+        if _matches(adapter, type(array)):
+            found = adapter.describe(array)
+            if found is not None:
+                return found
+    return _describe_dlpack(array)
+
+
+def _describe_dlpack(array: Any) -> ArrayArgument:
+    from tri_core.runtime import ArrayArgument
+    from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
+
+    found = read_dlpack(array)
+    if found.device_type not in HOST_DEVICES:
+        raise LaunchError(
+            f"an array on DLPack device ({found.device_type}, {found.device_index}) was passed to a kernel; "
+            "no installed backend knows this kind of device",
+            remedy="install the backend of that device, or move the array to the host",
+        )
+    return ArrayArgument(found.pointer, found.dtype, found.nbytes, None, True, array)
+
+
+def _is_array_of(cls: type, module: str, name: str) -> bool:
+    """Whether ``cls`` is a class of ``module``, or derives from it; imports nothing."""
+    owner = sys.modules.get(module)
+    base = getattr(owner, name, None)
+    return base is not None and issubclass(cls, base)
+
+
+def _reader_and_describer(cls: type) -> tuple[ArrayReader, Callable[[Any], ArrayArgument]] | None:
+    if _is_array_of(cls, "numpy", "ndarray"):
+        return _read_numpy, _describe_numpy
+    if _is_array_of(cls, "torch", "Tensor"):
+        return _read_torch, _describe_torch
+    if cls is DtypeArray:
+        return lambda array: (0, array.dtype, None), _describe_other
+    if cls is Reinterpreted:
+        return _read_reinterpreted, lambda array: describe(array.base)
+    if hasattr(cls, "__dlpack__") or any(_matches(a, cls) for a in _adapters()):
+        return _read_described, _describe_other
+    return None
+
+
+def array_reader(cls: type) -> ArrayReader:
+    """How arrays of class ``cls`` are read; LookupError when they are no arrays."""
+    found = _reader_and_describer(cls)
+    if found is None:
+        raise LookupError(cls)
+    return found[0]
+
+
+def describe(array: Any) -> ArrayArgument:
+    """``array`` with its extent and owner, for staging; LookupError when it is no array."""
+    found = _reader_and_describer(type(array))
+    if found is None:
+        raise LookupError(type(array))
+    return found[1](array)

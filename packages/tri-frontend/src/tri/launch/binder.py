@@ -1,0 +1,83 @@
+"""The binder: one generated function per kernel that reads its arguments and makes the specialization key.
+
+For ``kernel(x_ptr, n, BLOCK: tl.constexpr = 64)`` it is::
+
+    def bind(x_ptr, n, BLOCK=BLOCK_default, **options):
+        v0, f0 = readers0[type(x_ptr)](x_ptr)
+        v1, f1 = readers1[type(n)](n)
+        f2 = BLOCK if type(BLOCK) is int else static_fact(BLOCK)
+        return (f0, f1, f2), (v0, v1), options
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tri.jit import JITFunction, KernelParameter
+from tri.language.types import ALL_DTYPES
+from tri.launch.readers import Rules, readers, static_fact
+
+__all__ = ["Binder", "make_binder"]
+
+#: arguments to (facts of all parameters, values of those that are not constexpr, options)
+Binder = Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]]
+
+#: annotations that fix a scalar's type, in both spellings
+_ANNOTATED: dict[str, str] = {
+    **{t.codegen_name(): t.mangle() for t in ALL_DTYPES},
+    **{t.mangle(): t.mangle() for t in ALL_DTYPES},
+}
+
+
+def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) -> Binder:
+    """The binder of ``function`` for targets that specialize by ``divisibility`` and ``equal_to_one``."""
+    names: dict[str, Any] = {"static_fact": static_fact}
+    body: list[str] = []
+    values: list[str] = []
+    for parameter in function.params:
+        i, name = parameter.num, parameter.name
+        if parameter.is_constexpr:
+            body.append(f"f{i} = {name} if type({name}) is int else static_fact({name})")
+            continue
+        names[f"readers{i}"] = readers(_rules(parameter, divisibility, equal_to_one))
+        body.append(f"v{i}, f{i} = readers{i}[type({name})]({name})")
+        values.append(f"v{i}")
+    facts = _tuple([f"f{p.num}" for p in function.params])
+    body.append(f"return {facts}, {_tuple(values)}, options")
+    text = f"def bind({_parameters(function.params, names)}):\n    " + "\n    ".join(body)
+    exec(compile(text, f"<binder of {function.__name__}>", "exec"), names)
+    binder: Binder = names["bind"]
+    return binder
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _parameters(params: Sequence[KernelParameter], names: dict[str, Any]) -> str:
+    """The parameter list; defaults are put into ``names``."""
+    shown = []
+    keyword_only = False
+    for parameter in params:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            shown.append("*")
+        text = parameter.name
+        if parameter.has_default:
+            names[f"default{parameter.num}"] = parameter.default
+            text += f"=default{parameter.num}"
+        shown.append(text)
+    return ", ".join([*shown, "**options"])
+
+
+def _rules(parameter: KernelParameter, divisibility: int, equal_to_one: bool) -> Rules:
+    type_ = _ANNOTATED.get(parameter.annotation.rsplit(".", 1)[-1], "")
+    return Rules(
+        divisibility=divisibility,
+        equal_to_one=equal_to_one,
+        alignment=not parameter.do_not_specialize_on_alignment,
+        values=not parameter.do_not_specialize,
+        type=type_,
+    )

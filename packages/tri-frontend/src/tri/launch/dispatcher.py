@@ -1,0 +1,331 @@
+"""The dispatcher of a kernel: a table from specialization keys to bound launches.
+
+A call whose key is in the table costs the binder, one lookup and the runtime's launcher.  A miss chooses
+the target, compiles, loads, and enters the result.
+"""
+
+from __future__ import annotations
+
+import operator
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri.context import Choice, chosen
+from tri.launch.arrays import DtypeArray, Place, describe
+from tri.launch.binder import Binder, make_binder
+from tri.launch.calls import call_site, check_arguments, show, unknown_option
+from tri.launch.specialize import Specialization, one_device, specialize
+from tri_core.errors import LaunchError, OptionError, TriError
+
+if TYPE_CHECKING:
+    from tri.jit import JITFunction
+    from tri_core.abi import KernelABI
+    from tri_core.compiler import CompiledKernel
+    from tri_core.runtime import Launch, LoadedKernel, Runtime
+    from tri_core.target import DeviceInfo, Target
+
+__all__ = ["Dispatcher", "forget"]
+
+Grid = tuple[int, ...] | int | Callable[[Mapping[str, Any]], "tuple[int, ...] | int"]
+_Rules = tuple[int, bool]
+
+#: what all known targets do
+_USUAL: _Rules = (16, True)
+
+
+_live: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
+
+
+def forget() -> None:
+    """Drop every bound launch of every kernel: for a process that changed its plugins, and for tests."""
+    for dispatcher in list(_live):
+        dispatcher.forget()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A version of a kernel, ready to launch.
+
+    ``pick`` takes the run-time parameters out of the binder's values (None: all of them); ``staged`` names
+    the host arrays among these that have to be copied, ``parameters`` says which parameter each of these is.
+    """
+
+    kernel: CompiledKernel
+    launch: Launch
+    pick: Callable[[tuple[Any, ...]], Sequence[Any]] | None
+    place: Place | None
+    runtime: Runtime
+    staged: tuple[int, ...] = ()
+    parameters: tuple[int, ...] = ()
+
+
+class Dispatcher:
+    """Launches one jit function; holds every version of it that this process has used."""
+
+    def __init__(self, function: JITFunction) -> None:
+        self.function = function
+        self.defaults = {p.name: p.default for p in function.params if p.has_default}
+        self._binders: dict[_Rules, Binder] = {}
+        self._tables: dict[_Rules, dict[Any, Entry]] = {}
+        #: keys whose target specializes by other rules than the usual
+        self._redirects: dict[Any, tuple[_Rules, Target, Place | None]] = {}
+        self._loaded: dict[tuple[str, DeviceInfo], tuple[LoadedKernel, Launch]] = {}
+        self._bind, self._table = self._for_rules(_USUAL)
+        _live.add(self)
+
+    def _for_rules(self, rules: _Rules) -> tuple[Binder, dict[Any, Entry]]:
+        if rules not in self._binders:
+            self._binders[rules] = make_binder(self.function, *rules)
+            self._tables[rules] = {}
+        return self._binders[rules], self._tables[rules]
+
+    def forget(self) -> None:
+        """Drop every bound launch."""
+        for kept in (*self._tables.values(), self._redirects, self._loaded):
+            kept.clear()
+
+    # --- launching ------------------------------------------------------------------------------------
+
+    def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
+        """Launch over ``grid``; compiles on the first call for such arguments."""
+        choice = chosen()
+        try:
+            facts, values, options = self._bind(*args, **kwargs)
+            entry = self._table.get((facts, choice, *options.items()) if options else (facts, choice))
+        except (TypeError, LaunchError) as error:
+            raise self._explained(error, args, kwargs) from None
+        if entry is None:
+            entry, values = self._miss(facts, values, options, choice, args, kwargs)
+        if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
+            shape = (grid[0], 1, 1)
+        else:
+            shape = self._grid(grid, args, kwargs)
+        arguments = values if entry.pick is None else entry.pick(values)
+        if entry.staged:
+            self._launch_staged(entry, shape, arguments, args, kwargs)
+            return entry.kernel
+        place = entry.place
+        stream = None
+        if place is not None and place.current_stream is not None:
+            stream = place.current_stream(place.device.index)
+        if 0 not in shape:
+            entry.launch(shape, stream, arguments)
+        return entry.kernel
+
+    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
+        """Compile for such arguments without launching or loading; a dtype stands for an aligned array of it."""
+        try:
+            facts, _, options = self._bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
+        except (TypeError, LaunchError) as error:
+            raise self._explained(error, args, kwargs) from None
+        version = specialize(self.function, facts, _USUAL[0])
+        target, _ = self._target(version, chosen())
+        return self._compile(version, target, options)
+
+    def _launch_staged(
+        self,
+        entry: Entry,
+        shape: tuple[int, int, int],
+        arguments: Sequence[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """Launch with device copies of the host arrays."""
+        bound = list(self.function.signature.bind(*args, **self._own(kwargs)).arguments.items())
+        given = {**self.defaults, **dict(bound)}
+        names = [self.function.params[i].name for i in entry.parameters]
+        with entry.runtime.staged([describe(given[names[i]]) for i in entry.staged]) as handles:
+            staged = list(arguments)
+            for i, handle in zip(entry.staged, handles, strict=True):
+                staged[i] = handle
+            if 0 not in shape:
+                entry.launch(shape, None, staged)
+
+    def _own(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        return {k: v for k, v in kwargs.items() if k in self.function.signature.parameters}
+
+    def _grid(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
+        """The grid as three integers."""
+        if callable(grid):
+            grid = grid({**self.defaults, **dict(zip(self.function.arg_names, args, strict=False)), **kwargs})
+        shape = grid if isinstance(grid, (tuple, list)) else (grid,)
+        try:
+            sizes = tuple(operator.index(n) for n in shape)
+        except TypeError:
+            sizes = ()
+        if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
+            raise LaunchError(
+                f"the grid of {self.function.__name__} is {show(grid)}",
+                remedy="give 1 to 3 non-negative integers, or a function of the arguments that does",
+                location=call_site(),
+            )
+        x, y, z = (*sizes, 1, 1)[:3]
+        return x, y, z
+
+    # --- errors ---------------------------------------------------------------------------------------
+
+    def _explained(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+        """A better error than the binder's: which parameter is wrong, and where the call is."""
+        check_arguments(self.function, args, kwargs)
+        if not isinstance(error, LaunchError):
+            return error
+        given = {**dict(zip(self.function.arg_names, args, strict=False)), **kwargs}
+        for name, value in given.items():
+            if name not in self.function.signature.parameters:
+                continue
+            try:
+                single = make_binder(self.function, *_USUAL)
+                single(**{p.name: value if p.name == name else None for p in self.function.params})
+            except LaunchError as found:
+                return LaunchError(
+                    f"argument {name!r} of {self.function.__name__}: {found.message}",
+                    remedy=found.remedy,
+                    location=call_site(),
+                )
+        return error
+
+    # --- misses ---------------------------------------------------------------------------------------
+
+    def _miss(
+        self,
+        facts: tuple[Any, ...],
+        values: tuple[Any, ...],
+        options: dict[str, Any],
+        choice: Choice | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> tuple[Entry, tuple[Any, ...]]:
+        """The entry for a new key, made now, and the values for it."""
+        key = (facts, choice, *options.items()) if options else (facts, choice)
+        try:
+            redirect = self._redirects.get(key)
+            if redirect is None:
+                version = specialize(self.function, facts, _USUAL[0])
+                target, place = self._target(version, choice)
+                abi = self._abi(target)
+                rules = (abi.divisibility, abi.equal_to_one)
+                if rules == _USUAL:
+                    entry = self._table[key] = self._entry(version, target, place, options)
+                    return entry, values
+                redirect = self._redirects[key] = (rules, target, place)
+            return self._unusual(*redirect, choice, args, kwargs)
+        except TriError as error:
+            if error.location is None:
+                error.location = call_site()
+            raise
+
+    def _unusual(
+        self,
+        rules: _Rules,
+        target: Target,
+        place: Place | None,
+        choice: Choice | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> tuple[Entry, tuple[Any, ...]]:
+        """For a target that specializes in its own way: bind again by its rules, in a table of their own."""
+        bind, table = self._for_rules(rules)
+        facts, values, options = bind(*args, **kwargs)
+        key = (facts, choice, *options.items())
+        entry = table.get(key)
+        if entry is None:
+            version = specialize(self.function, facts, rules[0])
+            entry = table[key] = self._entry(version, target, place, options)
+        return entry, values
+
+    def _target(self, version: Specialization, choice: Choice | None) -> tuple[Target, Place | None]:
+        """The target: what is chosen, else that of the arrays' device, else the default one."""
+        from tri_core.targets import resolve
+
+        place = one_device(self.function, version)
+        if choice is None:
+            return resolve(None, device=place.device if place is not None else None), place
+        if place is not None and place.device.kind != choice.target.device_kind:
+            raise LaunchError(
+                f"{self.function.__name__} is launched on {choice.target}, but an array lives on "
+                f"{place.device.kind}:{place.device.index}",
+                remedy="leave the tri.target block, or pass arrays of the target's device or of the host",
+            )
+        return choice.target, place
+
+    @staticmethod
+    def _abi(target: Target) -> KernelABI:
+        from tri_core.plugins import manager
+
+        return manager().abi(target)
+
+    def _compile(self, version: Specialization, target: Target, options: Mapping[str, Any]) -> CompiledKernel:
+        from tri_core.compiler import compile as compile_source
+
+        given = dict(options)
+        if self.function.debug is not None:
+            given.setdefault("debug", self.function.debug)
+        known = target.options_type.__dataclass_fields__
+        for name in given:
+            if name not in known:
+                raise OptionError(
+                    f"{name!r} is neither a parameter of {self.function.__name__} nor an option of {target}",
+                    remedy=unknown_option(name, self.function, list(known)),
+                    location=call_site(),
+                )
+        return compile_source(version.source, target, given)
+
+    def _entry(
+        self, version: Specialization, target: Target, place: Place | None, options: Mapping[str, Any]
+    ) -> Entry:
+        from tri_runtime import runtime
+
+        kernel = self._compile(version, target, options)
+        owner = runtime(target.device_kind)
+        host = tuple(i for i, where in version.arrays if where is None)
+        staged = self._host_arrays(owner, host, target)
+        device = place.device if place is not None else owner.current_device()
+        launch = self._load(owner, kernel, device)
+        count = sum(not p.is_constexpr for p in self.function.params)
+        whole = version.kept == tuple(range(count))
+        runtime_parameters = [p.num for p in self.function.params if not p.is_constexpr]
+        return Entry(
+            kernel,
+            launch,
+            None if whole else _picker(version.kept),
+            place,
+            owner,
+            staged,
+            tuple(runtime_parameters[i] for i in version.kept),
+        )
+
+    def _host_arrays(self, owner: Runtime, host: tuple[int, ...], target: Target) -> tuple[int, ...]:
+        """Which host arrays are staged; LaunchError where the runtime refuses them."""
+        if not host or owner.host_memory == "direct":
+            return ()
+        if owner.host_memory == "staged":
+            return host
+        raise LaunchError(
+            f"{self.function.__name__} got an array in host memory, which {target} cannot read",
+            remedy=getattr(owner, "host_array_remedy", "move the array to the device first"),
+        )
+
+    def _load(self, owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Launch:
+        key = (kernel.metadata.hash, device)
+        found = self._loaded.get(key)
+        if found is None:
+            loaded = owner.load(kernel.image, device)
+            found = self._loaded[key] = (loaded, owner.launcher(loaded, kernel.image))
+        return found[1]
+
+
+def _mock(value: Any) -> Any:
+    """An argument for a compile only: an aligned array for a dtype of the language, NumPy or PyTorch."""
+    return DtypeArray.of(value) or value
+
+
+def _picker(kept: tuple[int, ...]) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
+    """A function that takes the items ``kept`` out of a tuple, as a tuple."""
+    if not kept:
+        return lambda values: ()
+    if len(kept) == 1:
+        only = kept[0]
+        return lambda values: (values[only],)
+    return operator.itemgetter(*kept)

@@ -1,0 +1,164 @@
+"""Reading run-time arguments: a value for the launch, and what the kernel is specialized on.
+
+A reader takes an argument and gives ``(value, fact)``.  Facts are cheap to hash and tell all that the
+compiled code may depend on:
+
+* a pointer: ``(dtype, aligned, place)``; * an integer: its dtype, with ``:D`` when divisible, or ``1``;
+* a float or a bool: its dtype; * what is folded into the code: :class:`Constant`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tri.jit import JITFunction
+from tri.language.constexpr import constexpr
+from tri.language.types import dtype
+from tri.launch.arrays import ArrayReader, array_reader
+from tri_core.errors import LaunchError
+
+__all__ = ["Constant", "Readers", "Rules", "readers", "static_fact"]
+
+Reader = Callable[[Any], tuple[Any, Any]]
+
+ONE = "1"
+DIVISIBLE = ":D"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a parameter is specialized: on values at all, on divisibility by ``divisibility``, on equality to 1.
+
+    ``type`` fixes the type of a scalar (empty: it follows from the value).
+    """
+
+    divisibility: int = 16
+    equal_to_one: bool = True
+    alignment: bool = True
+    values: bool = True
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An argument that is part of the code: its value, told apart by type too (1, 1.0 and True differ)."""
+
+    kind: type
+    text: Any
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self.kind is other.kind and bool(self.text == other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.text))
+
+
+NONE = Constant(type(None), None, None)
+
+
+def static_fact(value: Any) -> Constant:
+    """The fact of a constexpr argument; LaunchError for a value that cannot be hashed."""
+    if isinstance(value, constexpr):
+        value = value.value
+    if isinstance(value, (tuple, list)):
+        items = tuple(map(static_fact, value))
+        return Constant(tuple, items, tuple(i.value for i in items))
+    # -0.0 equals 0.0 and NaN nothing, but their texts are as they should be
+    text = repr(value) if isinstance(value, float) else value
+    fact = Constant(type(value), text, value)
+    try:
+        hash(fact)
+    except TypeError:
+        raise LaunchError(
+            f"a constexpr argument is a {type(value).__name__}, which cannot be hashed",
+            remedy="pass a number, a string, a dtype, a function or a tuple of these",
+        ) from None
+    return fact
+
+
+class Readers(dict[type, Reader]):
+    """Argument class -> its reader, under some :class:`Rules`; filled as classes are met."""
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self.rules = rules
+        self[bool] = _fixed(rules.type or "u1")
+        self[int] = _integers(rules) if not rules.type or rules.type[0] in "iu" else _fixed(rules.type)
+        self[float] = _fixed(rules.type or "fp32")
+        self[type(None)] = lambda value: (None, NONE)
+
+    def __missing__(self, cls: type) -> Reader:
+        reader = self._find(cls)
+        self[cls] = reader
+        return reader
+
+    def _find(self, cls: type) -> Reader:
+        if issubclass(cls, (constexpr, dtype, JITFunction)):
+            return lambda value: (None, static_fact(value))
+        if _is_numpy_scalar(cls):
+            return lambda value: self[type(value.item())](value.item())
+        if issubclass(cls, int):
+            return lambda value: self[int](int(value))
+        if issubclass(cls, float):
+            return lambda value: self[float](float(value))
+        try:
+            return _pointers(array_reader(cls), self.rules)
+        except LookupError:
+            raise LaunchError(
+                f"a {cls.__module__}.{cls.__qualname__} was passed to a kernel",
+                remedy="pass an array (NumPy, PyTorch, DLPack or a device-array interface), a number, a bool or None; "
+                "annotate parameters for other values with tl.constexpr",
+            ) from None
+
+
+@lru_cache
+def readers(rules: Rules) -> Readers:
+    """The readers for ``rules``, shared by all parameters under the same ones."""
+    return Readers(rules)
+
+
+def _is_numpy_scalar(cls: type) -> bool:
+    generic = getattr(sys.modules.get("numpy"), "generic", None)
+    return generic is not None and issubclass(cls, generic)
+
+
+def _fixed(type_: str) -> Reader:
+    return lambda value: (value, type_)
+
+
+def _pointers(read: ArrayReader, rules: Rules) -> Reader:
+    mask = rules.divisibility - 1 if rules.values and rules.alignment else -1
+
+    def reader(array: Any) -> tuple[int, Any]:
+        address, dtype_, place = read(array)
+        return address, (dtype_, not address & mask, place)
+
+    def unaligned(array: Any) -> tuple[int, Any]:
+        address, dtype_, place = read(array)
+        return address, (dtype_, False, place)
+
+    return reader if mask >= 0 else unaligned
+
+
+def _integers(rules: Rules) -> Reader:
+    mask = rules.divisibility - 1
+    one = rules.values and rules.equal_to_one
+    small, small_divisible = rules.type or "i32", (rules.type or "i32") + DIVISIBLE
+    divisible = rules.values and rules.alignment
+
+    def reader(value: int) -> tuple[int, str]:
+        if one and value == 1:
+            return value, ONE
+        if -0x80000000 <= value < 0x80000000 or rules.type:
+            return value, small_divisible if divisible and not value & mask else small
+        wide = "i64" if -0x8000000000000000 <= value < 0x8000000000000000 else "u64"
+        if not -0x8000000000000000 <= value < 0x10000000000000000:
+            raise LaunchError(f"{value} was passed to a kernel: it does not fit in 64 bits")
+        return value, wide + DIVISIBLE if divisible and not value & mask else wide
+
+    return reader

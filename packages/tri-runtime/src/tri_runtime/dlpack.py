@@ -1,0 +1,100 @@
+"""Arrays of any library through DLPack: the tensor behind ``__dlpack__``, read with ctypes.
+
+Layout: https://dmlc.github.io/dlpack/latest/c_api.html (the unversioned ``DLManagedTensor``, which every
+producer gives to a consumer that asks for no version).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tri_core.api import LaunchError
+
+__all__ = ["HOST_DEVICES", "DLTensor", "read_dlpack"]
+
+#: DLDeviceType of memory that the host reads: its own, and what drivers pinned for it
+HOST_DEVICES = frozenset({1, 3, 11, 13})
+
+#: DLDataTypeCode -> prefix of Triton's names, by width in bits
+_NAMES: dict[tuple[int, int], str] = {
+    **{(0, bits): f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{(1, bits): f"u{bits}" for bits in (8, 16, 32, 64)},
+    **{(2, bits): f"fp{bits}" for bits in (16, 32, 64)},
+    (4, 16): "bf16",
+    (6, 8): "i1",
+    (10, 8): "fp8e4nv",
+    (11, 8): "fp8e4b8",
+    (12, 8): "fp8e5",
+    (13, 8): "fp8e5b16",
+}
+
+
+class _DLDevice(ctypes.Structure):
+    _fields_ = (("type", ctypes.c_int32), ("index", ctypes.c_int32))
+
+
+class _DLDataType(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", _DLDevice),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _DLDataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+@dataclass(frozen=True)
+class DLTensor:
+    """What DLPack says of an array: address in bytes, Triton's dtype, span in bytes, DLPack's device numbers."""
+
+    pointer: int
+    dtype: str
+    nbytes: int
+    device_type: int
+    device_index: int
+
+
+def read_dlpack(array: Any) -> DLTensor:
+    """The tensor of ``array``, which keeps owning it; LaunchError for an element type that kernels lack."""
+    # the capsule is not consumed: its destructor gives the producer's export back, `array` keeps the memory
+    capsule = array.__dlpack__()
+    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    dtype = _NAMES.get((tensor.dtype.code, tensor.dtype.bits))
+    if dtype is None or tensor.dtype.lanes != 1:
+        raise LaunchError(
+            f"an array of DLPack type code {tensor.dtype.code}, {tensor.dtype.bits} bits, "
+            f"{tensor.dtype.lanes} lanes was passed to a kernel",
+            remedy=f"convert it to one of {', '.join(_NAMES.values())}",
+        )
+    shape = [tensor.shape[i] for i in range(tensor.ndim)]
+    strides = [tensor.strides[i] for i in range(tensor.ndim)] if tensor.strides else None
+    return DLTensor(
+        (tensor.data or 0) + tensor.byte_offset,
+        dtype,
+        _span(shape, strides) * (tensor.dtype.bits // 8),
+        tensor.device.type,
+        tensor.device.index,
+    )
+
+
+def _span(shape: list[int], strides: list[int] | None) -> int:
+    """Elements from the first to the end of the last one."""
+    if 0 in shape:
+        return 0
+    if strides is None:
+        return math.prod(shape)
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)
