@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 from tri_core import compiler, knobs, plugins
 from tri_core.abi import KernelSignature, Parameter
 from tri_core.plugins import Candidate, PluginManager, candidate_of
+from tri_core.plugins.fingerprint import forget as forget_fingerprints
 
 ADD = """
 "tt.func"() ({
@@ -76,12 +78,12 @@ def tri_pipeline(target, options):
 
 def module_of(name: str, text: str) -> types.ModuleType:
     """A module made of ``text``."""
-    module = types.ModuleType(name)
+    module = sys.modules[name] = types.ModuleType(name)  # dataclasses look themselves up there
     exec(compile(textwrap.dedent(text), f"<{name}>", "exec"), module.__dict__)
     return module
 
 
-def backend_text(name: str, *, priority: int = 0, live: bool = True) -> str:
+def _backend_text(name: str, *, priority: int = 0, live: bool = True) -> str:
     """The source of a complete fake backend."""
     devices = f'[DeviceInfo("{name}", 0, "one")]' if live else "[]"
     return BACKEND.format(name=name, priority=priority, devices=devices)
@@ -102,7 +104,6 @@ class FakeSource:
         return KernelSignature(name=self.name, parameters=(Parameter("p", "*fp32"), Parameter("n", "i32")))
 
     def build(self, target: Any, options: Any) -> Any:
-        import tri_core.dialects.tt
         from tri_core.mlir import ir
 
         self.builds += 1
@@ -114,13 +115,50 @@ def make_plugin() -> Callable[..., Candidate]:
     """A candidate from source text: ``make_plugin("name", text)``; ``backend=True`` puts it behind a backend."""
 
     def make(name: str, text: str = "", *, backend: bool = False, dist: str = "", **more: Any) -> Candidate:
-        head = backend_text(name, **more) if backend else ""
+        head = _backend_text(name, **more) if backend else ""
         if not head and "TRI_PLUGIN_API" not in text:
             head = "from tri_core.api import *\nTRI_PLUGIN_API = (1, 0)\n"
         module = module_of(f"fake_{name}", head + textwrap.dedent(text))
         return candidate_of(module, name=name, dist=dist, version="1.2" if dist else "")
 
     return make
+
+
+@dataclass
+class Site:
+    """A folder on ``sys.path`` into which distributions are installed by hand."""
+
+    root: Path
+
+    def install(self, name: str, text: str, *, version: str = "1.0", requires: tuple[str, ...] = ()) -> Path:
+        """Distribution ``tri-NAME`` with package ``fake_NAME`` whose ``plugin.py`` is ``text``."""
+        package = self.root / f"fake_{name}"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "plugin.py").write_text(textwrap.dedent(text))
+        info = self.root / f"tri_{name}-{version}.dist-info"
+        info.mkdir()
+        needed = "".join(f"Requires-Dist: {r}\n" for r in requires)
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: tri-{name}\nVersion: {version}\n{needed}"
+        )
+        (info / "entry_points.txt").write_text(f"[tri]\n{name} = fake_{name}.plugin\n")
+        (info / "RECORD").write_text(f"fake_{name}/__init__.py,,0\nfake_{name}/plugin.py,sha256=0,1\n")
+        return package
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A site folder in front of ``sys.path``; what was imported from it is forgotten."""
+    root = tmp_path / "site"
+    root.mkdir()
+    monkeypatch.syspath_prepend(root)
+    before = set(sys.modules)
+    yield Site(root)
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0].startswith("fake_"):
+            del sys.modules[name]
+    forget_fingerprints()
 
 
 @pytest.fixture
@@ -150,3 +188,9 @@ def own_cache(tmp_path: Path) -> Iterator[Path]:
     compiler.forget()
     with knobs.scope(CACHE_DIR=tmp_path / "cache"):
         yield tmp_path / "cache"
+
+
+@pytest.fixture
+def backend_text() -> Callable[..., str]:
+    """The source of a fake backend's plugin module, by name."""
+    return _backend_text

@@ -15,7 +15,8 @@ def source_location(location: ir.Location) -> SourceLocation | None:
 
     MLIR's columns count from 1, ours from 0.  The source line is read when the file is still there.
     """
-    chain = _files(location)
+    # diagnostics give locations of the base class, which tell nothing
+    chain = _files(ir.Location.from_attr(location.attr, location.context))
     if not chain:
         return None
     first, *rest = chain

@@ -14,7 +14,7 @@ import random
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tri_core.cache import entry
@@ -141,30 +141,25 @@ class Store:
     def claim(self, key: str, timeout: float) -> Iterator[bool]:
         """Hold the right to make ``key`` while other processes wait, at most ``timeout`` seconds.
 
-        Yields whether it was waited for: the entry may be there now.  It only saves work: with no lock
-        to be had, two processes make the same entry, which is harmless.
+        Yields whether it is held.  Look for the entry again inside: another process may have made it.
+        The claim only saves work: without a lock two processes make the same entry, which is harmless.
         """
         import filelock  # 20 ms, needed by compiles that miss only
 
         path = self.path(key).with_suffix(".lock")
         lock = filelock.FileLock(path, timeout=timeout)
-        waited = False
-        holding: object = nullcontext()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                lock.acquire(timeout=0)
-            except filelock.Timeout:
-                waited = True
-                lock.acquire()
+            lock.acquire()
         except (OSError, filelock.Timeout, NotImplementedError) as error:
             logger.debug("no lock on %s: %s", path, error)
-            holding = None
+            yield False
+            return
         try:
-            yield waited
+            yield True
         finally:
-            if holding is not None:
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
-                with suppress(OSError):
-                    lock.release()
+            # removed while it is held: whoever waits for the old file finds it gone and makes a new one
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            with suppress(OSError):
+                lock.release()

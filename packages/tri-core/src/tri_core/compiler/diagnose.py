@@ -9,45 +9,51 @@ from typing import Any
 from tri_core.errors import (
     BackendError,
     CompilationError,
+    OutOfResources,
     PluginError,
     SourceLocation,
     TriError,
+    Unsupported,
     VerificationError,
 )
 from tri_core.mlir import ir
+from tri_core.plugins.records import Plugin
 from tri_core.target import Target
 
 __all__ = ["explain", "parse_error"]
 
+#: what a pass says about the user's program is not a failure of the pass
+_FOR_THE_USER = (CompilationError, Unsupported, OutOfResources, PluginError)
+
 
 def explain(
-    error: Exception, stage: str, kernel: str, target: Target, inserted: Mapping[str, str]
+    error: Exception, stage: str, kernel: str, target: Target, inserted: Mapping[str, Plugin]
 ) -> TriError:
     """The TriError to raise for ``error`` of ``stage``: itself when it is one, with the place filled in.
 
-    ``inserted`` names the plugin of each pass that a plugin put into the pipeline, by pass name.
+    ``inserted`` gives the plugin of each pass that one put into the pipeline, by pass name.
     """
     step = getattr(error, "pass_name", None)
-    made = _translate(error, stage, step, target, inserted)
+    plugin = inserted.get(step) if step is not None else None
+    made = _translate(error, step, target, plugin)
     if made.during is None and not isinstance(made, CompilationError):
-        where = f"stage {stage!r}" + (f", pass {step!r}" if step else "")
+        of_plugin = f" of plugin {plugin.label}" if plugin is not None else ""
+        where = f"stage {stage!r}" + (f", pass {step!r}{of_plugin}," if step else "")
         made.during = f"{where} of kernel {kernel!r} for {target}"
     made.__dict__.setdefault("stage", stage)
     made.__dict__.setdefault("kernel", kernel)
     return made
 
 
-def _translate(
-    error: Exception, stage: str, step: str | None, target: Target, inserted: Mapping[str, str]
-) -> TriError:
-    if step in inserted and not isinstance(error, PluginError):
-        return PluginError(
-            f"pass {step!r} of plugin {inserted[step]} failed: {_first_line(error)}",
-            plugin=inserted[step],
-            remedy=f"leave the plugin out with TRI_DISABLE_PLUGINS={inserted[step].partition(' ')[0]}",
-        )
-    if isinstance(error, TriError):
+def _translate(error: Exception, step: str | None, target: Target, plugin: Plugin | None) -> TriError:
+    if isinstance(error, _FOR_THE_USER) or (plugin is None and isinstance(error, TriError)):
         return error
+    if plugin is not None:
+        return PluginError(
+            f"pass {step!r} of plugin {plugin.label} failed: {_first_line(error)}",
+            plugin=plugin.name,
+            remedy=f"leave the plugin out with TRI_DISABLE_PLUGINS={plugin.name}",
+        )
     if isinstance(error, ir.MLIRError):
         return from_mlir(error)
     backend = target.key.backend

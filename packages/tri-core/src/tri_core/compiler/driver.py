@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tri_core import knobs
 from tri_core.cache import Store, default_store
@@ -25,6 +25,8 @@ from tri_core.targets import Spec, resolve
 __all__ = ["compile", "forget"]
 
 logger = logging.getLogger(__name__)
+
+K = TypeVar("K")
 
 #: kernels kept in memory; the oldest leave first
 _MEMORY = 4096
@@ -70,12 +72,15 @@ def compile(  # noqa: A001  the name that users know
         if found is not None:
             return found
     kernel = _compile(source, target, options, environment, always)
-    with _lock:
-        for kept in (_memory, _kernels):
-            while len(kept) >= _MEMORY:
-                del kept[next(iter(kept))]  # type: ignore[attr-defined]
-        _memory[quick] = kernel
+    _remember(_memory, quick, kernel)
     return kernel
+
+
+def _remember(kept: dict[K, CompiledKernel], key: K, kernel: CompiledKernel) -> None:
+    with _lock:
+        if len(kept) >= _MEMORY and key not in kept:
+            del kept[next(iter(kept))]
+        kept[key] = kernel
 
 
 def forget() -> None:
@@ -130,7 +135,7 @@ def _compile(
         cached = kernel is not None
         if kernel is None:
             kernel = _made(request, observers, always)
-        _kernels[digest] = kernel
+        _remember(_kernels, digest, kernel)
     seconds = time.perf_counter() - start
     logger.debug(
         "%s for %s: %s, %.1f ms", source.name, target, "cached" if cached else "compiled", 1e3 * seconds
@@ -174,8 +179,8 @@ def _stored(store: Store, digest: str) -> CompiledKernel | None:
 
 def _made(request: _Request, observers: Observers, always: bool) -> CompiledKernel:
     store = default_store()
-    with store.claim(request.key, _PATIENCE) as waited:
-        kernel = _stored(store, request.key) if waited and not always else None
+    with store.claim(request.key, _PATIENCE):
+        kernel = None if always else _stored(store, request.key)
         if kernel is not None:
             return kernel
         kernel, payload = _run(request, observers)

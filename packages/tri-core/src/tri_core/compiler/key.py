@@ -17,7 +17,7 @@ from tri_core.compiler.source import Source
 from tri_core.errors import OptionError
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Pipeline
-from tri_core.plugins import PluginManager, fingerprint
+from tri_core.plugins import PluginManager, fingerprint_of
 from tri_core.plugins.fingerprint import core_fingerprint, package_fingerprint
 from tri_core.target import Target
 
@@ -43,7 +43,7 @@ def environment(manager: PluginManager, target: Target) -> str:
     facts = {
         "core": core_fingerprint(),
         "python": list(sys.version_info[:2]),
-        "plugins": [[p.name, p.candidate.dist, p.candidate.version, fingerprint(p)] for p in contributors],
+        "plugins": [[p.name, p.candidate.dist, p.candidate.version, fingerprint_of(p)] for p in contributors],
         "order": {hook: manager.order(hook) for hook in ("tri_modify_pipeline", "tri_lowering")},
         "facts": dict(manager.cache_key(target)),
         "target": str(target.key),

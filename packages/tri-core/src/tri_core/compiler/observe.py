@@ -18,6 +18,7 @@ class Observers:
     """The observers of a process that listen to compiles."""
 
     def __init__(self, manager: PluginManager) -> None:
+        self._manager = manager
         self.listeners: list[Observer] = [
             o for o in manager.observers() if o.compile_start or o.stage or o.compile_done
         ]
@@ -32,6 +33,7 @@ class Observers:
                 callback(facts)
             except Exception as error:
                 self.listeners.remove(observer)
+                self._manager.drop_observer(observer)
                 warn(
                     f"observer {observer.name!r} is dropped, it failed in {event}: {type(error).__name__}: {error}",
                     PluginWarning,

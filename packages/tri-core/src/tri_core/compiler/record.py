@@ -24,7 +24,7 @@ def assemble(
     disassemblers: Mapping[str, str],
 ) -> CompiledKernel:
     """The kernel of these parts; the last stage is the image."""
-    kind = next(reversed(stages))
+    kind = list(stages)[-1]
     image = KernelImage(kind=kind, data=bytes(stages[kind]), metadata=metadata)
     return CompiledKernel(metadata, Artifacts(stages, texts, disassemblers, metadata), image)
 

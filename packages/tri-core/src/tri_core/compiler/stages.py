@@ -210,7 +210,8 @@ def _content(stage: Stage, artifact: Artifact) -> bytes:
         return bytes(artifact)
     if stage.kind == "text":
         return str(artifact).encode()
-    # The module was verified where it was made or by TRI_VERIFY; printing would do it once more.
+    # A wrong module must not go on, and cannot even be printed: MLIR's printers trust what they print.
+    artifact.operation.verify()
     text: str = artifact.operation.get_asm(enable_debug_info=True, assume_verified=True)
     return text.encode()
 

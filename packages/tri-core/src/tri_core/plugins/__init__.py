@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tri_core import knobs
 from tri_core.plugins.loading import candidate_of
-from tri_core.plugins.manager import Composition, PluginManager, fingerprint
+from tri_core.plugins.manager import Composition, PluginManager, fingerprint_of
 from tri_core.plugins.records import Candidate, PluginRecord, QuarantineRecord
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "PluginRecord",
     "QuarantineRecord",
     "candidate_of",
-    "fingerprint",
+    "fingerprint_of",
     "manager",
     "use",
 ]

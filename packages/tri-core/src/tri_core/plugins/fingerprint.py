@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tri_core.plugins.discovery import canonical
 
-__all__ = ["core_fingerprint", "distribution_fingerprint", "package_fingerprint"]
+__all__ = ["core_fingerprint", "distribution_fingerprint", "forget", "package_fingerprint"]
 
 CORE = "tri-core"
 _TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*)/__init__\.py,", re.MULTILINE)
@@ -158,3 +158,9 @@ def core_fingerprint() -> str:
         return distribution_fingerprint(CORE)
     except importlib.metadata.PackageNotFoundError:
         return package_fingerprint("tri_core")
+
+
+def forget() -> None:
+    """Hash everything anew when next asked: something was installed or edited in this process."""
+    for cached in (package_fingerprint, distribution_fingerprint, _own, _leaf, _installed_requirements):
+        cached.cache_clear()

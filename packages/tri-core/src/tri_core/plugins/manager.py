@@ -35,7 +35,7 @@ from tri_core.target import DeviceInfo, Target, TargetKey
 if TYPE_CHECKING:
     from tri_core.mlir import IRRegistry
 
-__all__ = ["Composition", "PluginManager", "fingerprint"]
+__all__ = ["Composition", "PluginManager", "fingerprint_of"]
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Composition:
     """A pipeline after every modification; ``inserted`` names the plugin of each pass put in, by pass name."""
 
     pipeline: Pipeline
-    inserted: Mapping[str, str] = field(default_factory=dict)
+    inserted: Mapping[str, Plugin] = field(default_factory=dict)
 
 
 class PluginManager:
@@ -69,6 +69,7 @@ class PluginManager:
         self._keys: dict[TargetKey, Mapping[str, str]] = {}
         self._runtimes: dict[str, tuple[int, Runtime]] = {}
         self._ir_done: set[str] = set()
+        self._dropped: list[Observer] = []
         self._last_pipeline: dict[str, Pipeline] = {}
 
     @property
@@ -118,8 +119,12 @@ class PluginManager:
         return self._declared("tri_adapters", FrameworkAdapter)
 
     def observers(self) -> list[Observer]:
-        """The observers of all plugins."""
-        return self._declared("tri_observers", Observer)
+        """The observers of all plugins, without those that were dropped."""
+        return [o for o in self._declared("tri_observers", Observer) if o not in self._dropped]
+
+    def drop_observer(self, observer: Observer) -> None:
+        """Never tell ``observer`` anything again: it failed."""
+        self._dropped.append(observer)
 
     def quarantine(self) -> list[QuarantineRecord]:
         """The plugins that are not used, with the reasons."""
@@ -254,7 +259,7 @@ class PluginManager:
                 hook="tri_pipeline",
             )
         self._last_pipeline[backend] = pipeline
-        inserted: dict[str, str] = {}
+        inserted: dict[str, Plugin] = {}
         for plugin in modifiers:
             inserted |= self._modify(plugin, pipeline, target, options)
         validation.check_pipeline(backend, pipeline)
@@ -262,7 +267,7 @@ class PluginManager:
 
     def _modify(
         self, plugin: Plugin, pipeline: Pipeline, target: Target, options: CommonOptions
-    ) -> dict[str, str]:
+    ) -> dict[str, Plugin]:
         before = set(_pass_names(pipeline))
         call_for_code(
             self._registry.pm,
@@ -272,7 +277,7 @@ class PluginManager:
             target=target,
             options=options,
         )
-        return {name: plugin.label for name in _pass_names(pipeline) if name not in before}
+        return {name: plugin for name in _pass_names(pipeline) if name not in before}
 
     def lowering(self, table: T, target: Target, options: CommonOptions) -> T:
         """``table`` after every ``tri_lowering`` added its rules, in the order of plugin names."""
@@ -347,7 +352,7 @@ class PluginManager:
         return dict(sorted(facts.items()))
 
 
-def fingerprint(plugin: Plugin) -> str:
+def fingerprint_of(plugin: Plugin) -> str:
     """The content hash of a plugin: its distribution with requirements, else its top-level package's files."""
     candidate = plugin.candidate
     if candidate.distribution is not None:

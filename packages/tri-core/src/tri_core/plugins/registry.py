@@ -208,7 +208,7 @@ class Registry:
             self._announced = 0  # strict mode refuses every time, not only the first
             raise fresh[0].to_error(f"plugin {fresh[0].plugin!r} is refused")
         lines = "".join(f"\n  {record}" for record in fresh)
-        warn(f"tri leaves out plugins that cannot be used (`tri plugins` lists them):{lines}", PluginWarning)
+        warn(f"plugins that cannot be used are quarantined (`tri plugins` lists them):{lines}", PluginWarning)
 
 
 def _duplicate(name: str, claim: str, claimants: str) -> PluginError:

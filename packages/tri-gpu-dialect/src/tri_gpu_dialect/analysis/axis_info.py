@@ -1,0 +1,209 @@
+"""Axis information: how regular an integer or pointer tensor is along each of its dimensions.
+
+For every dimension of a value:
+
+* ``contiguity``: the tensor falls into aligned runs of this many elements that go up by one element;
+* ``divisibility``: a power of two that divides the first element of every such run (bytes for pointers);
+* ``constancy``: the tensor falls into aligned runs of this many equal elements.
+
+All three are powers of two, and 1 (nothing known) is always true.  Example: ``16 + arange(0, 64)`` has
+contiguity 64, divisibility 16, constancy 1; ``arange(0, 64) // 8`` has constancy 8.  A scalar has one
+dimension of size 1.
+
+This decides which dimension lanes follow, how wide loads and stores are, and when a mask may be tested
+once per vector.  Rules are in :mod:`.axis_rules`; this module runs them over a function, loops to a
+fixpoint from the optimistic side (values only ever get less regular).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis import axis_rules
+from tri_gpu_dialect.analysis.axis_value import AxisInfo
+from tri_gpu_dialect.types import pointee_bytes, shape_of
+
+__all__ = ["AxisInfo", "AxisInfos", "axis_info"]
+
+#: attributes with which a program states what the analysis cannot see, and the field each sets
+HINTS = {
+    "tt.contiguity": "contiguity",
+    "tt.divisibility": "divisibility",
+    "tt.constancy": "constancy",
+}
+
+
+@dataclass
+class AxisInfos:
+    """The axis information of the values of one function."""
+
+    known: dict[ir.Value, AxisInfo]
+
+    def of(self, value: ir.Value) -> AxisInfo:
+        """What is known of ``value``; nothing, for a value the analysis has not seen."""
+        found = self.known.get(value)
+        return found if found is not None else AxisInfo.unknown(max(len(shape_of(value.type)), 1))
+
+    def contiguous(self, pointers: ir.Value, dim: int) -> int:
+        """Elements along ``dim`` that are adjacent in memory and start at a multiple of their total size."""
+        info = self.of(pointers)
+        aligned = max(info.divisibility[dim] // pointee_bytes(pointers.type), 1)
+        return min(aligned, info.contiguity[dim])
+
+    def alignment(self, pointers: ir.Value, dim: int) -> int:
+        """Bytes that divide the address of every run of contiguous elements along ``dim``."""
+        return self.of(pointers).divisibility[dim]
+
+    def constant_run(self, mask: ir.Value, dim: int) -> int:
+        """Elements along ``dim`` for which a mask is surely the same, in aligned runs."""
+        return self.of(mask).constancy[dim]
+
+
+def axis_info(function: ir.Operation) -> AxisInfos:
+    """Analyse a ``tt.func`` (or any op with regions)."""
+    analysis = _Analysis({})
+    analysis.arguments(function)
+    for region in function.regions:
+        for block in region.blocks:
+            analysis.block(block)
+    return AxisInfos(analysis.known)
+
+
+@dataclass
+class _Analysis:
+    known: dict[ir.Value, AxisInfo]
+
+    def arguments(self, function: ir.Operation) -> None:
+        """Parameters know only what their attributes say."""
+        attributes = function.attributes
+        given = list(ir.ArrayAttr(attributes["arg_attrs"])) if "arg_attrs" in attributes else []
+        for region in function.regions:
+            for block in region.blocks:
+                for i, argument in enumerate(block.arguments):
+                    info = AxisInfo.unknown(max(len(shape_of(argument.type)), 1))
+                    hints = ir.DictAttr(given[i]) if i < len(given) else None
+                    self.known[argument] = info if hints is None else _hinted(info, hints)
+
+    def block(self, block: ir.Block) -> None:
+        """Analyse the ops of ``block`` in order."""
+        for view in block:
+            op = view.operation
+            special = _CONTROL.get(op.name)
+            if special is not None:
+                special(self, op)
+            else:
+                self.op(op)
+
+    def op(self, op: ir.Operation) -> None:
+        """Apply the rule of one op; an op with regions but no rule of its own makes its insides unknown."""
+        results = op.results
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+        if not len(results):
+            return
+        rule = axis_rules.RULES.get(op.name)
+        made = None
+        if rule is not None:
+            made = rule(op, [self.of(v) for v in op.operands])
+        attributes = op.attributes
+        hinted = len(attributes) and any(h in attributes for h in HINTS)
+        for result in results:
+            info = made if made is not None else AxisInfo.unknown(max(len(shape_of(result.type)), 1))
+            self.known[result] = _hinted(info, attributes) if hinted else info
+
+    def of(self, value: ir.Value) -> AxisInfo:
+        found = self.known.get(value)
+        return found if found is not None else AxisInfo.unknown(max(len(shape_of(value.type)), 1))
+
+    def join(self, values: Sequence[ir.Value], infos: Sequence[AxisInfo], *, loop: bool = False) -> bool:
+        """Weaken ``values`` to hold ``infos`` as well; whether anything changed.
+
+        In a loop, a least element that sinks is taken to sink for ever: else there might be no fixpoint.
+        """
+        changed = False
+        for value, info in zip(values, infos, strict=True):
+            old = self.known.get(value)
+            new = info if old is None else old.join(info)
+            if loop and old is not None and new.low != old.low:
+                new = new.sunk()
+            if new != old:
+                self.known[value], changed = new, True
+        return changed
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def for_(self, op: ir.Operation) -> None:
+        """``scf.for``: carried values join what enters and what comes round."""
+        lower, _, step, *inits = op.operands
+        body = op.regions[0].blocks[0]
+        iv, *carried = body.arguments
+        entering = [self.of(v) for v in inits]
+        for value, info in zip(carried, entering, strict=True):
+            self.known[value] = info
+        start, stride = self.of(lower), self.of(step)
+        self.known[iv] = AxisInfo((1,), (math.gcd(start.divisibility[0], stride.divisibility[0]),), (1,))
+        self._fixpoint(body, carried)
+        self.join(list(op.results), [self.known[v] for v in carried])
+
+    def _fixpoint(self, body: ir.Block, carried: Sequence[ir.Value]) -> None:
+        while True:
+            self.block(body)
+            coming = [self.of(v) for v in _terminator(body).operands]
+            if not self.join(carried, coming, loop=True):
+                return
+
+    def while_(self, op: ir.Operation) -> None:
+        """``scf.while``: as ``scf.for``, through the two regions."""
+        before, after = (region.blocks[0] for region in op.regions)
+        for value, init in zip(before.arguments, op.operands, strict=True):
+            self.known[value] = self.of(init)
+        while True:
+            self.block(before)
+            passed = [self.of(v) for v in list(_terminator(before).operands)[1:]]
+            self.join(list(after.arguments), passed)
+            self.block(after)
+            coming = [self.of(v) for v in _terminator(after).operands]
+            if not self.join(list(before.arguments), coming, loop=True):
+                self.join(list(op.results), passed)
+                return
+
+    def if_(self, op: ir.Operation) -> None:
+        """``scf.if``: results join both branches."""
+        results = list(op.results)
+        for value in results:
+            self.known.pop(value, None)
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+                if results:
+                    self.join(results, [self.of(v) for v in _terminator(block).operands])
+
+
+_CONTROL = {"scf.for": _Analysis.for_, "scf.while": _Analysis.while_, "scf.if": _Analysis.if_}
+
+
+def _terminator(block: ir.Block) -> ir.Operation:
+    return block.operations[len(block.operations) - 1].operation
+
+
+def _hinted(info: AxisInfo, attributes: ir.DictAttr | ir.OpAttributeMap) -> AxisInfo:
+    """``info`` with the fields that hints state: an integer, or one per dimension."""
+    for name, field in HINTS.items():
+        if name in attributes:
+            values = _integers(attributes[name])
+            if len(values) == 1:
+                values *= len(info.contiguity)
+            if len(values) == len(info.contiguity):
+                info = info.stated(field, tuple(values))
+    return info
+
+
+def _integers(attr: ir.Attribute) -> list[int]:
+    attr = attr.maybe_downcast()
+    if isinstance(attr, ir.IntegerAttr):
+        return [attr.value]
+    return [int(v) for v in attr]  # dense integers of any kind
