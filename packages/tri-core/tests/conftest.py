@@ -118,7 +118,7 @@ def make_plugin() -> Callable[..., Candidate]:
         head = _backend_text(name, **more) if backend else ""
         if not head and "TRI_PLUGIN_API" not in text:
             head = "from tri_core.api import *\nTRI_PLUGIN_API = (1, 0)\n"
-        module = module_of(f"fake_{name}", head + textwrap.dedent(text))
+        module = module_of(f"made_{name}", head + textwrap.dedent(text))
         return candidate_of(module, name=name, dist=dist, version="1.2" if dist else "")
 
     return make

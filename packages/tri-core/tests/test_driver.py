@@ -28,6 +28,7 @@ from tri_core.errors import (
 from tri_core.notices import PluginWarning
 from tri_core.options import CommonOptions
 from tri_core.plugins import Candidate
+from tri_core.plugins.discovery import candidates
 from tri_core.target import TargetKey
 
 Make = Callable[..., Candidate]
@@ -127,7 +128,6 @@ def test_every_plugin_that_takes_part_is_in_the_key(
         "touch", "from tri_core.api import *\nTRI_PLUGIN_API = (1, 0)\n@hookimpl\ndef tri_lowering(): ..."
     )
     from tri_core.plugins import PluginManager
-    from tri_core.plugins.discovery import candidates
     from tri_core.plugins.fingerprint import forget as forget_fingerprints
 
     touch = next(c for c in candidates() if c.name == "touch")
@@ -194,6 +194,40 @@ def test_knobs_that_affect_code_are_in_the_key(with_backend: Any, source: Any) -
     assert toy.RUNS == ["ttir", {}, "image", "ttir", {"TOY_FAST": 1}, "image"]
 
 
+@pytest.fixture
+def installed(site: Any, backend_text: Any, activate: Any) -> Any:
+    """The module of ``toy``, installed as a distribution."""
+    site.install(
+        "toy",
+        backend_text("toy")
+        + """
+@hookimpl
+def tri_knobs():
+    return [KnobGroup(prefix="TOY", knobs=(Knob(name="TOY_FORGOTTEN", default=0, parse=int),))]
+""",
+    )
+    candidate = next(c for c in candidates() if c.name == "toy")
+    activate(candidate)
+    return candidate.load()
+
+
+def test_an_installed_backends_kernel_is_found_without_its_pipeline(
+    installed: Any, source: Any, monkeypatch: pytest.MonkeyPatch, own_cache: Path
+) -> None:
+    kernel = compile_kernel(source(), "toy:one")
+    with monkeypatch.context() as patch:
+        patch.setattr("tri_core.plugins.PluginManager.compose", lambda *_: pytest.fail("composed"))
+        assert again(source()).metadata == kernel.metadata
+    with knobs.scope(TOY_FORGOTTEN=1):
+        assert again(source()).metadata == kernel.metadata  # by way of the pipeline: the knob is not marked
+    assert installed.RUNS == ALL
+    for entry in _entries(own_cache):  # a shortcut to nothing
+        if entry.stem == kernel.metadata.hash:
+            entry.unlink()
+    assert again(source()).metadata == kernel.metadata
+    assert installed.RUNS == ALL * 2
+
+
 def test_the_cache_can_be_ignored(toy: Any, source: Any) -> None:
     first = compile_kernel(source(), "toy:one")
     with knobs.scope(ALWAYS_COMPILE=True):
@@ -257,7 +291,8 @@ def test_memory_is_bounded(toy: Any, source: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(driver, "_MEMORY", 3)
     for i in range(7):
         compile_kernel(source(name=f"k{i}"), "toy:one")
-    assert (len(driver._memory), len(driver._kernels)) == (3, 3)
+    assert len(driver._memory) == 3
+    assert driver._in_flight == {}
 
 
 # --- starting anywhere ---------------------------------------------------------------------------------

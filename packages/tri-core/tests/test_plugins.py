@@ -497,7 +497,7 @@ def test_code_hooks_run_in_the_order_of_names_whatever_was_found_first(make_plug
     manager = PluginManager([*plugins, make_plugin("x", backend=True)])
     target = manager.target(TargetKey("x", "one"))
     empty: list[str] = []
-    assert manager.lowering(empty, target, CommonOptions()) == ["fake_a", "fake_b", "fake_c"]
+    assert manager.lowering(empty, target, CommonOptions()) == ["made_a", "made_b", "made_c"]
     assert manager.order("tri_lowering") == ["a", "b", "c"]
 
 
@@ -514,9 +514,9 @@ def test_dialects_of_other_backends_are_left_alone(make_plugin: Make) -> None:
     registry: Any = []
     manager.register_ir(registry, target)
     manager.register_ir(registry, target)
-    assert registry == ["fake_a", "fake_shared"]
+    assert registry == ["made_a", "made_shared"]
     manager.register_ir(registry)
-    assert registry == ["fake_a", "fake_shared", "fake_b"]
+    assert registry == ["made_a", "made_shared", "made_b"]
     assert [p.name for p in manager.contributors(target)] == ["a", "shared"]
 
 

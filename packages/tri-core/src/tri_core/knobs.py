@@ -30,6 +30,7 @@ __all__ = [
     "known",
     "parse_bool",
     "parse_size",
+    "plugin_snapshot",
     "register",
     "scope",
     "set_discovery",
@@ -50,7 +51,10 @@ def parse_size(text: str) -> int:
     """A number of bytes, with an optional suffix K, M, G (powers of 1024)."""
     text = text.strip().upper().removesuffix("B")
     scale = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
-    return int(float(text.rstrip("KMG")) * scale)
+    number = float(text.rstrip("KMG"))
+    if not 0 <= number < float("inf"):
+        raise ValueError("write a number of bytes, as in 2G")
+    return int(number * scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +100,7 @@ CORE = KnobGroup(
 )
 
 _overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides", default=None)
+_OWN = frozenset(knob.name for knob in CORE.knobs)
 _groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
 _affecting: tuple[Knob, ...] = ()
@@ -163,6 +168,12 @@ def codegen_snapshot() -> dict[str, object]:
     """The knobs that affect code and differ from their default: part of every cache key."""
     values = ((knob, get(knob.name)) for knob in _affecting)
     return {knob.name: value for knob, value in values if value != knob.default}
+
+
+def plugin_snapshot() -> dict[str, object]:
+    """The knobs of plugins, and core's that affect code, that differ from their default."""
+    values = ((knob, get(knob.name)) for name, knob in sorted(_known.items()) if name not in _OWN)
+    return codegen_snapshot() | {knob.name: value for knob, value in values if value != knob.default}
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from typing import Any, Self
 from tri_core.errors import OptionError
 
 __all__ = ["CommonOptions"]
+
+
+@functools.cache
+def _hints(options: type) -> dict[str, Any]:
+    return typing.get_type_hints(options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +50,7 @@ class CommonOptions:
     def parse(cls, given: Mapping[str, Any] | None) -> Self:
         """Options from keyword arguments; an unknown or mistyped one is an :class:`OptionError`."""
         given = dict(given or {})
-        hints = typing.get_type_hints(cls)
+        hints = _hints(cls)
         for name, value in given.items():
             if name not in hints:
                 near = difflib.get_close_matches(name, hints)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 from tri_core import knobs
 from tri_core.cache import Store, default_store
@@ -26,8 +28,6 @@ __all__ = ["compile", "forget"]
 
 logger = logging.getLogger(__name__)
 
-K = TypeVar("K")
-
 #: kernels kept in memory; the oldest leave first
 _MEMORY = 4096
 #: how long (seconds) a process waits for another one that compiles the same kernel
@@ -36,20 +36,35 @@ _PATIENCE = 60.0
 _memory: dict[tuple[object, ...], CompiledKernel] = {}
 _environments: dict[tuple[int, int, int], tuple[PluginManager, Target, str]] = {}
 _lock = threading.Lock()
-_in_flight: dict[str, threading.RLock] = {}
-_kernels: dict[str, CompiledKernel] = {}
+_in_flight: dict[tuple[object, ...], threading.RLock] = {}
 
 
 @dataclass(frozen=True)
 class _Request:
-    """A compile that missed the memory, with its key."""
+    """A compile that missed the memory."""
 
     manager: PluginManager
     source: Source
     target: Target
     options: CommonOptions
-    composition: Composition
-    key: str
+    environment: str
+
+    @cached_property
+    def composition(self) -> Composition:
+        """The pipeline; making it imports the backend's compiler."""
+        return self.manager.compose(self.target, self.options)
+
+    @cached_property
+    def key(self) -> str:
+        """The key of the kernel."""
+        return key.cache_key(self.source, self.options, self.composition.pipeline, self.environment)
+
+    @cached_property
+    def shortcut(self) -> str | None:
+        """A key that needs no pipeline, and under which the store holds :attr:`key`; None when not safe."""
+        if not self.manager.is_installed(self.target):
+            return None
+        return key.shortcut(self.source, self.options, self.environment)
 
 
 def compile(  # noqa: A001  the name that users know
@@ -71,23 +86,36 @@ def compile(  # noqa: A001  the name that users know
         found = _memory.get(quick)
         if found is not None:
             return found
-    kernel = _compile(source, target, options, environment, always)
-    _remember(_memory, quick, kernel)
+    with _alone(quick):
+        if not always and quick in _memory:
+            return _memory[quick]
+        kernel = _compile(_Request(manager(), source, target, options, environment), always)
+        _remember(quick, kernel)
     return kernel
 
 
-def _remember(kept: dict[K, CompiledKernel], key: K, kernel: CompiledKernel) -> None:
+def _remember(quick: tuple[object, ...], kernel: CompiledKernel) -> None:
     with _lock:
-        if len(kept) >= _MEMORY and key not in kept:
-            del kept[next(iter(kept))]
-        kept[key] = kernel
+        if len(_memory) >= _MEMORY and quick not in _memory:
+            del _memory[next(iter(_memory))]
+        _memory[quick] = kernel
+
+
+def _after_fork() -> None:
+    """In a forked child: the threads that held these locks are not there."""
+    global _lock
+    _lock = threading.Lock()
+    _in_flight.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def forget() -> None:
     """Empty the memory cache of this process (the store on disk keeps everything)."""
     with _lock:
         _memory.clear()
-        _kernels.clear()
         _environments.clear()
 
 
@@ -119,49 +147,57 @@ def _environment(current: PluginManager, target: Target) -> str:
     return found[2]
 
 
-def _compile(
-    source: Source, target: Target, options: CommonOptions, environment: str, always: bool
-) -> CompiledKernel:
-    current = manager()
-    composition = current.compose(target, options)
-    digest = key.cache_key(source, options, composition.pipeline, environment)
-    request = _Request(current, source, target, options, composition, digest)
-    observers = Observers(current)
-    facts = {"kernel": source.name, "target": str(target), "key": digest}
-    observers.tell("compile_start", facts)
+@contextmanager
+def _alone(quick: tuple[object, ...]) -> Iterator[None]:
+    """One thread of this process at a time for one kernel; the later ones find it made."""
+    with _lock:
+        lock = _in_flight.setdefault(quick, threading.RLock())
+    try:
+        with lock:
+            yield
+    finally:
+        with _lock:
+            _in_flight.pop(quick, None)
+
+
+def _compile(request: _Request, always: bool) -> CompiledKernel:
+    name, target = request.source.name, str(request.target)
+    observers = Observers(request.manager)
+    observers.tell("compile_start", {"kernel": name, "target": target})
     start = time.perf_counter()
-    with _alone(digest):
-        kernel = None if always else _known(request)
-        cached = kernel is not None
-        if kernel is None:
-            kernel = _made(request, observers, always)
-        _remember(_kernels, digest, kernel)
+    kernel = None if always else _known(request)
+    cached = kernel is not None
+    if kernel is None:
+        kernel = _made(request, observers, always)
     seconds = time.perf_counter() - start
-    logger.debug(
-        "%s for %s: %s, %.1f ms", source.name, target, "cached" if cached else "compiled", 1e3 * seconds
-    )
+    logger.debug("%s for %s: %s, %.1f ms", name, target, "cached" if cached else "compiled", 1e3 * seconds)
+    facts = {"kernel": name, "target": target, "key": kernel.metadata.hash}
     observers.tell("compile_done", {**facts, "seconds": seconds, "cached": cached})
     return kernel
 
 
-@contextmanager
-def _alone(digest: str) -> Iterator[None]:
-    """One thread of this process at a time for one key; the later ones find the kernel made."""
-    with _lock:
-        lock = _in_flight.setdefault(digest, threading.RLock())
-    with lock:
-        yield
-    with _lock:
-        _in_flight.pop(digest, None)
-
-
 def _known(request: _Request) -> CompiledKernel | None:
-    """The kernel from this process's memory or from the store; written below ``TRI_DUMP_DIR`` as well."""
-    kernel = _kernels.get(request.key) or _stored(default_store(), request.key)
+    """The kernel from the store, if it is there; written below ``TRI_DUMP_DIR`` as well."""
+    store = default_store()
+    kernel = _by_shortcut(store, request.shortcut)
+    if kernel is None:
+        kernel = _stored(store, request.key)
+        if kernel is not None:
+            _put_shortcut(store, request)
     root = knobs.get("DUMP_DIR")
     if kernel is not None and root is not None:
         dump.dump(root, kernel)
     return kernel
+
+
+def _by_shortcut(store: Store, shortcut: str | None) -> CompiledKernel | None:
+    digest = store.get(shortcut) if shortcut is not None else None
+    return _stored(store, digest.decode("ascii")) if digest is not None else None
+
+
+def _put_shortcut(store: Store, request: _Request) -> None:
+    if request.shortcut is not None:
+        store.put(request.shortcut, request.key.encode())
 
 
 def _stored(store: Store, digest: str) -> CompiledKernel | None:
@@ -184,7 +220,8 @@ def _made(request: _Request, observers: Observers, always: bool) -> CompiledKern
         if kernel is not None:
             return kernel
         kernel, payload = _run(request, observers)
-        store.put(request.key, payload)
+        if store.put(request.key, payload):
+            _put_shortcut(store, request)
         return kernel
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from tri_core import knobs
@@ -21,20 +22,35 @@ from tri_core.plugins import PluginManager, fingerprint_of
 from tri_core.plugins.fingerprint import core_fingerprint, package_fingerprint
 from tri_core.target import Target
 
-__all__ = ["cache_key", "environment"]
+__all__ = ["cache_key", "environment", "shortcut"]
 
 
 def cache_key(source: Source, options: CommonOptions, pipeline: Pipeline, environment: str) -> str:
     """The key of compiling ``source``, 64 hexadecimal digits; ``environment`` as :func:`environment` gives it."""
-    facts = {
+    facts = _request(source, options, environment)
+    return _hash({**facts, "pipeline": pipeline.text(), "knobs": _texts(knobs.codegen_snapshot())})
+
+
+def shortcut(source: Source, options: CommonOptions, environment: str) -> str:
+    """A key of the same compile without its pipeline, for installed plugins: making one imports a compiler.
+
+    The pipeline follows from the plugins' files, the target, the options and knobs, which all are hashed
+    here; and, since a plugin may have forgotten to mark one, every knob that is set counts.
+    """
+    return _hash({**_request(source, options, environment), "knobs": _texts(knobs.plugin_snapshot())})
+
+
+def _request(source: Source, options: CommonOptions, environment: str) -> dict[str, Any]:
+    return {
         "environment": environment,
         "frontend": _package_of(type(source)),
         "source": source.fingerprint(),
         "options": options.to_json(),
-        "pipeline": pipeline.text(),
-        "knobs": {name: str(value) for name, value in knobs.codegen_snapshot().items()},
     }
-    return _hash(facts)
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items()}
 
 
 def environment(manager: PluginManager, target: Target) -> str:

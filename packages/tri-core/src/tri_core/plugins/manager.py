@@ -321,6 +321,10 @@ class PluginManager:
             or (any(hook in p.hooks for hook in _IR_HOOKS) and not self._is_foreign(p, target))
         ]
 
+    def is_installed(self, target: Target) -> bool:
+        """Whether all that takes part in compiles for ``target`` is installed, so that its files are hashed."""
+        return all(p.candidate.distribution is not None for p in self.contributors(target))
+
     def versions(self, target: Target) -> dict[str, str]:
         """Version by distribution (or plugin) name of everything that takes part in compiles for ``target``."""
         plugins = self.contributors(target)

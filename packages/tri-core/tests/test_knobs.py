@@ -1,0 +1,112 @@
+"""Knobs: the environment, read in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tri_core import knobs
+from tri_core.errors import OptionError
+from tri_core.knobs import Knob, KnobGroup
+
+GROUP = KnobGroup(
+    prefix="TESTED",
+    knobs=(
+        Knob(name="TESTED_LEVEL", default=2, parse=int, affects_codegen=True, help="write a number"),
+        Knob(name="TESTED_NAME", default="x"),
+    ),
+)
+
+
+@pytest.fixture(autouse=True)
+def group() -> Iterator[None]:
+    knobs.register(GROUP)
+    yield
+    knobs.register(KnobGroup(prefix="TESTED"))
+
+
+def test_a_knob_is_override_then_environment_then_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert knobs.get("TESTED_LEVEL") == 2
+    monkeypatch.setenv("TRI_TESTED_LEVEL", "5")
+    assert knobs.get("TESTED_LEVEL") == 5
+    with knobs.scope(TESTED_LEVEL=7):
+        with knobs.scope(TESTED_NAME="y"):
+            assert (knobs.get("TESTED_LEVEL"), knobs.get("TESTED_NAME")) == (7, "y")
+        assert knobs.get("TESTED_NAME") == "x"
+    assert knobs.get("TESTED_LEVEL") == 5
+
+
+def test_unreadable_values_say_which_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRI_TESTED_LEVEL", "many")
+    with pytest.raises(OptionError, match="TRI_TESTED_LEVEL='many' cannot be read") as caught:
+        knobs.get("TESTED_LEVEL")
+    assert caught.value.remedy == "write a number"
+
+
+def test_unknown_knobs_give_near_names() -> None:
+    with pytest.raises(OptionError, match="unknown knob 'CACHE_DIRR'") as caught:
+        knobs.get("CACHE_DIRR")
+    assert "CACHE_DIR" in str(caught.value.remedy)
+    with pytest.raises(OptionError, match="unknown knob"), knobs.scope(NONE_SUCH=1):
+        pass
+
+
+def test_only_what_affects_code_and_is_set_is_in_the_snapshot() -> None:
+    assert "TESTED_LEVEL" not in knobs.codegen_snapshot()
+    with knobs.scope(TESTED_LEVEL=3, TESTED_NAME="y"):
+        assert knobs.codegen_snapshot() == {"TESTED_LEVEL": 3}
+        assert knobs.plugin_snapshot() == {"TESTED_LEVEL": 3, "TESTED_NAME": "y"}
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        KnobGroup(prefix="OTHER", knobs=(Knob(name="THING"),)),
+        KnobGroup(prefix="", knobs=(Knob(name="THING"),)),
+        KnobGroup(prefix="CACHE", knobs=(Knob(name="CACHE_DIR"),)),
+        KnobGroup(prefix="TESTED_LEVEL", knobs=(Knob(name="TESTED_LEVEL"),)),
+    ],
+)
+def test_names_belong_to_one_group(group: KnobGroup) -> None:
+    before = knobs.known()
+    with pytest.raises(OptionError):
+        knobs.register(group)
+    assert knobs.known() == before
+
+
+def test_a_group_registered_again_replaces_itself() -> None:
+    knobs.register(KnobGroup(prefix="TESTED", knobs=(Knob(name="TESTED_NEW", default=1),)))
+    assert knobs.get("TESTED_NEW") == 1
+    assert "TESTED_LEVEL" not in knobs.known()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1", True), ("Yes", True), ("on", True), ("0", False), ("", False)]
+)
+def test_switches(text: str, value: bool) -> None:
+    assert knobs.parse_bool(text) is value
+
+
+def test_switches_are_not_guessed() -> None:
+    with pytest.raises(ValueError, match="0 or 1"):
+        knobs.parse_bool("perhaps")
+
+
+@pytest.mark.parametrize(("text", "size"), [("10", 10), ("2K", 2048), ("1.5mb", 3 << 19), (" 1 G ", 1 << 30)])
+def test_sizes(text: str, size: int) -> None:
+    assert knobs.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "K", "much", "-1", "nan", "inf"])
+def test_sizes_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRI_CACHE_SIZE", text)
+    with pytest.raises(OptionError, match="TRI_CACHE_SIZE"):
+        knobs.get("CACHE_SIZE")
+
+
+def test_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with knobs.scope():
+        monkeypatch.setenv("TRI_DUMP_DIR", str(tmp_path))
+        assert knobs.get("DUMP_DIR") == tmp_path
