@@ -194,3 +194,23 @@ def own_cache(tmp_path: Path) -> Iterator[Path]:
 def backend_text() -> Callable[..., str]:
     """The source of a fake backend's plugin module, by name."""
     return _backend_text
+
+
+@pytest.fixture
+def toy(make_plugin: Callable[..., Candidate], activate: Any) -> Any:
+    """The module of the one backend, ``toy``."""
+    candidate = make_plugin("toy", backend=True)
+    activate(candidate)
+    return candidate.load()
+
+
+@pytest.fixture
+def with_backend(make_plugin: Callable[..., Candidate], activate: Any) -> Callable[..., Any]:
+    """Activate ``toy`` with its source changed by text that follows, and further plugins."""
+
+    def make(text: str, *others: Candidate) -> Any:
+        candidate = make_plugin("toy", text, backend=True, dist="tri-toy")
+        activate(candidate, *others)
+        return candidate.load()
+
+    return make

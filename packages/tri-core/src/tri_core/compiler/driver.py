@@ -17,7 +17,7 @@ from tri_core.cache import Store, default_store
 from tri_core.compiler import dump, key, record
 from tri_core.compiler.kernel import CompiledKernel
 from tri_core.compiler.observe import Observers
-from tri_core.compiler.source import Source
+from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError, TriError
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
@@ -44,7 +44,7 @@ class _Request:
     """A compile that missed the memory."""
 
     manager: PluginManager
-    source: Source
+    source: Source | IRSource
     target: Target
     options: CommonOptions
     environment: str
@@ -68,7 +68,7 @@ class _Request:
 
 
 def compile(  # noqa: A001  the name that users know
-    source: Source,
+    source: Source | IRSource,
     target: Spec | None = None,
     options: CommonOptions | Mapping[str, Any] | None = None,
 ) -> CompiledKernel:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tri_core import knobs
-from tri_core.compiler.source import Source
+from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Pipeline
@@ -25,13 +25,13 @@ from tri_core.target import Target
 __all__ = ["cache_key", "environment", "shortcut"]
 
 
-def cache_key(source: Source, options: CommonOptions, pipeline: Pipeline, environment: str) -> str:
+def cache_key(source: Source | IRSource, options: CommonOptions, pipeline: Pipeline, environment: str) -> str:
     """The key of compiling ``source``, 64 hexadecimal digits; ``environment`` as :func:`environment` gives it."""
     facts = _request(source, options, environment)
     return _hash({**facts, "pipeline": pipeline.text(), "knobs": _texts(knobs.codegen_snapshot())})
 
 
-def shortcut(source: Source, options: CommonOptions, environment: str) -> str:
+def shortcut(source: Source | IRSource, options: CommonOptions, environment: str) -> str:
     """A key of the same compile without its pipeline, for installed plugins: making one imports a compiler.
 
     The pipeline follows from the plugins' files, the target, the options and knobs, which all are hashed
@@ -40,7 +40,7 @@ def shortcut(source: Source, options: CommonOptions, environment: str) -> str:
     return _hash({**_request(source, options, environment), "knobs": _texts(knobs.plugin_snapshot())})
 
 
-def _request(source: Source, options: CommonOptions, environment: str) -> dict[str, Any]:
+def _request(source: Source | IRSource, options: CommonOptions, environment: str) -> dict[str, Any]:
     return {
         "environment": environment,
         "frontend": _package_of(type(source)),

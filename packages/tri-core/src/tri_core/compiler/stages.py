@@ -39,7 +39,7 @@ __all__ = ["Job", "Products", "metadata_of", "run"]
 class Job:
     """Everything that one compile is made of."""
 
-    source: Source
+    source: Source | IRSource
     target: Target
     options: CommonOptions
     composition: Composition
