@@ -352,3 +352,11 @@ def test_loading_imports_neither_the_ir_nor_a_toolchain(site: Any) -> None:
         check=True,
     )
     assert run.stdout.strip() == "[]"
+
+
+def test_a_name_declared_twice_by_one_plugin(make_plugin: Make) -> None:
+    info = "BackendInfo(name='twice', device_kinds=('k{0}',), runtime='k{0}')"
+    both = f"\n@hookimpl\ndef tri_backends(): return [{info.format(1)}, {info.format(2)}]"
+    manager = PluginManager([make_plugin("x", both, backend=True)])
+    with pytest.warns(PluginWarning, match="declares backend 'twice' twice"):
+        assert manager.backends() == {}

@@ -84,15 +84,21 @@ def quarantined(
     api: tuple[int, int] | None = None,
 ) -> QuarantineRecord:
     """The record of a plugin that failed with ``error`` in ``phase``."""
-    text = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
     return QuarantineRecord(
         plugin=candidate.name,
         dist=candidate.dist,
         version=candidate.version,
         phase=phase,
-        reason=text,
+        reason=_reason(error),
         traceback="".join(traceback.format_exception(error)),
         backends=backends,
         api=api,
         error=error,
     )
+
+
+def _reason(error: BaseException) -> str:
+    """The error on one line; core's own refusals are told without the name of their class."""
+    if not isinstance(error, PluginError):
+        return f"{type(error).__name__}: {error}"
+    return f"{error.message} ({error.remedy})" if error.remedy else error.message

@@ -137,16 +137,18 @@ class Registry:
                 raise PluginError(
                     f"{hook} gave {record!r}; {declaration.record.__name__} is expected", plugin=plugin.name
                 )
-        missing = (
-            [h for h in BACKEND_HOOKS if h not in plugin.hooks] if hook == "tri_backends" and records else []
-        )
-        if missing:
-            raise PluginError(f"it has a backend but no {' and no '.join(missing)}", plugin=plugin.name)
         self._check_claims(plugin, [c for r in records for c in set(declaration.claims(plugin, r))], hook)
+        if hook == "tri_backends" and records:
+            self._check_backend_hooks(plugin)
         if hook == "tri_knobs":
             for group in records:
                 knobs.register(group)
         return records
+
+    def _check_backend_hooks(self, plugin: Plugin) -> None:
+        missing = [hook for hook in BACKEND_HOOKS if hook not in plugin.hooks]
+        if missing:
+            raise PluginError(f"it has a backend but no {' and no '.join(missing)}", plugin=plugin.name)
 
     def _check_claims(self, plugin: Plugin, claims: list[str], hook: str) -> None:
         for claim in claims:
