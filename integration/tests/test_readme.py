@@ -1,0 +1,36 @@
+"""What the README shows works as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+def test_python_blocks_run_one_after_the_other(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (TOP / "README.md").read_text(), flags=re.DOTALL)
+    check = "np.testing.assert_array_equal(out, x + y)\n"
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join([blocks[0], check, *blocks[1:]]))
+    environment = {**os.environ, "TRI_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert ".target sm_90a" in done.stdout
+    assert done.stderr == ""
+
+
+def test_commands_are_the_two_that_ci_runs() -> None:
+    readme = (TOP / "README.md").read_text()
+    assert "python -m pip install nox && nox -s demo\nnox -s tests\n" in readme
+    assert "nox -s tests" in (TOP / ".ci" / "run").read_text()
