@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
+from tri_backend_intel.knobs import KNOBS
 from tri_backend_intel.runtime.devices import FoundDevice, devices
 from tri_backend_intel.runtime.kernels import SyclKernel, build_kernel, check_device, make_launch
 from tri_backend_intel.runtime.memory import UsmMemory
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import Sycl, sycl
+from tri_backend_intel.runtime.trial import Trials
 from tri_backend_intel.spirv import read_module
+from tri_core import knobs
 from tri_core.api import (
     DeviceError,
     DeviceInfo,
@@ -46,6 +49,8 @@ class IntelRuntime(RuntimeBase):
         super().__init__()
         self._queues: dict[int, DeviceQueue] = {}
         self._scratch: dict[int, int] = {}
+        self._trials = Trials()
+        knobs.register(KNOBS)  # again, for who makes a runtime without the plugin manager
         self.host_memory = "direct" if self._first_is_cpu() else "refused"
 
     @cached_property
@@ -91,6 +96,7 @@ class IntelRuntime(RuntimeBase):
         row = ARCHITECTURES[found.info.arch]
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
         options = str(image.metadata.attrs.get("build_options", ""))
+        self._trials.before_build(image, found, options)
         return build_kernel(self._sycl, image, self.queue(device), options)
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:

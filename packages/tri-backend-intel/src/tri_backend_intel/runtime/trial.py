@@ -6,6 +6,8 @@ frames on what was its standard output; whatever the driver prints goes to a fil
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import json
 import os
 import struct
@@ -17,9 +19,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, cast
 
-from tri_core.api import ToolchainError
+from tri_backend_intel.runtime.devices import FoundDevice
+from tri_core import knobs
+from tri_core.api import KernelImage, ToolchainError
+from tri_core.cache import default_store
 
-__all__ = ["TrialBuilder"]
+__all__ = ["TrialBuilder", "Trials"]
 
 
 def _write(stream: IO[bytes], *parts: bytes) -> None:
@@ -61,9 +66,8 @@ class TrialBuilder:
 
     def close(self) -> None:
         """End the helper process."""
-        if self._process is not None:
-            cast(IO[bytes], self._process.stdin).close()
-            self._reap()
+        atexit.unregister(self.close)
+        self._reap()
 
     def _ask(self, request: bytes, data: bytes) -> bytes | None:
         """The helper's answer, None when it died or was stopped for taking too long."""
@@ -80,6 +84,8 @@ class TrialBuilder:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
+            self._reap()
+            atexit.register(self.close)
             self._log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
             environment = {**os.environ, "DPCTL_VERBOSITY": "error"}
             self._process = subprocess.Popen(
@@ -109,6 +115,32 @@ class TrialBuilder:
                 with suppress(BrokenPipeError):
                     pipe.close()
         return process.wait(timeout=10)
+
+
+class Trials:
+    """Which images have been tried; what passed once is remembered in tri's store, also by later processes."""
+
+    def __init__(self) -> None:
+        self._builders: dict[str, TrialBuilder] = {}
+
+    def before_build(self, image: KernelImage, device: FoundDevice, options: str) -> None:
+        """Try ``image`` as the knob ``INTEL_TRIAL_BUILD`` says; ToolchainError when the driver cannot build it."""
+        when = knobs.get("INTEL_TRIAL_BUILD")
+        if when == "never" or (when == "auto" and not device.is_cpu):
+            return
+        driver = device.sycl_device
+        identity = f"{driver.name}|{driver.driver_version}|{options}|{image.metadata.name}|"
+        key = "intel-trial-" + hashlib.sha256(identity.encode() + image.data).hexdigest()
+        store = default_store()
+        if store.get(key) is None:
+            self._builder(driver.filter_string).check(image.metadata.name, image.data, options)
+            store.put(key, b"built")
+
+    def _builder(self, filter_string: str) -> TrialBuilder:
+        if filter_string not in self._builders:
+            timeout = knobs.get("CODEGEN_TIMEOUT")
+            self._builders[filter_string] = TrialBuilder(filter_string, timeout)
+        return self._builders[filter_string]
 
 
 def _died(name: str, code: int | None, log: str) -> ToolchainError:
