@@ -1,7 +1,6 @@
 """Builds a kernel in a helper process first, because a driver's compiler may end the process it runs in.
 
-Run as a module this file is the helper: requests come as frames on its standard input, answers leave as
-frames on what was its standard output; whatever the driver prints goes to a file that becomes the log.
+The helper is :mod:`tri_backend_intel.runtime.trial_worker`; what the driver prints there becomes the log.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import atexit
 import hashlib
 import json
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,26 +18,14 @@ from dataclasses import dataclass, field
 from typing import IO, cast
 
 from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.frames import read_frame, write_frames
 from tri_core import knobs
 from tri_core.api import KernelImage, ToolchainError
 from tri_core.cache import default_store
 
 __all__ = ["TrialBuilder", "Trials"]
 
-
-def _write(stream: IO[bytes], *parts: bytes) -> None:
-    for part in parts:
-        stream.write(struct.pack("<Q", len(part)) + part)
-    stream.flush()
-
-
-def _read(stream: IO[bytes]) -> bytes | None:
-    head = stream.read(8)
-    if len(head) < 8:
-        return None
-    (length,) = struct.unpack("<Q", head)
-    body = stream.read(length)
-    return body if len(body) == length else None
+_WORKER = "tri_backend_intel.runtime.trial_worker"
 
 
 @dataclass
@@ -75,8 +61,8 @@ class TrialBuilder:
         watchdog = threading.Timer(self.timeout, process.kill)
         watchdog.start()
         try:
-            _write(cast(IO[bytes], process.stdin), request, data)
-            return _read(cast(IO[bytes], process.stdout))
+            write_frames(cast(IO[bytes], process.stdin), request, data)
+            return read_frame(cast(IO[bytes], process.stdout))
         except BrokenPipeError:
             return None
         finally:
@@ -89,7 +75,7 @@ class TrialBuilder:
             self._log = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the process
             environment = {**os.environ, "DPCTL_VERBOSITY": "error"}
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__],
+                [sys.executable, "-m", _WORKER],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -164,34 +150,3 @@ def _refused(name: str, reason: str, log: str) -> ToolchainError:
         returncode=None,
         log=log,
     )
-
-
-def _build(request: dict[str, str], data: bytes, queues: dict[str, object]) -> bytes:
-    from tri_backend_intel.runtime.sycl import sycl
-
-    loaded, device = sycl(), request["device"]
-    if device not in queues:
-        queues[device] = loaded.dpctl.SyclQueue(device)
-    try:
-        program = loaded.dpctl.program.create_program_from_spirv(queues[device], data, request["options"])
-        if not program.has_sycl_kernel(request["name"]):
-            return b"there is no such kernel in the module"
-    except (loaded.dpctl.program.SyclProgramCompilationError, ValueError) as error:
-        return str(error).encode() or b"no reason given"
-    return b"built"
-
-
-def _serve() -> None:
-    """Answer requests until standard input ends."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # the driver's prints must not mix with answers
-    queues: dict[str, object] = {}
-    while (request := _read(sys.stdin.buffer)) is not None:
-        data = _read(sys.stdin.buffer)
-        if data is None:
-            return
-        _write(answers, _build(json.loads(request), data, queues))
-
-
-if __name__ == "__main__":
-    _serve()
