@@ -32,7 +32,7 @@ __all__ = [
     "wave_size",
 ]
 
-DEVICE_KIND = "amd"
+DEVICE_KIND = "hip"
 TRIPLE = "amdgcn-amd-amdhsa"
 #: ROCm 5.3 and later load version 5
 CODE_OBJECT_VERSION = 500
@@ -103,7 +103,7 @@ def _cdna(name: str, title: str, family: str, machine: int, shapes: Shapes, lds:
 def _rdna(name: str, title: str, family: str, machine: int, shapes: Shapes) -> Architecture:
     return Architecture(
         name=name, title=title, family=family, machine=machine,
-        waves=(32, 64), max_waves=16, vgprs=256, matrix="wmma" if shapes else "", shapes=tuple(shapes.items()),
+        waves=(32,), max_waves=16, vgprs=256, matrix="wmma" if shapes else "", shapes=tuple(shapes.items()),
     )  # fmt: skip
 
 

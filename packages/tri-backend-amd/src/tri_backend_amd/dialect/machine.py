@@ -1,0 +1,226 @@
+"""Machine ops of ``amdg``: identity, movement between lanes, barriers.
+
+Movement reads registers of other lanes, so its ops are not ``Pure``: they must not be moved into or out of
+control flow.
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_backend_amd.dialect.amdg import AMDG
+from tri_core.mlir import ext, ir
+from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
+
+__all__ = [
+    "BarrierOp",
+    "BpermuteOp",
+    "DppOp",
+    "NumWorkgroupsOp",
+    "PermlaneX16Op",
+    "ReadFirstLaneOp",
+    "SwizzleOp",
+    "WorkgroupIdOp",
+    "WorkitemIdOp",
+]
+
+_In = ext.Operand[Any]
+_Out = ext.Result[Any]
+Array = npt.NDArray[np.generic]
+
+_AXES = "xyz"
+#: LLVM's orderings as the llvm dialect numbers them
+_ACQUIRE, _RELEASE = 4, 5
+
+
+def _threads(cta: SimulatedCTA, values: "int | Array") -> list[Array]:
+    return [np.broadcast_to(np.asarray(values, np.int32), (cta.num_threads,)).copy()]
+
+
+def _lanes(cta: SimulatedCTA) -> Array:
+    return np.arange(cta.num_threads) % cta.threads_per_warp
+
+
+def _from_lanes(cta: SimulatedCTA, values: Array, lanes: Array) -> list[Array]:
+    """``values`` of the given lane of each thread's own wavefront."""
+    first = np.arange(cta.num_threads) - _lanes(cta)
+    return [values[first + lanes % cta.threads_per_warp]]
+
+
+# --- identity -------------------------------------------------------------------------------------------
+
+
+class WorkgroupIdOp(MachineOp, dialect=AMDG, name="workgroup_id", traits=[ext.Pure]):
+    """The index of this work group along ``axis``, i32, in a scalar register."""
+
+    axis: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic per axis."""
+        return b.intrinsic(f"llvm.amdgcn.workgroup.id.{_AXES[self.axis.value]}", [], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The CTA's place in the grid."""
+        return _threads(cta, cta.program_id[self.axis.value])
+
+
+class NumWorkgroupsOp(MachineOp, dialect=AMDG, name="num_workgroups", traits=[ext.Pure]):
+    """The number of work groups along ``axis``, i32."""
+
+    axis: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """One of ``hidden_block_count_x``, ``y``, ``z``: the first three implicit arguments, 4 bytes each."""
+        implicit = b.intrinsic("llvm.amdgcn.implicitarg.ptr", [], [b.ptr(4)])[0]
+        return [b.load(b.gep(implicit, b.int_(self.axis.value), b.i32), b.i32, 4)]
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The grid's extent."""
+        return _threads(cta, cta.num_programs[self.axis.value])
+
+
+class WorkitemIdOp(MachineOp, dialect=AMDG, name="workitem_id", traits=[ext.Pure]):
+    """The index of this work item in its work group, i32; work groups are one-dimensional."""
+
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        return b.intrinsic("llvm.amdgcn.workitem.id.x", [], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Threads in order."""
+        return _threads(cta, np.arange(cta.num_threads))
+
+
+class ReadFirstLaneOp(MachineOp, dialect=AMDG, name="readfirstlane"):
+    """``value`` (i32) of the first active lane, in a scalar register."""
+
+    value: _In
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        return b.intrinsic("llvm.amdgcn.readfirstlane.i32", [self.value], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The lowest active thread of each wavefront."""
+        waves = cta.active.reshape(-1, cta.threads_per_warp)
+        return _from_lanes(cta, operands[0], np.repeat(waves.argmax(axis=1), cta.threads_per_warp))
+
+
+# --- movement between lanes -----------------------------------------------------------------------------
+
+
+class BpermuteOp(MachineOp, dialect=AMDG, name="ds_bpermute"):
+    """``value`` (i32) of the lane whose number is ``address`` (i32) over 4: any lane, through LDS hardware."""
+
+    address: _In
+    value: _In
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        return b.intrinsic("llvm.amdgcn.ds.bpermute", [self.address, self.value], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather within each wavefront."""
+        address, value = operands
+        return _from_lanes(cta, value, address.astype(np.int64) // 4)
+
+
+class SwizzleOp(MachineOp, dialect=AMDG, name="ds_swizzle"):
+    """``value`` (i32) of lane ``((lane & and) | or) ^ xor`` among 32; ``offset`` holds xor, or, and, 5 bits each."""
+
+    value: _In
+    offset: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        return b.intrinsic("llvm.amdgcn.ds.swizzle", [self.value, b.int_(self.offset.value)], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather within each half of a wavefront."""
+        offset, lane = self.offset.value, _lanes(cta)
+        source = ((lane % 32) & (offset & 31) | (offset >> 5 & 31)) ^ (offset >> 10 & 31)
+        return _from_lanes(cta, operands[0], lane - lane % 32 + source)
+
+
+#: data-parallel primitives: control word -> source lane of lane 0 to 15 in each row of 16
+def dpp_source(control: int, lane: Array) -> Array:
+    """The lane that ``lane`` reads under DPP ``control``, for the controls that stay in their row."""
+    row, place = lane - lane % 16, lane % 16
+    if control <= 0xFF:  # quad_perm: two bits for each lane of four
+        return lane - lane % 4 + (control >> (2 * (lane % 4)) & 3)
+    match control & 0x1F0, control & 0xF:
+        case 0x120, amount:  # row_ror
+            return row + (place - amount) % 16
+        case 0x140, 0:  # row_mirror
+            return row + 15 - place
+        case 0x140, 1:  # row_half_mirror
+            return row + (place ^ 7)
+        case 0x160, mask:  # row_xmask
+            return row + (place ^ mask)
+    raise ValueError(f"DPP control {control:#x}")
+
+
+class DppOp(MachineOp, dialect=AMDG, name="dpp"):
+    """``value`` (i32) moved within rows of 16 lanes, as ``control`` says, at the speed of a move."""
+
+    value: _In
+    control: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """All rows and banks; every lane has a source, so the old value never shows."""
+        operands = [b.undef(b.i32), self.value, b.int_(self.control.value), b.int_(15), b.int_(15), b.true()]
+        return b.intrinsic("llvm.amdgcn.update.dpp.i32", operands, [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather within each row."""
+        return _from_lanes(cta, operands[0], dpp_source(self.control.value, _lanes(cta)))
+
+
+class PermlaneX16Op(MachineOp, dialect=AMDG, name="permlanex16"):
+    """``value`` (i32) of the lane 16 away in the same group of 32."""
+
+    value: _In
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Each lane takes the lane of its own number in the other row: selectors 0 to 7 and 8 to 15."""
+        low, high = b.int_(0x76543210), b.int_(0xFEDCBA98 - (1 << 32))
+        operands = [b.undef(b.i32), self.value, low, high, b.true(), b.true()]
+        return b.intrinsic("llvm.amdgcn.permlanex16.i32", operands, [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather within each 32 lanes."""
+        return _from_lanes(cta, operands[0], np.bitwise_xor(_lanes(cta), 16))
+
+
+# --- barriers -------------------------------------------------------------------------------------------
+
+
+class BarrierOp(MachineOp, dialect=AMDG, name="barrier"):
+    """The work items of a work group meet; LDS and global memory written before is seen after."""
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's barrier intrinsic orders nothing by itself: fences of work-group scope stand around it."""
+        scope = ir.StringAttr.get("workgroup")
+        for ordering in (_RELEASE, _ACQUIRE):
+            if ordering == _ACQUIRE:
+                b.intrinsic("llvm.amdgcn.s.barrier", [], [])
+            b.run("llvm.fence", (), (), {"ordering": ir.IntegerAttr.get(b.i64, ordering), "syncscope": scope})
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The simulator's barrier."""
+        cta.barrier()
+        return []

@@ -1,0 +1,38 @@
+"""Exchanges between lanes whose numbers differ by a fixed mask, by the cheapest instruction.
+
+A DPP move costs as much as any move; a swizzle goes through the LDS crossbar, a permute too and needs an
+address.
+"""
+
+from __future__ import annotations
+
+from tri_backend_amd.dialect import DppOp, PermlaneX16Op, SwizzleOp
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Builder
+
+__all__ = ["dpp_control", "xor_lanes"]
+
+_ROW_ROR, _ROW_MIRROR, _ROW_HALF_MIRROR, _ROW_XMASK = 0x120, 0x140, 0x141, 0x160
+
+
+def dpp_control(mask: int, rdna: bool) -> int | None:
+    """The DPP control that exchanges lanes by xor ``mask``; None when DPP cannot."""
+    if 0 < mask < 4:
+        return sum((lane ^ mask) << (2 * lane) for lane in range(4))
+    if rdna:
+        return _ROW_XMASK | mask if mask < 16 else None
+    # a rotation by half a row is its own inverse, so it is the xor of 8
+    return {7: _ROW_HALF_MIRROR, 8: _ROW_ROR | 8, 15: _ROW_MIRROR}.get(mask)
+
+
+def xor_lanes(b: Builder, value: ir.Value, mask: int, rdna: bool) -> ir.Value | None:
+    """``value`` (i32) of the lane whose number is this one's xor ``mask``; None when only a permute does it."""
+    number = ir.IntegerAttr.get
+    control = dpp_control(mask, rdna)
+    if control is not None:
+        return DppOp.build([value], [b.i32], {"control": number(b.i32, control)})[0]
+    if rdna and mask == 16:
+        return PermlaneX16Op.build([value], [b.i32])[0]
+    if mask < 32:
+        return SwizzleOp.build([value], [b.i32], {"offset": number(b.i32, mask << 10 | 0x1F)})[0]
+    return None

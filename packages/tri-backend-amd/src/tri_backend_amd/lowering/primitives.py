@@ -1,0 +1,113 @@
+"""The words of the AMDGPU target, for the generic lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tri_backend_amd.dialect import (
+    BarrierOp,
+    BpermuteOp,
+    NumWorkgroupsOp,
+    ReadFirstLaneOp,
+    WorkgroupIdOp,
+    WorkitemIdOp,
+)
+from tri_backend_amd.lowering.lanes import xor_lanes
+from tri_backend_amd.options import AmdOptions
+from tri_core.dialects.tt.enums import MemSyncScope
+from tri_core.errors import Unsupported
+from tri_core.mlir import ir
+from tri_core.options import CommonOptions
+from tri_core.target import Target
+from tri_gpu_dialect.lowering import Builder, Primitives
+
+__all__ = ["AmdPrimitives", "make_primitives"]
+
+_SPACES = {"global": 1, "constant": 4, "shared": 3, "generic": 0}
+_SCOPES = {MemSyncScope.GPU: "agent", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
+#: float types that LLVM computes on for every processor here, natively or by its own expansion
+_NATIVE = frozenset(("f16", "bf16", "f32", "f64", "fp16", "fp32", "fp64"))
+#: functions that LLVM expands well enough for f32 (1 ulp or so); it has no argument reduction for sin and cos
+_LLVM_MATH = {"exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10"}
+
+
+class AmdPrimitives(Primitives):
+    """Wavefronts of 64 (CDNA) or 32 (RDNA) lanes."""
+
+    def address_space(self, name: str) -> int:
+        """LLVM's numbers of the address spaces."""
+        return _SPACES[name]
+
+    def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
+        """A kernel of fixed work-group size."""
+        threads = self.threads_per_warp * self.num_warps
+        pairs = {"amdgpu-flat-work-group-size": f"{threads},{threads}", "uniform-work-group-size": "true"}
+        waves = self.options.waves_per_eu if isinstance(self.options, AmdOptions) else 0
+        if waves:
+            pairs["amdgpu-waves-per-eu"] = f"{waves},{waves}"
+        text = ir.StringAttr.get
+        return {
+            "CConv": ir.Attribute.parse("#llvm.cconv<amdgpu_kernelcc>"),
+            "passthrough": ir.ArrayAttr.get(
+                [ir.ArrayAttr.get([text(key), text(value)]) for key, value in pairs.items()]
+            ),
+        }
+
+    def program_id(self, b: Builder, axis: int) -> ir.Value:
+        """The work group's index."""
+        return WorkgroupIdOp.build([], [b.i32], {"axis": ir.IntegerAttr.get(b.i32, axis)})[0]
+
+    def num_programs(self, b: Builder, axis: int) -> ir.Value:
+        """The number of work groups."""
+        return NumWorkgroupsOp.build([], [b.i32], {"axis": ir.IntegerAttr.get(b.i32, axis)})[0]
+
+    def thread_id(self, b: Builder) -> ir.Value:
+        """The work item's index."""
+        return WorkitemIdOp.build([], [b.i32])[0]
+
+    def warp_id(self, b: Builder, thread: ir.Value) -> ir.Value:
+        """The wavefront's number, in a scalar register."""
+        return ReadFirstLaneOp.build([super().warp_id(b, thread)], [b.i32])[0]
+
+    def barrier(self, b: Builder) -> None:
+        """A work-group barrier with its fences."""
+        BarrierOp.build([])
+
+    def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """``ds_bpermute``: addresses count bytes."""
+        return BpermuteOp.build([b.shl(lane, 2), value], [b.i32])[0]
+
+    def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
+        """The cheapest instruction that does it: a DPP move, a swizzle, or a permute."""
+        made = xor_lanes(b, value, mask, self.target.has("rdna"))
+        return super().shuffle_xor(b, value, mask) if made is None else made
+
+    def sync_scope(self, scope: MemSyncScope) -> str:
+        """LLVM's names of the scopes."""
+        return _SCOPES[scope]
+
+    def native(self, dtype: str) -> bool:
+        """Whether LLVM computes on ``dtype``; the f8 types are integers here."""
+        return dtype in _NATIVE
+
+    def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
+        """LLVM's own functions of f32, where they are exact enough."""
+        if name in _LLVM_MATH and args[0].type == b.f32:
+            return b.intrinsic(f"llvm.{_LLVM_MATH[name]}.f32", args, [b.f32])[0]
+        return None
+
+    def extern(
+        self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type
+    ) -> ir.Value:
+        """Refused: ROCm's device libraries are not linked."""
+        raise Unsupported(
+            f"{symbol} of library {libname!r} cannot be called on {self.target}",
+            remedy="use the functions of the kernel language",
+        )
+
+
+def make_primitives(
+    target: Target, options: CommonOptions, threads_per_warp: int, num_warps: int
+) -> AmdPrimitives:
+    """The primitives of one compile."""
+    return AmdPrimitives(target, options, threads_per_warp=threads_per_warp, num_warps=num_warps)

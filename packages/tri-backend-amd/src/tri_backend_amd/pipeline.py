@@ -1,0 +1,29 @@
+"""The stages of an AMD target: TTIR, TTGIR, LLVM IR, assembly, linked code object."""
+
+from __future__ import annotations
+
+from tri_backend_amd.hsaco.stages import assembly_and_object_stages
+from tri_backend_amd.lowering import make_primitives
+from tri_core.api import CommonOptions, Pipeline, Target
+from tri_core.passes import ttir_stage
+from tri_core.plugins import manager
+from tri_gpu_dialect import ttgir_stage
+from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+
+__all__ = ["pipeline"]
+
+
+def _table(target: Target, options: CommonOptions) -> LoweringTable:
+    return manager().lowering(generic_table(), target, options)
+
+
+def pipeline(target: Target, options: CommonOptions) -> Pipeline:
+    """The stages for one compile."""
+    return Pipeline(
+        stages=(
+            ttir_stage(),
+            ttgir_stage(target, options),
+            llir_stage(make_primitives, _table, target),
+            *assembly_and_object_stages(),
+        )
+    )
