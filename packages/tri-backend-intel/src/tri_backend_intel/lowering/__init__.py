@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tri_backend_intel.lowering.primitives import IntelPrimitives, make_primitives
+from tri_backend_intel.lowering.primitives import PRECISE, IntelPrimitives, make_primitives
 
-__all__ = ["IntelPrimitives", "make_primitives"]
+__all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]

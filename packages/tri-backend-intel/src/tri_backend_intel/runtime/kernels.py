@@ -81,7 +81,7 @@ class _Block:
     def __init__(self, table: ArgumentTable) -> None:
         self.memory = ctypes.create_string_buffer(max(table.size, 1))
         base = ctypes.addressof(self.memory)
-        self.arguments = (ctypes.c_void_p * max(len(table.offsets), 1))(*(base + o for o in table.offsets))
+        self.arguments: Any = (ctypes.c_void_p * max(len(table.offsets), 1))(*(base + o for o in table.offsets))
         self.extent = (ctypes.c_size_t * 3)()
 
 

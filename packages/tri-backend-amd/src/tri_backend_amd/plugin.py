@@ -1,0 +1,90 @@
+"""The plugin: what tri finds through the entry point ``amd``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tri_core.api import BackendInfo, KernelABI, hookimpl
+
+if TYPE_CHECKING:
+    from tri_core.api import CommonOptions, DeviceInfo, KnobGroup, Pipeline, Runtime, Target, TargetKey
+    from tri_core.mlir import IRRegistry
+
+TRI_PLUGIN_API = (1, 0)
+TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.2", "tri-runtime": ">=0.1,<0.2"}
+
+
+@hookimpl
+def tri_backends() -> Sequence[BackendInfo]:
+    """One backend, ``amd``, for devices of kind ``hip``."""
+    from tri_backend_amd.architectures import ARCHITECTURES, DEVICE_KIND
+
+    return [
+        BackendInfo(
+            name="amd",
+            device_kinds=(DEVICE_KIND,),
+            runtime=DEVICE_KIND,
+            priority=20,
+            architectures=tuple(ARCHITECTURES),
+            description="AMD GPUs through AMDGPU code objects and HIP",
+        )
+    ]
+
+
+@hookimpl
+def tri_knobs() -> Sequence[KnobGroup]:
+    """Where the tools are."""
+    from tri_backend_amd.knobs import KNOBS
+
+    return [KNOBS]
+
+
+@hookimpl
+def tri_register_ir(registry: IRRegistry) -> None:
+    """The machine ops."""
+    from tri_backend_amd.dialect import AMDG
+
+    registry.add_dialect(AMDG)
+
+
+@hookimpl
+def tri_probe(backend: str) -> Sequence[DeviceInfo]:
+    """The GPUs that HIP reports; none without HIP."""
+    del backend
+    from tri_backend_amd.runtime.devices import probe
+
+    return probe()
+
+
+@hookimpl
+def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Target:
+    """The target of ``key``, or that of ``device`` when it names no architecture."""
+    del backend
+    from tri_backend_amd.architectures import target
+
+    return target(key, device)
+
+
+@hookimpl
+def tri_abi(target: Target) -> KernelABI:
+    """The usual specialization: divisibility by 16, equality to 1."""
+    del target
+    return KernelABI(divisibility=16, equal_to_one=True)
+
+
+@hookimpl
+def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
+    """ttir, ttgir, llir, amdgcn, hsaco."""
+    from tri_backend_amd.pipeline import pipeline
+
+    return pipeline(target, options)
+
+
+@hookimpl
+def tri_runtime(device_kind: str) -> Runtime:
+    """HIP through hip-python."""
+    del device_kind
+    from tri_backend_amd.runtime import HipRuntime
+
+    return HipRuntime()

@@ -1,0 +1,52 @@
+"""The AMD GPUs of this machine."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import Any
+
+from tri_backend_amd.architectures import DEVICE_KIND
+from tri_backend_amd.runtime.hip import Hip, hip, hip_present
+from tri_core.api import DeviceError, DeviceInfo
+
+__all__ = ["list_devices", "probe"]
+
+logger = logging.getLogger(__name__)
+
+
+@functools.cache
+def probe() -> tuple[DeviceInfo, ...]:
+    """The devices that HIP shows, in its order; none without a working HIP.  Creates no context."""
+    if not hip_present():
+        return ()
+    try:
+        return list_devices(hip())
+    except DeviceError as error:
+        logger.info("no HIP devices: %s", error.message)
+        return ()
+
+
+def list_devices(loaded: Hip) -> tuple[DeviceInfo, ...]:
+    """The devices that ``loaded`` shows; DeviceError when it fails."""
+    return tuple(_describe(loaded, i) for i in range(loaded.call("hipGetDeviceCount")))
+
+
+def _describe(loaded: Hip, index: int) -> DeviceInfo:
+    properties = _properties(loaded, index)
+    # gfx942:sramecc+:xnack- names the modes too; our code runs in any of them
+    arch = _text(properties.gcnArchName).partition(":")[0]
+    return DeviceInfo(DEVICE_KIND, index, arch, _text(properties.name))
+
+
+def _properties(loaded: Hip, index: int) -> Any:
+    try:
+        return loaded.call("hipGetDeviceProperties", index)
+    except TypeError:  # hip-python before version 10 fills what it is given
+        properties = loaded.api.hipDeviceProp_t()
+        loaded.call("hipGetDeviceProperties", properties, index)
+        return properties
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value

@@ -1,0 +1,98 @@
+"""Kernels in a GPU's memory, and how they are launched."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tri_backend_amd.hsaco import read_code_object
+from tri_backend_amd.runtime.hip import Hip
+from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, LaunchError
+from tri_runtime import ArgumentPool, argument_table, check_grid
+
+__all__ = ["HipKernel", "launcher", "load"]
+
+#: the words that introduce the packed arguments, their size, and the end of the list
+_BUFFER_POINTER, _BUFFER_SIZE, _END = 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class HipKernel:
+    """A loaded kernel: HIP's ``function`` on ``device``."""
+
+    function: Any
+    device: DeviceInfo
+    #: registers per work item, bytes of scratch per work item, work items per work group at most
+    resources: dict[str, int] = field(default_factory=dict)
+
+
+def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
+    """Load ``image`` on the current device; DeviceError when it is for another processor."""
+    code = read_code_object(image.data)
+    if code.processor != device.arch:
+        raise DeviceError(
+            f"code for {code.processor} cannot run on {device.name} ({device.arch})",
+            remedy=f"compile for amd:{device.arch}",
+        )
+    name = image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+    module = loaded.call("hipModuleLoadData", image.data)
+    function = loaded.call("hipModuleGetFunction", module, name.encode())
+    kernel = HipKernel(function, device, dict(image.metadata.resources))
+    # unloading at exit would come after HIP's own clean-up
+    weakref.finalize(kernel, _unload, loaded, module).atexit = False
+    return kernel
+
+
+def _unload(loaded: Hip, module: Any) -> None:
+    try:
+        loaded.call("hipModuleUnload", module)
+    except DeviceError:  # the device was reset, and the module is gone with it
+        return
+
+
+class _Extra:
+    """The list that tells HIP where the packed arguments are; ``address`` is what a launch takes."""
+
+    def __init__(self, block: int, size: int) -> None:
+        self._size = ctypes.c_size_t(size)
+        words = (_BUFFER_POINTER, block, _BUFFER_SIZE, ctypes.addressof(self._size), _END)
+        self._words = (ctypes.c_void_p * len(words))(*words)
+        self.address = ctypes.addressof(self._words)
+
+
+def launcher(
+    loaded: Hip, kernel: HipKernel, image: KernelImage, limits: dict[str, int], stream: Callable[[int], int]
+) -> Launch:
+    """A callable that launches ``kernel``; ``stream`` gives the current stream of a device."""
+    pool = ArgumentPool(argument_table(image.metadata.signature.parameters))
+    table, threads = pool.table, image.metadata.num_warps * image.metadata.threads_per_warp
+    extras: dict[int, _Extra] = {}
+    launch_kernel, index, function = loaded.api.hipModuleLaunchKernel, kernel.device.index, kernel.function
+
+    def launch(grid: tuple[int, int, int], on: int | None, args: Sequence[Argument]) -> None:
+        x, y, z = grid
+        if x <= 0 or y <= 0 or z <= 0:
+            return _check_empty(grid)
+        block = pool.take()
+        table.pack_into(block.memory, args)
+        extra = extras.get(block.address)
+        if extra is None:
+            extra = extras[block.address] = _Extra(block.address, table.size)
+        queue = stream(index) if on is None else on
+        (status,) = launch_kernel(function, x, y, z, threads, 1, 1, 0, queue, None, extra.address)
+        pool.give(block)
+        if int(status):
+            check_grid(grid, limits)
+            raise loaded.error(f"launching {image.metadata.name} with grid {grid}", status)
+        return None
+
+    return launch
+
+
+def _check_empty(grid: tuple[int, int, int]) -> None:
+    """An extent of 0 launches nothing; a negative one is the caller's mistake."""
+    if min(grid) < 0:
+        raise LaunchError(f"the grid is {grid}; extents of at least 0 are expected")
