@@ -121,16 +121,16 @@ def _metadata(elf: ELFFile) -> dict[str, Any]:
 
 def _kernel(elf: ELFFile, metadata: Mapping[str, Any]) -> KernelRecord:
     name = metadata[".name"]
-    return KernelRecord(
-        name=name,
-        descriptor=KernelDescriptor.unpack(_symbol_bytes(elf, metadata[".symbol"])),
-        metadata=metadata,
-        code=_symbol_bytes(elf, name),
-    )
+    at, raw = _symbol(elf, metadata[".symbol"])
+    code_at, code = _symbol(elf, name)
+    descriptor = KernelDescriptor.unpack(raw)
+    if at + descriptor.entry != code_at:
+        raise _damaged(f"the descriptor of {name} does not point at its code")
+    return KernelRecord(name=name, descriptor=descriptor, metadata=metadata, code=code)
 
 
-def _symbol_bytes(elf: ELFFile, name: str) -> bytes:
-    """The bytes that symbol ``name`` of the dynamic symbol table covers."""
+def _symbol(elf: ELFFile, name: str) -> tuple[int, bytes]:
+    """The address of symbol ``name`` of the dynamic symbol table, and the bytes that it covers."""
     table = elf.get_section_by_name(".dynsym")
     found = table.get_symbol_by_name(name) if isinstance(table, SymbolTableSection) else None
     if not found:
@@ -141,4 +141,4 @@ def _symbol_bytes(elf: ELFFile, name: str) -> bytes:
     data: bytes = section.data()[start : start + symbol["st_size"]]
     if len(data) != symbol["st_size"]:
         raise _damaged(f"symbol {name} reaches beyond its section")
-    return data
+    return symbol["st_value"], data

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tri_backend_amd.architectures import ARCHITECTURES, target, wave_size
+from tri_backend_amd.options import AmdOptions
+from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_spec_is_data(name: str) -> None:
+    spec = target(TargetKey("amd", name), None).spec
+    assert json.loads(json.dumps(spec.to_json())) == spec.to_json()
+    assert spec.llvm is not None
+    assert spec.llvm.cpu == name
+
+
+def test_wavefronts_and_local_memory() -> None:
+    facts = {n: (target(TargetKey("amd", n), None).spec) for n in ARCHITECTURES}
+    assert {n: s.threads_per_warp[0] for n, s in facts.items()} == {
+        "gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32, "gfx1201": 32,
+    }  # fmt: skip
+    assert facts["gfx950"].limits["shared"] == 160 * 1024
+    assert facts["gfx942"].limits["shared"] == 64 * 1024
+
+
+def test_matrix_shapes_follow_the_generation() -> None:
+    by_name = {n: {d.name for d in target(TargetKey("amd", n), None).spec.dot} for n in ARCHITECTURES}
+    assert "mfma.16x16x16.fp16" in by_name["gfx942"]
+    assert "mfma.16x16x32.fp8e4b8" in by_name["gfx942"]
+    assert "mfma.16x16x128.fp8e4nv" in by_name["gfx950"]
+    assert "wmma.16x16x16.bf16" in by_name["gfx1100"]
+    assert not by_name["gfx1030"]
+
+
+def test_a_bare_vendor_means_the_device() -> None:
+    device = DeviceInfo("hip", 0, "gfx942:sramecc+:xnack-", "MI300X")
+    assert target(TargetKey("amd"), device).key == TargetKey("amd", "gfx942")
+
+
+def test_no_device_and_no_name() -> None:
+    with pytest.raises(TargetError, match="no AMD GPU is present"):
+        target(TargetKey("amd"), None)
+
+
+def test_an_unknown_name_tells_the_near_ones() -> None:
+    with pytest.raises(TargetError) as caught:
+        target(TargetKey("amd", "gfx940"), None)
+    assert "gfx942" in str(caught.value.remedy)
+
+
+def test_features_are_refused() -> None:
+    with pytest.raises(TargetError, match="no optional features"):
+        target(TargetKey.parse("amd:gfx942+xnack"), None)
+
+
+def test_wave_sizes() -> None:
+    made = target(TargetKey("amd", "gfx1100"), None)
+    assert wave_size(made, AmdOptions()) == 32
+    with pytest.raises(OptionError, match="warp_size=64"):
+        wave_size(made, AmdOptions(warp_size=64))
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(OptionError, match="waves_per_eu"):
+        AmdOptions(waves_per_eu=17)
+    with pytest.raises(OptionError, match="waves_per_eu"):
+        AmdOptions.parse({"wave_per_eu": 2})
