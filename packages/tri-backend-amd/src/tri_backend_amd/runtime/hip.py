@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
 import importlib.util
 import sys
 from typing import Any
@@ -32,7 +31,7 @@ _REMEDIES = {
 
 
 class Hip:
-    """HIP's functions by name, from ``api``, the module ``hip.hip``."""
+    """HIP's functions by name, from ``api``, the module ``hip`` of the package ``hip``."""
 
     def __init__(self, api: Any) -> None:
         self.api = api
@@ -73,7 +72,9 @@ def hip() -> Hip:
     if not hip_present():
         raise DeviceError(f"HIP ({_LIBRARY}) is not installed", remedy=_NO_HIP)
     try:
-        return Hip(importlib.import_module("hip.hip"))
+        from hip import hip as bindings  # 0.1 s
+
+        return Hip(bindings)
     except ImportError as failure:
         raise DeviceError(
             f"hip-python cannot be imported: {failure}", remedy="pip install hip-python"
