@@ -123,9 +123,11 @@ def test_too_much_shared_memory_is_refused(runtime: HipRuntime, api: FakeHip) ->
 
 
 def test_a_kernel_that_is_dropped_is_unloaded(runtime: HipRuntime, api: FakeHip) -> None:
-    kernel = runtime.load(image(), runtime.current_device())
+    loaded = image()
+    launch = runtime.launcher(runtime.load(loaded, runtime.current_device()), loaded)
+    gc.collect()
     assert "hipModuleUnload" not in api.calls
-    del kernel
+    del launch
     gc.collect()
     assert "hipModuleUnload" in api.calls
 

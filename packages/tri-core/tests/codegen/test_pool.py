@@ -86,6 +86,30 @@ def test_assembly_does_not_spoil_the_object(service: WorkerService) -> None:
     assert both.objects["object"] == alone.objects["object"]
 
 
+SPIRV = """
+@buffer = internal addrspace(3) global [SIZE x i8] undef, align 16
+declare spir_func i32 @_Z17sub_group_shuffleij(i32, i32)
+define spir_kernel void @f(ptr addrspace(1) %p, i32 %i, TYPE %x) {
+  %q = getelementptr TYPE, ptr addrspace(3) @buffer, i32 %i
+  store TYPE %x, ptr addrspace(3) %q
+  %s = call spir_func i32 @_Z17sub_group_shuffleij(i32 %i, i32 SIZE)
+  %r = getelementptr TYPE, ptr addrspace(3) @buffer, i32 %s
+  %v = load TYPE, ptr addrspace(3) %r
+  store TYPE %v, ptr addrspace(1) %p
+  ret void
+}
+"""
+
+
+def test_no_job_sees_the_types_of_an_earlier_one(service: WorkerService) -> None:
+    """LLVM's SPIR-V target remembers types in the target machine, whose contexts are gone by the next job."""
+    types = ("i8", "float", "i64", "half", "<4 x float>", "double", "i16", "<2 x i32>")
+    for number in range(64):
+        text = SPIRV.replace("TYPE", types[number % len(types)]).replace("SIZE", str(256 + 16 * number))
+        job = CodegenRequest(llvm_ir=text, triple="spirv64v1.4-unknown-unknown", emit=("object",))
+        assert service.compile(job).objects["object"].startswith(b"\x03\x02\x23\x07")
+
+
 def test_the_worker_is_kept(service: WorkerService) -> None:
     assert_works(service)
     (first,) = service.workers()

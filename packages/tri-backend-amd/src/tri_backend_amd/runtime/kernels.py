@@ -23,6 +23,7 @@ _BUFFER_POINTER, _BUFFER_SIZE, _END = 1, 2, 3
 class HipKernel:
     """A loaded kernel: HIP's ``function`` on ``device``."""
 
+    name: str
     function: Any
     device: DeviceInfo
     #: registers per work item, bytes of scratch per work item, work items per work group at most
@@ -40,7 +41,7 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
     name = image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
     module = loaded.call("hipModuleLoadData", image.data)
     function = loaded.call("hipModuleGetFunction", module, name.encode())
-    kernel = HipKernel(function, device, dict(image.metadata.resources))
+    kernel = HipKernel(name, function, device, dict(image.metadata.resources))
     # unloading at exit would come after HIP's own clean-up
     weakref.finalize(kernel, _unload, loaded, module).atexit = False
     return kernel
@@ -86,7 +87,8 @@ def launcher(
         pool.give(block)
         if int(status):
             check_grid(grid, limits)
-            raise loaded.error(f"launching {image.metadata.name} with grid {grid}", status)
+            # naming the kernel here also keeps it loaded as long as its launcher lives
+            raise loaded.error(f"launching {kernel.name} with grid {grid}", status)
         return None
 
     return launch

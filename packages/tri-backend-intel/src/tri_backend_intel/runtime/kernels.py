@@ -81,7 +81,9 @@ class _Block:
     def __init__(self, table: ArgumentTable) -> None:
         self.memory = ctypes.create_string_buffer(max(table.size, 1))
         base = ctypes.addressof(self.memory)
-        self.arguments: Any = (ctypes.c_void_p * max(len(table.offsets), 1))(*(base + o for o in table.offsets))
+        self.arguments: Any = (ctypes.c_void_p * max(len(table.offsets), 1))(
+            *(base + o for o in table.offsets)
+        )
         self.extent = (ctypes.c_size_t * 3)()
 
 
@@ -115,7 +117,8 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
         event = submit(handle, on, arguments, types, count, extent, local, 3, None, 0)
         free.append(block)
         if not event:
-            raise driver_error(f"a launch of {image.metadata.name} over the grid {grid}")
+            # naming the kernel here also keeps it alive as long as its launcher
+            raise driver_error(f"a launch of {kernel.kernel.get_function_name()} over the grid {grid}")
         delete(event)
         if synchronous:
             wait(on)

@@ -94,6 +94,9 @@ class TrialBuilder:
 
     def _reap(self) -> int | None:
         process, self._process = self._process, None
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
         if process is None:
             return None
         for pipe in (process.stdin, process.stdout):

@@ -17,6 +17,7 @@ _MAGIC = 0x07230203
 _HEADER_WORDS = 5
 _KERNEL_MODEL = 6
 #: opcodes of the SPIR-V specification, section 3.52
+_FUNCTION_END = 56
 _OPCODES = {10: "extension", 15: "entry point", 16: "execution mode", 17: "capability"}
 #: execution modes, section 3.6
 _LOCAL_SIZE, _SUBGROUP_SIZE = 17, 35
@@ -81,13 +82,15 @@ def _words(data: bytes) -> tuple[int, ...]:
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Opcode and operand words of each instruction."""
-    place = _HEADER_WORDS
+    place, opcode = _HEADER_WORDS, 0
     while place < len(words):
         count, opcode = words[place] >> 16, words[place] & 0xFFFF
         if count == 0 or place + count > len(words):
             raise _damaged(f"the instruction at word {place} is {count} words long, {len(words)} in all")
         yield opcode, words[place + 1 : place + count]
         place += count
+    if opcode != _FUNCTION_END:  # a cut between two instructions
+        raise _damaged("it does not end with a function")
 
 
 def _string(operands: tuple[int, ...]) -> str:

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tri_backend_intel.architectures import ARCHITECTURES, sub_group_size, target
+from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.runtime.devices import architecture_of
+from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_spec_is_data(name: str) -> None:
+    spec = target(TargetKey("intel", name), None).spec
+    assert json.loads(json.dumps(spec.to_json())) == spec.to_json()
+    assert spec.llvm is not None
+    assert spec.llvm.triple.startswith("spirv64")
+    assert spec.limits["shared"] >= 65536
+
+
+def test_what_sets_the_architectures_apart() -> None:
+    made = {n: target(TargetKey("intel", n), None) for n in ARCHITECTURES}
+    assert {n for n, t in made.items() if t.has("dpas")} == {"pvc", "bmg", "lnl", "ptl", "dg2", "arl-h"}
+    assert {d.n for d in made["pvc"].spec.dot} == {16}
+    assert {d.n for d in made["dg2"].spec.dot} == {8}
+    assert "fp64" not in made["dg2"].spec.dtypes
+    assert made["bmg"].has("2d-block-io")
+    assert not made["arl-h"].has("2d-block-io")
+    assert made["opencl-cpu"].spec.threads_per_warp == (16, 8, 4, 32, 64)
+    assert all(t.spec.threads_per_warp[0] == 16 for t in made.values())
+
+
+def test_a_bare_vendor_means_the_device() -> None:
+    device = DeviceInfo("sycl", 0, "bmg", "Arc B580")
+    assert target(TargetKey("intel"), device).key == TargetKey("intel", "bmg")
+
+
+def test_no_device_and_no_name() -> None:
+    with pytest.raises(TargetError, match="no Intel device is present") as caught:
+        target(TargetKey("intel"), None)
+    assert "tri-backend-intel[cpu]" in str(caught.value.remedy)
+
+
+def test_an_unknown_name_tells_the_near_ones() -> None:
+    with pytest.raises(TargetError) as caught:
+        target(TargetKey("intel", "bmp"), None)
+    assert "did you mean bmg" in str(caught.value.remedy)
+
+
+def test_features_are_refused() -> None:
+    with pytest.raises(TargetError, match="no optional features"):
+        target(TargetKey.parse("intel:pvc+dpas"), None)
+
+
+def test_sub_group_sizes() -> None:
+    made = target(TargetKey("intel", "pvc"), None)
+    assert sub_group_size(made, IntelOptions()) == 16
+    assert sub_group_size(made, IntelOptions(warp_size=32)) == 32
+    with pytest.raises(OptionError, match="warp_size=8"):
+        sub_group_size(made, IntelOptions(warp_size=8))
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(OptionError, match="grf_mode"):
+        IntelOptions(grf_mode="huge")
+
+
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [(0x0BD5, "pvc"), (0xE20B, "bmg"), (0x64A0, "lnl"), (0x56A0, "dg2"), (0x7D51, "arl-h"), (0x7D55, "mtl")],
+)
+def test_devices_are_known_by_their_pci_id(device: int, name: str) -> None:
+    assert architecture_of(device, [16, 32]) == name
+
+
+def test_an_unlisted_gpu_gets_the_nearest() -> None:
+    assert architecture_of(0xFFFF, [8, 16, 32]) == "xe-lp"
+    assert architecture_of(0xFFFF, [16, 32]) == "ptl"

@@ -1,0 +1,113 @@
+"""The stage ``spv`` and the reader of its result."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import pytest
+
+from intel_support import llvm_of, to_spirv
+from tri_backend_intel.architectures import ARCHITECTURES
+from tri_backend_intel.lowering import IntelPrimitives
+from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.spirv import read_module
+from tri_core.api import CodegenCrash, ToolchainError
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Access, Builder
+
+
+def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+    thread = hw.thread_id(b)
+    value = hw.shuffle_xor(b, b.add(thread, hw.program_id(b, 0)), 1)
+    hw.store_global(b, b.gep(args[0], thread, b.i32), value, None, Access(4))
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_architecture_compiles(arch: str) -> None:
+    module = read_module(to_spirv(llvm_of(body, 1, IntelOptions(), arch=arch), arch).artifact)
+    assert module.version == (1, 4)
+    assert module.kernels == ("k",)
+    assert module.local_size == {"k": (64, 1, 1)}
+    assert module.sub_group_size == {"k": 16}
+    assert "GroupNonUniformShuffle" in module.capabilities
+    assert module.extensions == frozenset()
+
+
+def test_the_facts_reach_the_metadata() -> None:
+    made = to_spirv(llvm_of(body, 1, IntelOptions()))
+    assert made.attrs["spirv_version"] == "1.4"
+    assert made.attrs["spirv_extensions"] == []
+    assert made.attrs["build_options"] == ""
+
+
+def atomic(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+    from tri_core.dialects.tt.enums import AtomicOp
+    from tri_gpu_dialect.lowering import AtomicAccess
+
+    hw.atomic_rmw(b, AtomicOp.FADD, args[0], b.float_(1.0), None, AtomicAccess())
+
+
+def test_an_extension_is_declared_when_it_is_used() -> None:
+    module = read_module(to_spirv(llvm_of(atomic, 1, IntelOptions())).artifact)
+    assert module.extensions == {"SPV_EXT_shader_atomic_float_add"}
+    assert "AtomicFloat32AddEXT" in module.capabilities
+
+
+def divide(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+    x = b.load(args[0], b.f32, 4)
+    made = hw.math(b, "precise_div", [x, b.float_(3.0)])
+    assert made is not None
+    hw.store_global(b, args[0], made, None, Access(4))
+
+
+def test_precise_division_is_asked_of_the_driver() -> None:
+    text = llvm_of(divide, 1, IntelOptions())
+    assert to_spirv(text).attrs["build_options"] == "-cl-fp32-correctly-rounded-divide-sqrt"
+
+
+@pytest.mark.parametrize(("arch", "words"), [("pvc", "-cl-intel-256-GRF-per-thread"), ("opencl-cpu", "")])
+def test_large_registers_are_asked_of_gpu_drivers(arch: str, words: str) -> None:
+    options = IntelOptions(grf_mode="large")
+    assert to_spirv(llvm_of(body, 1, options, arch=arch), arch, options).attrs["build_options"] == words
+
+
+# --- damage ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole() -> bytes:
+    return to_spirv(llvm_of(body, 1, IntelOptions())).artifact
+
+
+@pytest.mark.parametrize("cut", [0, 7, 16, 20, 400, -4])
+def test_a_truncated_module_is_refused(whole: bytes, cut: int) -> None:
+    with pytest.raises(ToolchainError, match="not a whole SPIR-V module"):
+        read_module(whole[:cut])
+
+
+def test_something_else_is_refused(whole: bytes) -> None:
+    with pytest.raises(ToolchainError, match="it begins with"):
+        read_module(b"\x7fELF" + whole[4:])
+
+
+def test_a_module_without_a_kernel_is_refused(whole: bytes) -> None:
+    function_end = struct.pack("<HH", 56, 1)
+    with pytest.raises(ToolchainError, match="no kernel"):
+        read_module(whole[:20] + function_end)
+
+
+def test_every_cut_is_seen(whole: bytes) -> None:
+    for length in range(0, len(whole), 4):
+        with pytest.raises(ToolchainError, match="not a whole SPIR-V module"):
+            read_module(whole[:length])
+
+
+def test_what_llvm_cannot_select_is_an_exception() -> None:
+    text = llvm_of(body, 1, IntelOptions()).replace(
+        "ret void",
+        "%r = call i32 @llvm.bitreverse.i32(i32 5)\n  store i32 %r, ptr addrspace(1) %0\n  ret void",
+    )
+    text = text.replace("i32 5)", "i32 %2)") + "\ndeclare i32 @llvm.bitreverse.i32(i32)\n"
+    with pytest.raises(CodegenCrash):
+        to_spirv(text)
