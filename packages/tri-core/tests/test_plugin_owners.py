@@ -11,6 +11,7 @@ from tri_core.errors import BackendError, DeviceError, PluginError, TargetError
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Anchor
 from tri_core.plugins import Candidate, PluginManager
+from tri_core.plugins.discovery import candidates
 from tri_core.target import TargetKey
 
 Make = Callable[..., Candidate]
@@ -237,3 +238,26 @@ def test_dialects_of_other_backends_are_left_alone(make_plugin: Make) -> None:
     manager.register_ir(registry)
     assert registry == ["made_a", "made_shared", "made_b"]
     assert [p.name for p in manager.contributors(target)] == ["a", "shared"]
+
+
+DIALECT = "from tri_core.api import *\nTRI_PLUGIN_API = (1, 0)\n@hookimpl\ndef tri_register_ir(registry): registry.append('{}')\n"
+
+
+def test_a_shared_dialect_is_registered_for_backends_that_stand_on_it(
+    site: Any, activate: Any, backend_text: Any
+) -> None:
+    site.install("shared", DIALECT.format("shared"), requires=("tri-core",))
+    site.install("unused", DIALECT.format("unused"), requires=("tri-core",))
+    site.install("middle", "TRI_PLUGIN_API = (1, 0)", requires=("tri-core", "tri-shared"))
+    site.install("gpu", backend_text("gpu"), requires=("tri-core", "tri-middle"))
+    site.install("plain", backend_text("plain"), requires=("tri-core",))
+    manager = PluginManager([c for c in candidates() if c.module.startswith("fake_")])
+    registry: Any = []
+    manager.register_ir(registry, manager.target(TargetKey("plain", "one")))
+    assert registry == []
+    gpu = manager.target(TargetKey("gpu", "one"))
+    manager.register_ir(registry, gpu)
+    assert registry == ["shared"]
+    assert [p.name for p in manager.contributors(gpu)] == ["gpu", "shared"]
+    manager.register_ir(registry)
+    assert registry == ["shared", "unused"]

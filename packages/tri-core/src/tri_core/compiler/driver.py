@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 #: kernels kept in memory; the oldest leave first
 _MEMORY = 4096
+#: targets of which the environment's hash is kept
+_TARGETS = 256
 #: how long (seconds) a process waits for another one that compiles the same kernel
 _PATIENCE = 60.0
 
@@ -142,6 +144,8 @@ def _environment(current: PluginManager, target: Target) -> str:
     identity = (id(current), current.generation, id(target))
     found = _environments.get(identity)
     if found is None:
+        if len(_environments) >= _TARGETS:
+            _environments.clear()
         # manager and target are kept, so that no other object takes their ids
         found = _environments[identity] = (current, target, key.environment(current, target))
     return found[2]

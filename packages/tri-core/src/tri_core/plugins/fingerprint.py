@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tri_core.plugins.discovery import canonical
 
-__all__ = ["core_fingerprint", "distribution_fingerprint", "forget", "package_fingerprint"]
+__all__ = ["core_fingerprint", "distribution_fingerprint", "forget", "package_fingerprint", "stands_on"]
 
 CORE = "tri-core"
 _TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*)/__init__\.py,", re.MULTILINE)
@@ -138,9 +138,8 @@ def _is_ours(name: str) -> bool:
 
 
 @functools.cache
-def distribution_fingerprint(name: str) -> str:
-    """The hash of distribution ``name`` and of all that it stands on; PackageNotFoundError if not installed."""
-    name = canonical(importlib.metadata.distribution(name).metadata["Name"])
+def _closure(name: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The parts of the system that ``name`` stands on, itself included, and the libraries below them."""
     followed, leaves, waiting = {name}, set(), [name]
     while waiting:
         for required in _installed_requirements(waiting.pop()) or ():
@@ -149,6 +148,19 @@ def distribution_fingerprint(name: str) -> str:
             elif required not in followed:
                 followed.add(required)
                 waiting.append(required)
+    return frozenset(followed), frozenset(leaves)
+
+
+def stands_on(name: str, other: str) -> bool:
+    """Whether distribution ``name`` is, or requires directly or not, the part of the system ``other``."""
+    return canonical(other) in _closure(canonical(name))[0]
+
+
+@functools.cache
+def distribution_fingerprint(name: str) -> str:
+    """The hash of distribution ``name`` and of all that it stands on; PackageNotFoundError if not installed."""
+    name = canonical(importlib.metadata.distribution(name).metadata["Name"])
+    followed, leaves = _closure(name)
     return _digest([*(_own(n) for n in sorted(followed)), *(_leaf(n) for n in sorted(leaves))])
 
 
@@ -162,5 +174,6 @@ def core_fingerprint() -> str:
 
 def forget() -> None:
     """Hash everything anew when next asked: something was installed or edited in this process."""
-    for cached in (package_fingerprint, distribution_fingerprint, _own, _leaf, _installed_requirements):
+    for cached in (package_fingerprint, distribution_fingerprint, _own, _leaf, _closure):
         cached.cache_clear()
+    _installed_requirements.cache_clear()

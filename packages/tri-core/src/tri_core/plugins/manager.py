@@ -26,7 +26,7 @@ from tri_core.pipeline import Pipeline
 from tri_core.plugins import validation
 from tri_core.plugins.calls import call_for_code, call_owner, in_call_order
 from tri_core.plugins.discovery import canonical
-from tri_core.plugins.fingerprint import distribution_fingerprint, package_fingerprint
+from tri_core.plugins.fingerprint import distribution_fingerprint, package_fingerprint, stands_on
 from tri_core.plugins.records import Candidate, Plugin, PluginRecord, QuarantineRecord
 from tri_core.plugins.registry import Registry, of
 from tri_core.runtime import Runtime
@@ -41,8 +41,6 @@ T = TypeVar("T")
 
 #: implementing one of these is taking part in every compile
 _CODE_HOOKS = ("tri_modify_pipeline", "tri_lowering", "tri_cache_key")
-#: implementing one of these is taking part in every compile too, unless the plugin is another target's backend
-_IR_HOOKS = ("tri_register_ir", "tri_language")
 
 
 @dataclass(frozen=True)
@@ -288,12 +286,10 @@ class PluginManager:
         return table
 
     def register_ir(self, registry: IRRegistry, target: Target | None = None) -> None:
-        """Have dialects registered, once per plugin: those of ``target``'s backend and of plugins with none.
-
-        Without a target, those of all plugins.
-        """
+        """Have dialects registered, once per plugin: those of ``target``'s contributors, else all."""
+        wanted = None if target is None else self.contributors(target)
         for plugin in self._implementing("tri_register_ir"):
-            if plugin.name in self._ir_done or (target is not None and self._is_foreign(plugin, target)):
+            if plugin.name in self._ir_done or (wanted is not None and plugin not in wanted):
                 continue
             with self._lock:
                 if plugin.name not in self._ir_done:
@@ -304,22 +300,31 @@ class PluginManager:
         self._owned()
         return in_call_order(self._registry.pm, hook, self._registry.plugins().values())
 
-    def _is_foreign(self, plugin: Plugin, target: Target) -> bool:
-        """Whether ``plugin`` is a backend's, but not that of ``target``."""
-        backends = self._registry.records("tri_backends").get(plugin.name, ())
-        return bool(backends) and target.key.backend not in {info.name for info in backends}
-
     def contributors(self, target: Target) -> list[Plugin]:
-        """The plugins that take part in compiles for ``target``: its owner, and those that may change code."""
+        """The plugins that take part in compiles for ``target``.
+
+        They are its owner; those that may change code; language extensions and dialects that are not
+        another backend's.  A plugin that has nothing but dialects counts if one of these stands on it.
+        """
         _, owner = self.owner(target.key.backend)
-        plugins = self._registry.plugins().values()
-        return [
-            p
-            for p in plugins
-            if p is owner
-            or any(hook in p.hooks for hook in _CODE_HOOKS)
-            or (any(hook in p.hooks for hook in _IR_HOOKS) and not self._is_foreign(p, target))
-        ]
+        plugins = list(self._registry.plugins().values())
+        chosen = [p for p in plugins if p is owner or self._may_change_code(p)]
+        return [p for p in plugins if p in chosen or self._brings_dialects(p, chosen)]
+
+    def _may_change_code(self, plugin: Plugin) -> bool:
+        if any(hook in plugin.hooks for hook in _CODE_HOOKS):
+            return True
+        return "tri_language" in plugin.hooks and not self._has_backend(plugin)
+
+    def _brings_dialects(self, plugin: Plugin, chosen: list[Plugin]) -> bool:
+        if "tri_register_ir" not in plugin.hooks or self._has_backend(plugin):
+            return False
+        dist = plugin.candidate.dist
+        installed = plugin.candidate.distribution is not None
+        return not installed or any(p.candidate.dist and stands_on(p.candidate.dist, dist) for p in chosen)
+
+    def _has_backend(self, plugin: Plugin) -> bool:
+        return bool(self._registry.records("tri_backends").get(plugin.name))
 
     def is_installed(self, target: Target) -> bool:
         """Whether all that takes part in compiles for ``target`` is installed, so that its files are hashed."""
