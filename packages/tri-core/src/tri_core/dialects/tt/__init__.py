@@ -10,5 +10,8 @@ from __future__ import annotations
 from tri_core.dialects.tt.dialect import TT, PointerType, TensorDescType
 from tri_core.dialects.tt.ops import *  # noqa: F403  the table of ops is the public face of the dialect
 from tri_core.dialects.tt.ops import __all__ as _ops
+from tri_core.mlir import registry as _registry
 
 __all__ = ["TT", "PointerType", "TensorDescType", *_ops]
+
+_registry.add_dialect(TT)  # whoever imports the dialect may use it

@@ -7,6 +7,7 @@ from enum import IntEnum
 __all__ = [
     "AtomicOp",
     "CacheModifier",
+    "DescriptorReduceKind",
     "EvictionPolicy",
     "InputPrecision",
     "MemSemantic",
@@ -58,6 +59,19 @@ class AtomicOp(IntEnum):
     UMAX = 8
     UMIN = 9
     XCHG = 10
+
+
+class DescriptorReduceKind(IntEnum):
+    """Reductions into memory through a tensor descriptor."""
+
+    ADD = 1
+    MIN = 2
+    MAX = 3
+    INC = 4
+    DEC = 5
+    AND = 6
+    OR = 7
+    XOR = 8
 
 
 class MemSemantic(IntEnum):

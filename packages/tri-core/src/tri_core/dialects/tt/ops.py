@@ -43,6 +43,8 @@ __all__ = [
     "GatherOp",
     "GetNumProgramsOp",
     "GetProgramIdOp",
+    "GridDependencyLaunchDependentsOp",
+    "GridDependencyWaitOp",
     "HistogramOp",
     "IntToPtrOp",
     "JoinOp",
@@ -78,12 +80,15 @@ _Outs = Sequence[ext.Result[Any]]
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
 OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "tt.func": ("sym_visibility", "arg_attrs", "res_attrs", "noinline"),
+    "tt.call": ("arg_attrs", "res_attrs"),
     "tt.load": ("isVolatile", "cache", "evict"),
-    "tt.store": ("cache", "evict"),
+    "tt.store": ("cache", "evict", "ignore_cta"),
     "tt.fp_to_fp": ("rounding",),
     "tt.reshape": ("allow_reorder", "efficient_layout"),
     "tt.dot": ("maxNumImpreciseAcc",),
+    "tt.dot_scaled": ("lhs_k_pack", "rhs_k_pack"),
     "tt.make_tensor_descriptor": ("padding",),
+    "tt.descriptor_load": ("cache", "evict"),
     "tt.gather": ("efficient_layout",),
 }
 
@@ -483,7 +488,7 @@ class DescriptorStoreOp(TT.Operation, name="descriptor_store"):
 
 
 class DescriptorReduceOp(TT.Operation, name="descriptor_reduce"):
-    """Atomic reduction of the block at ``indices`` with ``kind``."""
+    """Atomic reduction of the block at ``indices``; ``kind`` as in ``tt.DescriptorReduceKind``."""
 
     kind: ir.IntegerAttr
     desc: _In
@@ -507,6 +512,17 @@ class DescriptorScatterOp(TT.Operation, name="descriptor_scatter"):
     x_offsets: _In
     y_offset: _In
     src: _In
+
+
+# --- order of grids -------------------------------------------------------------------------------------
+
+
+class GridDependencyWaitOp(TT.Operation, name="grid_dependency_wait"):
+    """Waits for the grids before this one and sees what they wrote."""
+
+
+class GridDependencyLaunchDependentsOp(TT.Operation, name="grid_dependency_launch_dependents"):
+    """Lets the grids that wait for this one begin."""
 
 
 # --- debugging ------------------------------------------------------------------------------------------
