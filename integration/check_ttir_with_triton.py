@@ -1,22 +1,41 @@
-"""Whether the original compiler reads the TTIR that we print: run by hand with an interpreter that has Triton.
+"""Whether the original compiler reads the TTIR that we print.
 
-    python integration/check_ttir_with_triton.py k.ttir [more.ttir ...]
+    python integration/check_ttir_with_triton.py --triton-python PYTHON [k.ttir ...]
 
-Each file holds modules in the original's syntax (``tri_core.dialects.tt.text.to_original_syntax``), separated by
-``// -----``.  Reading verifies too.  `nox -s check_ttir` writes such files from the samples of the dialect's tests.
+``PYTHON`` is an interpreter that has Triton 3.9 (no GPU is needed, nor anything of ours).  Without files, the
+samples of the dialect's tests are given to it: every op, every optional attribute.  Reading verifies too.  What
+the original understood is printed in its own syntax, where names of enumeration values can be compared.
 """
 
 from __future__ import annotations
 
+import argparse
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from triton._C.libtriton import ir
+SAMPLES = Path(__file__).parents[1] / "packages/tri-core/tests/dialects/tt_samples.mlir"
+SEPARATOR = "// -----\n"
 
 
-def read(text: str) -> str:
-    """What the original understood by ``text``, in its own syntax; RuntimeError when it refused."""
+def original_text(path: Path) -> str:
+    """The modules of ``path``, printed by us, in the original's syntax."""
+    from tri_core import mlir
+    from tri_core.dialects.tt.text import to_original_syntax
+
+    texts = []
+    with mlir.session():
+        for text in path.read_text().split(SEPARATOR):
+            printed = mlir.parse(text).operation.get_asm(print_generic_op_form=True, assume_verified=True)
+            texts.append(to_original_syntax(printed))
+    return SEPARATOR.join(texts)
+
+
+def understood(text: str) -> str:
+    """What Triton reads in ``text``, in its own syntax; RuntimeError when it refuses.  Needs Triton."""
+    from triton._C.libtriton import ir
+
     context = ir.context()
     ir.load_dialects(context)
     with tempfile.NamedTemporaryFile("w", suffix=".ttir") as file:
@@ -24,23 +43,40 @@ def read(text: str) -> str:
         file.flush()
         module = ir.parse_mlir_module(file.name, context)
         module.context = context
-        return module.str_nodebug()
+        return str(module.str_nodebug())
 
 
-def main(paths: list[str]) -> int:
-    """The number of modules that the original refuses."""
+def read(path: Path) -> int:
+    """Print what Triton understands of the modules of ``path``; the number that it refuses."""
     refused = 0
-    for path in paths:
-        for number, text in enumerate(Path(path).read_text().split("// -----\n")):
-            try:
-                understood = read(text)
-            except RuntimeError as error:
-                refused += 1
-                print(f"{path}: module {number}: {error}\n{text}")
-            else:
-                print(f"// {path}: module {number}\n{understood}")
+    for number, text in enumerate(path.read_text().split(SEPARATOR)):
+        try:
+            print(understood(text))
+        except RuntimeError as error:
+            refused += 1
+            print(f"module {number}: {error}\n{text}")
     return refused
 
 
+def main() -> int:
+    """0 when Triton reads every module."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--triton-python", help="an interpreter that has Triton")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("files", type=Path, nargs="*", default=[SAMPLES])
+    given = parser.parse_args()
+    if given.read is not None:
+        return read(given.read)
+    failures = 0
+    for path in given.files:
+        with tempfile.NamedTemporaryFile("w", suffix=".ttir") as file:
+            file.write(original_text(path))
+            file.flush()
+            failures += subprocess.run([given.triton_python, __file__, "--read", file.name]).returncode
+    return failures
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-_ROOT = "mlir" if importlib.util.find_spec("mlir") is not None else "torch_mlir"
+
+def _find_root() -> str:
+    """The package that holds the bindings; a stray module or an empty package named ``mlir`` does not."""
+    spec = importlib.util.find_spec("mlir")
+    if spec is not None and spec.submodule_search_locations and importlib.util.find_spec("mlir.ir"):
+        return "mlir"
+    return "torch_mlir"
+
+
+_ROOT = _find_root()
 
 if TYPE_CHECKING:
     from torch_mlir import ir, passmanager, rewrite
@@ -39,6 +48,7 @@ __all__ = [
     "ir",
     "llvm",
     "math",
+    "parse",
     "passmanager",
     "registry",
     "rewrite",
@@ -46,6 +56,7 @@ __all__ = [
     "scf",
     "session",
     "ub",
+    "verify",
 ]
 
 
@@ -101,7 +112,43 @@ def session() -> Iterator[ir.Context]:
         yield entered
 
 
-def run_passes(module: ir.Module, passes: str | Sequence[str]) -> None:
-    """Run upstream passes, named as in ``builtin.module(...)``, on ``module``."""
+def run_passes(module: ir.Module, passes: str | Sequence[str], *, verify: bool = False) -> None:
+    """Run upstream passes, named as in ``builtin.module(...)``, on ``module``.
+
+    The module is not verified after each of them unless ``verify``: rules written in Python cost 15 us per op,
+    and :func:`verify` is the one that knows all ops.
+    """
     text = passes if isinstance(passes, str) else ",".join(passes)
-    passmanager.PassManager.parse(f"builtin.module({text})").run(module.operation)
+    manager = passmanager.PassManager.parse(f"builtin.module({text})")
+    manager.enable_verifier(verify)
+    manager.run(module.operation)
+
+
+def parse(text: str) -> ir.Module:
+    """The verified module of ``text``, in generic or custom form; raises MLIRError.
+
+    Unlike ``ir.Module.parse`` it reads variadic ops of several types (see :mod:`tri_core.variadics`).
+    """
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        from tri_core.variadics import is_type_clash, parse_with_twins
+
+        if not is_type_clash(error):
+            raise
+        return parse_with_twins(text)
+
+
+def verify(module: ir.Module) -> None:
+    """Check ``module`` against the rules of all dialects; raises MLIRError.
+
+    Unlike ``module.operation.verify`` it accepts variadic ops of several types.
+    """
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        from tri_core.variadics import is_type_clash, verify_with_twins
+
+        if not is_type_clash(error):
+            raise
+        verify_with_twins(module.operation)

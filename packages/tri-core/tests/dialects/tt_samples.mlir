@@ -49,7 +49,6 @@
     %7 = "tt.addptr"(%q, %k) : (!tt.ptr<f16, "global">, i64) -> !tt.ptr<f16, "global">
     %8 = "tt.extern_elementwise"(%x, %y) {libname = "m", libpath = "", pure = true, symbol = "hypotf"} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     %9:2 = "tt.elementwise_inline_asm"(%i, %x) {asm_string = "mov $0, $1;", constraints = "=r,=r,r,r", packed_element = 2 : i32, pure = true} : (tensor<8xi32>, tensor<8xf32>) -> (tensor<8xi32>, tensor<8xf32>)
-    "tt.elementwise_inline_asm"(%i) {asm_string = "trap;", constraints = "r", packed_element = 1 : i32, pure = false} : (tensor<8xi32>) -> ()
     "tt.return"() : () -> ()
   }) {function_type = (tensor<8xf32>, tensor<8xf32>, f64, tensor<8xi32>, tensor<8x!tt.ptr<f16, "global">>, !tt.ptr<f16, "global">, i64) -> (), sym_name = "elementwise", sym_visibility = "public"} : () -> ()
 }) : () -> ()

@@ -104,7 +104,7 @@ def _context(job: Job) -> StageContext:
 
 def _verify(stage: str, name: str, module: ir.Module) -> None:
     try:
-        module.operation.verify()
+        mlir.verify(module)
     except ir.MLIRError as error:
         error.__dict__.setdefault("pass_name", name)
         raise
@@ -126,7 +126,7 @@ def _start(job: Job, products: Products) -> tuple[Artifact, list[Stage]]:
         try:
             module = job.source.build(job.target, job.options)
             if job.verify:
-                module.operation.verify()
+                mlir.verify(module)
         except ir.MLIRError as error:
             raise explain(error, "source", job.source.name, job.target, {}) from error
     products.signature = job.source.signature()
@@ -158,7 +158,7 @@ def _parsed(source: IRSource, products: Products) -> ir.Module:
     text = source.content if isinstance(source.content, str) else source.content.decode()
     with mlir.session():
         try:
-            module = ir.Module.parse(text)
+            module = mlir.parse(text)
         except ir.MLIRError as error:
             raise parse_error(error, source.path, text) from error
         if source.given is None:
@@ -211,7 +211,7 @@ def _content(stage: Stage, artifact: Artifact) -> bytes:
     if stage.kind == "text":
         return str(artifact).encode()
     # A wrong module must not go on, and cannot even be printed: MLIR's printers trust what they print.
-    artifact.operation.verify()
+    mlir.verify(artifact)
     text: str = artifact.operation.get_asm(enable_debug_info=True, assume_verified=True)
     return text.encode()
 

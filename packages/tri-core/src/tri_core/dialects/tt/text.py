@@ -17,7 +17,9 @@ _TERMINATOR = re.compile(r'"tt\.(reduce|scan|map_elementwise)_return"')
 _GLOBAL = re.compile(r'(!tt\.ptr<[^<>"]*), "global">')
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<tensor<([^<>]*)>>")
 _SEGMENTS = re.compile(r", operandSegmentSizes = array<i32[^>]*>|operandSegmentSizes = array<i32[^>]*>,? ?")
-_HINTS = re.compile(r"\bcache = (?P<cache>\d+) : i32(?:, evict = (?P<evict>\d+) : i32)?|\bevict = (?P<only>\d+) : i32")
+_HINTS = re.compile(
+    r"\bcache = (?P<cache>\d+) : i32(?:, evict = (?P<evict>\d+) : i32)?|\bevict = (?P<only>\d+) : i32"
+)
 _EMPTY = re.compile(r" \{\}(?= :)")
 _KEEPS_SEGMENTS = ('"tt.load"', '"tt.dot_scaled"')
 _HAS_HINTS = ('"tt.load"', '"tt.store"', '"tt.descriptor_load"')
