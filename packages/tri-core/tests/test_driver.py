@@ -295,9 +295,11 @@ def test_a_compile_starts_from_any_stage(
 
 def test_the_signature_of_a_module_is_read_from_it(toy: Any, source: Any, tmp_path: Path) -> None:
     file = tmp_path / "k.ttir"
-    file.write_text(source().text.replace("NAME", "scale"))
+    named = '(%p: !tt.ptr<f32, "global"> loc("x_ptr"(unknown)),'
+    file.write_text(source().text.replace("NAME", "scale").replace('(%p: !tt.ptr<f32, "global">,', named))
     metadata = compile_kernel(IRSource.from_file(file), "toy:one").metadata
     assert metadata.name == "scale"
+    assert [p.name for p in metadata.signature.parameters] == ["x_ptr", "arg1"]
     assert [p.type for p in metadata.signature.parameters] == ["*fp32", "i32"]
 
 

@@ -32,9 +32,15 @@ def signature_of(module: ir.Module) -> KernelSignature:
         raise VerificationError(
             f"a module holds one public tt.func, the kernel; this one has {len(public)}: {', '.join(names)}"
         )
-    function = ir.FunctionType(ir.TypeAttr(public[0].attributes["function_type"]).value)
-    parameters = tuple(Parameter(f"arg{i}", _name(t)) for i, t in enumerate(function.inputs))
+    arguments = public[0].regions[0].blocks[0].arguments
+    parameters = tuple(Parameter(_parameter(a, i), _name(a.type)) for i, a in enumerate(arguments))
     return KernelSignature(name=names[0], parameters=parameters)
+
+
+def _parameter(argument: ir.BlockArgument, index: int) -> str:
+    """The parameter's name in the source, which its location carries; else one made from its position."""
+    location = argument.location
+    return location.name_str if isinstance(location, ir.NameLoc) else f"arg{index}"
 
 
 def _is_public_function(op: Any) -> bool:
