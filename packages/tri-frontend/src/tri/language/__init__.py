@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from tri.language import math
+from tri.language import math, random, standard
 from tri.language.arithmetic import add, mul, sub
+from tri.language.atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_xchg,
+    atomic_xor,
+)
 from tri.language.builtin import builtin, constexpr_function
 from tri.language.casts import cast, to_tensor
+from tri.language.collect import gather, histogram
 from tri.language.constexpr import constexpr
 from tri.language.creation import arange, full, num_programs, program_id
 from tri.language.debug import (
@@ -41,6 +52,18 @@ from tri.language.math import (
     umulhi,
 )
 from tri.language.memory import load, store
+from tri.language.random import (
+    pair_uniform_to_normal,
+    philox,
+    philox_impl,
+    rand,
+    rand4x,
+    randint,
+    randint4x,
+    randn,
+    randn4x,
+    uint_to_uniform_float,
+)
 from tri.language.reductions import associative_scan, reduce
 from tri.language.selection import PropagateNan, clamp, maximum, minimum, where
 from tri.language.shapes import (
@@ -61,6 +84,8 @@ from tri.language.standard import (
     cdiv,
     cumprod,
     cumsum,
+    flip,
+    interleave,
     max,
     min,
     ravel,
@@ -113,6 +138,14 @@ __all__ = [
     "argmin",
     "associative_scan",
     "assume",
+    "atomic_add",
+    "atomic_and",
+    "atomic_cas",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_xchg",
+    "atomic_xor",
     "bfloat16",
     "block_type",
     "broadcast",
@@ -140,6 +173,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "fdiv",
+    "flip",
     "float8e4b8",
     "float8e4b15",
     "float8e4nv",
@@ -151,11 +185,14 @@ __all__ = [
     "floor",
     "fma",
     "full",
+    "gather",
+    "histogram",
     "int1",
     "int8",
     "int16",
     "int32",
     "int64",
+    "interleave",
     "join",
     "load",
     "log",
@@ -170,10 +207,20 @@ __all__ = [
     "mul",
     "multiple_of",
     "num_programs",
+    "pair_uniform_to_normal",
     "permute",
+    "philox",
+    "philox_impl",
     "pi32_t",
     "pointer_type",
     "program_id",
+    "rand",
+    "rand4x",
+    "randint",
+    "randint4x",
+    "randn",
+    "randn4x",
+    "random",
     "range",
     "ravel",
     "reduce",
@@ -187,6 +234,7 @@ __all__ = [
     "sqrt",
     "sqrt_rn",
     "squeeze",
+    "standard",
     "static_assert",
     "static_print",
     "static_range",
@@ -202,6 +250,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "uint_to_uniform_float",
     "umulhi",
     "unsqueeze",
     "view",

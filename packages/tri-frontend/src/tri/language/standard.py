@@ -9,10 +9,11 @@ from tri.language import types as t
 from tri.language.builtin import constexpr_function, member
 from tri.language.constexpr import constexpr
 from tri.language.creation import full
+from tri.language.loops import static_range
 from tri.language.math import exp, fdiv
 from tri.language.reductions import associative_scan, lane_indices, reduce
 from tri.language.selection import maximum, minimum, where
-from tri.language.shapes import expand_dims, reshape
+from tri.language.shapes import expand_dims, join, reshape
 
 __all__ = [
     "argmax",
@@ -20,6 +21,8 @@ __all__ = [
     "cdiv",
     "cumprod",
     "cumsum",
+    "flip",
+    "interleave",
     "max",
     "min",
     "ravel",
@@ -288,6 +291,59 @@ def argmax(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr =
 def argmin(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr = False):
     """The index along ``axis`` of the minimum."""
     return min(input, axis, True, tie_break_left, keep_dims)[1]
+
+
+# --- rearranging ----------------------------------------------------------------------------------------
+
+
+@constexpr_function
+def interleaved_shape(shape: Any) -> list[int]:
+    """``shape`` with its last dimension doubled."""
+    sizes = [int(d) for d in shape]
+    return [*sizes[:-1], 2 * sizes[-1]]
+
+
+@constexpr_function
+def split_dimension(shape: Any, dim: int) -> list[int]:
+    """``shape`` with dimension ``dim`` as dimensions of size 2."""
+    sizes = [int(d) for d in shape]
+    return [*sizes[:dim], *[2] * (sizes[dim].bit_length() - 1), *sizes[dim + 1 :]]
+
+
+@constexpr_function
+def bits_of(shape: Any, dim: int) -> int:
+    """How many dimensions of size 2 make up dimension ``dim``."""
+    return int(shape[dim]).bit_length() - 1
+
+
+@constexpr_function
+def last_or(dim: int | None, rank: int) -> int:
+    """``dim`` counted from 0, the last one for None."""
+    return rank - 1 if dim is None else dim % rank
+
+
+@constexpr_function
+def integer_of(element: t.dtype) -> t.dtype:
+    """The integer of the width of ``element``."""
+    return element if element.is_bool() else t.dtype(f"int{element.primitive_bitwidth}")
+
+
+@jit
+def interleave(a, b):
+    """The elements of ``a`` and ``b`` in turn along the last dimension."""
+    return reshape(join(a, b), interleaved_shape(a.shape))
+
+
+@member
+@jit
+def flip(x, dim: constexpr = None):
+    """``x`` with dimension ``dim`` (the last by default) reversed."""
+    axis: constexpr = last_or(dim, len(x.shape))
+    y = reshape(x.to(integer_of(x.dtype), bitcast=True), split_dimension(x.shape, axis))
+    # with both halves of a dimension xor-ed together, xor with one half gives the other
+    for i in static_range(bits_of(x.shape, axis)):
+        y = y ^ xor_sum(y, axis + i, True)
+    return reshape(y, x.shape).to(x.dtype, bitcast=True)
 
 
 # --- scans ----------------------------------------------------------------------------------------------
