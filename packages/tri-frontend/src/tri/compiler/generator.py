@@ -1,14 +1,12 @@
 """The code generator: walks a jit function's syntax tree and emits TTIR through a builder.
 
-:class:`Unit` is one module being made, with the functions specialised so far.  :class:`Generator` is one
-walk over one function body: its names, its source, its place.  What each kind of syntax means is in the
-rules (:mod:`.expressions`, :mod:`.assignment`, :mod:`.branches`, :mod:`.loops`, :mod:`.calls`).
+:class:`Generator` is one walk over one function body: its names, its source, its place.  What each kind of
+syntax means is in the rules (:mod:`.expressions`, :mod:`.assignment`, :mod:`.branches`, :mod:`.loops`, :mod:`.calls`).
 """
 
 from __future__ import annotations
 
 import ast
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +17,10 @@ from tri_core.mlir import ir
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
-    from tri.compiler.functions import Specialized
     from tri.jit import JITFunction
     from tri.language.tensor import tensor
 
-__all__ = ["Exit", "Generator", "Unit"]
+__all__ = ["Exit", "Generator"]
 
 #: syntax that kernels cannot use, and what to write instead
 _REFUSED: dict[str, str] = {
@@ -60,31 +57,25 @@ class Exit:
     flag: tensor | None = None
 
 
-@dataclass
-class Unit:
-    """A module being made: its builder and the functions specialised so far (None while in progress)."""
-
-    builder: Builder
-    functions: dict[Any, Specialized | None] = dataclasses.field(default_factory=dict)
-    symbols: set[str] = dataclasses.field(default_factory=set)
-
-    def symbol(self, wanted: str) -> str:
-        """``wanted``, or it with a number where it is taken."""
-        name, number = wanted, 0
-        while name in self.symbols:
-            number += 1
-            name = f"{wanted}.{number}"
-        self.symbols.add(name)
-        return name
-
-
 class Generator:
-    """Generates one function body.  ``names`` binds local names to values of the language."""
+    """Generates one function body.  ``names`` binds local names to values of the language.
 
-    def __init__(self, unit: Unit, function: JITFunction, names: dict[str, Any]) -> None:
-        self.unit = unit
-        self.b = unit.builder
+    ``caller`` is the location of the call that is being expanded, ``stack`` the calls that led here.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        function: JITFunction,
+        names: dict[str, Any],
+        *,
+        caller: ir.Location | None = None,
+        stack: tuple[object, ...] = (),
+    ) -> None:
+        self.b = builder
         self.function = function
+        self.caller = caller
+        self.stack = stack
         self.source = function.source
         self.names = names
         #: names bound on some paths only, with the statement that did it
@@ -130,6 +121,8 @@ class Generator:
             found = ir.Location.file(self.source.file, key[0], key[1] + self.source.indent + 1)
             if self.hint is not None:
                 found = ir.Location.name(self.hint, found)
+            if self.caller is not None:
+                found = ir.Location.callsite(found, [self.caller])
             self._locations[key] = found
         return found
 

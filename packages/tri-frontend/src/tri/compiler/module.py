@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from tri.compiler import assignment, branches, calls, expressions, loops  # noqa: F401  they register the rules
 from tri.compiler.builder import Builder
-from tri.compiler.functions import expander, make_kernel
-from tri.compiler.generator import Unit
+from tri.compiler.functions import make_kernel
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -19,9 +18,7 @@ __all__ = ["build_module"]
 
 
 def build_module(source: ASTSource, target: Target, options: CommonOptions) -> ir.Module:
-    """TTIR of ``source``: its kernel, public, and the functions that it calls, private."""
+    """TTIR of ``source``: its kernel, with every call expanded."""
     builder = Builder(target, options)
-    unit = Unit(builder)
-    builder.expand = expander(unit)
-    make_kernel(unit, source.fn, source.types, source.constants, source.attrs, source.name)
+    make_kernel(builder, source.fn, source.types, source.constants, source.attrs, source.name)
     return builder.module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types as python_types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -142,17 +142,3 @@ def describe(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(describe, value))})"
     return repr(value)
-
-
-def mangle(values: Sequence[Any]) -> str:
-    """The arguments inside the name of a specialised function."""
-    return "_".join(_mangle(v) for v in values)
-
-
-def _mangle(value: Any) -> str:
-    if isinstance(value, tensor):
-        return value.type.mangle()
-    if isinstance(value, tuple):
-        return f"T{mangle(value)}T"
-    text = str(value.value if isinstance(value, constexpr) else value)
-    return "c" + "".join(c if c.isalnum() else "_" for c in text)[:40]
