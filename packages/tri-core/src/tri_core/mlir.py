@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -87,6 +88,9 @@ _context: ir.Context | None = None
 
 
 def _load(dialect: type[ext.Dialect], into: ir.Context) -> None:
+    # the bindings look for a module of each dialect they meet, again for every op while they find none (8 us)
+    module = f"{_ROOT}.dialects.{dialect.DIALECT_NAMESPACE}"
+    sys.modules.setdefault(module, sys.modules[dialect.__module__])
     with into, ir.Location.unknown():
         if not into.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
             dialect.load()
