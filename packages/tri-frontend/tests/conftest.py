@@ -13,7 +13,7 @@ import pytest
 
 from tri.compiler.source import ASTSource
 from tri.launch import dispatcher
-from tri_core import compiler, knobs, plugins
+from tri_core import compiler, knobs, mlir, plugins
 from tri_core.mlir import session
 from tri_core.plugins import PluginManager, candidate_of
 from tri_core.targets import resolve
@@ -66,7 +66,7 @@ def ttir() -> Callable[..., str]:
         source = ASTSource(kernel, signature, constants or {}, attrs)
         with session():
             module = source.build(target, target.options_type.parse(more))
-            module.operation.verify()
+            mlir.verify(module)
             return str(module)
 
     return build

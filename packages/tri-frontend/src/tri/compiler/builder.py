@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.tensor import tensor
-from tri_core.dialects.tt import TT, PointerType, mixed_attributes
+from tri_core.dialects.tt import TT, PointerType
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir, registry
 
@@ -164,7 +164,7 @@ class Builder:
 
     def mixed(self, name: str, count: int, **attributes: ir.Attribute) -> dict[str, ir.Attribute]:
         """The attributes of op ``name`` with ``count`` operands of several types, and ``attributes``."""
-        return {**attributes, **mixed_attributes(name, count)}
+        return attributes
 
     # --- places ---------------------------------------------------------------------------------------
 

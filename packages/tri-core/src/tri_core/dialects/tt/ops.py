@@ -13,9 +13,6 @@ from tri_core.dialects.tt.dialect import TT
 from tri_core.mlir import ext, ir
 
 __all__ = [
-    "MIXED",
-    "MIXED_OPERANDS",
-    "MIXED_RESULTS",
     "OPTIONAL_ATTRIBUTES",
     "AddPtrOp",
     "ApproxDivfOp",
@@ -72,7 +69,6 @@ __all__ = [
     "StoreOp",
     "TransOp",
     "UnsplatOp",
-    "mixed_attributes",
 ]
 
 _In = ext.Operand[Any]
@@ -80,24 +76,6 @@ _Out = ext.Result[Any]
 _Opt = ext.Operand[Any] | None
 _Ins = Sequence[ext.Operand[Any]]
 _Outs = Sequence[ext.Result[Any]]
-
-#: most operands (and results) of a reduction or scan
-MIXED = 8
-
-#: ops whose operands, and whose results, may differ in type
-MIXED_OPERANDS = frozenset({"tt.reduce", "tt.reduce_return", "tt.scan", "tt.scan_return"})
-MIXED_RESULTS = frozenset({"tt.reduce", "tt.scan"})
-
-
-def mixed_attributes(name: str, count: int) -> dict[str, ir.Attribute]:
-    """The segment attributes that op ``name`` needs with ``count`` operands (and results); empty for most ops.
-
-    IRDL holds all members of a variadic group to one type, so each operand of these ops is a group of its own.
-    """
-    segments = ir.DenseI32ArrayAttr.get([int(i < count) for i in range(MIXED)])
-    groups = (("operandSegmentSizes", MIXED_OPERANDS), ("resultSegmentSizes", MIXED_RESULTS))
-    return {attribute: segments for attribute, ops in groups if name in ops}
-
 
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
 OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -133,10 +111,7 @@ class ReturnOp(TT.Operation, name="return", traits=[ir.IsTerminatorTrait]):
 
 
 class CallOp(TT.Operation, name="call"):
-    """A call of another ``tt.func`` of the module; inlined before anything else.
-
-    IRDL holds all operands, and all results, to one type.  The front end makes no calls: it expands them.
-    """
+    """A call of another ``tt.func`` of the module; inlined before anything else."""
 
     results_: _Outs
     operands_: _Ins
@@ -421,42 +396,35 @@ class GatherOp(TT.Operation, name="gather", traits=[ext.Pure]):
 # --- reductions and products ----------------------------------------------------------------------------
 
 
-class _MixedOp(TT.Operation):
-    """As many results as operands, up to ``MIXED``, each of a type of its own."""
+class ReduceOp(TT.Operation, name="reduce", traits=[ext.Pure]):
+    """Reduces ``srcs`` along ``axis`` with the region's function of (accumulators, elements)."""
 
-    __annotations__ = {
-        **{f"result_{i}": ext.Result[Any] | None for i in range(MIXED)},
-        **{f"operand_{i}": ext.Operand[Any] | None for i in range(MIXED)},
-    }
-
-
-class _MixedTerminatorOp(TT.Operation, traits=[ir.IsTerminatorTrait]):
-    """Up to ``MIXED`` operands, each of a type of its own."""
-
-    __annotations__ = {f"operand_{i}": ext.Operand[Any] | None for i in range(MIXED)}
-
-
-class ReduceOp(_MixedOp, name="reduce", traits=[ext.Pure]):
-    """Reduces the operands along ``axis`` with the region's function of (accumulators, elements)."""
-
+    results_: _Outs
+    srcs: _Ins
     axis: ir.IntegerAttr
     combine_op: ext.Region
 
 
-class ReduceReturnOp(_MixedTerminatorOp, name="reduce_return"):
+class ReduceReturnOp(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
     """Ends the region of ``tt.reduce`` (Triton: ``tt.reduce.return``)."""
 
+    srcs: _Ins
 
-class ScanOp(_MixedOp, name="scan", traits=[ext.Pure]):
-    """Inclusive scan of the operands along ``axis``, from the end when ``reverse``."""
 
+class ScanOp(TT.Operation, name="scan", traits=[ext.Pure]):
+    """Inclusive scan of ``srcs`` along ``axis``, from the end when ``reverse``."""
+
+    results_: _Outs
+    srcs: _Ins
     axis: ir.IntegerAttr
     reverse: ir.IntegerAttr
     combine_op: ext.Region
 
 
-class ScanReturnOp(_MixedTerminatorOp, name="scan_return"):
+class ScanReturnOp(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
     """Ends the region of ``tt.scan`` (Triton: ``tt.scan.return``)."""
+
+    srcs: _Ins
 
 
 class DotOp(TT.Operation, name="dot", traits=[ext.Pure]):
