@@ -11,6 +11,7 @@ from intel_support import random, run_body
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
+from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder
 
@@ -246,3 +247,47 @@ def test_compare_and_swap_counts(scope: MemSyncScope) -> None:
     winners = np.flatnonzero(old == -1)
     assert len(winners) == 8
     np.testing.assert_array_equal(np.sort(places), winners)
+
+
+# --- the rest -------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_prints(capfd: pytest.CaptureFixture[str]) -> None:
+    def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        thread = hw.thread_id(b)
+        value = load(b, args[0], thread, b.f32)
+        wide = b.int_cast(b.mul(thread, b.int_(-3)), b.i64, signed=True)
+
+        def speak() -> None:
+            hw.print(b, "100% of", [thread, wide, value], [False, True, True], False)
+            hw.print(b, "hex", [b.int_(255)], [False], True)
+
+        b.if_(b.cmp("eq", thread, b.int_(5)), speak)
+
+    x = random(64, "float32")
+    run_body(body, [x])
+    assert capfd.readouterr().out.splitlines() == [f"100% of 5 -15 {x[5]:f}", "hex ff"]
+
+
+def test_builtins_are_called_by_their_mangled_names() -> None:
+    def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        thread = hw.thread_id(b)
+        pair = [load(b, args[i], thread, b.f32) for i in range(2)]
+        store(b, hw, args[2], thread, hw.extern(b, "", "_Z5hypotff", pair, b.f32))
+
+    x, y, out = random(64, "float32", seed=1), random(64, "float32", seed=2), np.zeros(64, np.float32)
+    run_body(body, [x, y, out])
+    np.testing.assert_allclose(out, np.hypot(x.astype(np.float64), y), rtol=1e-6)
+
+
+def test_other_libraries_and_asserts_are_refused() -> None:
+    def library(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        hw.extern(b, "libdevice", "__nv_hypotf", [b.float_(1.0)] * 2, b.f32)
+
+    def asserts(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        hw.assert_fail(b, "no", "k.py", "k", 3)
+
+    with pytest.raises(Unsupported, match="__nv_hypotf"):
+        run_body(library, [])
+    with pytest.raises(Unsupported, match="cannot stop itself"):
+        run_body(asserts, [])

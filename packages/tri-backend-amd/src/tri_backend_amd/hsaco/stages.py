@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tri_backend_amd import tools
 from tri_backend_amd.architectures import CODE_OBJECT_VERSION
+from tri_backend_amd.hsaco import atomics
 from tri_backend_amd.hsaco.code_object import CodeObject, KernelRecord, read_code_object
 from tri_core.api import (
     CodegenRequest,
@@ -49,7 +50,7 @@ class _Objects:
         machine = _machine(context)
         reply = context.codegen.compile(
             CodegenRequest(
-                llvm_ir=llvm_ir,
+                llvm_ir=atomics.on_device_memory(llvm_ir),
                 triple=machine.triple,
                 cpu=machine.cpu,
                 features=machine.features,

@@ -15,8 +15,10 @@ from tri_backend_intel.dialect import (
     SubGroupIdOp,
     SubGroupLaneOp,
 )
+from tri_backend_intel.dialect.builtins import call_builtin, call_printf
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_core.dialects.tt.enums import MemSyncScope
+from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
@@ -123,6 +125,50 @@ class IntelPrimitives(Primitives):
                 return b.op("llvm.intr.sqrt", args, args[0].type)
             case _:
                 return call_math(b, name, args)
+
+    def extern(
+        self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type
+    ) -> ir.Value:
+        """A builtin of OpenCL by its mangled name (``_Z3fmaxff``); others have no code anywhere."""
+        if not symbol.startswith("_Z"):
+            raise Unsupported(
+                f"{symbol} of library {libname!r} cannot be called on {self.target}",
+                remedy="name a builtin of OpenCL C by its mangled name, such as _Z5hypotff",
+            )
+        return call_builtin(b, symbol, list(args), [result])[0]
+
+    # --- debugging ----------------------------------------------------------------------------------------
+
+    def print(
+        self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
+    ) -> None:
+        """One line of OpenCL's printf."""
+        words = [prefix.replace("%", "%%")]
+        values = []
+        for value, sign in zip(args, signed, strict=True):
+            word, printable = _printable(b, value, sign, hex_)
+            words.append(word)
+            values.append(printable)
+        call_printf(b, " ".join(words) + "\n", values)
+
+    def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
+        """Refused: a SPIR-V kernel cannot stop itself."""
+        raise Unsupported(
+            f"{self.target} has no device_assert: a SPIR-V kernel cannot stop itself",
+            remedy="compile with debug=False, which drops it, or use device_print",
+        )
+
+
+def _printable(b: Builder, value: ir.Value, signed: bool, hex_: bool) -> tuple[str, ir.Value]:
+    """A conversion of printf and the value as it takes it: 32 or 64 bits."""
+    type_ = value.type
+    if isinstance(type_, ir.FloatType):
+        return "%f", value if type_.width >= 32 else b.op("arith.extf", (value,), b.f32)
+    if not isinstance(type_, ir.IntegerType):
+        return "%lx", b.ptr_to_int(value)
+    wide = b.int_cast(value, b.i64 if type_.width > 32 else b.i32, signed and type_.width > 1)
+    letter = "x" if hex_ else "d" if signed else "u"
+    return ("%l" if type_.width > 32 else "%") + letter, wide
 
 
 def make_primitives(
