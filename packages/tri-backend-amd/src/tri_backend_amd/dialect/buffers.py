@@ -91,7 +91,7 @@ class BufferLoadOp(MachineOp, dialect=AMDG, name="raw_buffer_load"):
         inside = cta.active & _in_bounds(offset)
         address = base.astype(np.int64) + np.where(inside, offset, 0)
         places = [cta.memory(1).load(address + i * dtype.itemsize, dtype, inside) for i in range(count)]
-        values = np.stack([np.where(inside, place, 0) for place in places], axis=-1)
+        values = np.stack([np.where(inside, place, 0) for place in places], axis=-1).astype(dtype)
         return [values if isinstance(self.result.type, ir.VectorType) else values[:, 0]]
 
 

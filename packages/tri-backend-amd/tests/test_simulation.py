@@ -1,0 +1,156 @@
+"""What machine ops do in a simulator is what AMD's manuals say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from amd_support import AMDG
+from tri_backend_amd.dialect.buffers import NUM_RECORDS, OUT_OF_BOUNDS
+from tri_core.mlir import ir, session
+
+Array = npt.NDArray[Any]
+LANES = 64
+
+assert AMDG.DIALECT_NAMESPACE == "amdg"
+
+
+class Memory:
+    """Bytes from address 0 on."""
+
+    def __init__(self, data: Array) -> None:
+        self.data = data
+
+    def load(self, addresses: Array, dtype: np.dtype[Any], active: Array) -> Array:
+        values = self.data.view(dtype)
+        return np.array(
+            [values[a // dtype.itemsize] if on else 0 for a, on in zip(addresses, active, strict=True)]
+        )
+
+    def store(self, addresses: Array, values: Array, active: Array) -> None:
+        for address, value, on in zip(addresses, values, active, strict=True):
+            if on:
+                self.data.view(values.dtype)[address // values.dtype.itemsize] = value
+
+
+@dataclass
+class Cta:
+    """As much of a simulated CTA as these ops ask for."""
+
+    num_threads: int = 2 * LANES
+    threads_per_warp: int = LANES
+    program_id: tuple[int, int, int] = (3, 4, 5)
+    num_programs: tuple[int, int, int] = (7, 8, 9)
+    active: Array = field(default_factory=lambda: np.ones(2 * LANES, bool))
+    data: Array = field(default_factory=lambda: np.zeros(0, np.uint8))
+    barriers: int = 0
+
+    def memory(self, space: int) -> Memory:
+        assert space == 1
+        return Memory(self.data)
+
+    def barrier(self) -> None:
+        self.barriers += 1
+
+
+def simulate(
+    name: str,
+    operands: Sequence[Array],
+    attributes: dict[str, int],
+    cta: Cta,
+    result: str = "i32",
+    value: str = "i32",
+) -> list[Array]:
+    """Run machine op ``name`` in a simulator's way; ``value`` is the type of the first operand."""
+    with session():
+        i32 = ir.IntegerType.get_signless(32)
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            types = [ir.Type.parse(value)] + [i32] * (len(operands) - 1)
+            undefined = [
+                ir.Operation.create("llvm.mlir.undef", results=[t]).results[0] for t in types[: len(operands)]
+            ]
+            made = ir.Operation.create(
+                name,
+                results=[ir.Type.parse(result)] if result else [],
+                operands=undefined,
+                attributes={k: ir.IntegerAttr.get(i32, v) for k, v in attributes.items()},
+            )
+        op: Any = made.opview
+        return list(op.simulate(cta, operands))
+
+
+X = np.random.default_rng(5).integers(-(1 << 31), 1 << 31, 2 * LANES).astype(np.int32)
+THREAD = np.arange(2 * LANES)
+FIRST, LANE = THREAD - THREAD % LANES, THREAD % LANES
+
+
+def test_identity() -> None:
+    cta = Cta()
+    assert set(simulate("amdg.workgroup_id", [], {"axis": 2}, cta)[0]) == {5}
+    assert set(simulate("amdg.num_workgroups", [], {"axis": 0}, cta)[0]) == {7}
+    np.testing.assert_array_equal(simulate("amdg.workitem_id", [], {}, cta)[0], THREAD)
+
+
+def test_the_first_active_lane_is_read() -> None:
+    cta = Cta()
+    cta.active[:3] = cta.active[LANES : LANES + 10] = False
+    (read,) = simulate("amdg.readfirstlane", [X], {}, cta)
+    assert set(read[:LANES]) == {X[3]}
+    assert set(read[LANES:]) == {X[LANES + 10]}
+
+
+def test_a_permute_takes_byte_addresses() -> None:
+    lanes = (LANE * 37 + 11) % LANES
+    (made,) = simulate("amdg.ds_bpermute", [(lanes * 4).astype(np.int32), X], {}, Cta())
+    np.testing.assert_array_equal(made, X[FIRST + lanes])
+
+
+@pytest.mark.parametrize("mask", [1, 4, 9, 16, 31])
+def test_a_swizzle_exchanges_by_xor(mask: int) -> None:
+    (made,) = simulate("amdg.ds_swizzle", [X], {"offset": mask << 10 | 0x1F}, Cta())
+    np.testing.assert_array_equal(made, X[FIRST + (LANE ^ mask)])
+
+
+def test_a_swizzle_broadcasts_by_or_and_and() -> None:
+    # and 0x18, or 3: lane 3 of every group of eight
+    (made,) = simulate("amdg.ds_swizzle", [X], {"offset": 3 << 5 | 0x18}, Cta())
+    np.testing.assert_array_equal(made, X[FIRST + (LANE & ~7 | 3)])
+
+
+def test_the_other_row_is_sixteen_away() -> None:
+    (made,) = simulate("amdg.permlanex16", [X], {}, Cta())
+    np.testing.assert_array_equal(made, X[FIRST + (LANE ^ 16)])
+
+
+def test_barriers() -> None:
+    cta = Cta()
+    simulate("amdg.barrier", [], {}, cta, result="")
+    assert cta.barriers == 1
+
+
+def test_buffers_read_zero_and_write_nothing_out_of_bounds() -> None:
+    words = np.random.default_rng(6).random(1024, dtype=np.float32)
+    cta = Cta(data=words.copy().view(np.uint8))
+    base = np.full(2 * LANES, 512, np.int64)
+    inside = THREAD % 3 != 0
+    offsets = np.where(inside, THREAD * 16, OUT_OF_BOUNDS).astype(np.int32)
+    (made,) = simulate(
+        "amdg.raw_buffer_load", [base, offsets], {"cache": 0}, cta, "vector<4xf32>", "!llvm.ptr<8>"
+    )
+    rows = words[128 : 128 + 8 * LANES].reshape(2 * LANES, 4)
+    np.testing.assert_array_equal(made, np.where(inside[:, None], rows, 0))
+    values = -made
+    simulate("amdg.raw_buffer_store", [values, base, offsets], {"cache": 0}, cta, "", "vector<4xf32>")
+    after = cta.data.view(np.float32)[128 : 128 + 8 * LANES].reshape(2 * LANES, 4)
+    np.testing.assert_array_equal(after, np.where(inside[:, None], -rows, rows))
+
+
+def test_the_masking_offset_is_beyond_every_descriptor() -> None:
+    for width in (1, 2, 4, 8, 16):
+        assert (OUT_OF_BOUNDS & 0xFFFFFFFF) + width > NUM_RECORDS
