@@ -1,0 +1,59 @@
+"""How well a layout suits memory: what a warp's access looks like, from the layout alone."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout, layout_for
+from tri_gpu_dialect.layouts.encoding import Encoding
+
+__all__ = ["stores_as_well"]
+
+#: bytes that memory systems move at once for one warp's row; longer runs gain nothing
+LINE_BYTES = 128
+
+#: the narrowest vector per thread that still fills lines with few instructions
+MIN_VECTOR_BYTES = 8
+MAX_VECTOR_BYTES = 16
+
+
+@lru_cache(maxsize=1024)
+def stores_as_well(candidate: Encoding, chosen: Encoding, shape: tuple[int, ...], bits: int) -> bool:
+    """Whether storing ``shape`` elements of ``bits`` in ``candidate`` is as good as in ``chosen``.
+
+    That is: along the dimension that ``chosen`` runs along, threads hold vectors of a good width, lanes
+    hold neighbouring vectors of whole lines, and no more threads hold mere copies.
+    """
+    new, old = layout_for(candidate, shape), layout_for(chosen, shape)
+    fastest = _fastest(old)
+    if fastest is None:
+        return False
+    vectors = [_run(layout, fastest, (REGISTER,)) * bits // 8 for layout in (new, old)]
+    rows = [_run(layout, fastest, (REGISTER, LANE)) * bits // 8 for layout in (new, old)]
+    wide_enough = min(vectors[1], MIN_VECTOR_BYTES) <= vectors[0] <= max(vectors[1], MAX_VECTOR_BYTES)
+    return wide_enough and rows[0] >= min(rows[1], LINE_BYTES) and _copies(new) <= _copies(old)
+
+
+def _fastest(layout: LinearLayout) -> str | None:
+    """The dimension of which the first register or lane makes the first step."""
+    for in_dim in (REGISTER, LANE):
+        for basis in layout.bases[in_dim]:
+            steps = [name for name, value in zip(layout.out_dims, basis, strict=True) if value]
+            if steps:
+                return steps[0]
+    return None
+
+
+def _run(layout: LinearLayout, dim: str, in_dims: tuple[str, ...]) -> int:
+    """How many neighbours along ``dim``, from an aligned start, the inputs ``in_dims`` hold."""
+    units = {c for name in in_dims for c in layout.packed(name)}
+    start = sum(bits for name, bits in layout.outs[: layout.out_dims.index(dim)])
+    length = 0
+    while length < dict(layout.outs)[dim] and 1 << (start + length) in units:
+        length += 1
+    return 1 << length
+
+
+def _copies(layout: LinearLayout) -> int:
+    masks = layout.free_variable_masks()
+    return sum(mask.bit_count() for name, mask in masks.items() if name != REGISTER)

@@ -1,0 +1,106 @@
+"""Which buffers of shared memory a memory descriptor may stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import terminator
+
+__all__ = ["Aliases", "aliases"]
+
+Buffers = frozenset[int]
+
+#: ops whose result is a view of their first operand
+_VIEWS = "ttg.memdesc_"
+
+
+@dataclass
+class Aliases:
+    """``allocations``: the buffers in program order; ``of``: which of them (by index) a value may be."""
+
+    allocations: list[ir.Operation] = field(default_factory=list)
+    of: dict[ir.Value, Buffers] = field(default_factory=dict)
+
+
+def aliases(function: ir.Operation) -> Aliases:
+    """Find the allocations of ``function`` and follow them through views, loops and branches."""
+    found = Aliases()
+    analysis = _Analysis(found)
+    for block in function.regions[0].blocks:
+        analysis.block(block)
+    return found
+
+
+@dataclass
+class _Analysis:
+    found: Aliases
+    seen: set[ir.Value] = field(default_factory=set)
+
+    def block(self, block: ir.Block) -> None:
+        of = self.found.of
+        for view in block:
+            op = view.operation
+            name = op.name
+            if name == "ttg.local_alloc":
+                self.allocation(op)
+            elif name.startswith(_VIEWS):
+                self.join(op.results, op.operands[:1])
+            elif name == "scf.for":
+                carried = list(op.regions[0].blocks[0].arguments)[1:]
+                self.loop(op, list(op.operands)[3:], carried, op.regions[0].blocks[0])
+            elif name == "scf.while":
+                self.while_(op)
+            elif name == "scf.if":
+                self.branches(op)
+            elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
+                # an op that nobody described: its results may be any of its operands
+                for result in op.results:
+                    for operand in op.operands:
+                        self.join([result], [operand])
+
+    def allocation(self, op: ir.Operation) -> None:
+        result = op.results[0]
+        if result not in self.seen:
+            self.seen.add(result)
+            self.found.of[result] = frozenset({len(self.found.allocations)})
+            self.found.allocations.append(op)
+
+    def join(self, values: Sequence[ir.Value], sources: Sequence[ir.Value]) -> bool:
+        """Let ``values`` also be what ``sources`` are; whether that is news."""
+        changed = False
+        for value, source in zip(values, sources, strict=True):
+            if (more := self.found.of.get(source)) is not None:
+                old = self.found.of.get(value, frozenset())
+                if not more <= old:
+                    self.found.of[value], changed = old | more, True
+        return changed
+
+    def loop(
+        self, op: ir.Operation, inits: Sequence[ir.Value], carried: Sequence[ir.Value], body: ir.Block
+    ) -> None:
+        self.join(carried, inits)
+        while True:
+            self.block(body)
+            if not self.join(carried, terminator(body).operands):
+                break
+        self.join(op.results, carried)
+
+    def while_(self, op: ir.Operation) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        self.join(list(before.arguments), op.operands)
+        while True:
+            self.block(before)
+            self.join(list(after.arguments), list(terminator(before).operands)[1:])
+            self.block(after)
+            if not self.join(list(before.arguments), terminator(after).operands):
+                break
+        self.join(op.results, list(after.arguments))
+
+    def branches(self, op: ir.Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+                if len(op.results):
+                    self.join(op.results, terminator(block).operands)

@@ -1,0 +1,425 @@
+"""Which layouts the values of a function should have.
+
+Two sweeps over the function, conversions being ignored:
+
+*Forward*: what has a layout of its own (a load, a dot) hands it on to what is computed from it.  Such
+values are **fixed**; doing their work twice would be expensive, so each has one layout.
+
+*Backward*: what is computed from constants, ranges and scalars only is **free**: it costs little to compute
+it again.  Each free value collects the layouts that its users want it in.
+
+Loops and branches tie values together: a carried value has one layout, its initial value, what is yielded
+and the result follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.access import stores_as_well
+from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_of
+from tri_gpu_dialect.edit import terminator
+from tri_gpu_dialect.encodings import Encoding
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["Assignment", "Key", "assign", "key_of", "mark"]
+
+#: what stands for an op in dictionaries: a result, or a mark (hashes of ops change when ops do)
+Key: TypeAlias = "ir.Value | ir.Attribute"
+
+#: the attribute that tells apart ops without results while layouts are assigned
+MARK = "layout.mark"
+
+
+def mark(op: ir.Operation, number: int) -> None:
+    """Make an op without results known to :func:`key_of`."""
+    if not len(op.results):
+        op.attributes[MARK] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def key_of(op: ir.Operation) -> Key | None:
+    """What stands for ``op`` in dictionaries; None for one without results that is not marked."""
+    if len(op.results):
+        return op.results[0]
+    attributes = op.attributes
+    return attributes.get(MARK, None)
+
+
+@dataclass
+class Assignment:
+    """What was found out.
+
+    ``fixed``: the layout of each fixed value; ``wanted``: the layouts that a free value is wanted in, the
+    first being the main one; ``operands``: for ops that have a say in it, the layout of each operand;
+    ``dead``: ops that nobody uses, users before what they use.
+    """
+
+    fixed: dict[ir.Value, Encoding] = field(default_factory=dict)
+    wanted: dict[ir.Value, list[Encoding]] = field(default_factory=dict)
+    operands: dict[Key, Operands] = field(default_factory=dict)
+    dead: list[ir.Operation] = field(default_factory=list)
+
+    def decided(self, op: ir.Operation) -> Operands | None:
+        """The layouts of the operands of an op that has a say in it."""
+        key = key_of(op)
+        return None if key is None else self.operands.get(key)
+
+    def main(self, value: ir.Value) -> Encoding | None:
+        """The layout of ``value`` itself (copies of it may have others); None when nobody cares."""
+        found = self.fixed.get(value)
+        if found is None and (wanted := self.wanted.get(value)):
+            return wanted[0]
+        return found
+
+
+def assign(function: ir.Operation, own: dict[Key, Operands], threads: int) -> Assignment:
+    """Assign layouts in ``function``, which has no conversions.
+
+    ``own`` holds, for anchors and ops with fixed types, the layouts of their operands; ``threads`` is the
+    number of threads of a block: a load of fewer elements follows its users instead of leading them.
+    """
+    found = Assignment(operands=own)
+    forward = _Forward(found, threads)
+    backward = _Backward(found)
+    for block in function.regions[0].blocks:
+        forward.block(block)
+    forward.settle_stores()
+    for block in function.regions[0].blocks:
+        backward.block(block)
+    backward.settle_idle()
+    return found
+
+
+@dataclass
+class _Forward:
+    found: Assignment
+    threads: int
+    #: layouts chosen for memory accesses: the second choice where layouts meet
+    memory: set[Encoding] = field(default_factory=set)
+    stores: list[ir.Operation] = field(default_factory=list)
+
+    def block(self, block: ir.Block) -> None:
+        for view in block:
+            op = view.operation
+            control = _FORWARD.get(op.name)
+            if control is not None:
+                control(self, op)
+            elif len(op.results):
+                self.op(op)
+            elif op.name == "tt.store":
+                self.stores.append(op)
+
+    def settle_stores(self) -> None:
+        """Let stores follow their values where that is as good for memory."""
+        for op in self.stores:
+            info = tensor_info(op.operands[1].type)
+            made, chosen = self.found.fixed.get(op.operands[1]), self.found.decided(op)
+            if info is None or made is None or chosen is None or chosen[1] is None:
+                continue
+            if made != chosen[1] and stores_as_well(made, chosen[1], info.shape, info.bitwidth):
+                key = key_of(op)
+                assert key is not None
+                self.found.operands[key] = rule_of(op.name).operands(op, made) or chosen
+
+    def op(self, op: ir.Operation) -> None:
+        rule = rule_of(op.name)
+        match rule.kind:
+            case Kind.SOURCE:
+                pass
+            case Kind.FLOW:
+                if (encoding := rule.results(op, self.operands(op))) is not None:
+                    self.fix(op.results, encoding)
+            case Kind.REDUCTION:
+                self.reduction(op)
+            case Kind.ANCHOR:
+                self.anchor(op)
+            case Kind.SINK | Kind.FIXED:
+                for result in op.results:
+                    if (present := encoding_of(result)) is not None:
+                        self.found.fixed[result] = present
+
+    def operands(self, op: ir.Operation) -> Operands:
+        """The fixed layouts of the operands; where several meet, the preferred one for all."""
+        fixed = self.found.fixed
+        given = [fixed.get(v) for v in op.operands]
+        if len({e for e in given if e is not None}) > 1:
+            chosen = self.prefer(op, [e for e in given if e is not None])
+            return [chosen if e is not None else None for e in given]
+        return given
+
+    def prefer(self, op: ir.Operation, candidates: Sequence[Encoding]) -> Encoding:
+        """The layout that the result is stored in; else one that a computation chose."""
+        stored = self.stored_in(op)
+        if stored is not None and stored in candidates:
+            return stored
+        return next((e for e in candidates if e not in self.memory), candidates[0])
+
+    def stored_in(self, op: ir.Operation) -> Encoding | None:
+        """The layout of a store that elementwise ops lead to from ``op``."""
+        ahead, seen = [op], 0
+        while ahead and seen < 16:
+            current, seen = ahead.pop(), seen + 1
+            for result in current.results:
+                for use in result.uses:
+                    user = use.owner.operation
+                    if user.name == "tt.store" and use.operand_number == 1:
+                        decided = self.found.decided(user)
+                        return None if decided is None else decided[1]
+                    if user.name.startswith(("arith.", "math.")):
+                        ahead.append(user)
+        return None
+
+    def fix(self, results: Sequence[ir.Value], encoding: Encoding) -> None:
+        for result in results:
+            if tensor_info(result.type) is not None:
+                self.found.fixed[result] = encoding
+
+    def reduction(self, op: ir.Operation) -> None:
+        """One layout in any case: that of its operands as they are, if none of them is fixed."""
+        rule = rule_of(op.name)
+        given = self.operands(op)
+        if all(e is None for e in given):
+            given = [encoding_of(v) for v in op.operands]
+        encoding = rule.results(op, given)
+        if encoding is None:
+            self.found.operands[op.results[0]] = given
+            self.fix(op.results, next(e for r in op.results if (e := encoding_of(r)) is not None))
+            return
+        self.found.operands[op.results[0]] = rule.operands(op, encoding) or given
+        self.fix(op.results, encoding)
+
+    def anchor(self, op: ir.Operation) -> None:
+        result = tensor_info(op.results[0].type)
+        if result is None or result.encoding is None:
+            return
+        if op.name == "tt.load" and result.numel < self.threads and "isVolatile" not in op.attributes:
+            # few elements: loading them in any layout is cheaper than moving them
+            self.found.operands.pop(op.results[0], None)
+            return
+        if op.name != "tt.dot":
+            self.memory.add(result.encoding)
+        self.fix(op.results, result.encoding)
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def for_(self, op: ir.Operation) -> None:
+        body = op.regions[0].blocks[0]
+        carried = list(body.arguments)[1:]
+        self.enter(carried, list(op.operands)[3:])
+        self.settle(body, carried, terminator(body).operands)
+        self.enter(op.results, carried)
+
+    def enter(self, values: Sequence[ir.Value], sources: Sequence[ir.Value]) -> None:
+        fixed = self.found.fixed
+        for value, source in zip(values, sources, strict=True):
+            if source in fixed:
+                fixed[value] = fixed[source]
+
+    def settle(self, body: ir.Block, carried: Sequence[ir.Value], coming: Sequence[ir.Value]) -> None:
+        """Go through a loop's body until carried values agree with what comes round.
+
+        What the loop makes decides, so that the conversion stands before the loop; each value is changed
+        once at most.
+        """
+        fixed = self.found.fixed
+        changed: set[int] = set()
+        while True:
+            self.block(body)
+            again = False
+            for i, (value, source) in enumerate(zip(carried, coming, strict=True)):
+                if source in fixed and fixed.get(value) != fixed[source] and i not in changed:
+                    fixed[value] = fixed[source]
+                    changed.add(i)
+                    again = True
+            if not again:
+                return
+
+    def while_(self, op: ir.Operation) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        carried = list(before.arguments)
+        self.enter(carried, list(op.operands))
+        changed: set[int] = set()
+        while True:
+            self.block(before)
+            self.enter(list(after.arguments), list(terminator(before).operands)[1:])
+            self.block(after)
+            fixed, again = self.found.fixed, False
+            for i, (value, source) in enumerate(zip(carried, terminator(after).operands, strict=True)):
+                if source in fixed and fixed.get(value) != fixed[source] and i not in changed:
+                    fixed[value] = fixed[source]
+                    changed.add(i)
+                    again = True
+            if not again:
+                break
+        self.enter(op.results, list(after.arguments))
+
+    def if_(self, op: ir.Operation) -> None:
+        fixed = self.found.fixed
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+                if len(op.results):
+                    for result, source in zip(op.results, terminator(block).operands, strict=True):
+                        if source in fixed:
+                            fixed.setdefault(result, fixed[source])
+
+
+_FORWARD = {"scf.for": _Forward.for_, "scf.while": _Forward.while_, "scf.if": _Forward.if_}
+
+
+@dataclass
+class _Backward:
+    found: Assignment
+    #: ops that were not wanted in any layout when they were passed, by a result
+    idle: dict[ir.Value, ir.Operation] = field(default_factory=dict)
+
+    def want(self, value: ir.Value, encoding: Encoding | None) -> None:
+        """A user wants ``value`` in ``encoding``."""
+        if encoding is None or value in self.found.fixed or tensor_info(value.type) is None:
+            return
+        wanted = self.found.wanted.setdefault(value, [])
+        if encoding not in wanted and not (wanted and _is_single(value)):
+            wanted.append(encoding)
+
+    def want_all(self, op: ir.Operation, encodings: Operands | None) -> None:
+        if encodings is None:
+            encodings = [encoding_of(v) for v in op.operands]
+        for value, encoding in zip(op.operands, encodings, strict=True):
+            self.want(value, encoding)
+
+    def block(self, block: ir.Block) -> None:
+        for view in reversed(list(block)):
+            op = view.operation
+            control = _BACKWARD.get(op.name)
+            if control is not None:
+                control(self, op)
+            elif len(op.operands):
+                self.op(op)
+
+    def op(self, op: ir.Operation) -> None:
+        decided = self.found.decided(op)
+        if decided is not None:
+            self.want_all(op, decided)
+            return
+        rule = rule_of(op.name)
+        if rule.kind is Kind.SINK:
+            for value in op.operands:
+                self.want(value, encoding_of(value))
+        elif rule.kind in (Kind.FLOW, Kind.ANCHOR):
+            for encoding in self.encodings(op):
+                self.want_all(op, rule.operands(op, encoding))
+
+    def encodings(self, op: ir.Operation) -> Sequence[Encoding]:
+        """The layouts that ``op`` is to be computed in."""
+        found: list[Encoding] = []
+        for result in op.results:
+            fixed = self.found.fixed.get(result)
+            if fixed is not None:
+                return [fixed]
+            found += [e for e in self.found.wanted.get(result, ()) if e not in found]
+        if not found:
+            self.idle.setdefault(op.results[0], op)
+        return found
+
+    def settle_idle(self) -> None:
+        """Ops that nobody wants in any layout: dead, or (with effects, or uses that do not care) as they are."""
+        for op in self.idle.values():
+            if any(self.found.main(r) is not None for r in op.results):
+                continue
+            if op.name not in _EFFECTS and all(next(iter(r.uses), None) is None for r in op.results):
+                self.found.dead.append(op)
+                continue
+            for result in op.results:
+                if (present := encoding_of(result)) is not None:
+                    self.demand(result, present)
+
+    def demand(self, value: ir.Value, encoding: Encoding | None) -> None:
+        """Want ``value`` in ``encoding``, and all that it is computed from accordingly."""
+        before = len(self.found.wanted.get(value, ()))
+        self.want(value, encoding)
+        owner = value.owner
+        if encoding is None or len(self.found.wanted.get(value, ())) == before or isinstance(owner, ir.Block):
+            return
+        op = owner.operation
+        rule = rule_of(op.name)
+        if rule.kind in (Kind.FLOW, Kind.ANCHOR):
+            given = rule.operands(op, encoding) or [encoding_of(v) for v in op.operands]
+            for operand, needed in zip(op.operands, given, strict=True):
+                self.demand(operand, needed)
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def tie(self, values: Sequence[ir.Value], to: Sequence[ir.Value]) -> None:
+        """Want each of ``values`` as the value it is tied to is."""
+        for value, other in zip(values, to, strict=True):
+            self.want(value, self.found.main(other))
+
+    def wanted_count(self, values: Sequence[ir.Value]) -> int:
+        return sum(self.found.main(v) is not None for v in values)
+
+    def keep_present(self, values: Sequence[ir.Value]) -> bool:
+        """Let carried tensors that nobody wants stay as they are; whether there were any."""
+        idle = [v for v in values if self.found.main(v) is None and encoding_of(v) is not None]
+        for value in idle:
+            self.want(value, encoding_of(value))
+        return bool(idle)
+
+    def for_(self, op: ir.Operation) -> None:
+        body = op.regions[0].blocks[0]
+        carried = list(body.arguments)[1:]
+        self.tie(carried, op.results)
+
+        def sweep() -> None:
+            self.tie(terminator(body).operands, carried)
+            self.block(body)
+
+        self.around(carried, sweep)
+        self.tie(list(op.operands)[3:], carried)
+        self.tie(op.results, carried)
+
+    def around(self, carried: Sequence[ir.Value], sweep: Callable[[], None]) -> None:
+        """Sweep a loop's body until no carried value gets a layout any more."""
+        while True:
+            before = self.wanted_count(carried)
+            sweep()
+            if self.wanted_count(carried) == before and not self.keep_present(carried):
+                return
+
+    def while_(self, op: ir.Operation) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        passed, carried = list(after.arguments), list(before.arguments)
+
+        def sweep() -> None:
+            self.tie(passed, op.results)
+            self.tie(terminator(after).operands, carried)
+            self.block(after)
+            self.tie(list(terminator(before).operands)[1:], passed)
+            self.block(before)
+
+        self.around([*carried, *passed], sweep)
+        self.tie(op.operands, carried)
+        self.tie(op.results, passed)
+
+    def if_(self, op: ir.Operation) -> None:
+        self.keep_present(op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                if len(op.results):
+                    self.tie(terminator(block).operands, op.results)
+                self.block(block)
+
+
+_BACKWARD = {"scf.for": _Backward.for_, "scf.while": _Backward.while_, "scf.if": _Backward.if_}
+
+
+#: elementwise ops that may do more than compute
+_EFFECTS = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise", "tt.map_elementwise"})
+
+
+def _is_single(value: ir.Value) -> bool:
+    """Whether ``value`` can have one layout only: it is carried, or comes from memory."""
+    owner = value.owner
+    return isinstance(owner, ir.Block) or owner.operation.name in (*_FORWARD, "tt.load")

@@ -1,0 +1,236 @@
+"""How the encodings of an op's operands and results hang together: a table by op name.
+
+Passes that give or change layouts ask this table and know no op by name.  A rule says of which *kind* its
+op is, and translates encodings across it in both directions.  Vendors add their ops with :func:`add`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
+from tri_gpu_dialect.types import shape_of, tensor_info
+
+__all__ = ["Kind", "LayoutRule", "Operands", "add", "encoding_of", "rule_of"]
+
+#: one encoding per operand; None where the operand is a scalar, or may have any layout
+Operands = Sequence[Encoding | None]
+
+
+class Kind(Enum):
+    """What an op means to layouts."""
+
+    SOURCE = "makes a tensor in whatever layout is wanted, at no cost"
+    FLOW = "its result has the layout that follows from its operands, and the other way round"
+    REDUCTION = "as FLOW, but too expensive to be done twice"
+    ANCHOR = "its layout was chosen for it, and its operands follow"
+    SINK = "takes its tensors in any layout"
+    FIXED = "its types stay as they are"
+
+
+@dataclass(frozen=True)
+class LayoutRule:
+    """``results(op, operands)`` and ``operands(op, result)`` translate encodings across the op.
+
+    ``results`` gives the one encoding of all tensor results, None when it does not follow; ``operands``
+    gives one entry per operand, or None when no operands can give that result.
+    """
+
+    kind: Kind
+    results: Callable[[ir.Operation, Operands], Encoding | None]
+    operands: Callable[[ir.Operation, Encoding], Operands | None]
+
+
+_rules: dict[str, LayoutRule] = {}
+
+
+def add(rule: LayoutRule, *names: str) -> None:
+    """Register ``rule`` for the ops called ``names``."""
+    _rules.update(dict.fromkeys(names, rule))
+
+
+def rule_of(name: str) -> LayoutRule:
+    """The rule of the op called ``name``; ``FIXED`` for an op that nobody described."""
+    found = _rules.get(name)
+    if found is None:
+        dialect = name.partition(".")[0]
+        found = _rules[name] = _ELEMENTWISE if dialect in ("arith", "math") else _FIXED
+    return found
+
+
+def encoding_of(value: ir.Value) -> Encoding | None:
+    """The encoding of a tensor; None for a scalar, or a tensor without one."""
+    info = tensor_info(value.type)
+    return None if info is None else info.encoding
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return tensor_info(value.type) is not None
+
+
+# --- all operands and results alike ---------------------------------------------------------------------
+
+
+def _first(_: ir.Operation, operands: Operands) -> Encoding | None:
+    return next((e for e in operands if e is not None), None)
+
+
+def _all(op: ir.Operation, result: Encoding) -> Operands:
+    return [result if _is_tensor(v) else None for v in op.operands]
+
+
+def _none(op: ir.Operation, _: object) -> None:
+    return None
+
+
+def _any(op: ir.Operation, _: object) -> Operands:
+    return [None] * len(op.operands)
+
+
+def _present(op: ir.Operation, _: object) -> Operands:
+    return [encoding_of(v) for v in op.operands]
+
+
+_ELEMENTWISE = LayoutRule(Kind.FLOW, _first, _all)
+_FIXED = LayoutRule(Kind.FIXED, _none, _present)
+
+add(LayoutRule(Kind.SOURCE, _none, _any), "arith.constant", "tt.splat", "tt.make_range", "ub.poison")
+add(
+    _ELEMENTWISE,
+    "tt.addptr", "tt.bitcast", "tt.broadcast", "tt.clampf", "tt.elementwise_inline_asm", "tt.extern_elementwise",
+    "tt.fp_to_fp", "tt.int_to_ptr", "tt.map_elementwise", "tt.mulhiui", "tt.precise_divf", "tt.approx_divf",
+    "tt.precise_sqrt", "tt.ptr_to_int",
+)  # fmt: skip
+add(LayoutRule(Kind.REDUCTION, _first, _all), "tt.scan")
+add(
+    LayoutRule(Kind.ANCHOR, _first, _all),
+    "tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_load", "tt.atomic_store", "tt.atomic_poll",
+)  # fmt: skip
+add(
+    LayoutRule(Kind.SINK, _none, _any),
+    "tt.print", "tt.assert", "tt.unsplat", "tt.histogram", "ttg.local_alloc", "ttg.local_store",
+)  # fmt: skip
+
+
+# --- results of other shapes ----------------------------------------------------------------------------
+
+
+def _axis(op: ir.Operation) -> int:
+    return ir.IntegerAttr(op.attributes["axis"]).value
+
+
+def _expand_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    return None if operands[0] is None else transform.expanded(operands[0], _axis(op))
+
+
+def _expand_operand(op: ir.Operation, result: Encoding) -> Operands:
+    return [Slice(_axis(op), result)]
+
+
+add(LayoutRule(Kind.FLOW, _expand_result, _expand_operand), "tt.expand_dims")
+
+
+def _reduce_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    source = _first(op, operands)
+    return None if source is None else Slice(_axis(op), source)
+
+
+def _reduce_operands(op: ir.Operation, result: Encoding) -> Operands | None:
+    parent = transform.expanded(result, _axis(op))
+    return None if parent is None else _all(op, parent)
+
+
+add(LayoutRule(Kind.REDUCTION, _reduce_result, _reduce_operands), "tt.reduce")
+
+
+def _order(op: ir.Operation) -> tuple[int, ...]:
+    return tuple(int(d) for d in op.attributes["order"].maybe_downcast())
+
+
+def _trans_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    if operands[0] is None:
+        return None
+    return transform.transposed(operands[0], _order(op), shape_of(op.operands[0].type))
+
+
+def _trans_operand(op: ir.Operation, result: Encoding) -> Operands:
+    order = _order(op)
+    inverse = tuple(order.index(d) for d in range(len(order)))
+    return [transform.transposed(result, inverse, shape_of(op.results[0].type))]
+
+
+add(LayoutRule(Kind.FLOW, _trans_result, _trans_operand), "tt.trans")
+
+
+def _reshape_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    if operands[0] is None:
+        return None
+    return transform.reshaped(operands[0], shape_of(op.operands[0].type), shape_of(op.results[0].type))
+
+
+def _reshape_operand(op: ir.Operation, result: Encoding) -> Operands:
+    return [transform.reshaped(result, shape_of(op.results[0].type), shape_of(op.operands[0].type))]
+
+
+add(LayoutRule(Kind.FLOW, _reshape_result, _reshape_operand), "tt.reshape")
+
+
+def _join_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    source = _first(op, operands)
+    return None if source is None else transform.joined(source, shape_of(op.operands[0].type))
+
+
+def _join_operands(op: ir.Operation, result: Encoding) -> Operands | None:
+    half = transform.split(result, shape_of(op.results[0].type))
+    return None if half is None else [half, half]
+
+
+add(LayoutRule(Kind.FLOW, _join_result, _join_operands), "tt.join")
+
+
+def _split_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    return None if operands[0] is None else transform.split(operands[0], shape_of(op.operands[0].type))
+
+
+def _split_operand(op: ir.Operation, result: Encoding) -> Operands:
+    return [transform.joined(result, shape_of(op.results[0].type))]
+
+
+add(LayoutRule(Kind.FLOW, _split_result, _split_operand), "tt.split")
+
+
+def _cat_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    source = _first(op, operands)
+    return None if source is None else transform.concatenated(source, shape_of(op.operands[0].type))
+
+
+add(LayoutRule(Kind.REDUCTION, _cat_result, _none), "tt.cat")
+
+
+def _gather_result(_: ir.Operation, operands: Operands) -> Encoding | None:
+    return operands[1]
+
+
+def _gather_operands(_: ir.Operation, result: Encoding) -> Operands:
+    # the source goes through shared memory, or shuffles if its layout allows: any will do
+    return [None, result]
+
+
+add(LayoutRule(Kind.REDUCTION, _gather_result, _gather_operands), "tt.gather")
+
+
+# --- products -------------------------------------------------------------------------------------------
+
+
+def _dot_operands(op: ir.Operation, result: Encoding) -> Operands:
+    return [DotOperand(0, result), DotOperand(1, result), result]
+
+
+def _dot_result(_: ir.Operation, operands: Operands) -> Encoding | None:
+    return operands[2]
+
+
+add(LayoutRule(Kind.ANCHOR, _dot_result, _dot_operands), "tt.dot")

@@ -1,0 +1,105 @@
+"""When each buffer of shared memory is in use, as intervals over the ops of a function.
+
+Ops are numbered in program order.  A buffer lives from its allocation to the last op that touches it (or a
+view of it); if that op is in a loop that the buffer comes from outside of, to the end of the loop; if the
+buffer is carried from one iteration to the next, through the whole loop.  An op's scratch memory lives
+while the op runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.alias import Aliases, aliases
+from tri_gpu_dialect.edit import terminator
+
+__all__ = ["Buffer", "buffers"]
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Shared memory that ``op`` owns: its allocation, or an op with scratch; ``[start, end]`` in op numbers."""
+
+    op: ir.Operation
+    start: int
+    end: int
+    scratch_bytes: int = 0
+
+    @property
+    def is_scratch(self) -> bool:
+        """Whether this is scratch memory of an op."""
+        return self.scratch_bytes > 0
+
+
+def buffers(function: ir.Operation, scratch_bytes: Callable[[ir.Operation], int]) -> list[Buffer]:
+    """All buffers and scratch memories of ``function`` with their lives, in program order."""
+    analysis = _Liveness(aliases(function), scratch_bytes)
+    for block in function.regions[0].blocks:
+        analysis.block(block)
+    return sorted([*analysis.allocated.values(), *analysis.scratch], key=lambda b: b.start)
+
+
+@dataclass
+class _Loop:
+    start: int
+    touched: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Liveness:
+    aliases: Aliases
+    scratch_bytes: Callable[[ir.Operation], int]
+    number: int = 0
+    loops: list[_Loop] = field(default_factory=list)
+    allocated: dict[int, Buffer] = field(default_factory=dict)
+    scratch: list[Buffer] = field(default_factory=list)
+
+    def block(self, block: ir.Block) -> None:
+        for view in block:
+            op = view.operation
+            self.number += 1
+            self.op(op)
+
+    def op(self, op: ir.Operation) -> None:
+        of = self.aliases.of
+        if of:
+            for value in op.operands:
+                if value in of:
+                    for index in of[value]:
+                        self.touch(index)
+        if op.name == "ttg.local_alloc":
+            (index,) = of[op.results[0]]
+            self.allocated[index] = Buffer(op, self.number, self.number)
+        elif op.name in ("scf.for", "scf.while"):
+            self.loop(op)
+        elif op.name == "scf.if":
+            for region in op.regions:
+                for block in region.blocks:
+                    self.block(block)
+        elif size := self.scratch_bytes(op):
+            self.scratch.append(Buffer(op, self.number, self.number, size))
+
+    def touch(self, index: int) -> None:
+        buffer = self.allocated.get(index)
+        if buffer is not None:
+            buffer.end = max(buffer.end, self.number)
+            for loop in self.loops:
+                loop.touched.add(index)
+
+    def loop(self, op: ir.Operation) -> None:
+        loop = _Loop(self.number)
+        self.loops.append(loop)
+        carried: set[int] = set()
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+                for value in terminator(block).operands:
+                    carried |= self.aliases.of.get(value, frozenset())
+        self.loops.pop()
+        for index in loop.touched | carried:
+            buffer = self.allocated[index]
+            if buffer.start < loop.start or index in carried:
+                buffer.start = min(buffer.start, loop.start)
+                buffer.end = max(buffer.end, self.number)

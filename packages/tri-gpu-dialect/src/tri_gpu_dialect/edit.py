@@ -1,0 +1,88 @@
+"""Small edits of IR that several passes make: types changed in place, conversions, constants, blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tri_core.api import VerificationError
+from tri_core.mlir import ir
+from tri_gpu_dialect.encodings import Encoding
+from tri_gpu_dialect.types import tensor_info, tensor_type
+
+__all__ = [
+    "CONTROL",
+    "block_ops",
+    "convert",
+    "functions",
+    "module_int",
+    "retyped",
+    "set_encoding",
+    "terminator",
+]
+
+#: ops whose regions are the same program at another place
+CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
+
+
+def functions(module: ir.Module) -> Iterator[ir.Operation]:
+    """The functions of ``module``."""
+    for view in module.body:
+        if view.operation.name == "tt.func":
+            yield view.operation
+
+
+def module_int(module: ir.Module, name: str) -> int:
+    """An integer attribute of ``module``; VerificationError when it is missing."""
+    attributes = module.operation.attributes
+    if name not in attributes:
+        raise VerificationError(
+            f"the module has no attribute {name}", remedy="run convert-triton-to-tritongpu first"
+        )
+    return ir.IntegerAttr(attributes[name]).value
+
+
+def block_ops(block: ir.Block) -> list[ir.Operation]:
+    """The ops of ``block`` now; the block may be edited while the list is gone through."""
+    return [view.operation for view in block]
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """The last op of ``block``."""
+    operations = block.operations
+    return operations[len(operations) - 1].operation
+
+
+def retyped(type_: ir.Type, encoding: Encoding) -> ir.Type:
+    """The tensor type ``type_`` with another encoding; anything else as it is."""
+    info = tensor_info(type_)
+    return type_ if info is None else tensor_type(info.shape, info.element_type, encoding)
+
+
+def set_encoding(value: ir.Value, encoding: Encoding) -> None:
+    """Give a tensor another encoding in place; a constant's attribute follows.  Scalars stay."""
+    old = value.type
+    new = retyped(old, encoding)
+    if new == old:
+        return
+    value.set_type(new)
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return
+    op = owner.operation
+    if op.name == "arith.constant":
+        op.attributes["value"] = _constant(op.attributes["value"], new)
+
+
+def _constant(attr: ir.Attribute, type_: ir.Type) -> ir.Attribute:
+    attr = attr.maybe_downcast()
+    if isinstance(attr, ir.DenseElementsAttr) and attr.is_splat:
+        return ir.DenseElementsAttr.get_splat(type_, attr.get_splat_value())
+    # any other elements: the same text with the new type
+    return ir.Attribute.parse(f"{str(attr).rpartition(' : ')[0]} : {type_}")
+
+
+def convert(value: ir.Value, encoding: Encoding, ip: ir.InsertionPoint, loc: ir.Location) -> ir.Value:
+    """``value`` in another layout, by a new ``ttg.convert_layout``."""
+    type_ = retyped(value.type, encoding)
+    made = ir.Operation.create("ttg.convert_layout", results=[type_], operands=[value], ip=ip, loc=loc)
+    return made.results[0]

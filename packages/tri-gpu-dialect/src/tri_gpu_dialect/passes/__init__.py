@@ -1,0 +1,19 @@
+"""Passes over TTGIR, and the one that makes it of TTIR."""
+
+from __future__ import annotations
+
+from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.passes.coalesce import Coalesce
+from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
+from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
+from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
+from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
+
+__all__ = [
+    "AllocateSharedMemory",
+    "Coalesce",
+    "ConvertTritonToTritonGPU",
+    "InsertBarriers",
+    "RemoveLayoutConversions",
+    "VerifyLayouts",
+]

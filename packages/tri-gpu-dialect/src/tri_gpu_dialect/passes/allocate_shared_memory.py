@@ -1,0 +1,122 @@
+"""Gives every buffer and every op's scratch memory a place in the block's shared memory.
+
+Buffers whose lives do not overlap may share bytes.  The largest are placed first, each at the lowest offset
+where it meets no other.  Offsets stand on the ops as ``allocation.offset`` (bytes), the total on the module
+as ``ttg.shared``.
+
+Small scratch memories that follow each other are kept apart although they could share: an op may then write
+its scratch while other warps still read the one before, which saves a barrier.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import OutOfResources, Pass, StageContext
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.liveness import Buffer, buffers
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import functions
+from tri_gpu_dialect.encodings import SharedEncoding, decode
+from tri_gpu_dialect.layouts.shared import padded_size
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.types import bitwidth
+
+__all__ = ["ALIGNMENT", "AllocateSharedMemory", "buffer_bytes"]
+
+#: bytes that every offset is a multiple of: the widest access
+ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class AllocateSharedMemory(Pass):
+    """See the module; scratch of at most ``apart_bytes`` is kept apart from the next."""
+
+    name: ClassVar[str] = "allocate-shared-memory"
+
+    apart_bytes: int = 8192
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
+        total = 0
+        for function in functions(module):
+            placed = place([_Need.of(b) for b in self.apart(buffers(function, scratch_bytes))])
+            for need, offset in placed:
+                need.buffer.op.attributes["allocation.offset"] = _i32(offset)
+                total = max(total, offset + need.size)
+        module.operation.attributes["ttg.shared"] = _i32(total)
+        limit = context.target.spec.limits.get("shared") if context is not None else None
+        if limit is not None and total > limit:
+            raise _too_large(module, total, limit)
+
+    def apart(self, given: list[Buffer]) -> list[Buffer]:
+        """``given``, the lives of small scratch memories ending only with the next one."""
+        scratch = [b for b in given if b.is_scratch]
+        for buffer, following in itertools.pairwise(scratch):
+            if buffer.scratch_bytes <= self.apart_bytes:
+                buffer.end = max(buffer.end, following.end)
+        return given
+
+
+@dataclass(frozen=True)
+class _Need:
+    buffer: Buffer
+    size: int
+    alignment: int
+
+    @classmethod
+    def of(cls, buffer: Buffer) -> _Need:
+        if buffer.is_scratch:
+            return cls(buffer, buffer.scratch_bytes, ALIGNMENT)
+        type_ = buffer.op.results[0].type
+        encoding = decode(type_.encoding)
+        stated = buffer.op.attributes
+        alignment = ir.IntegerAttr(stated["alignment"]).value if "alignment" in stated else 1
+        own = encoding.alignment if isinstance(encoding, SharedEncoding) else 1
+        return cls(buffer, buffer_bytes(type_), max(alignment, own, ALIGNMENT))
+
+    def meets(self, other: _Need) -> bool:
+        """Whether both live at the same time."""
+        return self.buffer.start <= other.buffer.end and other.buffer.start <= self.buffer.end
+
+
+def buffer_bytes(type_: MemDescType) -> int:
+    """Bytes of shared memory that a buffer of ``type_`` takes, gaps of its layout included."""
+    encoding = decode(type_.encoding)
+    padding = encoding.padding if isinstance(encoding, SharedEncoding) else ()
+    elements = padded_size(math.prod(type_.shape), padding)
+    return elements * max(bitwidth(type_.element_type) // 8, 1)
+
+
+def place(needs: list[_Need]) -> list[tuple[_Need, int]]:
+    """An offset for each need such that those that live together do not overlap."""
+    placed: list[tuple[_Need, int]] = []
+    for need in sorted(needs, key=lambda n: (-n.size, n.buffer.start)):
+        taken = sorted((offset, offset + other.size) for other, offset in placed if need.meets(other))
+        offset = 0
+        for low, high in taken:
+            if offset + need.size <= low:
+                break
+            offset = max(offset, -(-high // need.alignment) * need.alignment)
+        placed.append((need, offset))
+    return placed
+
+
+def _i32(value: int) -> ir.IntegerAttr:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+
+
+def _too_large(module: ir.Module, total: int, limit: int) -> OutOfResources:
+    kernel = next(functions(module))
+    return OutOfResources(
+        f"the kernel needs {total} bytes of shared memory; the target has {limit}",
+        remedy="use smaller blocks, or fewer stages (num_stages)",
+        location=source_location(kernel.location),
+        resource="shared",
+        need=total,
+        have=limit,
+    )

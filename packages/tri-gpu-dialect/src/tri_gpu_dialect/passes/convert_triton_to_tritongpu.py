@@ -1,0 +1,163 @@
+"""Gives every tensor a place: TTIR becomes TTGIR.
+
+Each tensor gets the default blocked encoding of its shape (one element per thread, last dimension
+fastest).  Where an op wants something else of its operands (``expand_dims`` a slice of its result's layout,
+``dot`` its operands' layouts), or gives something else (``reduce``), a ``ttg.convert_layout`` stands
+between.  These conversions are where the later passes start from, not what remains.
+
+Types are changed in place; no op is made anew.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext, Unsupported
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_of
+from tri_gpu_dialect.edit import CONTROL, block_ops, convert, functions, set_encoding
+from tri_gpu_dialect.encodings import Blocked, Encoding
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["ConvertTritonToTritonGPU", "dot_encoding"]
+
+Shape = tuple[int, ...]
+
+#: the tile of a dot's result per thread: 8 + 4 loaded numbers feed 32 multiply-adds, and rows of 4 are what
+#: a thread stores at once
+DOT_TILE = (8, 4)
+
+
+@dataclass(frozen=True)
+class ConvertTritonToTritonGPU(Pass):
+    """See the module; ``target`` is the target key's text that goes into the module's attributes."""
+
+    name: ClassVar[str] = "convert-triton-to-tritongpu"
+
+    target: str
+    num_warps: int
+    threads_per_warp: int
+    num_ctas: int = 1
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Set the module's execution attributes and convert its functions."""
+        i32 = ir.IntegerType.get_signless(32)
+        attributes = module.operation.attributes
+        attributes["ttg.target"] = ir.StringAttr.get(self.target)
+        attributes["ttg.num-warps"] = ir.IntegerAttr.get(i32, self.num_warps)
+        attributes["ttg.threads-per-warp"] = ir.IntegerAttr.get(i32, self.threads_per_warp)
+        attributes["ttg.num-ctas"] = ir.IntegerAttr.get(i32, self.num_ctas)
+        conversion = _Conversion(self)
+        for function in functions(module):
+            for block in function.regions[0].blocks:
+                conversion.block(block)
+
+
+@dataclass
+class _Conversion:
+    options: ConvertTritonToTritonGPU
+    defaults: dict[Shape, Encoding] = field(default_factory=dict)
+
+    def default(self, shape: Shape) -> Encoding:
+        """The default encoding of tensors of ``shape``."""
+        found = self.defaults.get(shape)
+        if found is None:
+            o = self.options
+            found = Blocked.default(shape, o.num_warps, o.threads_per_warp, o.num_ctas)
+            self.defaults[shape] = found
+        return found
+
+    def give_default(self, value: ir.Value) -> None:
+        """Set the default encoding of a tensor."""
+        info = tensor_info(value.type)
+        if info is not None and info.encoding is None:
+            set_encoding(value, self.default(info.shape))
+
+    def block(self, block: ir.Block) -> None:
+        """Convert the ops of ``block``; afterwards every value used in it has its default encoding."""
+        for argument in block.arguments:
+            self.give_default(argument)
+        for op in block_ops(block):
+            self.op(op)
+
+    def op(self, op: ir.Operation) -> None:
+        if op.name in CONTROL:
+            for result in op.results:
+                self.give_default(result)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.block(inner)
+            return
+        if op.name == "tt.call":
+            raise Unsupported(
+                "a call of a device function that was not inlined",
+                remedy="remove noinline from the function",
+                location=source_location(op.location),
+            )
+        for result in op.results:
+            self.give_default(result)
+        self.agree(op)
+
+    def agree(self, op: ir.Operation) -> None:
+        """Make operands and results agree, starting from the result where that is possible."""
+        rule = rule_of(op.name)
+        if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
+            return
+        own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)
+        wanted = None
+        if op.name == "tt.dot":
+            own = self.dot(op)
+        elif own is None and len(op.results) == 0:
+            own = encoding_of(op.operands[0])
+        if own is not None:
+            wanted = rule.operands(op, own)
+        if wanted is None:
+            self.follow(op, rule.results(op, [encoding_of(v) for v in op.operands]))
+            return
+        for i, encoding in enumerate(wanted):
+            value = op.operands[i]
+            if encoding is not None and encoding_of(value) != encoding:
+                op.operands[i] = convert(value, encoding, ir.InsertionPoint(op), op.location)
+
+    def follow(self, op: ir.Operation, encoding: Encoding | None) -> None:
+        """Give the results what follows from the operands, converted back to their default for all users."""
+        for result in op.results:
+            info = tensor_info(result.type)
+            if info is None or encoding is None:
+                continue
+            default = info.encoding
+            assert default is not None
+            if default != encoding:
+                set_encoding(result, encoding)
+                self.convert_after(op, result, default)
+
+    def convert_after(self, op: ir.Operation, result: ir.Value, encoding: Encoding) -> None:
+        made = convert(result, encoding, ir.InsertionPoint.after(op), op.location)
+        result.replace_all_uses_except(made, made.owner.operation)
+
+    def dot(self, op: ir.Operation) -> Encoding:
+        """Tiles of the result per thread, so that loaded operands are used several times."""
+        result = op.results[0]
+        info = tensor_info(result.type)
+        assert info is not None
+        o = self.options
+        encoding = dot_encoding(info.shape, o.num_warps, o.threads_per_warp, o.num_ctas)
+        if encoding != info.encoding:
+            assert info.encoding is not None
+            set_encoding(result, encoding)
+            self.convert_after(op, result, info.encoding)
+        return encoding
+
+
+def dot_encoding(shape: Shape, num_warps: int, threads_per_warp: int, num_ctas: int = 1) -> Blocked:
+    """The encoding of a plain-FMA dot's result: a tile per thread, as large as the threads leave."""
+    *batch, m, n = shape
+    left = max(m * n * math.prod(batch) // (num_warps * threads_per_warp * num_ctas), 1)
+    tile_n = min(n, DOT_TILE[1], left)
+    tile_m = min(m, DOT_TILE[0], left // tile_n)
+    per_thread = (*(1 for _ in batch), tile_m, tile_n)
+    order = tuple(reversed(range(len(shape))))
+    return Blocked.make(shape, per_thread, order, num_warps, threads_per_warp, num_ctas)

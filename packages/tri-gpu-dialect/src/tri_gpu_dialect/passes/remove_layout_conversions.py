@@ -1,0 +1,220 @@
+"""Takes all layout conversions out, decides on layouts anew, and puts in those that are needed.
+
+:mod:`tri_gpu_dialect.analysis.layout_assignment` says which layout each value should have.  Here types are
+changed in place accordingly; cheap values that are wanted in several layouts are computed once for each;
+and where a value with one layout meets a user that wants another, a conversion is made, right after the
+value (so outside of loops if it can), once for all users, and of the smaller tensor or narrower type when
+the value was only stretched or widened.
+
+A store takes its value in the layout that it has when that is as good for memory as the layout chosen by
+``coalesce``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
+from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_of
+from tri_gpu_dialect.edit import CONTROL, block_ops, convert, functions, module_int, set_encoding, terminator
+from tri_gpu_dialect.encodings import Encoding
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["RemoveLayoutConversions"]
+
+#: ops whose operand holds fewer bits than their result: convert before, not after
+_WIDENING = frozenset(
+    {"arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "tt.fp_to_fp"}
+)
+_STRETCHING = frozenset({"tt.broadcast", "tt.expand_dims"})
+
+
+@dataclass(frozen=True)
+class RemoveLayoutConversions(Pass):
+    """See the module."""
+
+    name: ClassVar[str] = "remove-layout-conversions"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Reassign layouts in every function of ``module``."""
+        threads = module_int(module, "ttg.num-warps") * module_int(module, "ttg.threads-per-warp")
+        for function in functions(module):
+            own = _take_out(function)
+            found = assign(function, own, threads)
+            for op in found.dead:
+                op.erase()
+            rewriter = _Rewriter(found)
+            for block in function.regions[0].blocks:
+                rewriter.block(block)
+
+
+def _take_out(function: ir.Operation) -> dict[Key, Operands]:
+    """Remove all conversions; gives the operand layouts of the ops that have a say, as they were before."""
+    conversions: list[ir.Operation] = []
+    own: dict[Key, Operands] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "ttg.convert_layout":
+            conversions.append(op)
+        elif len(op.operands):
+            kind = rule_of(op.name).kind
+            if kind is Kind.ANCHOR or (kind is Kind.FIXED and op.name not in _TIED):
+                mark(op, len(own))
+                key = key_of(op)
+                assert key is not None
+                own[key] = [encoding_of(v) for v in op.operands]
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    for op in conversions:
+        op.results[0].replace_all_uses_with(op.operands[0])
+        op.erase()
+    return own
+
+
+#: terminators and control flow: their operands follow what they are tied to
+_TIED = CONTROL | {"scf.yield", "scf.condition"}
+
+
+@dataclass
+class _Rewriter:
+    found: Assignment
+    #: values in further layouts, by value and layout
+    versions: dict[tuple[ir.Value, Encoding], ir.Value] = field(default_factory=dict)
+
+    def block(self, block: ir.Block) -> None:
+        """Rewrite the ops of ``block`` in order; types of its arguments first."""
+        for argument in block.arguments:
+            self.set_main(argument)
+        for op in block_ops(block):
+            if op.name in CONTROL:
+                self.control(op)
+            elif op.name not in _TIED:
+                self.op(op)
+
+    def set_main(self, value: ir.Value) -> None:
+        encoding = self.found.main(value)
+        if encoding is not None:
+            set_encoding(value, encoding)
+
+    def op(self, op: ir.Operation) -> None:
+        """Give results their layouts and fetch operands in the layouts that go with them."""
+        original = list(op.operands)
+        decided = self.found.decided(op)
+        if decided is not None:
+            for result in op.results:
+                self.set_main(result)
+            self.fetch(op, original, decided)
+            if MARK in op.attributes:
+                del op.attributes[MARK]
+            return
+        rule = rule_of(op.name)
+        if rule.kind is Kind.SINK:
+            return
+        layouts = self.layouts(op)
+        for encoding in layouts[1:]:
+            copy = op.clone(ip=ir.InsertionPoint.after(op)).operation
+            self.place(copy, original, encoding)
+            for result, version in zip(op.results, copy.results, strict=True):
+                self.versions[result, encoding] = version
+        if layouts:
+            self.place(op, original, layouts[0])
+
+    def layouts(self, op: ir.Operation) -> list[Encoding]:
+        """The layouts that the results of an op without a say are wanted in, the main one first."""
+        for result in op.results:
+            fixed = self.found.fixed.get(result)
+            if fixed is not None:
+                return [fixed]
+        found: list[Encoding] = []
+        for result in op.results:
+            found += [e for e in self.found.wanted.get(result, ()) if e not in found]
+        return found
+
+    def place(self, op: ir.Operation, original: list[ir.Value], encoding: Encoding) -> None:
+        for result in op.results:
+            set_encoding(result, encoding)
+        if original:
+            self.fetch(op, original, rule_of(op.name).operands(op, encoding))
+
+    def fetch(self, op: ir.Operation, original: list[ir.Value], encodings: Operands | None) -> None:
+        """Set the operands of ``op`` to versions of ``original`` in ``encodings``."""
+        if encodings is None:
+            return
+        for i, (value, encoding) in enumerate(zip(original, encodings, strict=True)):
+            if encoding is not None:
+                version = self.version(value, encoding)
+                if version != op.operands[i]:
+                    op.operands[i] = version
+
+    def version(self, value: ir.Value, encoding: Encoding) -> ir.Value:
+        """``value`` in ``encoding``: itself, a copy made before, or a conversion."""
+        present = encoding_of(value)
+        if present is None or present == encoding:
+            return value
+        found = self.versions.get((value, encoding))
+        if found is None:
+            found = self.versions[value, encoding] = self.converted(value, encoding)
+        return found
+
+    def converted(self, value: ir.Value, encoding: Encoding) -> ir.Value:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return convert(value, encoding, ir.InsertionPoint.at_block_begin(owner), value.location)
+        op = owner.operation
+        if self.is_larger_than_its_source(op):
+            needed = rule_of(op.name).operands(op, encoding)
+            copy = op.clone(ip=ir.InsertionPoint.after(op)).operation
+            set_encoding(copy.results[0], encoding)
+            self.fetch(copy, list(op.operands), needed)
+            return copy.results[0]
+        return convert(value, encoding, ir.InsertionPoint.after(op), op.location)
+
+    def is_larger_than_its_source(self, op: ir.Operation) -> bool:
+        if op.name in _STRETCHING:
+            return True
+        if op.name not in _WIDENING:
+            return False
+        source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+        return source is not None and result is not None and source.bitwidth < result.bitwidth
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def control(self, op: ir.Operation) -> None:
+        """Loops and branches: everything tied to a carried value gets that value's layout."""
+        for result in op.results:
+            self.set_main(result)
+        if op.name == "scf.if":
+            self.branches(op)
+        elif op.name == "scf.for":
+            body = op.regions[0].blocks[0]
+            carried = list(body.arguments)[1:]
+            self.block(body)
+            self.tie(op, 3, carried)
+            self.tie(terminator(body), 0, carried)
+        else:
+            before, after = (region.blocks[0] for region in op.regions)
+            self.block(before)
+            self.block(after)
+            self.tie(op, 0, list(before.arguments))
+            self.tie(terminator(before), 1, list(after.arguments))
+            self.tie(terminator(after), 0, list(before.arguments))
+
+    def branches(self, op: ir.Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                self.block(block)
+                if len(op.results):
+                    self.tie(terminator(block), 0, list(op.results))
+
+    def tie(self, op: ir.Operation, first: int, to: list[ir.Value]) -> None:
+        """Operands of ``op`` from ``first`` on, in the layouts of ``to``."""
+        for i, other in enumerate(to, first):
+            encoding = encoding_of(other)
+            if encoding is not None:
+                version = self.version(op.operands[i], encoding)
+                if version != op.operands[i]:
+                    op.operands[i] = version

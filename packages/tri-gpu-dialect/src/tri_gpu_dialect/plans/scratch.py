@@ -1,0 +1,87 @@
+"""The shared memory that an op needs for itself while it runs, beside the buffers of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tri_core.dialects.tt import PointerType
+from tri_core.mlir import ir
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
+from tri_gpu_dialect.plans.reduction import plan_reduction
+from tri_gpu_dialect.plans.scanning import plan_scan
+
+__all__ = ["element_bits", "element_bytes", "scratch_bytes"]
+
+
+def element_bits(type_: Any) -> int:
+    """The width of an element of a tensor in registers; pointers have 64 bits."""
+    element = type_.element_type if isinstance(type_, ir.ShapedType) else type_
+    return 64 if isinstance(element, PointerType) else int(element.width)
+
+
+def element_bytes(type_: Any) -> int:
+    """The bytes of an element in shared memory; i1 takes one."""
+    return max(element_bits(type_) // 8, 1)
+
+
+def scratch_bytes(op: ir.Operation) -> int:
+    """Bytes of shared memory that lowering ``op`` takes, aligned to 16; 0 for most ops."""
+    measure = _MEASURES.get(op.name)
+    return 0 if measure is None else measure(op)
+
+
+def _convert(op: ir.Operation) -> int:
+    source, result = op.operands[0].type, op.results[0].type
+    plan = plan_conversion(layouts.of(source), layouts.of(result), element_bits(source))
+    return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
+
+
+def _axis(op: ir.Operation) -> int:
+    return int(ir.IntegerAttr(op.attributes["axis"]).value)
+
+
+def _reduce(op: ir.Operation) -> int:
+    plan = plan_reduction(layouts.of(op.operands[0].type), _axis(op))
+    return plan.scratch_bytes([element_bytes(o.type) for o in op.operands])
+
+
+def _scan(op: ir.Operation) -> int:
+    plan = plan_scan(layouts.of(op.operands[0].type), _axis(op))
+    return plan.scratch_bytes([element_bytes(o.type) for o in op.operands])
+
+
+def _whole(type_: Any) -> int:
+    count = 1
+    for size in type_.shape:
+        count *= size
+    return count * element_bytes(type_)
+
+
+def _gather(op: ir.Operation) -> int:
+    return _whole(op.operands[0].type)
+
+
+def _histogram(op: ir.Operation) -> int:
+    return _whole(op.results[0].type)
+
+
+def _scalar_atomic(op: ir.Operation) -> int:
+    """One thread does a scalar atomic; the others learn the old value through memory."""
+    result = op.results[0]
+    if isinstance(result.type, ir.RankedTensorType):
+        return _whole(result.type) if next(iter(result.uses), None) is not None else 0
+    return 16 if next(iter(result.uses), None) is not None else 0
+
+
+_MEASURES: dict[str, Callable[[ir.Operation], int]] = {
+    "ttg.convert_layout": _convert,
+    "tt.reduce": _reduce,
+    "tt.scan": _scan,
+    "tt.gather": _gather,
+    "tt.histogram": _histogram,
+    "tt.atomic_rmw": _scalar_atomic,
+    "tt.atomic_cas": _scalar_atomic,
+    "tt.atomic_poll": _scalar_atomic,
+}

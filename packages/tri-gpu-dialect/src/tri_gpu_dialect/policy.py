@@ -1,0 +1,72 @@
+"""The default :class:`tri_core.api.Policy`: costs and choices for targets that say nothing better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri_gpu_dialect.layouts import LANE, WARP, layout_for
+
+if TYPE_CHECKING:
+    from tri_core.mlir import ir
+    from tri_gpu_dialect.encodings import Encoding
+
+__all__ = ["DEFAULT_POLICY", "DefaultPolicy"]
+
+#: rough cycles until a result is there; ops that are not listed count as arithmetic
+_LATENCY = {
+    "tt.load": 500,
+    "tt.atomic_rmw": 700,
+    "tt.atomic_cas": 700,
+    "tt.descriptor_load": 600,
+    "ttg.async_copy_global_to_local": 500,
+    "ttg.local_load": 30,
+    "ttg.convert_layout": 60,
+    "tt.reduce": 80,
+    "tt.scan": 120,
+    "tt.dot": 60,
+}
+
+
+@dataclass(frozen=True)
+class DefaultPolicy:
+    """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays, no matrix unit."""
+
+    max_vector_bits: int = 128
+
+    def vector_bits(self, element_bits: int, space: str) -> int:
+        """The widest access in bits, in any memory."""
+        return max(self.max_vector_bits, element_bits)
+
+    def convert_cost(self, source: Encoding, destination: Encoding, shape: Sequence[int]) -> float:
+        """0 for the same layout, then 1 within threads, 4 within warps, 16 within a block, 64 beyond."""
+        a, b = (layout_for(encoding, tuple(shape)) for encoding in (source, destination))
+        if a == b:
+            return 0.0
+        moves = b.invert_and_compose(a)
+        for cost, dim in ((64.0, "block"), (16.0, WARP), (4.0, LANE)):
+            if moves.has_in(dim) and not _stays(moves, dim):
+                return cost
+        return 1.0
+
+    def latency(self, op: ir.Operation) -> int:
+        """Cycles, from a table by op name."""
+        return _LATENCY.get(op.name, 6)
+
+    def mma(self, dot: Any) -> Any | None:
+        """No matrix instruction: plain FMA."""
+        return None
+
+
+DEFAULT_POLICY = DefaultPolicy()
+
+
+def _stays(moves: Any, dim: str) -> bool:
+    """Whether coordinate ``dim`` of the source is that of the destination, apart from copies."""
+    index = moves.out_dims.index(dim)
+    for name, bases in moves.bases.items():
+        for bit, basis in enumerate(bases):
+            if basis[index] != (1 << bit if name == dim else 0) and not (name == dim and basis[index] == 0):
+                return False
+    return True

@@ -1,0 +1,108 @@
+"""The stage ``ttgir``: from TTIR to tensors with layouts, shared memory and barriers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tri_gpu_dialect.dialect  # noqa: F401  the dialect is there when the stage is
+from tri_core.api import (
+    Anchor,
+    CommonOptions,
+    OptionError,
+    PassList,
+    Policy,
+    Stage,
+    StageContext,
+    StageResult,
+    Target,
+)
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import module_int
+from tri_gpu_dialect.passes import (
+    AllocateSharedMemory,
+    Coalesce,
+    ConvertTritonToTritonGPU,
+    InsertBarriers,
+    RemoveLayoutConversions,
+)
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+
+__all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
+
+
+def threads_per_warp(target: Target, options: CommonOptions) -> int:
+    """Threads of a warp: the option ``warp_size`` where a backend has one and it is set, else the target's first.
+
+    OptionError for a size that the target cannot run.
+    """
+    known = target.spec.threads_per_warp or (32,)
+    wanted = int(getattr(options, "warp_size", 0)) or known[0]
+    if wanted not in known:
+        raise OptionError(
+            f"warp_size is {wanted}; {target} runs warps of {' or '.join(map(str, known))}",
+            remedy=f"pass warp_size={known[0]}, or leave it out",
+        )
+    return wanted
+
+
+def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAULT_POLICY) -> PassList:
+    """The passes of the stage, with the anchors where backends and plugins put theirs in."""
+    warp = threads_per_warp(target, options)
+    limit = target.spec.limits.get("threads")
+    if limit is not None and options.num_warps * warp > limit:
+        raise OptionError(
+            f"num_warps is {options.num_warps}: {options.num_warps * warp} threads; {target} runs {limit} per block",
+            remedy=f"pass num_warps={limit // warp} or fewer",
+        )
+    return PassList(
+        [
+            Anchor("ttgir.begin"),
+            ConvertTritonToTritonGPU(
+                target=str(target.key),
+                num_warps=options.num_warps,
+                threads_per_warp=warp,
+                num_ctas=options.num_ctas,
+            ),
+            Anchor("ttgir.convert"),
+            Coalesce(policy=policy),
+            Anchor("ttgir.coalesce"),
+            # a backend with matrix instructions gives dots their layouts here; only then do conversions settle
+            Anchor("ttgir.matmul"),
+            RemoveLayoutConversions(),
+            Anchor("ttgir.pipeline"),
+            Anchor("ttgir.end"),
+            # nothing may move or make shared memory once it has its place
+            AllocateSharedMemory(),
+            InsertBarriers(),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What the stage runs."""
+
+    passes: PassList
+
+    def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
+        self.passes.run("ttgir", module, context)
+        return StageResult(
+            artifact=module,
+            resources={"shared": module_int(module, "ttg.shared")},
+            attrs={
+                "num_warps": module_int(module, "ttg.num-warps"),
+                "threads_per_warp": module_int(module, "ttg.threads-per-warp"),
+                "num_ctas": module_int(module, "ttg.num-ctas"),
+            },
+        )
+
+
+def ttgir_stage(target: Target, options: CommonOptions, policy: Policy = DEFAULT_POLICY) -> Stage:
+    """The stage ``ttgir`` of a GPU pipeline, between ``ttir`` and ``llir``.
+
+    Anchors: ``ttgir.begin``, ``ttgir.convert`` (every tensor has a layout), ``ttgir.coalesce``,
+    ``ttgir.matmul`` (before conversions are settled), ``ttgir.pipeline`` (after), ``ttgir.end`` (before
+    shared memory is allocated).
+    """
+    passes = ttgir_passes(target, options, policy)
+    return Stage(name="ttgir", kind="module", run=_Run(passes), passes=passes)
