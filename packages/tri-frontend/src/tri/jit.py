@@ -61,6 +61,9 @@ class JITFunction:
     version that does not exist yet.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(
         self,
         fn: Callable[..., Any],

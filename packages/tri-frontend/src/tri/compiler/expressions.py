@@ -54,6 +54,10 @@ _UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+#: ``{x!r}`` in an f-string
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+
+
 @rule(ast.Constant)
 def constant(g: Generator, node: ast.Constant) -> constexpr:
     """A literal is a constexpr."""
@@ -292,6 +296,6 @@ def formatted_value(g: Generator, node: ast.FormattedValue) -> constexpr:
         )
     plain = unwrap(value)
     if node.conversion >= 0:
-        plain = {"r": repr, "s": str, "a": ascii}[chr(node.conversion)](plain)
+        plain = _CONVERSIONS[chr(node.conversion)](plain)
     spec = unwrap(g.visit(node.format_spec)) if node.format_spec is not None else ""
     return constexpr(format(plain, spec))

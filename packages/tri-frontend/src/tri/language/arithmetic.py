@@ -80,7 +80,7 @@ def operands(
         return broadcast_pair(b, x, y)
     common = arithmetic_type(x_type, y_type, x_plain=x_plain, y_plain=y_plain, division=division)
     for plain, value, other in ((x_plain, x, y_type), (y_plain, y, x_type)):
-        if plain and value < 0 and other.is_int_unsigned() and common.is_int():
+        if plain and value < 0 and other.is_int_unsigned() and not other.is_bool() and common.is_int():
             raise CompilationError(
                 f"{value} {sign} a value of type {other}: a negative scalar has no unsigned meaning",
                 remedy="cast one of them explicitly",
@@ -306,6 +306,6 @@ for _sign, _name in _COMPARISON_DUNDERS.items():
     setattr(tensor, f"__{_name}__", _method(COMPARISONS[_sign]))
 for _sign, _name in {"-": "neg", "+": "pos", "~": "invert", "not": "not"}.items():
     setattr(tensor, f"__{_name}__", _unary_method(UNARY[_sign]))
-tensor.logical_and = _method(logical_and)  # type: ignore[method-assign]
-tensor.logical_or = _method(logical_or)  # type: ignore[method-assign]
+for _name, _function in {"logical_and": logical_and, "logical_or": logical_or}.items():
+    setattr(tensor, _name, _method(_function))
 tensor.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -12,9 +12,10 @@ from tri_core.errors import TriError
 __all__ = ["builtin", "constexpr_function", "is_builtin", "is_constexpr_function", "member"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
-def builtin(function: F) -> F:
+def builtin(function: Callable[..., R]) -> Callable[..., R]:
     """Mark ``function`` as callable from kernels.
 
     The code generator passes its :class:`~tri.compiler.builder.Builder` as ``_semantic``; constexpr
@@ -22,7 +23,7 @@ def builtin(function: F) -> F:
     """
 
     @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> R:
         if kwargs.get("_semantic") is None:
             raise TriError(
                 f"tri.language.{function.__name__} was called outside of a kernel",
@@ -31,7 +32,7 @@ def builtin(function: F) -> F:
         return function(*args, **kwargs)
 
     wrapper.__tri_builtin__ = function  # type: ignore[attr-defined]
-    return wrapper  # type: ignore[return-value]
+    return wrapper
 
 
 def is_builtin(value: object) -> bool:

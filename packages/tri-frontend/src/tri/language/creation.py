@@ -39,7 +39,8 @@ def num_programs(axis: int, *, _semantic: Builder) -> tensor:
 @builtin
 def arange(start: int, end: int, *, _semantic: Builder) -> tensor:
     """The int32 values ``start`` to ``end - 1``; both are constexpr, their distance a power of two."""
-    for name, bound in (("start", start), ("end", end)):
+    bounds: tuple[tuple[str, Any], ...] = (("start", start), ("end", end))
+    for name, bound in bounds:
         if not isinstance(bound, int) or isinstance(bound, bool):
             kind = "a run-time value" if isinstance(bound, tensor) else repr(bound)
             raise CompilationError(

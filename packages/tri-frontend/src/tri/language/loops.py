@@ -28,7 +28,8 @@ class range:
         disable_licm: bool = False,
     ) -> None:
         self.step = 1 if step is None else step
-        self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
+        self.start: Any = 0 if arg2 is None else arg1
+        self.end: Any = arg1 if arg2 is None else arg2
         self.num_stages = num_stages
         self.loop_unroll_factor = loop_unroll_factor
         self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
@@ -42,7 +43,8 @@ class static_range:
 
     def __init__(self, arg1: Any, arg2: Any = None, step: Any = None) -> None:
         self.step = 1 if step is None else step
-        self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
+        self.start: Any = 0 if arg2 is None else arg1
+        self.end: Any = arg1 if arg2 is None else arg2
 
 
 @dataclass(frozen=True)

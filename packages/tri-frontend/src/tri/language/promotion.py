@@ -47,12 +47,12 @@ def arithmetic_type(
     """The dtype in which an operator of element types ``x`` and ``y`` computes.
 
     ``x_plain``, ``y_plain``: that side is a plain scalar; ``division``: the operator is ``/``, ``//`` or
-    ``%``, for which 16-bit floats widen to fp32 and mixed signedness is refused.
+    ``%``, for which floats widen to at least fp32 and mixed signedness is refused.
     """
     if x_plain != y_plain:
         plain, other = (x, y) if x_plain else (y, x)
         if plain.kind() <= other.kind():
-            return t.float32 if division and other in (t.float16, t.bfloat16) else other
+            return t.float32 if division and _is_narrow_float(other) else other
     if x.is_floating() or y.is_floating():
         return _float_type(x, y, division)
     if division and x.int_signedness != y.int_signedness:
@@ -63,15 +63,21 @@ def arithmetic_type(
     return integer_type(x, y)
 
 
+def _is_narrow_float(x: t.dtype) -> bool:
+    return x.is_floating() and x.primitive_bitwidth < 32
+
+
 def _float_type(x: t.dtype, y: t.dtype, division: bool) -> t.dtype:
     pair = (x, y)
     for wide in (t.float64, t.float32):
         if wide in pair:
             return wide
+    if division:
+        return t.float32
     if t.float16 in pair:
-        return t.float32 if division else t.float16
+        return t.float16
     if t.bfloat16 in pair:
-        return t.bfloat16 if x is y and not division else t.float32
+        return t.bfloat16 if x is y else t.float32
     if x.is_fp8() and y.is_fp8():
         return x if x is y else t.float16
     raise CompilationError(f"no common type of {x} and {y}", remedy="cast one of them with .to(...)")

@@ -49,7 +49,7 @@ def _check_nan(propagate_nan: object) -> PropagateNan:
 
 def _extremum(b: Builder, which: str, x: Any, y: Any, propagate_nan: object) -> tensor:
     name = f"{which}imum"
-    left, right = operands(b, name, _widen(b, x), _widen(b, y))
+    left, right = operands(b, name, x, y)
     scalar = left.dtype
     nan = _check_nan(propagate_nan) is PropagateNan.ALL
     if scalar.is_floating():
@@ -59,20 +59,15 @@ def _extremum(b: Builder, which: str, x: Any, y: Any, propagate_nan: object) -> 
     return b.value(_EXTREMA[which, kind], left.type, left, right)
 
 
-def _widen(b: Builder, x: Any) -> Any:
-    """bf16 compares in fp32."""
-    return convert(b, x, t.float32) if isinstance(x, tensor) and x.dtype is t.bfloat16 else x
-
-
 @builtin
 def maximum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder) -> tensor:
-    """The larger of ``x`` and ``y``, elementwise; bf16 is compared in, and gives, fp32."""
+    """The larger of ``x`` and ``y``, elementwise."""
     return _extremum(_semantic, "max", x, y, propagate_nan)
 
 
 @builtin
 def minimum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder) -> tensor:
-    """The smaller of ``x`` and ``y``, elementwise; bf16 is compared in, and gives, fp32."""
+    """The smaller of ``x`` and ``y``, elementwise."""
     return _extremum(_semantic, "min", x, y, propagate_nan)
 
 
@@ -82,9 +77,8 @@ def clamp(
 ) -> tensor:
     """``x`` held between ``min`` and ``max``, of floats; undefined when ``min > max``."""
     b = _semantic
-    values = [_widen(b, v) for v in (x, min, max)]
-    x, low = operands(b, "clamp", values[0], values[1])
-    x, high = operands(b, "clamp", x, values[2])
+    x, low = operands(b, "clamp", x, min)
+    x, high = operands(b, "clamp", x, max)
     low = convert(b, low, x.dtype)
     shape = common_shape(common_shape(dimensions(x), dimensions(low)), dimensions(high))
     x, low, high = (stretch(b, v, shape) for v in (x, low, high))

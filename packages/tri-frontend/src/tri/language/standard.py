@@ -1,5 +1,7 @@
 """The part of the language that is written in itself."""
 
+# mypy: allow-untyped-defs, no-check-untyped-defs, disable-error-code="assignment"
+
 from __future__ import annotations
 
 from typing import Any
@@ -60,20 +62,6 @@ def extremum_dtype(element: t.dtype) -> t.dtype:
     if element.primitive_bitwidth >= 32:
         return element
     return t.float32 if element.is_floating() else t.int32
-
-
-@constexpr_function
-def index_extremum_dtype(element: t.dtype) -> t.dtype:
-    """The dtype that max and min with indices run in: bf16 widens."""
-    return t.float32 if element.is_bf16() else element
-
-
-@constexpr_function
-def scan_dtype(given: t.dtype | None, element: t.dtype) -> t.dtype:
-    """The dtype that a running sum or product runs in: bf16 widens."""
-    if given is not None:
-        return given
-    return t.float32 if element.is_bf16() else element
 
 
 @constexpr_function
@@ -254,7 +242,7 @@ def max(
 ):
     """The maximum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
     if return_indices:
-        pair = (input.to(index_extremum_dtype(input.dtype)), lane_indices(input, axis))
+        pair = (input, lane_indices(input, axis))
         if return_indices_tie_break_left:
             return reduce(pair, axis, argmax_left, keep_dims=keep_dims)
         return reduce(pair, axis, argmax_fast, keep_dims=keep_dims)
@@ -272,7 +260,7 @@ def min(
 ):
     """The minimum along ``axis`` (at least 32 bits wide), with ``return_indices`` also where it stands."""
     if return_indices:
-        pair = (input.to(index_extremum_dtype(input.dtype)), lane_indices(input, axis))
+        pair = (input, lane_indices(input, axis))
         if return_indices_tie_break_left:
             return reduce(pair, axis, argmin_left, keep_dims=keep_dims)
         return reduce(pair, axis, argmin_fast, keep_dims=keep_dims)
@@ -353,11 +341,11 @@ def flip(x, dim: constexpr = None):
 @jit
 def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
     """The running sum along ``axis``."""
-    return associative_scan(input.to(scan_dtype(dtype, input.dtype)), axis, sum_combine, reverse)
+    return associative_scan(input.to(input.dtype if dtype is None else dtype), axis, sum_combine, reverse)
 
 
 @member
 @jit
 def cumprod(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
     """The running product along ``axis``."""
-    return associative_scan(input.to(scan_dtype(dtype, input.dtype)), axis, product_combine, reverse)
+    return associative_scan(input.to(input.dtype if dtype is None else dtype), axis, product_combine, reverse)

@@ -293,7 +293,7 @@ class pointer_type(dtype):
         found = cls._interned.get(key)
         if found is None:
             found = cls._interned[key] = object.__new__(cls)
-            found._fill_pointer(element_ty, address_space, const)  # type: ignore[attr-defined]
+            found._fill_pointer(element_ty, address_space, const)
         return found  # type: ignore[return-value]
 
     def _fill_pointer(self, element_ty: dtype, address_space: str, const: bool) -> None:
@@ -336,7 +336,7 @@ class block_type(dtype):
             if not shape:
                 raise TypeError("a block has at least one dimension; a scalar's type is its dtype")
             found = cls._interned[key] = object.__new__(cls)
-            found._fill_block(element_ty, tuple(shape))  # type: ignore[attr-defined]
+            found._fill_block(element_ty, tuple(shape))
         return found  # type: ignore[return-value]
 
     def _fill_block(self, element_ty: dtype, shape: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ import inspect
 import linecache
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tri_core.errors import LaunchError, SourceLocation
@@ -21,7 +22,7 @@ _HERE = __name__.partition(".")[0]
 
 def call_site() -> SourceLocation | None:
     """The innermost place on the stack that is not in tri: where the user called."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] != _HERE:
@@ -29,7 +30,7 @@ def call_site() -> SourceLocation | None:
             text = linecache.getline(file, line).rstrip("\n")
             column = len(text) - len(text.lstrip())
             return SourceLocation(file, line, column, text or None)
-        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+        frame = frame.f_back
     return None
 
 

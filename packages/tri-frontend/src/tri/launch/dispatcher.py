@@ -83,8 +83,10 @@ class Dispatcher:
 
     def forget(self) -> None:
         """Drop every bound launch."""
-        for kept in (*self._tables.values(), self._redirects, self._loaded):
-            kept.clear()
+        for table in self._tables.values():
+            table.clear()
+        self._redirects.clear()
+        self._loaded.clear()
 
     # --- launching ------------------------------------------------------------------------------------
 
