@@ -162,10 +162,6 @@ class Builder:
         if isinstance(owner, (ir.Operation, ir.OpView)):
             owner.attributes[name] = attribute
 
-    def mixed(self, name: str, count: int, **attributes: ir.Attribute) -> dict[str, ir.Attribute]:
-        """The attributes of op ``name`` with ``count`` operands of several types, and ``attributes``."""
-        return attributes
-
     # --- places ---------------------------------------------------------------------------------------
 
     @contextmanager

@@ -17,6 +17,7 @@ from tri.jit import JITFunction
 from tri.language.arithmetic import BINARY, COMPARISONS, UNARY, logical_and, logical_or
 from tri.language.builtin import is_builtin
 from tri.language.constexpr import constexpr, unwrap
+from tri.language.later import LATER_METHODS
 from tri.language.shapes import getitem
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError, Unsupported
@@ -234,6 +235,8 @@ def _tensor_attribute(g: Generator, owner: tensor, attr: str) -> Any:
         return BoundMethod(owner, member)
     if attr in ("dtype", "type", "shape", "numel"):
         return wrap(getattr(owner, attr))
+    if attr in LATER_METHODS:
+        raise Unsupported(f"tensor.{attr} is not built in this version", remedy=LATER_METHODS[attr])
     known = [n for n in dir(tensor) if not n.startswith("_")]
     raise CompilationError(f"a tensor has no attribute {attr!r}", remedy=near(attr, known))
 

@@ -47,7 +47,7 @@ def _usable(g: Generator, node: ast.Name, value: Any) -> Any:
     if is_usable_global(value):
         return value
     raise CompilationError(
-        f"global {node.id!r} is a {type(value).__name__}; kernels read globals only when they are constexpr",
+        f"global {node.id!r} has type {type(value).__name__}; kernels read globals only when they are constexpr",
         remedy=f"write {node.id} = tl.constexpr(...) at module level, or pass it as an argument",
         location=g.source.locate(node),
     )

@@ -31,6 +31,7 @@ from tri.language.debug import (
     static_print,
 )
 from tri.language.dot import dot
+from tri.language.later import LATER_NAMES
 from tri.language.loops import condition, range, static_range
 from tri.language.math import (
     abs,
@@ -104,6 +105,7 @@ from tri.language.tensor import tensor
 from tri.language.types import (
     bfloat16,
     block_type,
+    const,
     dtype,
     float8e4b8,
     float8e4b15,
@@ -157,6 +159,7 @@ __all__ = [
     "ceil",
     "clamp",
     "condition",
+    "const",
     "constexpr",
     "constexpr_function",
     "cos",
@@ -263,3 +266,6 @@ __all__ = [
 
 #: the largest block that Triton makes; a target's own limit is in its spec
 TRITON_MAX_TENSOR_NUMEL = 1 << 20
+
+#: read by the code generator when a kernel asks for a name that is not here
+__later__ = LATER_NAMES

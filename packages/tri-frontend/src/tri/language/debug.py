@@ -61,10 +61,6 @@ def device_print(prefix: str, *args: Any, hex: bool = False, _semantic: Builder)
     if not prefix.isascii() or not prefix.isprintable():
         raise CompilationError(f"device_print's prefix {prefix!r} is not printable ASCII")
     values = [value_of(b, a) for a in args]
-    if len({v.type for v in values}) > 1:  # the dialect prints values of one type at a time
-        for value in values:
-            device_print(prefix, value, hex=hex, _semantic=b)
-        return
     attributes = {
         "prefix": b.string(f" {prefix.strip()}: " if args else f" {prefix.strip()}"),
         "hex": b.boolean(bool(hex)),

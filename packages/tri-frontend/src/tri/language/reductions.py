@@ -11,14 +11,11 @@ from tri.language.builtin import builtin, member
 from tri.language.casts import value_of
 from tri.language.shapes import expand_axis, normalize_axis, reshape_to, splat_to, stretch
 from tri.language.tensor import dimensions, tensor
-from tri_core.errors import CompilationError, Unsupported
+from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
     from tri_core.mlir import ir
-
-#: values that one reduction or scan may combine: what tt.reduce has operands for
-_MOST = 8
 
 __all__ = ["associative_scan", "reduce"]
 
@@ -27,10 +24,6 @@ def _inputs(b: Builder, input: Any) -> tuple[list[tensor], bool]:
     """The values to combine, all of one shape, and whether they came as a tuple."""
     several = isinstance(input, tuple)
     values = [value_of(b, v) for v in (input if several else (input,))]
-    if len(values) > _MOST:
-        raise Unsupported(
-            f"{len(values)} values are combined at once; at most {_MOST} can be", remedy="combine fewer"
-        )
     if len({dimensions(v) for v in values}) != 1:
         shapes = ", ".join(str(v.type) for v in values)
         raise CompilationError(f"the inputs differ in shape: {shapes}", remedy="broadcast them to one shape")
@@ -53,14 +46,13 @@ def _combine(
                 f"the combine function gives ({got}) for elements ({', '.join(map(str, types))})",
                 remedy="it must return as many values as it combines, of the same types",
             )
-        b.create(terminator, operands=results, attributes=b.mixed(terminator, len(results)))
+        b.create(terminator, operands=results)
 
 
 def _reduce(b: Builder, values: list[tensor], axis: int, combine_fn: Any) -> list[tensor]:
     shape = [d for i, d in enumerate(dimensions(values[0])) if i != axis]
     types = [t.block_type(v.dtype, shape) if shape else v.dtype for v in values]
-    attributes = b.mixed("tt.reduce", len(values), axis=b.i32(axis))
-    operation = b.create("tt.reduce", types, values, attributes, regions=1)
+    operation = b.create("tt.reduce", types, values, {"axis": b.i32(axis)}, regions=1)
     _combine(b, operation.regions[0], values, combine_fn, "tt.reduce_return")
     return [tensor(r, type_) for r, type_ in zip(operation.results, types, strict=True)]
 
@@ -101,7 +93,7 @@ def associative_scan(
     b = _semantic
     values, several = _inputs(b, input)
     axis = normalize_axis(axis, len(dimensions(values[0])))
-    attributes = b.mixed("tt.scan", len(values), axis=b.i32(axis), reverse=b.boolean(bool(reverse)))
+    attributes = {"axis": b.i32(axis), "reverse": b.boolean(bool(reverse))}
     types = [v.type for v in values]
     operation = b.create("tt.scan", types, values, attributes, regions=1)
     _combine(b, operation.regions[0], values, combine_fn, "tt.scan_return")

@@ -325,11 +325,10 @@ def getitem(b: Builder, x: tensor, index: Any) -> tensor:
     Raises CompilationError for anything else: a block has no elements to pick at run time.
     """
     entries = index if isinstance(index, tuple) else (index,)
-    full = slice(None, None, None)
     for axis, entry in enumerate(entries):
         if entry is None:
             x = expand_axis(b, x, axis) if dimensions(x) else splat_to(b, x, (1,))
-        elif entry != full:
+        elif not isinstance(entry, slice) or (entry.start, entry.stop, entry.step) != (None, None, None):
             raise CompilationError(
                 f"a block is indexed with None and : only, not {_describe_index(entry)}",
                 remedy="reshape, tl.split, tl.gather or a masked tl.sum picks elements",

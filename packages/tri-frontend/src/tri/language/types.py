@@ -11,6 +11,7 @@ __all__ = [
     "ALL_DTYPES",
     "bfloat16",
     "block_type",
+    "const",
     "dtype",
     "float8e4b8",
     "float8e4b15",
@@ -319,6 +320,10 @@ class pointer_type(dtype):
 
     def __repr__(self) -> str:
         return self.name
+
+
+class const:
+    """Annotate a pointer parameter with it when the kernel only reads through it."""
 
 
 class block_type(dtype):

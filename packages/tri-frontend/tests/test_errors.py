@@ -1,0 +1,130 @@
+"""What is said about wrong kernels: class, message, remedy, place."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from tri.compiler.source import ASTSource
+from tri_core.errors import CompilationError, TriError
+from tri_core.mlir import session
+from tri_core.targets import resolve
+
+_SPEC = importlib.util.spec_from_file_location("tri_error_cases", Path(__file__).parent / "error_cases.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+error_cases = importlib.util.module_from_spec(_SPEC)
+sys.modules[_SPEC.name] = error_cases
+_SPEC.loader.exec_module(error_cases)
+
+
+def kernel_text(body: str) -> str:
+    parameters = ", ".join(
+        f"{n}: tl.constexpr" if t == "constexpr" else n for n, t in error_cases.SIGNATURE.items()
+    )
+    indented = "".join(f"    {line}\n" for line in body.split("\n"))
+    return f"{error_cases.HELPERS}\n@tri.jit\ndef k({parameters}):\n{indented}"
+
+
+def build(module) -> None:
+    target = resolve("fake:one")
+    with session():
+        ASTSource(module.k, error_cases.SIGNATURE, {"B": 16}).build(target, target.options_type())
+
+
+@pytest.mark.parametrize("case", error_cases.CASES, ids=lambda case: case.body)
+def test_error(kernel_file, case):
+    module = kernel_file(kernel_text(case.body))
+    with pytest.raises(TriError) as caught:
+        build(module)
+    error = caught.value
+    assert type(error) is case.error
+    assert error.message == case.message
+    assert error.remedy == case.remedy
+    location = error.location
+    assert location.file == module.__file__
+    line = Path(location.file).read_text().splitlines()[location.line - 1]
+    assert location.source_line == line
+    assert line[location.column :] == case.at
+
+
+@pytest.mark.parametrize(
+    ("body", "start"),
+    [
+        ("x = 1 // 0", "the constexpr 1 // the constexpr 0: "),
+        ('x = "a" + 1', "the constexpr 'a' + the constexpr 1: "),
+        ("x = n.shape[0]", "()[the constexpr 0]: "),
+        ("x = tl.reduce(tl.arange(0, 16), 0, tl.maximum)", "the combine function is <function maximum"),
+        ("x = [i for i in range(3)]", "kernels cannot use this syntax (ListComp)"),
+    ],
+)
+def test_error_in_python_s_words(kernel_file, body, start):
+    with pytest.raises(CompilationError) as caught:
+        build(kernel_file(kernel_text(body)))
+    assert caught.value.message.startswith(start)
+    assert caught.value.location is not None
+
+
+def test_error_text_shows_line_caret_and_calls(kernel_file):
+    module = kernel_file(kernel_text("x = bad(n)"))
+    with pytest.raises(CompilationError) as caught:
+        build(module)
+    assert (
+        str(caught.value)
+        == f"""operator & is not defined for fp32
+  at {module.__file__}:16:12
+        return y & 3
+               ^
+  called from {module.__file__}:32:9
+        x = bad(n)
+            ^
+  remedy: cast to an integer, or bitcast"""
+    )
+
+
+def test_error_in_the_library_is_located_at_the_call(kernel_file):
+    module = kernel_file(kernel_text("x = tl.sum(n)"))
+    with pytest.raises(CompilationError) as caught:
+        build(module)
+    assert caught.value.location.file == module.__file__
+    assert caught.value.location.call_sites == ()
+
+
+def test_columns_count_characters(kernel_file):
+    module = kernel_file(kernel_text('x = "äöü" if B else n.nope'))
+    assert build(module) is None
+    module = kernel_file(kernel_text('x = ("äöü", n.nope)'))
+    with pytest.raises(CompilationError) as caught:
+        build(module)
+    assert caught.value.location.source_line[caught.value.location.column :] == "n.nope)"
+
+
+def test_source_that_cannot_be_read():
+    import tri
+
+    namespace = {}
+    exec("def k(p):\n    pass", namespace)
+    with pytest.raises(CompilationError, match="the source of k cannot be read"):
+        _ = tri.jit(namespace["k"]).cache_key
+    with pytest.raises(CompilationError, match=r"not defined with def|not a function"):
+        _ = tri.jit(lambda p: p).cache_key
+
+
+@pytest.mark.parametrize(
+    ("signature", "constants", "message"),
+    [
+        ({"p": "*fp32"}, {"zz": 3}, "'zz' names no parameter of k"),
+        ({7: "*fp32"}, {}, "7 names no parameter of k"),
+        ({"p": "*fp33"}, {}, "parameter 'p' of k: 'fp33' is not a type"),
+        ({"p": "*fp32"}, {}, "parameter 'n' has neither a type in the signature nor a constexpr value"),
+    ],
+)
+def test_wrong_signatures(kernel_file, signature, constants, message):
+    module = kernel_file("@tri.jit\ndef k(p, n):\n    pass\n")
+    target = resolve("fake:one")
+    with pytest.raises(CompilationError) as caught, session():
+        ASTSource(module.k, signature, constants).build(target, target.options_type())
+    assert caught.value.message.startswith(message)
