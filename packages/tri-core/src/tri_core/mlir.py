@@ -7,6 +7,7 @@ type ids are per context), and every use of IR holds :func:`ir_lock` through :fu
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import sys
@@ -123,9 +124,15 @@ def run_passes(module: ir.Module, passes: str | Sequence[str], *, verify: bool =
     and :func:`verify` is the one that knows all ops.
     """
     text = passes if isinstance(passes, str) else ",".join(passes)
-    manager = passmanager.PassManager.parse(f"builtin.module({text})")
+    _pass_manager(text, verify).run(module.operation)
+
+
+@functools.lru_cache(maxsize=64)
+def _pass_manager(text: str, verify: bool) -> passmanager.PassManager:
+    """Kept, because a pass collects its patterns when it first runs: milliseconds for canonicalization."""
+    manager = passmanager.PassManager.parse(f"builtin.module({text})", context())
     manager.enable_verifier(verify)
-    manager.run(module.operation)
+    return manager
 
 
 def parse(text: str) -> ir.Module:

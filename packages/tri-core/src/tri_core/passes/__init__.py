@@ -1,0 +1,17 @@
+"""Passes over TTIR, and the stage that runs them."""
+
+from __future__ import annotations
+
+from tri_core.mlir import registry
+from tri_core.passes.base import Pass
+from tri_core.passes.canonicalize import Canonicalize
+from tri_core.passes.cse import CSE
+from tri_core.passes.inline import Inline
+from tri_core.passes.licm import LICM
+from tri_core.passes.stage import ttir_stage
+from tri_core.passes.symbol_dce import SymbolDCE
+
+__all__ = ["CSE", "LICM", "Canonicalize", "Inline", "Pass", "SymbolDCE", "ttir_stage"]
+
+for _pass in (Inline, Canonicalize, CSE, LICM, SymbolDCE):
+    registry.add_pass(_pass)

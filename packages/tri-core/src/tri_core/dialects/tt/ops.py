@@ -77,6 +77,17 @@ _Opt = ext.Operand[Any] | None
 _Ins = Sequence[ext.Operand[Any]]
 _Outs = Sequence[ext.Result[Any]]
 
+
+class _Reads(ir.MemoryEffectsOpInterface):
+    """A volatile load counts as a write too, so that it is neither merged nor erased."""
+
+    @staticmethod
+    def get_effects(op, effects):
+        effects.append(ir.MemoryEffect.Read)
+        if "isVolatile" in op.attributes and ir.BoolAttr(op.attributes["isVolatile"]).value:
+            effects.append(ir.MemoryEffect.Write)
+
+
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
 OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "tt.func": ("sym_visibility", "arg_attrs", "res_attrs", "noinline"),
@@ -246,7 +257,7 @@ class MapElementwiseReturnOp(TT.Operation, name="map_elementwise_return", traits
 # --- memory ---------------------------------------------------------------------------------------------
 
 
-class LoadOp(TT.Operation, name="load"):
+class LoadOp(TT.Operation, name="load", traits=[_Reads]):
     """Reads through pointers; where ``mask`` is false, ``other`` (or anything) without touching memory."""
 
     result: _Out

@@ -1,0 +1,72 @@
+"""Arithmetic on splats is scalar, and on broadcasts it is done before broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import made_by, make
+from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.uniform import is_uniform, scalar, uniform_tensor
+
+__all__ = ["ELEMENTWISE"]
+
+_Values = Sequence[ir.Value] | None
+
+_ARITH = (
+    "addf addi andi bitcast ceildivsi ceildivui cmpf cmpi divf divsi divui extf extsi extui floordivsi fptosi "
+    "fptoui maximumf maxnumf maxsi maxui minimumf minnumf minsi minui mulf muli negf ori remf remsi remui select "
+    "shli shrsi shrui sitofp subf subi truncf trunci uitofp xori"
+)
+_MATH = (
+    "absf absi acos asin atan atan2 cbrt ceil copysign cos cosh ctlz ctpop cttz erf erfc exp exp2 expm1 floor fma "
+    "fpowi ipowi log log10 log1p log2 powf round roundeven rsqrt sin sinh sqrt tan tanh trunc"
+)
+_TT = "addptr approx_divf bitcast clampf fp_to_fp int_to_ptr mulhiui precise_divf precise_sqrt ptr_to_int"
+
+#: pure ops whose result at a place depends on the operands at that place
+ELEMENTWISE = tuple(
+    f"{dialect}.{name}"
+    for dialect, names in (("arith", _ARITH), ("math", _MATH), ("tt", _TT))
+    for name in names.split()
+)
+
+
+@TABLE.rule(*ELEMENTWISE, fed_by=["tt.splat"])
+def _of_splats(op: ir.Operation) -> _Values:
+    if not all(is_uniform(value) for value in op.operands):
+        return None
+    element = ir.RankedTensorType(op.result.type).element_type
+    value = make(op, op.name, element, [scalar(v, op) for v in op.operands], _attributes(op))
+    return [make(op, "tt.splat", op.result.type, [value])]
+
+
+@TABLE.rule(*ELEMENTWISE, fed_by=["tt.broadcast"])
+def _of_broadcasts(op: ir.Operation) -> _Values:
+    """All operands are broadcast from one shape, or uniform."""
+    shapes = set()
+    for value in op.operands:
+        broadcast = made_by(value, "tt.broadcast")
+        if broadcast is not None:
+            shapes.add(tuple(broadcast.operands[0].type.shape))
+        elif not is_uniform(value):
+            return None
+    if len(shapes) != 1:
+        return None
+    (shape,) = shapes
+    operands = [_before_broadcast(value, shape, op) for value in op.operands]
+    small = ir.RankedTensorType.get(list(shape), ir.RankedTensorType(op.result.type).element_type)
+    value = make(op, op.name, small, operands, _attributes(op))
+    return [make(op, "tt.broadcast", op.result.type, [value])]
+
+
+def _before_broadcast(value: ir.Value, shape: Sequence[int], at: ir.Operation) -> ir.Value:
+    broadcast = made_by(value, "tt.broadcast")
+    if broadcast is not None:
+        return broadcast.operands[0]
+    type_ = ir.RankedTensorType.get(list(shape), ir.RankedTensorType(value.type).element_type)
+    return uniform_tensor(value, type_, at)
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes}

@@ -1,0 +1,98 @@
+"""Loads, stores and assertions whose mask is known, and selects that a load can do itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import constant, made_by, make, producer
+from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.uniform import uniform_attr
+
+__all__: list[str] = []
+
+_Values = Sequence[ir.Value] | None
+
+
+@TABLE.rule("tt.load")
+def _load_with_known_mask(op: ir.Operation) -> _Values:
+    mask = _known(op, 1)
+    if mask is None or _is_volatile(op):
+        return None
+    if mask:
+        return [_load(op, op, [op.operands[0]])]
+    # where nothing is read and nothing is said, anything may be: without `other` the load stays
+    return [op.operands[2]] if len(op.operands) == 3 else None
+
+
+@TABLE.rule("tt.store")
+def _store_with_known_mask(op: ir.Operation) -> _Values:
+    mask = _known(op, 2)
+    if mask is None:
+        return None
+    if mask:
+        pointer, value, _ = op.operands
+        attributes = {**_attributes(op), "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 0])}
+        ir.Operation.create(
+            "tt.store",
+            operands=[pointer, value],
+            attributes=attributes,
+            loc=op.location,
+            ip=ir.InsertionPoint(op),
+        )
+    return []
+
+
+@TABLE.rule("tt.assert")
+def _assert_of_true(op: ir.Operation) -> _Values:
+    return [] if _known(op, 0) else None
+
+
+@TABLE.rule("arith.select", fed_by=["tt.load"])
+def _select_of_load(op: ir.Operation) -> _Values:
+    """``select(m, load(p, m), x)`` is ``load(p, m, x)``, where ``x`` is there when the load is."""
+    mask, loaded, other = op.operands
+    load = made_by(loaded, "tt.load")
+    if load is None or _is_volatile(load) or len(list(loaded.uses)) != 1:
+        return None
+    if len(load.operands) < 2 or load.operands[1] != mask:
+        return None
+    attribute = uniform_attr(other)
+    if attribute is not None:
+        value = constant(load, producer(other).attributes["value"])  # type: ignore[union-attr]
+    elif _is_before(other, load):
+        value = other
+    else:
+        return None
+    return [_load(op, load, [load.operands[0], mask, value])]
+
+
+def _load(op: ir.Operation, load: ir.Operation, operands: list[ir.Value]) -> ir.Value:
+    """A load like ``load``, in its place, for ``op``."""
+    given = [int(i < len(operands)) for i in range(3)]
+    attributes = {**_attributes(load), "operandSegmentSizes": ir.DenseI32ArrayAttr.get(given)}
+    return make(load, "tt.load", op.result.type, operands, attributes)
+
+
+def _is_before(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether ``value`` is surely defined before ``op``: in the same block, or as an argument of it."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return owner == op.block
+    return owner.operation.block == op.block and owner.operation.is_before_in_block(op)
+
+
+def _known(op: ir.Operation, index: int) -> bool | None:
+    """The value of operand ``index``, an i1, if it is there, known and the same everywhere."""
+    if len(op.operands) <= index:
+        return None
+    attribute = uniform_attr(op.operands[index])
+    return None if attribute is None else bool(ir.IntegerAttr(attribute).value)
+
+
+def _is_volatile(load: ir.Operation) -> bool:
+    return "isVolatile" in load.attributes and ir.BoolAttr(load.attributes["isVolatile"]).value
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes}

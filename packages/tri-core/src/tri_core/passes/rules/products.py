@@ -1,0 +1,36 @@
+"""Sums of products that the product can do itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import made_by, make
+from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.uniform import uniform_attr
+
+__all__: list[str] = []
+
+
+@TABLE.rule("arith.addf", "arith.addi", fed_by=["tt.dot"])
+def _dot_plus(op: ir.Operation) -> Sequence[ir.Value] | None:
+    """``dot(a, b, 0) + c`` is ``dot(a, b, c)``: matrix units add for nothing."""
+    for product, addend in (op.operands, reversed(list(op.operands))):
+        dot = made_by(product, "tt.dot")
+        if dot is None or len(list(product.uses)) != 1 or not _is_plain_product(dot):
+            continue
+        a, b, _ = dot.operands
+        attributes = {name: dot.attributes[name] for name in dot.attributes}
+        return [make(op, "tt.dot", op.result.type, [a, b, addend], attributes)]
+    return None
+
+
+def _is_plain_product(dot: ir.Operation) -> bool:
+    """Whether ``dot`` adds zero, and rounds nothing on the way that it was not asked to."""
+    limit = "maxNumImpreciseAcc"
+    if limit in dot.attributes and ir.IntegerAttr(dot.attributes[limit]).value != 0:
+        return False
+    zero = uniform_attr(dot.operands[2])
+    if isinstance(zero, ir.FloatAttr):
+        return zero.value == 0.0
+    return isinstance(zero, ir.IntegerAttr) and zero.value == 0

@@ -1,0 +1,123 @@
+"""Ops that only move values: splats, broadcasts, reshapes, transpositions and what they make of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import constant, made_by, make
+from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.uniform import is_uniform, uniform_attr, uniform_tensor, with_shape
+
+__all__: list[str] = []
+
+_Values = Sequence[ir.Value] | None
+
+
+@TABLE.rule("tt.splat")
+def _splat_of_constant(op: ir.Operation) -> _Values:
+    attribute = uniform_attr(op.operands[0])
+    if attribute is None:
+        return None
+    return [constant(op, ir.DenseElementsAttr.get_splat(op.result.type, attribute))]
+
+
+@TABLE.rule("tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans")
+def _of_uniform(op: ir.Operation) -> _Values:
+    source = op.operands[0]
+    return [uniform_tensor(source, op.result.type, op)] if is_uniform(source) else None
+
+
+@TABLE.rule("tt.broadcast", "tt.bitcast")
+def _to_its_own_type(op: ir.Operation) -> _Values:
+    return [op.operands[0]] if op.operands[0].type == op.result.type else None
+
+
+@TABLE.rule("tt.reshape")
+def _reshape_to_its_own_type(op: ir.Operation) -> _Values:
+    # an order that may be changed need not be; a layout that is wanted is another matter
+    kept = op.operands[0].type == op.result.type and "efficient_layout" not in op.attributes
+    return [op.operands[0]] if kept else None
+
+
+@TABLE.rule("tt.broadcast")
+def _broadcast_of_broadcast(op: ir.Operation) -> _Values:
+    inner = made_by(op.operands[0], "tt.broadcast")
+    return None if inner is None else [make(op, "tt.broadcast", op.result.type, [inner.operands[0]])]
+
+
+@TABLE.rule("tt.expand_dims")
+def _expand_dims_of_broadcast(op: ir.Operation) -> _Values:
+    """Broadcasts come last: what is between works on fewer elements."""
+    inner = made_by(op.operands[0], "tt.broadcast")
+    if inner is None:
+        return None
+    axis = op.attributes["axis"]
+    shape = list(ir.RankedTensorType(inner.operands[0].type).shape)
+    shape.insert(ir.IntegerAttr(axis).value, 1)
+    small = with_shape(op.result.type, shape)
+    expanded = make(op, "tt.expand_dims", small, [inner.operands[0]], {"axis": axis})
+    return [make(op, "tt.broadcast", op.result.type, [expanded])]
+
+
+@TABLE.rule("tt.reshape")
+def _reshape_of_reshape(op: ir.Operation) -> _Values:
+    inner = made_by(op.operands[0], "tt.reshape")
+    if inner is None or "efficient_layout" in inner.attributes:
+        return None
+    attributes = {**_attributes(inner), **_attributes(op)}  # any order, if either allows it
+    return [make(op, "tt.reshape", op.result.type, [inner.operands[0]], attributes)]
+
+
+@TABLE.rule("tt.trans")
+def _trans_of_trans(op: ir.Operation) -> _Values:
+    order = _order(op)
+    source = op.operands[0]
+    if order == sorted(order):
+        return [source]
+    inner = made_by(source, "tt.trans")
+    if inner is None:
+        return None
+    within = _order(inner)
+    composed = ir.DenseI32ArrayAttr.get([within[i] for i in order])
+    return [make(op, "tt.trans", op.result.type, [inner.operands[0]], {"order": composed})]
+
+
+@TABLE.rule("tt.unsplat")
+def _unsplat_of_uniform(op: ir.Operation) -> _Values:
+    attribute = uniform_attr(op.operands[0])
+    if attribute is not None:
+        return [constant(op, attribute)]
+    inner = made_by(op.operands[0], "tt.splat")
+    return None if inner is None else [inner.operands[0]]
+
+
+@TABLE.rule("tt.split")
+def _split_of_join(op: ir.Operation) -> _Values:
+    inner = made_by(op.operands[0], "tt.join")
+    return None if inner is None else list(inner.operands)
+
+
+@TABLE.rule("tt.join")
+def _join_of_split(op: ir.Operation) -> _Values:
+    left, right = op.operands
+    inner = made_by(left, "tt.split")
+    if inner is None or inner.results[0] != left or inner.results[1] != right:
+        return None
+    return [inner.operands[0]]
+
+
+@TABLE.rule("tt.make_range")
+def _range_of_one(op: ir.Operation) -> _Values:
+    start, end = (ir.IntegerAttr(op.attributes[key]) for key in ("start", "end"))
+    if end.value - start.value != 1:
+        return None
+    return [constant(op, ir.DenseElementsAttr.get_splat(op.result.type, start))]
+
+
+def _order(op: ir.Operation) -> list[int]:
+    return list(ir.DenseI32ArrayAttr(op.attributes["order"]))
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes}

@@ -1,0 +1,35 @@
+"""The first stage of every pipeline."""
+
+from __future__ import annotations
+
+from tri_core.mlir import ir
+from tri_core.passes.canonicalize import Canonicalize
+from tri_core.passes.cse import CSE
+from tri_core.passes.inline import Inline
+from tri_core.passes.licm import LICM
+from tri_core.passes.symbol_dce import SymbolDCE
+from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
+
+__all__ = ["ttir_stage"]
+
+
+def ttir_stage() -> Stage:
+    """Stage ``ttir``: the kernel as one function, in its simplest form."""
+    passes = PassList(
+        [
+            Anchor("ttir.begin"),
+            Inline(),  # first: everything else sees one function at a time
+            SymbolDCE(),  # what was inlined everywhere need not be optimised
+            CSE(),  # before canonicalization, whose rules ask whether two operands are the same value
+            Canonicalize(),
+            CSE(),  # again: rules make constants and splats where they need them
+            LICM(),  # last: what is folded need not be moved
+            Anchor("ttir.end"),
+        ]
+    )
+
+    def run(module: ir.Module, context: StageContext) -> StageResult:
+        passes.run("ttir", module, context)
+        return StageResult(artifact=module)
+
+    return Stage(name="ttir", kind="module", run=run, passes=passes)
