@@ -41,6 +41,9 @@ _RMW = {
     AtomicOp.FADD: 11,
 }
 
+#: float types that LLVM has beside f32 and f64, by Triton's names, as targets list them
+_DTYPES = {"f16": "fp16", "bf16": "bf16"}
+
 
 @dataclass(frozen=True)
 class Access:
@@ -244,12 +247,12 @@ class Primitives(abc.ABC):
 
     # --- arithmetic ---------------------------------------------------------------------------------------
 
-    def native(self, dtype: str) -> bool:
-        """Whether values of ``dtype`` (Triton's name: ``"bf16"``, ``"fp16"``) live and compute in LLVM's type.
+    def native(self, type_name: str) -> bool:
+        """Whether LLVM's float type ``type_name`` (``"f16"``, ``"bf16"``, ...) can be computed on here.
 
-        One that does not is held as an integer of its width and computed on through f32.
+        One that cannot is held as an integer of its width and computed on through f32.
         """
-        return dtype in self.target.spec.dtypes
+        return type_name in ("f32", "f64") or _DTYPES.get(type_name) in self.target.spec.dtypes
 
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
         """``exp2``, ``sin``, ... of scalars of one float type; None: use the generic expansion."""
