@@ -8,6 +8,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.formats import encode_constant
+from tri_gpu_dialect.lowering.indices import linear_indices
 from tri_gpu_dialect.lowering.rules.floats import cast_float, format_of, from_f32, is_emulated, to_f32
 from tri_gpu_dialect.lowering.rules.registers import map_many, map_registers
 from tri_gpu_dialect.lowering.table import Rule
@@ -215,8 +216,6 @@ def float_constant(ctx: Lowering, value: float, element: ir.Type) -> ir.Value:
 
 def _from_list(ctx: Lowering, value: ir.DenseElementsAttr, type_: ir.Type) -> list[ir.Value]:
     """A tensor of given numbers: each register picks its own by position, a chain of selects."""
-    from tri_gpu_dialect.lowering.indices import linear_indices
-
     b, element = ctx.b, ctx.element(type_)
     attribute = ir.FloatAttr.get if isinstance(element, ir.FloatType) else ir.IntegerAttr.get
     scalars = [_scalar_constant(ctx, attribute(element, v), element) for v in value]

@@ -72,7 +72,11 @@ def _widen(ctx: Lowering, value: ir.Value, source: ir.Type) -> ir.Value:
         return narrow_to_odd(b, value)
     if source == b.f32:
         return value
-    return decode(b, value, format_of(source)) if is_emulated(ctx, source) else b.op("llvm.fpext", (value,), b.f32)
+    return (
+        decode(b, value, format_of(source))
+        if is_emulated(ctx, source)
+        else b.op("llvm.fpext", (value,), b.f32)
+    )
 
 
 def _narrow_toward_zero(ctx: Lowering, value: ir.Value) -> ir.Value:

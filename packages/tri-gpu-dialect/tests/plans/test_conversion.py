@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, gf2
+from tri_gpu_dialect.testing import distributed
+from tri_gpu_dialect.plans import Exchange, ThroughShared, plan_conversion
+
+Array = npt.NDArray[np.int64]
+
+
+def held(layout: LinearLayout) -> Array:
+    """The element that each (warp, lane, register) holds."""
+    sizes = [layout.in_size(d) for d in (WARP, LANE, REGISTER)]
+    return layout.transpose_ins((REGISTER, LANE, WARP, "block")).table().reshape(sizes)
+
+
+def run_exchange(plan: Exchange, values: Array) -> Array:
+    """What an exchange does, by its definition."""
+    warps, lanes, _ = values.shape
+    result = np.empty((warps, lanes, len(plan.expand)), np.int64)
+    for w in range(warps):
+        got = np.empty((lanes, len(plan.rounds)), np.int64)
+        for t, (a, constant) in enumerate(plan.rounds):
+            for lane in range(lanes):
+                s = gf2.apply(plan.lane_of_lane, lane) ^ constant ^ gf2.apply(plan.lane_of_warp, w)
+                sent = a ^ gf2.apply(plan.send_lane, s) ^ gf2.apply(plan.send_warp, w)
+                got[lane, t] = values[w, s, sent]
+        for lane in range(lanes):
+            shift = gf2.apply(plan.receive_lane, lane)
+            result[w, lane] = [got[lane, t ^ shift] for t in plan.expand]
+    return result
+
+
+def run_shared(plan: ThroughShared, values: Array, destination: LinearLayout) -> Array:
+    result = np.full((*values.shape[:2], destination.in_size(REGISTER)), -1, np.int64)
+    for piece in plan.pieces:
+        memory = np.full(1 << plan.shared.in_bits, -1, np.int64)
+        to, fro = (side.invert_and_compose(plan.shared) for side in (plan.source, plan.destination))
+        memory[held(to)] = values[:, :, list(piece.source)]
+        result[:, :, list(piece.destination)] = memory[held(fro)]
+    return result
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[LinearLayout, LinearLayout]:
+    rank = draw(st.integers(1, 3))
+    shape = tuple(draw(st.sampled_from([1, 2, 4, 8, 16])) for _ in range(rank))
+    lanes, warps = draw(st.integers(1, 3)), draw(st.integers(0, 2))
+    return draw(distributed(shape, lanes, warps)), draw(distributed(shape, lanes, warps))
+
+
+@given(pairs())
+def test_every_conversion_brings_every_element_home(pair: tuple[LinearLayout, LinearLayout]) -> None:
+    source, destination = pair
+    plan = plan_conversion(source, destination, 32)
+    values = held(source)
+    if isinstance(plan, Exchange):
+        assert (run_exchange(plan, values) == held(destination)).all()
+    else:
+        assert (run_shared(plan, values, destination) == held(destination)).all()
+
+
+@given(pairs(), st.permutations(range(3)))
+def test_conversions_within_a_thread_make_no_code(
+    pair: tuple[LinearLayout, LinearLayout], order: list[int]
+) -> None:
+    source = pair[0]
+    registers = list(source.packed(REGISTER))[::-1]
+    shuffled = LinearLayout(source.ins, source.outs, (*registers, *source.columns[len(registers) :]))
+    plan = plan_conversion(source, shuffled, 32)
+    assert isinstance(plan, Exchange)
+    assert plan.only_renames
+
+
+def test_a_transpose_of_lanes_and_registers_is_an_exchange() -> None:
+    rows = LinearLayout.from_bases(
+        {"register": [(1,), (2,)], "lane": [(4,), (8,), (16,), (32,), (64,)], "warp": [], "block": []},
+        {"dim0": 128},
+    )
+    columns = LinearLayout.from_bases(
+        {"register": [(32,), (64,)], "lane": [(1,), (2,), (4,), (8,), (16,)], "warp": [], "block": []},
+        {"dim0": 128},
+    )
+    plan = plan_conversion(rows, columns, 32)
+    assert isinstance(plan, Exchange)
+    assert plan.shuffles
+    assert len(plan.rounds) == 4
+    assert (run_exchange(plan, held(rows)) == held(columns)).all()
+
+
+def test_large_conversions_go_in_pieces() -> None:
+    bits = 14
+    units = [(1 << i,) for i in range(bits)]
+    source = LinearLayout.from_bases(
+        {"register": units[7:], "lane": units[:5], "warp": units[5:7], "block": []}, {"dim0": 1 << bits}
+    )
+    destination = LinearLayout.from_bases(
+        {"register": units[7:], "lane": units[2:7], "warp": units[:2], "block": []}, {"dim0": 1 << bits}
+    )
+    plan = plan_conversion(source, destination, 32)
+    assert isinstance(plan, ThroughShared)
+    assert len(plan.pieces) == 2
+    assert plan.scratch_bytes == 32 * 1024
+    assert (run_shared(plan, held(source), destination) == held(destination)).all()
