@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, gf2
-from tri_gpu_dialect.testing import distributed
 from tri_gpu_dialect.plans import Exchange, ThroughShared, plan_conversion
+from tri_gpu_dialect.testing import distributed
 
 Array = npt.NDArray[np.int64]
 
@@ -54,6 +53,7 @@ def pairs(draw: st.DrawFn) -> tuple[LinearLayout, LinearLayout]:
     return draw(distributed(shape, lanes, warps)), draw(distributed(shape, lanes, warps))
 
 
+@settings(max_examples=300)
 @given(pairs())
 def test_every_conversion_brings_every_element_home(pair: tuple[LinearLayout, LinearLayout]) -> None:
     source, destination = pair

@@ -29,7 +29,8 @@ _CMPF = {p: i for i, p in enumerate(_CMPF_NAMES.split())}
 class Builder:
     """Emits ops of one function: types as attributes (``b.i32``), one method per kind of op.
 
-    ``entry`` is the function's first block, where constants go; ``module`` holds globals and declarations.
+    ``entry`` is the function's first block, at whose start constants go; ``module`` holds globals and
+    declarations.
     """
 
     def __init__(self, module: ir.Module, entry: ir.Block) -> None:
@@ -46,6 +47,14 @@ class Builder:
         self._predicates = {True: dict[str, ir.Attribute](), False: dict[str, ir.Attribute]()}
         self._dynamic = ir.DenseI32ArrayAttr.get([DYNAMIC])
         self._symbols: set[str] | None = None
+        # what stands before the anchor is computed once, in the order in which it was asked for
+        anchor = _create(
+            "llvm.mlir.constant",
+            results=[self.i1],
+            attributes={"value": ir.IntegerAttr.get(self.i1, 1)},
+            ip=ir.InsertionPoint.at_block_begin(entry),
+        )
+        self._anchor = ir.InsertionPoint(anchor)
 
     # --- any op -----------------------------------------------------------------------------------------
 
@@ -136,8 +145,11 @@ class Builder:
         return self._constants[key]
 
     def _entry_op(self, name: str, type_: ir.Type, attributes: dict[str, ir.Attribute]) -> ir.Value:
-        ip = ir.InsertionPoint.at_block_begin(self.entry)
-        return _create(name, results=[type_], attributes=attributes, ip=ip).results[0]
+        return _create(name, results=[type_], attributes=attributes, ip=self._anchor).results[0]
+
+    def at_entry(self) -> ir.InsertionPoint:
+        """Where code goes that runs once, before everything else, after what was put there before."""
+        return self._anchor
 
     # --- integers ---------------------------------------------------------------------------------------
 

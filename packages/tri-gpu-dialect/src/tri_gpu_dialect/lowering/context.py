@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tri_core.dialects.tt import PointerType
 from tri_core.errors import InternalError, TriError, Unsupported
@@ -18,39 +18,70 @@ from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.primitives import Primitives
 from tri_gpu_dialect.lowering.table import LoweringTable
 
-__all__ = ["Lowered", "Lowering", "Registers", "SharedTensor"]
+__all__ = ["Aggregate", "Lowered", "Lowering", "Registers", "SharedTensor", "Token"]
 
 #: a tensor: one scalar per register of its layout (copies share one value); a scalar: a list of one
 Registers = list[ir.Value]
 
 
+class Aggregate(Protocol):
+    """A lowered value made of parts, which can be carried around a loop."""
+
+    def parts(self) -> list[ir.Value]:
+        """The SSA values it is made of."""
+        ...
+
+    def rebuilt(self, parts: list[ir.Value]) -> Aggregate:
+        """The same with other ``parts``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Token:
+    """What orders asynchronous ops; it has no value at run time."""
+
+    def parts(self) -> list[ir.Value]:
+        """None."""
+        return []
+
+    def rebuilt(self, parts: list[ir.Value]) -> Token:
+        """Itself."""
+        return self
+
+
 @dataclass(frozen=True)
 class SharedTensor:
-    """A memory descriptor: ``base`` points at the buffer's first element (``!llvm.ptr`` to shared memory).
+    """A memory descriptor: ``base`` points at the first element of the buffer that this is a part of.
 
-    ``offsets`` are the coordinates (i32) of this view in its buffer, one per dimension of ``layout``, the
-    buffer's layout from offset (in elements) to coordinates.  ``element`` is the element's type in memory,
-    ``padding`` the (interval, pad) pairs of a padded layout.
+    ``layout`` sends offsets (in elements) in the buffer to coordinates in it, ``origin`` has the view's
+    first coordinates, ``element`` is the element's type in memory and ``type`` the one in registers;
+    ``padding`` lists (interval, pad) in elements, as :class:`SharedEncoding` does.
     """
 
     base: ir.Value
-    offsets: tuple[ir.Value, ...]
     layout: LinearLayout
+    origin: tuple[int, ...]
     element: ir.Type
+    type: ir.Type
     padding: tuple[tuple[int, int], ...] = ()
 
-    def moved(self, base: ir.Value) -> SharedTensor:
+    def parts(self) -> list[ir.Value]:
+        """The base."""
+        return [self.base]
+
+    def rebuilt(self, parts: list[ir.Value]) -> SharedTensor:
         """The same view at another base."""
-        return replace(self, base=base)
+        return replace(self, base=parts[0])
 
 
 #: what a value of the source becomes; vendors may add kinds of their own (descriptors, barriers)
-Lowered = Registers | SharedTensor | object
+Lowered = Registers | Aggregate
 
 _L = TypeVar("_L")
 
@@ -58,7 +89,8 @@ _L = TypeVar("_L")
 class Lowering:
     """One function being lowered; rules get it as their first argument.
 
-    ``thread``, ``lane`` and ``warp`` are i32 values; ``scratch_base`` is set when the module has shared memory.
+    ``thread``, ``lane`` and ``warp`` are i32 values; ``axes`` tells how regular tensors of integers and
+    pointers are.
     """
 
     def __init__(
@@ -68,6 +100,7 @@ class Lowering:
         table: LoweringTable,
         target: Target,
         options: CommonOptions,
+        axes: AxisInfos,
     ) -> None:
         self.b = builder
         self.hw = primitives
@@ -75,6 +108,7 @@ class Lowering:
         self.target = target
         self.options = options
         self.values: dict[ir.Value, Lowered] = {}
+        self.axes = axes
         self.shared_bytes = 0
         self._shared: ir.Value | None = None
         self._storage: dict[ir.Type, ir.Type] = {}
@@ -114,8 +148,13 @@ class Lowering:
 
     def scalar(self, value: ir.Value) -> ir.Value:
         """The value of a scalar, or of a tensor with one register."""
-        (found,) = self.registers(value)
-        return found
+        return self.only(self.lowered(value))
+
+    def only(self, lowered: Lowered) -> ir.Value:
+        """The value of a lowered scalar."""
+        if not isinstance(lowered, list) or len(lowered) != 1:
+            raise InternalError(f"a scalar is lowered to {lowered}")
+        return lowered[0]
 
     def shared_tensor(self, value: ir.Value) -> SharedTensor:
         """The view that a memory descriptor stands for."""
@@ -155,7 +194,7 @@ class Lowering:
     def shared_at(self, offset: int) -> ir.Value:
         """A pointer to byte ``offset`` of the CTA's shared memory."""
         if self._shared is None:
-            with ir.InsertionPoint.at_block_begin(self.b.entry):
+            with self.b.at_entry():
                 self._shared = self.hw.shared_base(self.b, self.shared_bytes)
         return self.b.gep(self._shared, self.b.int_(offset), self.b.i8)
 

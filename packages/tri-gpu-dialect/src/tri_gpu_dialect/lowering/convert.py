@@ -13,6 +13,7 @@ from tri_core.mlir import ir, run_passes
 from tri_core.options import CommonOptions
 from tri_core.pipeline import PassList, Stage, StageContext, StageResult
 from tri_core.target import Target
+from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering
 from tri_gpu_dialect.lowering.machine import EmitMachineOps
@@ -131,7 +132,7 @@ def _lower_kernel(
     entry = function.regions[0].blocks.append()
     with ir.InsertionPoint(entry):
         builder = Builder(into, entry)
-        lowering = Lowering(builder, primitives, table, target, options)
+        lowering = Lowering(builder, primitives, table, target, options, axis_info(kernel))
         lowering.shared_bytes = shape.shared
         types = [lowering.storage(argument.type) for argument in source.arguments]
         arguments = [

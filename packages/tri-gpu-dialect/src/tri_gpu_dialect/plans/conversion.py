@@ -226,8 +226,11 @@ def _serves(p: Columns, g: Columns) -> Columns | None:
     echelon = gf2.Echelon.of(p)
     if any(gf2.apply(g, x) for x in echelon.kernel):
         return None
-    # a lane that nobody asks may send anything
-    return tuple(gf2.apply(g, echelon.solve(1 << i) or 0) for i in range(len(p)))
+    # P's independent columns are served; what completes them to a basis is asked by nobody
+    served = [p[i] for i in echelon.pivots]
+    basis = gf2.Echelon.of([*served, *gf2.complement(served, len(p))])
+    images = [*(g[i] for i in echelon.pivots), *[0] * (len(p) - len(served))]
+    return tuple(gf2.apply(images, basis.solve(1 << i) or 0) for i in range(len(p)))
 
 
 def _select_bits(*maps: Columns) -> int:

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
-from tri_gpu_dialect.lowering.rules import program
+from tri_gpu_dialect.lowering.rules import (
+    arithmetic,
+    control,
+    debug,
+    dot,
+    elementwise,
+    indexed,
+    memory,
+    program,
+    reduction,
+    scanning,
+    shapes,
+    shared,
+)
 from tri_gpu_dialect.lowering.table import LoweringTable, Rule
 
 __all__ = ["generic_table"]
 
-_FAMILIES: tuple[dict[str, Rule], ...] = (program.RULES,)
+_FAMILIES: tuple[dict[str, Rule], ...] = (
+    program.RULES,
+    arithmetic.RULES,
+    elementwise.RULES,
+    shapes.RULES,
+    memory.RULES,
+    control.RULES,
+    reduction.RULES,
+    scanning.RULES,
+    dot.RULES,
+    indexed.RULES,
+    shared.RULES,
+    debug.RULES,
+)
 
 
 def generic_table() -> LoweringTable:

@@ -1,0 +1,122 @@
+"""Emits the plans of layout conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, Banks, LinearLayout
+from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
+from tri_gpu_dialect.lowering.indices import apply
+from tri_gpu_dialect.lowering.views import load_vectors, store_vectors
+from tri_gpu_dialect.lowering.words import bit_width, from_words, memory_type, to_words
+from tri_gpu_dialect.plans import Exchange, ThroughShared, plan_conversion
+
+__all__ = ["banks", "convert"]
+
+Columns = tuple[int, ...]
+
+
+def convert(
+    ctx: Lowering, values: Registers, have: LinearLayout, want: LinearLayout, scratch: Callable[[], ir.Value]
+) -> Registers:
+    """Registers in layout ``have`` as layout ``want``; ``scratch()`` points at memory, when it is needed."""
+    if have == want:
+        return values
+    plan = plan_conversion(have, want, bit_width(values[0].type), banks(ctx))
+    if isinstance(plan, Exchange):
+        return _exchange(ctx, values, plan)
+    return _through_shared(ctx, values, plan, scratch(), want.in_size(REGISTER))
+
+
+def banks(ctx: Lowering) -> Banks:
+    """The banks of the target's shared memory."""
+    for memory in ctx.target.spec.memories:
+        if memory.name == "shared":
+            return Banks(memory.banks, memory.bank_bytes)
+    return Banks()
+
+
+# --- within warps -----------------------------------------------------------------------------------------
+
+
+def _exchange(ctx: Lowering, values: Registers, plan: Exchange) -> Registers:
+    sent = _permuted(ctx, values, plan.send_lane, plan.send_warp)
+    chosen = [sent[register] for register, _ in plan.rounds]
+    if plan.shuffles:
+        chosen = _shuffled(ctx, chosen, plan)
+    received = _permuted(ctx, chosen, plan.receive_lane, ())
+    return [received[t] for t in plan.expand]
+
+
+def _permuted(ctx: Lowering, values: Registers, lane: Columns, warp: Columns) -> Registers:
+    """``result[x] = values[x ^ M(lane, warp)]`` for the linear map of these columns."""
+    used = 0
+    for column in (*lane, *warp):
+        used |= column
+    if not used:
+        return values
+    b = ctx.b
+    shift = _linear(ctx, lane, warp)
+    for bit in range(used.bit_length()):
+        if used >> bit & 1:
+            flip = b.cmp("ne", b.and_(shift, b.int_(1 << bit)), b.int_(0))
+            values = [b.select(flip, values[x ^ 1 << bit], v) for x, v in enumerate(values)]
+    return values
+
+
+def _linear(ctx: Lowering, lane: Columns, warp: Columns) -> ir.Value:
+    """A linear map of the lane and the warp, as i32."""
+    bits = max((c.bit_length() for c in (*lane, *warp)), default=0)
+    ins = ((LANE, len(lane)), (WARP, len(warp)))
+    layout = LinearLayout(ins, (("value", bits),), (*lane, *warp))
+    return apply(ctx.b, layout, {LANE: ctx.lane, WARP: ctx.warp})[0]
+
+
+def _shuffled(ctx: Lowering, values: Registers, plan: Exchange) -> Registers:
+    """One value per round from its lane; values narrower than a word travel together."""
+    type_ = values[0].type
+    per = {1: 4, 8: 4, 16: 2}.get(bit_width(type_), 1)
+    groups: dict[int, list[int]] = {}
+    for t, (_, constant) in enumerate(plan.rounds):
+        groups.setdefault(constant, []).append(t)
+    result: dict[int, ir.Value] = {}
+    for constant, rounds in groups.items():
+        fetch = _fetcher(ctx, plan, constant)
+        unique = list({id(values[t]): values[t] for t in rounds}.values())
+        moved: dict[int, ir.Value] = {}
+        for first in range(0, len(unique), per):
+            part = unique[first : first + per]
+            words = [fetch(word) for word in to_words(ctx.b, part)]
+            moved |= zip(map(id, part), from_words(ctx.b, words, type_, len(part)), strict=True)
+        result |= {t: moved[id(values[t])] for t in rounds}
+    return [result[t] for t in range(len(values))]
+
+
+def _fetcher(ctx: Lowering, plan: Exchange, constant: int) -> Callable[[ir.Value], ir.Value]:
+    """Fetches a word from the lane that the plan says."""
+    if plan.lane_of_lane == tuple(1 << i for i in range(len(plan.lane_of_lane))) and not any(plan.lane_of_warp):
+        if constant == 0:
+            return lambda word: word
+        return lambda word: ctx.hw.shuffle_xor(ctx.b, word, constant)
+    lane = ctx.b.xor(_linear(ctx, plan.lane_of_lane, plan.lane_of_warp), ctx.b.int_(constant))
+    return lambda word: ctx.hw.shuffle_idx(ctx.b, word, lane)
+
+
+# --- through shared memory --------------------------------------------------------------------------------
+
+
+def _through_shared(
+    ctx: Lowering, values: Registers, plan: ThroughShared, base: ir.Value, count: int
+) -> Registers:
+    type_ = values[0].type
+    view = SharedTensor(base, plan.shared, (0,), memory_type(ctx.b, type_), type_)
+    result: dict[int, ir.Value] = {}
+    for i, piece in enumerate(plan.pieces):
+        if i:
+            ctx.hw.barrier(ctx.b)
+        store_vectors(ctx, [values[r] for r in piece.source], plan.source, view)
+        ctx.hw.barrier(ctx.b)
+        loaded = load_vectors(ctx, plan.destination, view)
+        result |= zip(piece.destination, loaded, strict=True)
+    return [result[r] for r in range(count)]

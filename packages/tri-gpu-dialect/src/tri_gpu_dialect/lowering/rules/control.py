@@ -1,0 +1,160 @@
+"""Structured control flow: the same ops with a tensor's registers in place of the tensor.
+
+Registers that hold copies are carried once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tri_core.errors import Unsupported
+from tri_core.mlir import ir
+from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, Token
+from tri_gpu_dialect.lowering.table import Rule
+
+__all__ = ["RULES"]
+
+
+def flatten(ctx: Lowering, value: Lowered, type_: ir.Type) -> list[ir.Value]:
+    """The SSA values to carry for a lowered value of source type ``type_``."""
+    if not isinstance(value, list):
+        return value.parts()
+    return [value[r] for r in _carried(ctx, type_)]
+
+
+def rebuild(ctx: Lowering, parts: Iterator[ir.Value], type_: ir.Type, like: Lowered | None) -> Lowered:
+    """The lowered value of source type ``type_`` made of the next ``parts``, shaped as ``like``."""
+    if like is not None and not isinstance(like, list):
+        return like.rebuilt([next(parts) for _ in like.parts()])
+    carried = _carried(ctx, type_)
+    values = {r: next(parts) for r in carried}
+    if not isinstance(type_, ir.RankedTensorType):
+        return [values[0]]
+    images = ctx.layout(type_).images(REGISTER)
+    by_image = {images[r]: value for r, value in values.items()}
+    return [by_image[image] for image in images]
+
+
+def _carried(ctx: Lowering, type_: ir.Type) -> list[int]:
+    """The registers of a tensor without copies."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return [0]
+    first: dict[int, int] = {}
+    for register, image in enumerate(ctx.layout(type_).images(REGISTER)):
+        first.setdefault(image, register)
+    return list(first.values())
+
+
+def _flat(ctx: Lowering, values: Sequence[Lowered], types: Sequence[ir.Type]) -> list[ir.Value]:
+    return [part for v, t in zip(values, types, strict=True) for part in flatten(ctx, v, t)]
+
+
+def _rebuilt(
+    ctx: Lowering, parts: Sequence[ir.Value], types: Sequence[ir.Type], like: Sequence[Lowered]
+) -> list[Lowered]:
+    rest = iter(parts)
+    return [rebuild(ctx, rest, t, shape) for t, shape in zip(types, like, strict=True)]
+
+
+def _types(values: Sequence[ir.Value]) -> list[ir.Type]:
+    return [value.type for value in values]
+
+
+def for_loop(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``scf.for``."""
+    bounds = [ctx.scalar(v) for v in list(op.operands)[:3]]
+    inits = list(op.operands)[3:]
+    lowered, types = [ctx.lowered(v) for v in inits], _types(inits)
+    flat = _flat(ctx, lowered, types)
+    attributes = {"unsignedCmp": op.attributes["unsignedCmp"]} if "unsignedCmp" in op.attributes else None
+    made = ir.Operation.create(
+        "scf.for", results=_types(flat), operands=[*bounds, *flat], regions=1, attributes=attributes
+    )
+    block = made.regions[0].blocks.append(bounds[0].type, *_types(flat))
+    index, *parts = block.arguments
+    arguments = [[index], *_rebuilt(ctx, parts, types, lowered)]
+    with ir.InsertionPoint(block):
+        _yield(ctx, op.regions[0].blocks[0], arguments)
+    return _rebuilt(ctx, list(made.results), types, lowered)
+
+
+def _yield(ctx: Lowering, source: ir.Block, arguments: Sequence[Lowered]) -> None:
+    """Lower ``source`` here, ending with a yield of what it yields."""
+    made = ctx.lower_block(source, arguments)
+    types = _types(list(source.operations)[-1].operands)
+    ir.Operation.create("scf.yield", operands=_flat(ctx, made, types))
+
+
+def if_else(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``scf.if``."""
+    types = _types(op.results)
+    like, flat = _result_shapes(ctx, op)
+    made = ir.Operation.create(
+        "scf.if", results=flat, operands=[ctx.scalar(op.operands[0])], regions=2
+    )
+    for source, region in zip(op.regions, made.regions, strict=True):
+        if len(source.blocks):
+            with ir.InsertionPoint(region.blocks.append()):
+                _yield(ctx, source.blocks[0], ())
+    return _rebuilt(ctx, list(made.results), types, like)
+
+
+def _result_shapes(ctx: Lowering, op: ir.Operation) -> tuple[list[Lowered], list[ir.Type]]:
+    """What results of a region op are like, from their types alone, and the types of their parts."""
+    like: list[Lowered] = []
+    flat: list[ir.Type] = []
+    for result in op.results:
+        if str(result.type) == "!ttg.async_token":
+            like.append(Token())
+        elif isinstance(result.type, ir.RankedTensorType) or _is_scalar(result.type):
+            like.append([])
+            flat += [ctx.storage(result.type)] * len(_carried(ctx, result.type))
+        else:
+            raise Unsupported(f"{op.name} that gives a {result.type}", remedy="use it inside of the branches")
+    return like, flat
+
+
+def _is_scalar(type_: ir.Type) -> bool:
+    return isinstance(type_, (ir.IntegerType, ir.FloatType)) or str(type_).startswith("!tt.ptr")
+
+
+def while_loop(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``scf.while``: the first region decides and hands values to the second, and to the results."""
+    before, after = (region.blocks[0] for region in op.regions)
+    inits = list(op.operands)
+    lowered, types = [ctx.lowered(v) for v in inits], _types(inits)
+    flat = _flat(ctx, lowered, types)
+    like, flat_results = _result_shapes(ctx, op)
+    result_types = _types(op.results)
+    made = ir.Operation.create("scf.while", results=flat_results, operands=flat, regions=2)
+    head = made.regions[0].blocks.append(*_types(flat))
+    with ir.InsertionPoint(head):
+        values = ctx.lower_block(before, _rebuilt(ctx, list(head.arguments), types, lowered))
+        condition, *rest = values
+        operands = [ctx.only(condition), *_flat(ctx, rest, result_types)]
+        ir.Operation.create("scf.condition", operands=operands)
+    body = made.regions[1].blocks.append(*flat_results)
+    with ir.InsertionPoint(body):
+        _yield(ctx, after, _rebuilt(ctx, list(body.arguments), result_types, like))
+    return _rebuilt(ctx, list(made.results), result_types, like)
+
+
+def barrier(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.barrier``."""
+    ctx.hw.barrier(ctx.b)
+    return []
+
+
+def warp_id(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.warp_id``."""
+    return [[ctx.warp]]
+
+
+RULES: dict[str, Rule] = {
+    "scf.for": for_loop,
+    "scf.if": if_else,
+    "scf.while": while_loop,
+    "ttg.barrier": barrier,
+    "ttg.warp_id": warp_id,
+}

@@ -1,0 +1,66 @@
+"""Printing and assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering.context import Lowered, Lowering
+from tri_gpu_dialect.lowering.indices import tensor_coordinates
+from tri_gpu_dialect.lowering.rules.floats import is_emulated, to_f32
+from tri_gpu_dialect.lowering.table import Rule
+
+__all__ = ["RULES"]
+
+
+def print_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.print``: a line per element: program ids, the element's coordinates, prefix and value."""
+    prefix = ir.StringAttr(op.attributes["prefix"]).value
+    hex_ = bool(ir.IntegerAttr(op.attributes["hex"]).value)
+    b = ctx.b
+    programs = [ctx.hw.program_id(b, axis) for axis in range(3)]
+    if not len(op.operands):
+        first = b.cmp("eq", ctx.thread, b.int_(0))
+        b.if_(first, lambda: ctx.hw.print(b, f"pid {{}}, {{}}, {{}} {prefix}", programs, [True] * 3, hex_))
+        return []
+    for i, operand in enumerate(op.operands):
+        _print_operand(ctx, operand, prefix, programs, _is_signed(op, i), hex_)
+    return []
+
+
+def _is_signed(op: ir.Operation, i: int) -> bool:
+    flags = list(ir.DenseI32ArrayAttr(op.attributes["isSigned"]))
+    return bool(flags[i]) if i < len(flags) else True
+
+
+def _print_operand(
+    ctx: Lowering, operand: ir.Value, prefix: str, programs: list[ir.Value], signed: bool, hex_: bool
+) -> None:
+    b, type_ = ctx.b, ctx.element(operand.type)
+    rows: list[tuple[ir.Value, ...]] = [()]
+    if isinstance(operand.type, ir.RankedTensorType):
+        rows = tensor_coordinates(ctx, operand.type)
+    for row, value in zip(rows, ctx.registers(operand), strict=True):
+        shown = to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value
+        place = ", ".join("{}" for _ in row)
+        text = f"pid ({{}}, {{}}, {{}}) idx ({place}) {prefix}{{}}"
+        ctx.hw.print(b, text, [*programs, *row, shown], [True] * (3 + len(row)) + [signed], hex_)
+
+
+def assert_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.assert``: all elements of a thread are tested at once."""
+    b = ctx.b
+    failed = None
+    for condition in {id(c): c for c in ctx.registers(op.operands[0])}.values():
+        wrong = b.not_(condition)
+        failed = wrong if failed is None else b.or_(failed, wrong)
+    place = source_location(op.location)
+    file, line = (place.file, place.line) if place else ("unknown", 0)
+    message = ir.StringAttr(op.attributes["message"]).value
+    if failed is not None:
+        b.if_(failed, lambda: ctx.hw.assert_fail(b, message, file, "", line))
+    return []
+
+
+RULES: dict[str, Rule] = {"tt.print": print_, "tt.assert": assert_}

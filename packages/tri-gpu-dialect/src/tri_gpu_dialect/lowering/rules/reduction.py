@@ -1,0 +1,167 @@
+"""``tt.reduce``: a tree within the thread, butterflies across lanes, then shared memory across warps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
+from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
+from tri_gpu_dialect.lowering.rules.registers import map_many
+from tri_gpu_dialect.lowering.rules.shapes import row_major_view
+from tri_gpu_dialect.lowering.table import Rule
+from tri_gpu_dialect.lowering.words import bit_width, from_memory, from_words, memory_type, to_memory, to_words
+from tri_gpu_dialect.plans import ReductionPlan, plan_reduction
+
+__all__ = ["RULES", "Combine", "combiner", "move_words"]
+
+#: one value per operand
+Tuple = tuple[ir.Value, ...]
+Combine = Callable[[Tuple, Tuple], Tuple]
+
+
+def combiner(ctx: Lowering, op: ir.Operation) -> Combine:
+    """The region of ``op`` as a function of two tuples of scalars, the earlier elements first."""
+    block = op.regions[0].blocks[0]
+
+    def combine(left: Tuple, right: Tuple) -> Tuple:
+        made = ctx.lower_block(block, [[value] for value in (*left, *right)])
+        return tuple(ctx.only(value) for value in made)
+
+    return combine
+
+
+def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.reduce``."""
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    layout = ctx.layout(op.operands[0].type)
+    plan = plan_reduction(layout, axis)
+    combine = combiner(ctx, op)
+    operands = [ctx.registers(o) for o in op.operands]
+    found = {p: _tree(combine, [tuple(o[r] for o in operands) for r in g]) for p, g in plan.groups.items()}
+    for mask in plan.lane_masks:
+        found = {p: combine(t, _from_lane(ctx, t, mask)) for p, t in found.items()}
+    if plan.warp_masks:
+        return _across_warps(ctx, op, plan, combine, found)
+    return [_placed(ctx, op, plan, [found[p][i] for p in found], list(found), i) for i in range(len(operands))]
+
+
+def _tree(combine: Combine, values: Sequence[Tuple]) -> Tuple:
+    """Neighbours first: short dependence chains, and rounding errors that grow with the logarithm."""
+    while len(values) > 1:
+        pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + list(values[len(pairs) * 2 :])
+    return values[0]
+
+
+def _from_lane(ctx: Lowering, values: Tuple, mask: int) -> Tuple:
+    return tuple(move_words(ctx, v, lambda word: ctx.hw.shuffle_xor(ctx.b, word, mask)) for v in values)
+
+
+def move_words(ctx: Lowering, value: ir.Value, move: Callable[[ir.Value], ir.Value]) -> ir.Value:
+    """A scalar whose 32-bit words have gone through ``move``."""
+    words = [move(word) for word in to_words(ctx.b, [value])]
+    return from_words(ctx.b, words, value.type, 1)[0]
+
+
+def _placed(
+    ctx: Lowering, op: ir.Operation, plan: ReductionPlan, values: Registers, positions: list[int], i: int
+) -> Registers:
+    """Results by position as the registers of the result's layout."""
+    type_ = op.results[i].type
+    if not isinstance(type_, ir.RankedTensorType):
+        return values[:1]
+    known = dict(zip(positions, values, strict=True))
+    flat = _flat_result(ctx, type_)
+    return [known[image] for image in flat.images(REGISTER)]
+
+
+def _flat_result(ctx: Lowering, type_: ir.Type) -> LinearLayout:
+    """The layout of a result with its coordinates as one row-major position."""
+    layout = ctx.layout(type_)
+    flat = row_major_view(layout, [1 << layout.out_bits])
+    return flat.rename_outs({"dim0": "position"})
+
+
+# --- across warps -----------------------------------------------------------------------------------------
+
+
+def _across_warps(
+    ctx: Lowering, op: ir.Operation, plan: ReductionPlan, combine: Combine, found: dict[int, Tuple]
+) -> Sequence[Lowered]:
+    """Every warp writes its partial results; every thread reads those of its results and combines them."""
+    b = ctx.b
+    bases = _operand_bases(ctx, op, plan)
+    inputs = ctx.inputs()
+    position = apply(b, plan.kept, inputs)[0]
+    reached = reach(plan.kept, list(inputs))[0]
+    partial = apply(b, plan.partial, {WARP: ctx.warp})[0]
+    count = plan.partials
+    for offset, values in found.items():
+        place = b.add(b.mul(offset_by(b, position, reached, offset), b.int_(count)), partial)
+        for value, base in zip(values, bases, strict=True):
+            element = memory_type(b, value.type)
+            address = b.gep(base, place, element)
+            ctx.hw.store_shared(b, address, to_memory(b, value), _writer(ctx, plan), bit_width(element) // 8)
+    ctx.hw.barrier(b)
+    types = [v.type for v in next(iter(found.values()))]
+    read = _reader(ctx, plan, bases, types, combine)
+    results = _result_positions(ctx, op)
+    return list(map_many(read, len(types), results))
+
+
+def _writer(ctx: Lowering, plan: ReductionPlan) -> ir.Value | None:
+    """One lane of those that hold the same partial results: lane bits that mean no position are 0."""
+    idle = sum(1 << i for i, column in enumerate(plan.kept.packed(LANE)) if not column)
+    return ctx.b.cmp("eq", ctx.b.and_(ctx.lane, ctx.b.int_(idle)), ctx.b.int_(0)) if idle else None
+
+
+def _operand_bases(ctx: Lowering, op: ir.Operation, plan: ReductionPlan) -> list[ir.Value]:
+    """Where each operand's partial results are: one operand after the other, aligned to 16 bytes."""
+    base, offset, bases = ctx.scratch(op), 0, []
+    for operand in op.operands:
+        bases.append(ctx.b.gep(base, ctx.b.int_(offset), ctx.b.i8))
+        width = bit_width(memory_type(ctx.b, ctx.storage(operand.type))) // 8
+        offset += -(-plan.positions * plan.partials * width // 16) * 16
+    return bases
+
+
+def _result_positions(ctx: Lowering, op: ir.Operation) -> Registers:
+    """The flat position of each register of the result."""
+    b, type_ = ctx.b, op.results[0].type
+    if not isinstance(type_, ir.RankedTensorType):
+        return [b.int_(0)]
+    layout = _flat_result(ctx, type_)
+    inputs = ctx.inputs()
+    base, reached = apply(b, layout, inputs)[0], reach(layout, list(inputs))[0]
+    by_image = {i: offset_by(b, base, reached, i) for i in dict.fromkeys(layout.images(REGISTER))}
+    return [by_image[i] for i in layout.images(REGISTER)]
+
+
+def _reader(
+    ctx: Lowering, plan: ReductionPlan, bases: list[ir.Value], types: list[ir.Type], combine: Combine
+) -> Callable[[ir.Value], Tuple]:
+    """Reads the partial results at a position, in vectors, and combines them."""
+    b, count = ctx.b, plan.partials
+
+    def column(base: ir.Value, type_: ir.Type, position: ir.Value) -> Registers:
+        element = memory_type(b, type_)
+        bits = bit_width(element)
+        width = min(count, max(ctx.target.spec.max_vector_bits // bits, 1))
+        start = b.gep(base, b.mul(position, b.int_(count)), element)
+        found: Registers = []
+        for first in range(0, count, width):
+            address = b.gep(start, b.int_(first), element)
+            vector = ctx.hw.load_shared(b, address, b.vector_type(element, width), None, width * bits // 8)
+            found += [from_memory(b, v, type_) for v in b.unpack(vector)]
+        return found
+
+    def read(position: ir.Value) -> Tuple:
+        columns = [column(base, t, position) for base, t in zip(bases, types, strict=True)]
+        return _tree(combine, list(zip(*columns, strict=True)))
+
+    return read
+
+
+RULES: dict[str, Rule] = {"tt.reduce": reduce}

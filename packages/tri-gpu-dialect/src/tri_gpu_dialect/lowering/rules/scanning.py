@@ -1,0 +1,206 @@
+"""``tt.scan``: see :mod:`tri_gpu_dialect.plans.scanning` for the algorithm.
+
+Each register has a *prefix*, its scan within the block of elements joined so far among those of its own
+thread, and a *block*: the total of everything joined so far, and the *carry*, what comes before the
+thread's own part.  Carries are put before the prefixes once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
+from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
+from tri_gpu_dialect.lowering.rules.reduction import Combine, Tuple, combiner, move_words
+from tri_gpu_dialect.lowering.table import Rule
+from tri_gpu_dialect.lowering.words import bit_width, from_memory, memory_type, to_memory
+from tri_gpu_dialect.plans import plan_scan
+from tri_gpu_dialect.plans.scanning import ScanStep, WarpStep
+
+__all__ = ["RULES"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is known of the elements joined so far, shared by registers that are in one block.
+
+    ``carry`` is what comes before the thread's own elements, there only where ``has_carry`` (None: nowhere).
+    """
+
+    total: Tuple
+    carry: Tuple | None = None
+    has_carry: ir.Value | None = None
+
+
+def scan(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.scan``."""
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    reverse = bool(ir.IntegerAttr(op.attributes["reverse"]).value)
+    plan = plan_scan(ctx.layout(op.operands[0].type), axis)
+    elements = list(zip(*(ctx.registers(o) for o in op.operands), strict=True))
+    state = _Scan(ctx, op, combiner(ctx, op), reverse, elements)
+    for step in plan.steps:
+        if isinstance(step, WarpStep):
+            state.across_warps(step)
+        elif step.dim == REGISTER:
+            state.across_registers(step)
+        else:
+            state.across_lanes(step)
+    rows = state.results()
+    return [[row[i] for row in rows] for i in range(len(op.operands))]
+
+
+class _Scan:
+    """The scan while its steps run; ``prefix`` and ``block`` by register."""
+
+    def __init__(
+        self, ctx: Lowering, op: ir.Operation, combine: Combine, reverse: bool, elements: list[Tuple]
+    ) -> None:
+        self.ctx, self.op, self.combine, self.reverse = ctx, op, combine, reverse
+        self.prefix = elements
+        self.block = [Block(element) for element in elements]
+        self.used_memory = False
+
+    def across_registers(self, step: ScanStep) -> None:
+        """Join register r with r ^ bit: what comes later takes the earlier total before itself."""
+        bit, prefix, block = 1 << step.bit, list(self.prefix), list(self.block)
+        joined: dict[tuple[int, int], tuple[Block, Block]] = {}
+        totals: dict[tuple[int, int], Tuple] = {}
+        for r in range(len(prefix)):
+            if bool(r & bit) != self.reverse:
+                continue  # the later one
+            earlier, later = self.block[r], self.block[r ^ bit]
+            both = (id(earlier.total), id(later.total))
+            if both not in totals:
+                totals[both] = self.combine(earlier.total, later.total)
+            key = (id(earlier), id(later))
+            if key not in joined:
+                joined[key] = self._join(earlier, later, totals[both])
+            block[r], block[r ^ bit] = joined[key]
+            if later.carry is None:
+                prefix[r ^ bit] = self.combine(earlier.total, prefix[r ^ bit])
+        self.prefix, self.block = prefix, block
+
+    def _join(self, earlier: Block, later: Block, total: Tuple) -> tuple[Block, Block]:
+        if later.carry is None or later.has_carry is None:
+            whole = Block(total)
+            return whole, whole
+        carry = self._select(later.has_carry, self.combine(earlier.total, later.carry), earlier.total)
+        return replace(earlier, total=total), Block(total, carry, self.ctx.b.true())
+
+    def _select(self, condition: ir.Value, yes: Tuple, no: Tuple) -> Tuple:
+        return tuple(self.ctx.b.select(condition, y, n) for y, n in zip(yes, no, strict=True))
+
+    def across_lanes(self, step: ScanStep) -> None:
+        """Join with the lane that differs in one bit."""
+        ctx, b = self.ctx, self.ctx.b
+        bit = b.cmp("ne", b.and_(ctx.lane, b.int_(1 << step.bit)), b.int_(0))
+        later = b.not_(bit) if self.reverse else bit
+        totals: dict[int, tuple[Tuple, Tuple]] = {}
+        made: dict[int, Block] = {}
+        for block in self.block:
+            key = id(block.total)
+            if key not in totals:
+                other = self._fetch(block.total, 1 << step.bit)
+                totals[key] = other, self._total(block.total, other, later)
+            if id(block) not in made:
+                other, total = totals[key]
+                made[id(block)] = self._after(block, other, later, total)
+        self.block = [made[id(block)] for block in self.block]
+
+    def _fetch(self, values: Tuple, mask: int) -> Tuple:
+        ctx = self.ctx
+        return tuple(move_words(ctx, v, lambda w: ctx.hw.shuffle_xor(ctx.b, w, mask)) for v in values)
+
+    def _total(self, own: Tuple, other: Tuple, later: ir.Value) -> Tuple:
+        return self._select(later, self.combine(other, own), self.combine(own, other))
+
+    def _after(self, block: Block, other: Tuple, later: ir.Value, total: Tuple) -> Block:
+        """``block`` joined to a common ``total`` with a block of total ``other``, first where ``later``."""
+        if block.carry is None or block.has_carry is None:
+            return Block(total, other, later)
+        longer = self._select(block.has_carry, self.combine(other, block.carry), other)
+        carry = self._select(later, longer, block.carry)
+        return Block(total, carry, self.ctx.b.or_(block.has_carry, later))
+
+    def results(self) -> list[Tuple]:
+        """The inclusive scan of every register."""
+        return [self._result(p, block) for p, block in zip(self.prefix, self.block, strict=True)]
+
+    def _result(self, prefix: Tuple, block: Block) -> Tuple:
+        if block.carry is None or block.has_carry is None:
+            return prefix
+        return self._select(block.has_carry, self.combine(block.carry, prefix), prefix)
+
+    # --- across warps -------------------------------------------------------------------------------------
+
+    def across_warps(self, step: WarpStep) -> None:
+        """Join with the blocks of all warps that differ in the step's bits, through shared memory."""
+        ctx, b = self.ctx, self.ctx.b
+        if self.used_memory:
+            ctx.hw.barrier(b)
+        self.used_memory = True
+        inputs = ctx.inputs()
+        start, reached = apply(b, step.slot, inputs)[0], reach(step.slot, list(inputs))[0]
+        slots = [offset_by(b, start, reached, image) for image in step.slot.images(REGISTER)]
+        unique = {id(block): (block, slot) for block, slot in zip(self.block, slots, strict=True)}
+        bases = self._bases(step)
+        for block, slot in unique.values():
+            self._write(block.total, bases, slot)
+        ctx.hw.barrier(b)
+        mine = b.and_(start, b.int_((1 << step.bits) - 1))
+        made = {
+            key: self._among(block, self._read(block.total, bases, slot, step.bits), mine)
+            for key, (block, slot) in unique.items()
+        }
+        self.block = [made[id(block)] for block in self.block]
+
+    def _bases(self, step: WarpStep) -> list[ir.Value]:
+        b, base, offset, found = self.ctx.b, self.ctx.scratch(self.op), 0, []
+        for value in self.prefix[0]:
+            found.append(b.gep(base, b.int_(offset), b.i8))
+            offset += -(-step.slots * bit_width(memory_type(b, value.type)) // 128) * 16
+        return found
+
+    def _write(self, values: Tuple, bases: list[ir.Value], slot: ir.Value) -> None:
+        b = self.ctx.b
+        for value, base in zip(values, bases, strict=True):
+            element = memory_type(b, value.type)
+            address = b.gep(base, slot, element)
+            self.ctx.hw.store_shared(b, address, to_memory(b, value), None, bit_width(element) // 8)
+
+    def _read(self, like: Tuple, bases: list[ir.Value], slot: ir.Value, bits: int) -> list[Tuple]:
+        """The totals of the ``2 ** bits`` blocks to be joined, in the order of their coordinates."""
+        b, count = self.ctx.b, 1 << bits
+        first = b.and_(slot, b.int_(-count))
+        columns: list[Registers] = []
+        for value, base in zip(like, bases, strict=True):
+            element = memory_type(b, value.type)
+            start = b.gep(base, first, element)
+            width = min(count, max(self.ctx.target.spec.max_vector_bits // bit_width(element), 1))
+            column: Registers = []
+            for i in range(0, count, width):
+                address = b.gep(start, b.int_(i), element)
+                type_ = b.vector_type(element, width)
+                vector = self.ctx.hw.load_shared(b, address, type_, None, width * bit_width(element) // 8)
+                column += [from_memory(b, v, value.type) for v in b.unpack(vector)]
+            columns.append(column)
+        return list(zip(*columns, strict=True))
+
+    def _among(self, block: Block, totals: list[Tuple], mine: ir.Value) -> Block:
+        """``block`` joined with all blocks of ``totals``, of which it is number ``mine``."""
+        b = self.ctx.b
+        order = list(range(len(totals)))[:: -1 if self.reverse else 1]
+        before = totals[order[0]]
+        carry = before
+        for i in order[1:]:
+            carry = self._select(b.cmp("eq", mine, b.int_(i)), before, carry)
+            before = self.combine(before, totals[i])
+        has = b.cmp("ne", mine, b.int_(order[0]))
+        return self._after(block, carry, has, before)
+
+
+RULES: dict[str, Rule] = {"tt.scan": scan}
