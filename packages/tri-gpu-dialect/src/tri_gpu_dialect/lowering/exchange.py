@@ -95,7 +95,9 @@ def _shuffled(ctx: Lowering, values: Registers, plan: Exchange) -> Registers:
 
 def _fetcher(ctx: Lowering, plan: Exchange, constant: int) -> Callable[[ir.Value], ir.Value]:
     """Fetches a word from the lane that the plan says."""
-    if plan.lane_of_lane == tuple(1 << i for i in range(len(plan.lane_of_lane))) and not any(plan.lane_of_warp):
+    if plan.lane_of_lane == tuple(1 << i for i in range(len(plan.lane_of_lane))) and not any(
+        plan.lane_of_warp
+    ):
         if constant == 0:
             return lambda word: word
         return lambda word: ctx.hw.shuffle_xor(ctx.b, word, constant)

@@ -32,6 +32,8 @@ def to_words(b: Builder, values: list[ir.Value]) -> list[ir.Value]:
     words = []
     for first in range(0, len(bits), per):
         group = bits[first : first + per]
+        if len(group) > 1:  # a whole word: no integer types of odd widths
+            group += group[-1:] * (per - len(group))
         packed = b.bitcast(b.pack(group), b.int_type(width * len(group)))
         words.append(b.int_cast(packed, b.i32))
     return words
@@ -54,10 +56,11 @@ def _split_words(b: Builder, words: list[ir.Value], width: int, count: int) -> l
     per, element = 32 // width, b.int_type(width)
     parts: list[ir.Value] = []
     for word in words:
-        here = min(per, count - len(parts))
-        narrow = b.int_cast(word, b.int_type(width * here))
-        parts += b.unpack(b.bitcast(narrow, b.vector_type(element, here)))
-    return parts
+        if count - len(parts) == 1:
+            parts.append(b.int_cast(word, element))
+        else:
+            parts += b.unpack(b.bitcast(word, b.vector_type(element, per)))
+    return parts[:count]
 
 
 def _to_bits(b: Builder, value: ir.Value) -> ir.Value:

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from tri_gpu_dialect.testing.kernels import TensorSpec, kernel, tensor_type
+from tri_gpu_dialect.testing.reference import REF, ReferencePrimitives, make_target, place_in_memory, run
 from tri_gpu_dialect.testing.strategies import distributed, invertible
 
-__all__ = ["distributed", "invertible"]
+__all__ = [
+    "REF",
+    "ReferencePrimitives",
+    "TensorSpec",
+    "distributed",
+    "invertible",
+    "kernel",
+    "make_target",
+    "place_in_memory",
+    "run",
+    "tensor_type",
+]

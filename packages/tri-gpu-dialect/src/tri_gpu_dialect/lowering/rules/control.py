@@ -90,9 +90,7 @@ def if_else(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``scf.if``."""
     types = _types(op.results)
     like, flat = _result_shapes(ctx, op)
-    made = ir.Operation.create(
-        "scf.if", results=flat, operands=[ctx.scalar(op.operands[0])], regions=2
-    )
+    made = ir.Operation.create("scf.if", results=flat, operands=[ctx.scalar(op.operands[0])], regions=2)
     for source, region in zip(op.regions, made.regions, strict=True):
         if len(source.blocks):
             with ir.InsertionPoint(region.blocks.append()):

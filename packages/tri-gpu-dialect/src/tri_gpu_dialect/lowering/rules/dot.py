@@ -57,7 +57,9 @@ def _widened(ctx: Lowering, operand: ir.Value, working: ir.Type) -> Registers:
 
 
 def _narrowed(ctx: Lowering, values: Registers, working: ir.Type, result: ir.Type) -> Registers:
-    return map_registers(lambda x: cast_float(ctx, x, working, result), values) if working != result else values
+    return (
+        map_registers(lambda x: cast_float(ctx, x, working, result), values) if working != result else values
+    )
 
 
 def _step(ctx: Lowering, working: ir.Type) -> Callable[[ir.Value, ir.Value, ir.Value], ir.Value]:

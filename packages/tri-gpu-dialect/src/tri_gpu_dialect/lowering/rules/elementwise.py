@@ -267,8 +267,8 @@ def _from_words(ctx: Lowering, words: Registers, type_: ir.Type, pack: int) -> R
 
 _TT: dict[str, Callable[[Lowering, ir.Operation], Sequence[Lowered]]] = {
     "tt.precise_sqrt": precise_sqrt,
-    "tt.precise_divf": _divide("precise_div"),
-    "tt.approx_divf": _divide("approx_div"),
+    "tt.precise_divf": _divide("precise_divf"),
+    "tt.approx_divf": _divide("approx_divf"),
     "tt.mulhiui": multiply_high,
     "tt.clampf": clamp,
     "tt.addptr": add_pointer,

@@ -11,7 +11,14 @@ from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.rules.registers import map_many
 from tri_gpu_dialect.lowering.rules.shapes import row_major_view
 from tri_gpu_dialect.lowering.table import Rule
-from tri_gpu_dialect.lowering.words import bit_width, from_memory, from_words, memory_type, to_memory, to_words
+from tri_gpu_dialect.lowering.words import (
+    bit_width,
+    from_memory,
+    from_words,
+    memory_type,
+    to_memory,
+    to_words,
+)
 from tri_gpu_dialect.plans import ReductionPlan, plan_reduction
 
 __all__ = ["RULES", "Combine", "combiner", "move_words"]
@@ -44,7 +51,9 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         found = {p: combine(t, _from_lane(ctx, t, mask)) for p, t in found.items()}
     if plan.warp_masks:
         return _across_warps(ctx, op, plan, combine, found)
-    return [_placed(ctx, op, plan, [found[p][i] for p in found], list(found), i) for i in range(len(operands))]
+    return [
+        _placed(ctx, op, plan, [found[p][i] for p in found], list(found), i) for i in range(len(operands))
+    ]
 
 
 def _tree(combine: Combine, values: Sequence[Tuple]) -> Tuple:

@@ -60,9 +60,7 @@ def local_store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return []
 
 
-def _indexed(
-    ctx: Lowering, view: SharedTensor, indices: ir.Value, axis: int
-) -> list[ir.Value]:
+def _indexed(ctx: Lowering, view: SharedTensor, indices: ir.Value, axis: int) -> list[ir.Value]:
     """Addresses of the elements at run-time indices along ``axis``, other coordinates being the tensor's."""
     rows = tensor_coordinates(ctx, indices.type)
     found = []

@@ -1,0 +1,210 @@
+"""A made-up GPU, as small as a target can be: what tests of the generic lowering run on.
+
+Its words are five machine ops; everything else is the defaults of :class:`Primitives`.  Kernels run in
+the simulator.
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations of ops as objects.
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.mlir import ext, ir, registry
+from tri_core.options import CommonOptions
+from tri_core.target import Memory, Target, TargetKey, TargetSpec
+from tri_gpu_dialect.lowering import Builder, MachineOp, Primitives, SimulatedCTA, generic_table, lower
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_runtime.simulator import simulate
+
+__all__ = ["REF", "ReferencePrimitives", "make_target", "place_in_memory", "run"]
+
+Array = npt.NDArray[Any]
+
+_In = ext.Operand[Any]
+_Out = ext.Result[Any]
+
+
+class REF(ext.Dialect, name="ref"):
+    """Machine ops of the reference GPU."""
+
+
+class ThreadIdOp(MachineOp, dialect=REF, name="thread_id", traits=[ext.Pure]):
+    """The linear thread index."""
+
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """A call that nobody defines: the text is only looked at."""
+        return b.call("ref_thread_id", [], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """0, 1, 2, ..."""
+        return [np.arange(cta.num_threads, dtype=np.int32)]
+
+
+class ProgramOp(MachineOp, dialect=REF, name="program", traits=[ext.Pure]):
+    """The program's index along ``axis``, or with ``count`` the number of programs."""
+
+    axis: ir.IntegerAttr
+    count: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """A call that nobody defines."""
+        name = "num_programs" if ir.IntegerAttr(self.count).value else "program_id"
+        return b.call(f"ref_{name}", [b.int_(ir.IntegerAttr(self.axis).value)], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The same for all threads."""
+        numbers = cta.num_programs if ir.IntegerAttr(self.count).value else cta.program_id
+        return [np.full(cta.num_threads, numbers[ir.IntegerAttr(self.axis).value], np.int32)]
+
+
+class BarrierOp(MachineOp, dialect=REF, name="barrier"):
+    """All threads meet."""
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """A call that nobody defines."""
+        return b.call("ref_barrier", [])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The CTA's barrier."""
+        cta.barrier()
+        return []
+
+
+class ShuffleOp(MachineOp, dialect=REF, name="shuffle", traits=[ext.Pure]):
+    """``value`` (i32) of lane ``lane`` (i32)."""
+
+    value: _In
+    lane: _In
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """A call that nobody defines."""
+        return b.call("ref_shuffle", [self.value, self.lane], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather within each warp."""
+        value, lane = operands
+        if ((lane < 0) | (lane >= cta.threads_per_warp)).any():
+            raise ValueError("a shuffle asks for a lane that does not exist")
+        threads = np.arange(cta.num_threads)
+        return [value[threads - threads % cta.threads_per_warp + lane]]
+
+
+registry.add_dialect(REF)
+
+
+class ReferencePrimitives(Primitives):
+    """The five words of the reference GPU."""
+
+    def address_space(self, name: str) -> int:
+        """Global 1, shared 3, constant 4."""
+        return {"global": 1, "shared": 3, "constant": 4}.get(name, 0)
+
+    def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
+        """None."""
+        return {}
+
+    def _program(self, b: Builder, axis: int, count: int) -> ir.Value:
+        given = {"axis": ir.IntegerAttr.get(b.i32, axis), "count": ir.IntegerAttr.get(b.i32, count)}
+        return ProgramOp.build([], [b.i32], given)[0]
+
+    def program_id(self, b: Builder, axis: int) -> ir.Value:
+        """``ref.program``."""
+        return self._program(b, axis, 0)
+
+    def num_programs(self, b: Builder, axis: int) -> ir.Value:
+        """``ref.program``."""
+        return self._program(b, axis, 1)
+
+    def thread_id(self, b: Builder) -> ir.Value:
+        """``ref.thread_id``."""
+        return ThreadIdOp.build([], [b.i32])[0]
+
+    def barrier(self, b: Builder) -> None:
+        """``ref.barrier``."""
+        BarrierOp.build([])
+
+    def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
+        """``ref.shuffle``."""
+        return ShuffleOp.build([value, lane], [b.i32])[0]
+
+
+def make_target(threads_per_warp: int = 32, dtypes: Sequence[str] = ("fp16", "bf16"), **spec: Any) -> Target:
+    """A target of the reference GPU."""
+    return Target(
+        key=TargetKey("ref", "v1"),
+        spec=TargetSpec(
+            threads_per_warp=(threads_per_warp,),
+            dtypes=frozenset(dtypes),
+            memories=(Memory(name="global", address_space=1), Memory(name="shared", address_space=3)),
+            **spec,
+        ),
+    )
+
+
+def place_in_memory(module: ir.Module) -> int:
+    """Give every op that needs shared memory a place of its own, with barriers before; bytes in all.
+
+    A stand-in for the allocation and barrier passes, in which no two ops share memory.
+    """
+    used = 0
+    i32 = ir.IntegerType.get_signless(32)
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal used
+        size = _buffer_bytes(op) if op.name == "ttg.local_alloc" else scratch_bytes(op)
+        if size:
+            op.attributes["allocation.offset"] = ir.IntegerAttr.get(i32, used)
+            used = -(-(used + size) // 128) * 128
+        if size or op.name in ("ttg.local_load", "ttg.local_store", "ttg.local_gather"):
+            space = {"addrSpace": ir.IntegerAttr.get(i32, 1)}
+            ir.Operation.create("ttg.barrier", attributes=space, ip=ir.InsertionPoint(op), loc=op.location)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    module.operation.attributes["ttg.shared"] = ir.IntegerAttr.get(i32, used)
+    return used
+
+
+def _buffer_bytes(op: ir.Operation) -> int:
+    type_: Any = op.results[0].type
+    count = int(np.prod(type_.alloc_shape))
+    # twice: room for any padding
+    return 2 * count * max(getattr(type_.element_type, "width", 64) // 8, 1)
+
+
+def run(
+    module: ir.Module,
+    arguments: Sequence[Array | float],
+    *,
+    grid: tuple[int, int, int] = (1, 1, 1),
+    target: Target | None = None,
+    options: CommonOptions | None = None,
+) -> ir.Module:
+    """Lower the kernel of a TTGIR module and run it on arrays, in place; gives the lowered module."""
+    attributes = module.operation.attributes
+    warps, lanes = (
+        ir.IntegerAttr(attributes[name]).value for name in ("ttg.num-warps", "ttg.threads-per-warp")
+    )
+    target = target or make_target(lanes)
+    options = options or CommonOptions(num_warps=warps)
+    place_in_memory(module)
+    words = ReferencePrimitives(target, options, threads_per_warp=lanes, num_warps=warps)
+    lowered = lower(module, target, options, words, generic_table())
+    lowered.module.operation.verify()
+    simulate(
+        lowered.module,
+        lowered.name,
+        grid,
+        arguments,
+        num_threads=warps * lanes,
+        threads_per_warp=lanes,
+        shared_bytes=lowered.shared_bytes,
+    )
+    return lowered.module
