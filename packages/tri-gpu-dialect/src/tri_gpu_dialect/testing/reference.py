@@ -6,7 +6,7 @@ the simulator.
 
 # No `from __future__ import annotations` here: the bindings read the annotations of ops as objects.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,21 +155,24 @@ def place_in_memory(module: ir.Module) -> int:
     """
     used = 0
     i32 = ir.IntegerType.get_signless(32)
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal used
+    for op in list(_all_ops(module.operation)):
         size = _buffer_bytes(op) if op.name == "ttg.local_alloc" else scratch_bytes(op)
         if size:
             op.attributes["allocation.offset"] = ir.IntegerAttr.get(i32, used)
             used = -(-(used + size) // 128) * 128
-        if size or op.name in ("ttg.local_load", "ttg.local_store", "ttg.local_gather"):
+        if size or op.name in ("ttg.local_load", "ttg.local_store", "ttg.local_gather", "ttg.local_scatter"):
             space = {"addrSpace": ir.IntegerAttr.get(i32, 1)}
             ir.Operation.create("ttg.barrier", attributes=space, ip=ir.InsertionPoint(op), loc=op.location)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
     module.operation.attributes["ttg.shared"] = ir.IntegerAttr.get(i32, used)
     return used
+
+
+def _all_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from _all_ops(inner.operation)
 
 
 def _buffer_bytes(op: ir.Operation) -> int:

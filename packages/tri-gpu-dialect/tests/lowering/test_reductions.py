@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tri_core.errors import Unsupported
+from tri_gpu_dialect.encodings import Blocked, Linear, Slice
+from tri_gpu_dialect.layouts import LinearLayout
+from tri_gpu_dialect.testing import TensorSpec, distributed, kernel, run
+
+RNG = np.random.default_rng(11)
+
+ADD = """^bb0(%a: f32, %b: f32): %s = arith.addf %a, %b : f32
+  "tt.{kind}_return"(%s) : (f32) -> ()"""
+
+#: the larger value, the smaller index among equal ones
+ARGMAX = """^bb0(%v: f32, %i: i32, %w: f32, %j: i32):
+  %gt = arith.cmpf ogt, %v, %w : f32
+  %eq = arith.cmpf oeq, %v, %w : f32
+  %lt = arith.cmpi slt, %i, %j : i32
+  %tie = arith.andi %eq, %lt : i1
+  %left = arith.ori %gt, %tie : i1
+  %value = arith.select %left, %v, %w : f32
+  %index = arith.select %left, %i, %j : i32
+  "tt.{kind}_return"(%value, %index) : (f32, i32) -> ()"""
+
+#: composition of x -> a x + b: associative, not commutative
+AFFINE = """^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+  %m = arith.muli %a, %c : i32
+  %n = arith.muli %b, %c : i32
+  %o = arith.addi %n, %d : i32
+  "tt.{kind}_return"(%m, %o) : (i32, i32) -> ()"""
+
+
+def ints(shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Floats whose sums are exact."""
+    return RNG.integers(-64, 64, shape).astype(np.float32)
+
+
+def reduce_sum(x: npt.NDArray[Any], axis: int, spec: TensorSpec, warps: int, lanes: int) -> npt.NDArray[Any]:
+    shape = tuple(n for d, n in enumerate(spec.shape) if d != axis)
+    region = ADD.format(kind="reduce")
+    attributes = f"{{axis = {axis} : i32}}"
+    if shape:
+        result = TensorSpec("f32", shape, Slice(axis, spec.encoding))
+        body = f'%out0 = "tt.reduce"(%in0) ({{ {region} }}) {attributes} : ({spec.type}) -> {result.type}'
+    else:
+        result = TensorSpec("f32", (1,), Blocked((1,), (lanes,), (warps,), (0,)))
+        body = f"""%r = "tt.reduce"(%in0) ({{ {region} }}) {attributes} : ({spec.type}) -> f32
+        %out0 = "tt.splat"(%r) : (f32) -> {result.type}"""
+    y = np.full(shape or (1,), np.nan, np.float32)
+    run(kernel([spec], [result], body, warps=warps, lanes=lanes), [x, y])
+    return y if shape else y[0]
+
+
+BLOCKED = [
+    Blocked((1, 4), (4, 8), (4, 1), (1, 0)),
+    Blocked((4, 1), (8, 4), (1, 4), (0, 1)),
+    Blocked((2, 2), (1, 32), (2, 2), (1, 0)),
+    Blocked((1, 1), (32, 1), (2, 2), (0, 1)),
+]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("encoding", BLOCKED, ids=range(4))
+@pytest.mark.parametrize("shape", [(32, 64), (4, 16), (128, 4)])
+def test_sums_along_either_axis(encoding: Blocked, axis: int, shape: tuple[int, int]) -> None:
+    x = ints(shape)
+    np.testing.assert_array_equal(reduce_sum(x, axis, TensorSpec("f32", shape, encoding), 4, 32), x.sum(axis))
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4, 8])
+@pytest.mark.parametrize("size", [1, 16, 256, 2048])
+def test_sums_of_vectors(size: int, warps: int) -> None:
+    x = ints((size,))
+    spec = TensorSpec("f32", (size,), Blocked((4,), (32,), (warps,), (0,)))
+    assert reduce_sum(x, 0, spec, warps, 32) == x.sum()
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_sums_of_random_layouts(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.sampled_from([2, 4, 8]), min_size=1, max_size=3)))
+    lanes, warps = data.draw(st.integers(1, 3)), data.draw(st.integers(0, 2))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    layout: LinearLayout = data.draw(distributed(shape, lanes, warps))
+    x = ints(shape)
+    try:
+        found = reduce_sum(x, axis, TensorSpec("f32", shape, Linear.of(layout)), 1 << warps, 1 << lanes)
+    except Unsupported:
+        assert any(c & (c - 1) for c in layout.columns)  # only layouts that mix coordinates are refused
+    else:
+        np.testing.assert_array_equal(found, x.sum(axis))
+
+
+@pytest.mark.parametrize("encoding", BLOCKED, ids=range(4))
+@pytest.mark.parametrize("axis", [0, 1])
+def test_several_operands_and_a_region_of_the_user(encoding: Blocked, axis: int) -> None:
+    shape = (32, 64)
+    value, index = (TensorSpec(e, shape, encoding) for e in ("f32", "i32"))
+    slice_ = Slice(axis, encoding)
+    outs = [TensorSpec(e, (shape[1 - axis],), slice_) for e in ("f32", "i32")]
+    region = ARGMAX.format(kind="reduce")
+    body = f"""%out0, %out1 = "tt.reduce"(%in0, %in1) ({{ {region} }}) {{axis = {axis} : i32}} :
+      ({value.type}, {index.type}) -> ({outs[0].type}, {outs[1].type})"""
+    x = ints(shape)
+    i = np.broadcast_to(np.arange(shape[axis])[:, None] if axis == 0 else np.arange(shape[axis]), shape)
+    y, j = np.zeros(shape[1 - axis], np.float32), np.full(shape[1 - axis], -1, np.int32)
+    run(kernel([value, index], outs, body, warps=4, lanes=32), [x, np.ascontiguousarray(i, np.int32), y, j])
+    np.testing.assert_array_equal(y, x.max(axis))
+    np.testing.assert_array_equal(j, x.argmax(axis))
+
+
+@pytest.mark.parametrize("element", ["f16", "f64", "i8"])
+def test_elements_that_are_not_a_word_wide(element: str) -> None:
+    dtype = {"f16": np.float16, "f64": np.float64, "i8": np.int8}[element]
+    op = "arith.addi" if element == "i8" else "arith.addf"
+    spec = TensorSpec(element, (64, 32), BLOCKED[0])
+    result = TensorSpec(element, (32,), Slice(0, BLOCKED[0]))
+    region = f"""^bb0(%a: {element}, %b: {element}): %s = {op} %a, %b : {element}
+      "tt.reduce_return"(%s) : ({element}) -> ()"""
+    body = f'%out0 = "tt.reduce"(%in0) ({{ {region} }}) {{axis = 0 : i32}} : ({spec.type}) -> {result.type}'
+    x = RNG.integers(-1, 2, (64, 32)).astype(dtype)
+    y = np.full(32, 99, dtype)
+    run(kernel([spec], [result], body, warps=4, lanes=32), [x, y])
+    np.testing.assert_array_equal(y, x.sum(0, dtype=dtype))
+
+
+# --- scans ------------------------------------------------------------------------------------------------
+
+
+def scan(
+    region: str, arrays: list[npt.NDArray[Any]], specs: list[TensorSpec], axis: int, reverse: bool, warps: int, lanes: int
+) -> list[npt.NDArray[Any]]:
+    outs = [np.zeros_like(a) for a in arrays]
+    n = len(specs)
+    names = (", ".join(f"%{which}{i}" for i in range(n)) for which in ("out", "in"))
+    types = ", ".join(s.type for s in specs)
+    left, right = names
+    body = f"""{left} = "tt.scan"({right}) ({{ {region} }})
+      {{axis = {axis} : i32, reverse = {int(reverse)} : i32}} : ({types}) -> ({types})"""
+    run(kernel(specs, specs, body, warps=warps, lanes=lanes), [*arrays, *outs])
+    return outs
+
+
+def affine_scan(
+    a: npt.NDArray[Any], b: npt.NDArray[Any], axis: int, reverse: bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    a, b = (np.moveaxis(v.astype(np.int64), axis, 0)[:: -1 if reverse else 1] for v in (a, b))
+    m, n = a.copy(), b.copy()
+    for k in range(1, len(a)):
+        m[k] = m[k - 1] * a[k]
+        n[k] = n[k - 1] * a[k] + b[k]
+    return tuple(np.moveaxis(v[:: -1 if reverse else 1], 0, axis).astype(np.int32) for v in (m, n))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("encoding", BLOCKED, ids=range(4))
+@pytest.mark.parametrize("shape", [(32, 64), (4, 16), (128, 4)])
+def test_scans_keep_the_order(encoding: Blocked, axis: int, reverse: bool, shape: tuple[int, int]) -> None:
+    a, b = (RNG.integers(-3, 4, shape).astype(np.int32) for _ in range(2))
+    spec = TensorSpec("i32", shape, encoding)
+    found = scan(AFFINE.format(kind="scan"), [a, b], [spec, spec], axis, reverse, 4, 32)
+    for got, want in zip(found, affine_scan(a, b, axis, reverse), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_scans_of_random_layouts(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.sampled_from([2, 4, 8]), min_size=1, max_size=3)))
+    lanes, warps = data.draw(st.integers(1, 3)), data.draw(st.integers(0, 2))
+    axis, reverse = data.draw(st.integers(0, len(shape) - 1)), data.draw(st.booleans())
+    layout: LinearLayout = data.draw(distributed(shape, lanes, warps))
+    a, b = (RNG.integers(-3, 4, shape).astype(np.int32) for _ in range(2))
+    spec = TensorSpec("i32", shape, Linear.of(layout))
+    try:
+        found = scan(AFFINE.format(kind="scan"), [a, b], [spec, spec], axis, reverse, 1 << warps, 1 << lanes)
+    except Unsupported:
+        assert any(c & (c - 1) for c in layout.columns)
+    else:
+        for got, want in zip(found, affine_scan(a, b, axis, reverse), strict=True):
+            np.testing.assert_array_equal(got, want)
