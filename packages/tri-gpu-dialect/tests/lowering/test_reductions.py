@@ -135,7 +135,13 @@ def test_elements_that_are_not_a_word_wide(element: str) -> None:
 
 
 def scan(
-    region: str, arrays: list[npt.NDArray[Any]], specs: list[TensorSpec], axis: int, reverse: bool, warps: int, lanes: int
+    region: str,
+    arrays: list[npt.NDArray[Any]],
+    specs: list[TensorSpec],
+    axis: int,
+    reverse: bool,
+    warps: int,
+    lanes: int,
 ) -> list[npt.NDArray[Any]]:
     outs = [np.zeros_like(a) for a in arrays]
     n = len(specs)

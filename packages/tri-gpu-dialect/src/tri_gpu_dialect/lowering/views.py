@@ -38,7 +38,7 @@ def load_vectors(ctx: Lowering, registers: LinearLayout, view: SharedTensor) -> 
 
 def _addresses(
     ctx: Lowering, registers: LinearLayout, view: SharedTensor
-) -> tuple[list[tuple[Sequence[int], ir.Value]], int]:
+) -> tuple[list[tuple[tuple[int, ...], ir.Value]], int]:
     """For each vector, its registers and its address; and the vectors' width."""
     b = ctx.b
     origin = _origin(view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_core import mlir
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding, Slice
 
@@ -53,7 +54,7 @@ def kernel(
     hints = ", ".join("{tt.divisibility = 16 : i32}" for _ in specs)
     signature = ", ".join(map(_pointer, specs))
     text = "\n".join(lines)
-    return ir.Module.parse(
+    return mlir.parse(
         f"""module attributes {{"ttg.num-warps" = {warps} : i32, "ttg.threads-per-warp" = {lanes} : i32}} {{
         "tt.func"() ({{ ^bb0({arguments}): {text}
         "tt.return"() : () -> () }}) {{sym_name = "kernel", sym_visibility = "public",

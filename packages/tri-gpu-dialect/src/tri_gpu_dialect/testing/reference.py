@@ -4,7 +4,7 @@ Its words are five machine ops; everything else is the defaults of :class:`Primi
 the simulator.
 """
 
-# No `from __future__ import annotations` here: the bindings read the annotations of ops as objects.
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,91 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tri_core.mlir import ext, ir, registry
+from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Memory, Target, TargetKey, TargetSpec
-from tri_gpu_dialect.lowering import Builder, MachineOp, Primitives, SimulatedCTA, generic_table, lower
+from tri_gpu_dialect.lowering import Builder, Primitives, generic_table, lower
 from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.testing.machine import BarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
 from tri_runtime.simulator import simulate
 
-__all__ = ["REF", "ReferencePrimitives", "make_target", "place_in_memory", "run"]
+__all__ = ["ReferencePrimitives", "make_target", "place_in_memory", "run"]
 
 Array = npt.NDArray[Any]
-
-_In = ext.Operand[Any]
-_Out = ext.Result[Any]
-
-
-class REF(ext.Dialect, name="ref"):
-    """Machine ops of the reference GPU."""
-
-
-class ThreadIdOp(MachineOp, dialect=REF, name="thread_id", traits=[ext.Pure]):
-    """The linear thread index."""
-
-    result: _Out
-
-    def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """A call that nobody defines: the text is only looked at."""
-        return b.call("ref_thread_id", [], [b.i32])
-
-    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """0, 1, 2, ..."""
-        return [np.arange(cta.num_threads, dtype=np.int32)]
-
-
-class ProgramOp(MachineOp, dialect=REF, name="program", traits=[ext.Pure]):
-    """The program's index along ``axis``, or with ``count`` the number of programs."""
-
-    axis: ir.IntegerAttr
-    count: ir.IntegerAttr
-    result: _Out
-
-    def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """A call that nobody defines."""
-        name = "num_programs" if ir.IntegerAttr(self.count).value else "program_id"
-        return b.call(f"ref_{name}", [b.int_(ir.IntegerAttr(self.axis).value)], [b.i32])
-
-    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The same for all threads."""
-        numbers = cta.num_programs if ir.IntegerAttr(self.count).value else cta.program_id
-        return [np.full(cta.num_threads, numbers[ir.IntegerAttr(self.axis).value], np.int32)]
-
-
-class BarrierOp(MachineOp, dialect=REF, name="barrier"):
-    """All threads meet."""
-
-    def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """A call that nobody defines."""
-        return b.call("ref_barrier", [])
-
-    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The CTA's barrier."""
-        cta.barrier()
-        return []
-
-
-class ShuffleOp(MachineOp, dialect=REF, name="shuffle", traits=[ext.Pure]):
-    """``value`` (i32) of lane ``lane`` (i32)."""
-
-    value: _In
-    lane: _In
-    result: _Out
-
-    def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """A call that nobody defines."""
-        return b.call("ref_shuffle", [self.value, self.lane], [b.i32])
-
-    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """A gather within each warp."""
-        value, lane = operands
-        if ((lane < 0) | (lane >= cta.threads_per_warp)).any():
-            raise ValueError("a shuffle asks for a lane that does not exist")
-        threads = np.arange(cta.num_threads)
-        return [value[threads - threads % cta.threads_per_warp + lane]]
-
-
-registry.add_dialect(REF)
 
 
 class ReferencePrimitives(Primitives):

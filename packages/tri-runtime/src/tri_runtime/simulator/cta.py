@@ -22,7 +22,7 @@ from tri_runtime.simulator.values import Shape, shape_of
 
 __all__ = ["CTA", "External", "Program"]
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 #: an external function: (cta, operands) -> results
 External = Callable[["CTA", Sequence[Array]], Sequence[Array]]

@@ -50,10 +50,8 @@ def simulate(
         memory.allocate(a.reshape(-1).view(np.uint8)) if isinstance(a, np.ndarray) else None
         for a in arguments
     ]
-    given = [
-        _argument(p.type, a if place is None else place, num_threads)
-        for p, a, place in zip(parameters, arguments, places, strict=True)
-    ]
+    scalars = [a if place is None else place for a, place in zip(arguments, places, strict=True)]
+    given = [_argument(p.type, s, num_threads) for p, s in zip(parameters, scalars, strict=True)]
     for z in range(grid[2]):
         for y in range(grid[1]):
             for x in range(grid[0]):
@@ -73,7 +71,7 @@ def _find(module: ir.Module, name: str) -> ir.Operation:
     raise LaunchError(f"the module has no function {name!r}")
 
 
-def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
+def _argument(type_: ir.Type, value: Array | float, num_threads: int) -> Array:
     shape = shape_of(type_)
     scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
     return np.broadcast_to(scalar, (num_threads,))

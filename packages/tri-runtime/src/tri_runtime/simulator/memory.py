@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +11,7 @@ from tri_core.errors import DeviceError
 
 __all__ = ["Memory", "RaceChecker"]
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from tri_runtime.simulator.values import Shape, shape_of, to_bf16, to_f32, unsig
 
 __all__ = ["PURE", "Function"]
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 #: computes a result from operands
 Function = Callable[..., Any]

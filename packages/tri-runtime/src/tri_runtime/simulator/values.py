@@ -7,6 +7,7 @@ A value is an array whose first axis is the threads: a scalar has shape ``(threa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from tri_core.mlir import ir
 
 __all__ = ["Shape", "shape_of", "to_bf16", "to_f32", "unsigned"]
 
-Array = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 _FLOATS = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64}
 _INTEGERS = {1: np.bool_, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import PropagateNan
@@ -265,7 +265,7 @@ def _from_words(ctx: Lowering, words: Registers, type_: ir.Type, pack: int) -> R
     return [scalar for vector in vectors for scalar in b.unpack(vector)][:pack]
 
 
-_TT: dict[str, Callable[[Lowering, ir.Operation], Sequence[Lowered]]] = {
+_TT: dict[str, Rule] = {
     "tt.precise_sqrt": precise_sqrt,
     "tt.precise_divf": _divide("precise_divf"),
     "tt.approx_divf": _divide("approx_divf"),
