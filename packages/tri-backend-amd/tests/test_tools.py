@@ -38,6 +38,12 @@ def test_without_a_linker_the_remedy_is_told(nothing: Path) -> None:
     assert "TRI_AMD_LLD" in str(caught.value.remedy)
 
 
+def test_pypi_has_no_disassembler(nothing: Path) -> None:
+    with pytest.raises(ToolchainError) as caught:
+        tools.find(tools.DISASSEMBLER)
+    assert "pip" not in str(caught.value.remedy)
+
+
 def test_rocm_comes_before_the_path(nothing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_path = program(nothing / "bin", "ld.lld")
     assert tools.find(tools.LINKER) == ("ld.lld",)

@@ -11,5 +11,6 @@ KNOBS = KnobGroup(
     knobs=(
         Knob(name="AMD_LLD", default="", help="the ld.lld that links code objects", affects_codegen=True),
         Knob(name="AMD_CLANG", default="", help="the clang that assembles edited code", affects_codegen=True),
+        Knob(name="AMD_OBJDUMP", default="", help="the llvm-objdump that disassembles code objects"),
     ),
 )

@@ -1,6 +1,7 @@
-"""Where the linker and the assembler come from: a knob, ROCm, the search path, or a package of PyPI.
+"""Where linker, assembler and disassembler come from: a knob, ROCm, the search path, or a package of PyPI.
 
-Only edited assembly needs an assembler; every compile needs a linker, and any ``ld.lld`` since LLVM 16 is one.
+Every compile needs a linker, and any ``ld.lld`` since LLVM 16 is one.  Only edited assembly needs an assembler, and
+a disassembler (which PyPI lacks) only who asks for the disassembly.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from pathlib import Path
 
 from tri_core.api import ToolchainError
 
-__all__ = ["ASSEMBLER", "LINKER", "Tool", "find", "run"]
+__all__ = ["ASSEMBLER", "DISASSEMBLER", "LINKER", "Tool", "find", "run"]
 
 _VERSIONS = range(30, 15, -1)
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool by its name in LLVM, the knob that names it, and zig's name for it."""
+    """A tool by its name in LLVM, the knob that names it, and zig's name for it (empty: it has none)."""
 
     name: str
     knob: str
-    zig: str
+    zig: str = ""
 
 
 LINKER = Tool("ld.lld", "AMD_LLD", "ld.lld")
 ASSEMBLER = Tool("clang", "AMD_CLANG", "clang")
+DISASSEMBLER = Tool("llvm-objdump", "AMD_OBJDUMP")
 
 
 def find(tool: Tool, chosen: object = "") -> tuple[str, ...]:
@@ -41,9 +43,10 @@ def find(tool: Tool, chosen: object = "") -> tuple[str, ...]:
     for command in _candidates(tool):
         if shutil.which(command[0]):
             return command
+    package = "pip install 'tri-backend-amd[lld]', or " if tool.zig else ""
     raise ToolchainError(
         f"no {tool.name} is found (looked in ROCm, on the search path and for the package ziglang)",
-        remedy=f"pip install 'tri-backend-amd[lld]', or install ROCm or LLVM, or set TRI_{tool.knob} to one",
+        remedy=f"{package}install ROCm or LLVM, or set TRI_{tool.knob} to one",
         tool=tool.name,
         returncode=None,
         log="",
@@ -57,7 +60,7 @@ def _candidates(tool: Tool) -> Iterator[tuple[str, ...]]:
     for version in _VERSIONS:
         yield (f"{tool.name}-{version}",)
     spec = importlib.util.find_spec("ziglang")
-    if spec is not None and spec.origin is not None:
+    if tool.zig and spec is not None and spec.origin is not None:
         program = "zig.exe" if sys.platform == "win32" else "zig"
         yield (str(Path(spec.origin).with_name(program)), tool.zig)
 
@@ -73,8 +76,8 @@ def _rocm_folders() -> Iterator[Path]:
         yield Path(spec.origin).parent / "lib" / "llvm" / "bin"
 
 
-def run(tool: Tool, command: Sequence[str], arguments: Sequence[str]) -> None:
-    """Run ``command`` with ``arguments``; ToolchainError with what it printed when it fails."""
+def run(tool: Tool, command: Sequence[str], arguments: Sequence[str]) -> str:
+    """Run ``command`` with ``arguments``: its output; ToolchainError with what it printed when it fails."""
     try:
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -94,3 +97,4 @@ def run(tool: Tool, command: Sequence[str], arguments: Sequence[str]) -> None:
             returncode=done.returncode,
             log=log,
         )
+    return done.stdout

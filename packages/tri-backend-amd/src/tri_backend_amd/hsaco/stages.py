@@ -15,6 +15,7 @@ from tri_backend_amd import tools
 from tri_backend_amd.architectures import CODE_OBJECT_VERSION
 from tri_backend_amd.hsaco import atomics
 from tri_backend_amd.hsaco.code_object import CodeObject, KernelRecord, read_code_object
+from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_core.api import (
     CodegenRequest,
     InternalError,
@@ -35,7 +36,13 @@ def assembly_and_object_stages() -> tuple[Stage, Stage]:
     shared = _Objects()
     return (
         Stage(name="amdgcn", kind="text", run=shared.generate),
-        Stage(name="hsaco", kind="bytes", run=shared.link, final=True),
+        Stage(
+            name="hsaco",
+            kind="bytes",
+            run=shared.link,
+            final=True,
+            disassemblers={"disassembly": disassemble},
+        ),
     )
 
 
