@@ -48,7 +48,9 @@ def body(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value]) -> None:
 
 
 def buffers(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value], thread: ir.Value) -> None:
-    number = lambda n: ir.IntegerAttr.get(b.i32, n)  # noqa: E731
+    def number(value: int) -> ir.Attribute:
+        return ir.IntegerAttr.get(b.i32, value)
+
     family = ARCHITECTURES[hw.target.key.arch].family
     buffer = MakeBufferOp.build([args[1]], [b.ptr(8)], {"flags": number(descriptor_flags(family))})[0]
     inside = b.cmp("slt", thread, hw.num_programs(b, 0))

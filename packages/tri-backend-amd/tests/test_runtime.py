@@ -45,15 +45,15 @@ def body(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value]) -> None:
     hw.store_global(b, args[0], args[2], None, Access(4))
 
 
-def image(arch: str = "gfx942", **fields: object) -> KernelImage:
+def image(arch: str = "gfx942", shared: int = 0) -> KernelImage:
     metadata = KernelMetadata(
         name="k",
         target=TargetKey("amd", arch),
         signature=SIGNATURE,
         options={},
         threads_per_warp=64,
-        **fields,
-    )  # type: ignore[arg-type]
+        shared=shared,
+    )
     return KernelImage(kind="hsaco", data=compile_body(arch, body).data, metadata=metadata)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_vectors_of_128_bits(dtype: str, count: int) -> None:
 # --- math -----------------------------------------------------------------------------------------------
 
 #: name -> reference in float64, range of arguments, error allowed in units of the last place of f32
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], float, float, float]] = {
     "exp": (np.exp, -80, 80, 4),
     "exp2": (np.exp2, -120, 120, 4),
     "log": (np.log, 1e-30, 1e4, 4),

@@ -165,7 +165,10 @@ def test_a_queue_can_be_given(launch: Launch) -> None:
 
 def test_elapsed_is_device_time(launch: Launch) -> None:
     x, out = random(64 << 14, "float32"), np.zeros(64 << 14, np.float32)
-    once = lambda: launch((1 << 14, 1, 1), None, [x.ctypes.data, out.ctypes.data])  # noqa: E731
+
+    def once() -> None:
+        launch((1 << 14, 1, 1), None, [x.ctypes.data, out.ctypes.data])
+
     once()
     short = min(runtime().elapsed(once) for _ in range(5))
     long = min(runtime().elapsed(lambda: [once() for _ in range(8)]) for _ in range(5))
