@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from tri_backend_amd.architectures import ARCHITECTURES, target, wave_size
+from tri_backend_amd.architectures import ARCHITECTURES, target
 from tri_backend_amd.options import AmdOptions
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
+from tri_gpu_dialect.stage import threads_per_warp
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -58,9 +59,9 @@ def test_features_are_refused() -> None:
 
 def test_wave_sizes() -> None:
     made = target(TargetKey("amd", "gfx1100"), None)
-    assert wave_size(made, AmdOptions()) == 32
-    with pytest.raises(OptionError, match="warp_size=64"):
-        wave_size(made, AmdOptions(warp_size=64))
+    assert threads_per_warp(made, AmdOptions()) == 32
+    with pytest.raises(OptionError, match="warp_size is 64"):
+        threads_per_warp(made, AmdOptions(warp_size=64))
 
 
 def test_options_are_checked() -> None:

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from tri_backend_intel.architectures import ARCHITECTURES, sub_group_size, target
+from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.runtime.devices import architecture_of
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
+from tri_gpu_dialect.stage import threads_per_warp
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -55,10 +56,10 @@ def test_features_are_refused() -> None:
 
 def test_sub_group_sizes() -> None:
     made = target(TargetKey("intel", "pvc"), None)
-    assert sub_group_size(made, IntelOptions()) == 16
-    assert sub_group_size(made, IntelOptions(warp_size=32)) == 32
-    with pytest.raises(OptionError, match="warp_size=8"):
-        sub_group_size(made, IntelOptions(warp_size=8))
+    assert threads_per_warp(made, IntelOptions()) == 16
+    assert threads_per_warp(made, IntelOptions(warp_size=32)) == 32
+    with pytest.raises(OptionError, match="warp_size is 8"):
+        threads_per_warp(made, IntelOptions(warp_size=8))
 
 
 def test_options_are_checked() -> None:

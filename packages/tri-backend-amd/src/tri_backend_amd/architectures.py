@@ -15,7 +15,6 @@ from tri_core.api import (
     LLVMTarget,
     Memory,
     MmaDesc,
-    OptionError,
     Target,
     TargetError,
     TargetKey,
@@ -29,7 +28,6 @@ __all__ = [
     "TRIPLE",
     "Architecture",
     "target",
-    "wave_size",
 ]
 
 DEVICE_KIND = "hip"
@@ -198,15 +196,4 @@ def _unknown(key: TargetKey, name: str) -> TargetError:
     return TargetError(
         f"unknown AMD architecture {name!r}",
         remedy=f"did you mean {' or '.join(near)}? (known: {known})" if near else f"known: {known}",
-    )
-
-
-def wave_size(target: Target, options: AmdOptions) -> int:
-    """Work items per wavefront for one compile; OptionError when the target cannot run it."""
-    sizes = target.spec.threads_per_warp
-    if options.warp_size in (0, *sizes):
-        return options.warp_size or sizes[0]
-    raise OptionError(
-        f"warp_size={options.warp_size} on {target}",
-        remedy=f"one of {', '.join(map(str, sorted(sizes)))} is expected",
     )

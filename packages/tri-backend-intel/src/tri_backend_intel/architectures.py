@@ -15,14 +15,13 @@ from tri_core.api import (
     LLVMTarget,
     Memory,
     MmaDesc,
-    OptionError,
     Target,
     TargetError,
     TargetKey,
     TargetSpec,
 )
 
-__all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "sub_group_size", "target"]
+__all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "target"]
 
 DEVICE_KIND = "sycl"
 
@@ -168,15 +167,4 @@ def _unknown(key: TargetKey, name: str) -> TargetError:
     return TargetError(
         f"unknown Intel architecture {name!r}",
         remedy=f"did you mean {' or '.join(near)}? (known: {known})" if near else f"known: {known}",
-    )
-
-
-def sub_group_size(target: Target, options: IntelOptions) -> int:
-    """Work items per sub-group for one compile; OptionError when the target cannot run it."""
-    sizes = target.spec.threads_per_warp
-    if options.warp_size in (0, *sizes):
-        return options.warp_size or sizes[0]
-    raise OptionError(
-        f"warp_size={options.warp_size} on {target}",
-        remedy=f"one of {', '.join(map(str, sorted(sizes)))} is expected",
     )
