@@ -300,16 +300,22 @@ def test_a_compiler_that_hangs_is_ended(image: KernelImage) -> None:
 
 
 def test_an_image_is_tried_once(image: KernelImage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    tried: list[str] = []
-    monkeypatch.setattr(TrialBuilder, "check", lambda self, name, data, options: tried.append(name))
-    with knobs.scope(CACHE_DIR=tmp_path, INTEL_TRIAL_BUILD="always"):
-        for _ in range(2):
-            made = IntelRuntime()
-            made.load(image, made.current_device())
-        assert tried == ["k"]
-    with knobs.scope(CACHE_DIR=tmp_path / "other", INTEL_TRIAL_BUILD="never"):
-        made.load(image, made.current_device())
-    assert tried == ["k"]
+    tried: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        TrialBuilder, "check", lambda self, name, data, options: tried.append((name, options))
+    )
+    expected: dict[str, list[tuple[str, str]]] = {
+        "auto": [("k", "-cl-opt-disable")],
+        "always": [("k", "")],
+        "never": [],
+    }
+    for when, builds in expected.items():
+        with knobs.scope(CACHE_DIR=tmp_path, INTEL_TRIAL_BUILD=when):
+            for _ in range(2):
+                made = IntelRuntime()
+                made.load(image, made.current_device())
+        assert tried == builds
+        tried.clear()
 
 
 # --- finding the driver ---------------------------------------------------------------------------------

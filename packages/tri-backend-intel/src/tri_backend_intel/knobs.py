@@ -21,7 +21,7 @@ KNOBS = KnobGroup(
             name="INTEL_TRIAL_BUILD",
             default="auto",
             parse=parse_trial,
-            help="build new kernels in a helper process first: always, never, or auto (on CPU devices)",
+            help="build new kernels in a helper process first: always, never, or auto (on CPU devices, unoptimised)",
         ),
     ),
 )
