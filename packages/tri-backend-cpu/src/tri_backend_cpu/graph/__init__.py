@@ -1,0 +1,13 @@
+"""A kernel as a graph of plain Python objects, read once from TTIR.
+
+Analyses walk values, users and blocks many times; plain objects make that cheap and keep the bindings out
+of every module that does not create IR.
+"""
+
+from __future__ import annotations
+
+from tri_backend_cpu.graph.nodes import Block, Op, Value, constant_of
+from tri_backend_cpu.graph.reader import read_kernel
+from tri_backend_cpu.graph.types import DType, Type, dtype_of
+
+__all__ = ["Block", "DType", "Op", "Type", "Value", "constant_of", "dtype_of", "read_kernel"]
