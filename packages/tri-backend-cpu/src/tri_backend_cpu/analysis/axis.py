@@ -1,0 +1,239 @@
+"""Runs in tensors of integers and pointers: where neighbours are consecutive, where they are equal.
+
+This decides whether a vector of addresses is one vector load, and whether a vector of masks is one scalar.
+Every number is a power of two.  Index arithmetic is taken not to wrap around within a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tri_backend_cpu.analysis.induction import Induction
+from tri_backend_cpu.graph import Op, Value
+
+__all__ = ["Axis", "AxisAnalysis"]
+
+#: divisibility of 0
+_MAX = 1 << 40
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Facts of one value; the tuples have an entry per dimension.
+
+    Along a dimension, indices fall into aligned groups of ``contiguity``, in each of which the value grows
+    by 1, and into aligned groups of ``constancy``, in each of which it stays.  The values at the starts of
+    the contiguous groups are multiples of ``divisibility``.
+    """
+
+    contiguity: tuple[int, ...]
+    constancy: tuple[int, ...]
+    divisibility: int = 1
+
+    @property
+    def every(self) -> int:
+        """What every element is a multiple of."""
+        return self.divisibility if all(c == 1 for c in self.contiguity) else 1
+
+
+def _power(number: int) -> int:
+    """The largest power of two that divides ``number``."""
+    return min(number & -number, _MAX) if number else _MAX
+
+
+class AxisAnalysis:
+    """Answers for the values of one kernel, computed when asked and remembered."""
+
+    def __init__(self, divisibility: dict[Value, int], inductions: dict[Value, Induction]) -> None:
+        """``divisibility``: of the kernel's arguments; ``inductions``: by argument and by loop result."""
+        self._divisibility = divisibility
+        self._inductions = inductions
+        self._known: dict[Value, Axis] = {}
+
+    def __call__(self, value: Value) -> Axis:
+        """The facts of ``value``."""
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._compute(value)
+        return found
+
+    def _compute(self, value: Value) -> Axis:
+        if value.dtype.is_float:
+            return _unknown(value)
+        induction = self._inductions.get(value)
+        if induction is not None:
+            return self._moved(induction)
+        if value.op is None:
+            return self._argument(value)
+        rule = _RULES.get(value.op.name)
+        return rule(value.op, self) if rule is not None else _unknown(value)
+
+    def _moved(self, induction: Induction) -> Axis:
+        start = self(induction.initial)
+        divisibility = start.divisibility
+        for step in induction.steps:
+            own = _power(step.amount) if isinstance(step.amount, int) else self(step.amount).divisibility
+            divisibility = min(divisibility, own)
+        return Axis(start.contiguity, start.constancy, divisibility)
+
+    def _argument(self, value: Value) -> Axis:
+        if value in self._divisibility:
+            return Axis((), (), _power(self._divisibility[value]))
+        parent = value.block.parent if value.block else None
+        if parent is not None and parent.name == "scf.for" and value.index == 0:
+            lower, step = self(parent.operands[0]), self(parent.operands[2])
+            return Axis((), (), min(lower.divisibility, step.divisibility))
+        return _unknown(value)
+
+
+def _unknown(value: Value) -> Axis:
+    ones = (1,) * len(value.shape)
+    return Axis(ones, ones)
+
+
+def _constant(op: Op, of: AxisAnalysis) -> Axis:
+    number, shape = op.attributes["value"], op.result.shape
+    if isinstance(number, list):
+        return _unknown(op.result)
+    return Axis((1,) * len(shape), shape, _power(int(number)))
+
+
+def _range(op: Op, of: AxisAnalysis) -> Axis:
+    return Axis(op.result.shape, (1,), _power(op.attributes["start"]))
+
+
+def _splat(op: Op, of: AxisAnalysis) -> Axis:
+    shape = op.result.shape
+    return Axis((1,) * len(shape), shape, of(op.operands[0]).divisibility)
+
+
+def _sum(op: Op, of: AxisAnalysis) -> Axis:
+    a, b = (of(v) for v in op.operands)
+    forward = [min(c, k) for c, k in zip(a.contiguity, b.constancy, strict=True)]
+    backward = [min(k, c) for k, c in zip(a.constancy, b.contiguity, strict=True)]
+    if op.name == "arith.subi":
+        backward = [1] * len(backward)
+    contiguity = tuple(map(max, forward, backward))
+    constancy = tuple(map(min, a.constancy, b.constancy))
+    divisibility = min(_at(a, contiguity), _at(b, contiguity))
+    return Axis(contiguity, constancy, divisibility)
+
+
+def _at(axis: Axis, groups: tuple[int, ...]) -> int:
+    """What the elements at the starts of ``groups`` are multiples of."""
+    result = axis.divisibility
+    for own, group in zip(axis.contiguity, groups, strict=True):
+        if own > 1 and group < own:
+            result = min(result, group)
+    return result
+
+
+def _product(op: Op, of: AxisAnalysis) -> Axis:
+    a, b = (of(v) for v in op.operands)
+    constancy = tuple(map(min, a.constancy, b.constancy))
+    divisibility = min(a.every * b.every, _MAX)
+    return Axis((1,) * len(constancy), constancy, divisibility)
+
+
+def _quotient(op: Op, of: AxisAnalysis) -> Axis:
+    """Within an aligned run of g numbers, g dividing the divisor, the quotient stays."""
+    a, b = (of(v) for v in op.operands)
+    constancy = tuple(
+        max(min(ka, kb), min(ca, a.divisibility, b.divisibility, kb))
+        for ca, ka, kb in zip(a.contiguity, a.constancy, b.constancy, strict=True)
+    )
+    return Axis((1,) * len(constancy), constancy)
+
+
+def _remainder(op: Op, of: AxisAnalysis) -> Axis:
+    """Within an aligned run of g numbers, g dividing the divisor, the remainder grows by 1."""
+    a, b = (of(v) for v in op.operands)
+    contiguity = tuple(
+        min(ca, a.divisibility, b.divisibility, kb) for ca, kb in zip(a.contiguity, b.constancy, strict=True)
+    )
+    constancy = tuple(map(min, a.constancy, b.constancy))
+    return Axis(contiguity, constancy, min(_at(a, contiguity), b.divisibility))
+
+
+def _compare(op: Op, of: AxisAnalysis) -> Axis:
+    """An aligned run of g numbers is on one side of any multiple of g, for ``<`` and ``>=``."""
+    a, b = (of(v) for v in op.operands)
+    constancy = list(map(min, a.constancy, b.constancy))
+    predicate = op.attributes["predicate"]
+    for run, limit, codes in ((a, b, (2, 5, 6, 9)), (b, a, (3, 4, 7, 8))):
+        if (
+            predicate in codes
+        ):  # a < b and a >= b with a run on the left; a > b and a <= b with one on the right
+            for d, (c, k) in enumerate(zip(run.contiguity, limit.constancy, strict=True)):
+                constancy[d] = max(constancy[d], min(c, run.divisibility, limit.divisibility, k))
+    return Axis((1,) * len(constancy), tuple(constancy))
+
+
+def _both_constant(op: Op, of: AxisAnalysis) -> Axis:
+    axes = [of(v) for v in op.operands if v.is_tensor]
+    constancy = op.result.shape
+    for axis in axes:
+        constancy = tuple(map(min, constancy, axis.constancy))
+    return Axis((1,) * len(constancy), constancy)
+
+
+def _same(op: Op, of: AxisAnalysis) -> Axis:
+    return of(op.operands[0])
+
+
+def _truncate(op: Op, of: AxisAnalysis) -> Axis:
+    axis = of(op.operands[0])
+    return Axis(axis.contiguity, axis.constancy, min(axis.divisibility, 1 << op.result.dtype.bits))
+
+
+def _expand(op: Op, of: AxisAnalysis) -> Axis:
+    axis, at = of(op.operands[0]), op.attributes["axis"]
+    return Axis(
+        (*axis.contiguity[:at], 1, *axis.contiguity[at:]),
+        (*axis.constancy[:at], 1, *axis.constancy[at:]),
+        axis.divisibility,
+    )
+
+
+def _broadcast(op: Op, of: AxisAnalysis) -> Axis:
+    axis, source, target = of(op.operands[0]), op.operands[0].shape, op.result.shape
+    constancy = tuple(
+        k if old == new else new for k, old, new in zip(axis.constancy, source, target, strict=True)
+    )
+    return Axis(axis.contiguity, constancy, axis.divisibility)
+
+
+def _transpose(op: Op, of: AxisAnalysis) -> Axis:
+    axis, order = of(op.operands[0]), op.attributes["order"]
+    return Axis(
+        tuple(axis.contiguity[d] for d in order), tuple(axis.constancy[d] for d in order), axis.divisibility
+    )
+
+
+_RULES: dict[str, Callable[[Op, AxisAnalysis], Axis]] = {
+    "arith.constant": _constant,
+    "tt.make_range": _range,
+    "tt.splat": _splat,
+    "arith.addi": _sum,
+    "arith.subi": _sum,
+    "tt.addptr": _sum,
+    "arith.muli": _product,
+    "arith.divsi": _quotient,
+    "arith.divui": _quotient,
+    "arith.remsi": _remainder,
+    "arith.remui": _remainder,
+    "arith.cmpi": _compare,
+    "arith.andi": _both_constant,
+    "arith.ori": _both_constant,
+    "arith.xori": _both_constant,
+    "arith.select": _both_constant,
+    "arith.minsi": _both_constant,
+    "arith.maxsi": _both_constant,
+    "arith.extsi": _same,
+    "arith.extui": _same,
+    "arith.trunci": _truncate,
+    "tt.expand_dims": _expand,
+    "tt.broadcast": _broadcast,
+    "tt.trans": _transpose,
+}

@@ -1,0 +1,113 @@
+"""Third part of the plan: buffers that can be one.
+
+A loop's next accumulator is best written where the current one is: ``acc = dot(a, b, acc)`` then updates
+in place, and the copy at the end of the body goes.  That is right when nothing reads the old value after
+the new one is written, or only the writing nest itself, point by point.
+"""
+
+from __future__ import annotations
+
+from tri_backend_cpu.analysis.demand import Demands
+from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Control, Dot, Nest, Plan, Step, View, Write
+from tri_backend_cpu.graph import Value
+
+__all__ = ["coalesce"]
+
+
+def coalesce(plan: Plan, demands: Demands) -> None:
+    """Merge buffers of ``plan`` where that saves a copy."""
+    _Coalescer(plan, demands).run()
+
+
+class _Coalescer:
+    def __init__(self, plan: Plan, demands: Demands) -> None:
+        self.plan = plan
+        self.demands = demands
+        self.definitions: dict[Buffer, list[Step]] = {}
+        for step in plan.body.walk():
+            for view in step.written():
+                self.definitions.setdefault(view.buffer, []).append(step)
+
+    def run(self) -> None:
+        for step in list(self.plan.body.walk()):
+            if isinstance(step, Control) and step.op.name == "scf.for":
+                self.next_values(step)
+        for step in self.plan.body.walk():
+            if isinstance(step, Dot) and not step.starts_at_zero:
+                self.accumulator(step)
+
+    def next_values(self, loop: Control) -> None:
+        """Let values that ``loop`` hands to its next round be written in place."""
+        body = loop.blocks[0]
+        arguments = loop.op.blocks[0].arguments[1:]
+        for argument, value in zip(arguments, loop.op.blocks[0].terminator.operands, strict=True):
+            target, own = self.plan.carried.get(argument), self.plan.views.get(value)
+            if target is None or own is None or own.buffer is target.buffer or self.is_shared(value, own):
+                continue
+            step = self.defining_step(own, body)
+            if step is not None and self.is_dead_after(argument, step, body):
+                copies = _copies(body, value, target)
+                self.replace(own.buffer, target)
+                for nest, copy in copies:
+                    nest.members.remove(copy)
+                body.steps[:] = [s for s in body.steps if not isinstance(s, Nest) or s.members]
+
+    def accumulator(self, dot: Dot) -> None:
+        """Let the accumulator of ``dot`` be written where its result goes."""
+        start = dot.op.operands[2]
+        own = self.plan.views.get(start)
+        if own is None or own.buffer is dot.view.buffer or self.is_shared(start, own):
+            return
+        step = self.defining_step(own, dot.block)
+        if step is None or {d.step for d in self.demands[start]} != {dot}:
+            return
+        carriers = [a for a, v in self.plan.carried.items() if v.buffer is dot.view.buffer]
+        if all(self.is_dead_after(a, step, dot.block) for a in carriers):
+            self.replace(own.buffer, dot.view)
+
+    def is_shared(self, value: Value, own: View) -> bool:
+        """Whether other values live in the buffer of ``value``, or its buffer is carried."""
+        others = [v for v, view in self.plan.views.items() if view.buffer is own.buffer and v is not value]
+        return bool(others) or any(v.buffer is own.buffer for v in self.plan.carried.values())
+
+    def defining_step(self, view: View, block: BlockPlan) -> Step | None:
+        """The one step of ``block`` that writes ``view``."""
+        steps = self.definitions.get(view.buffer, [])
+        return steps[0] if len(steps) == 1 and steps[0].block is block else None
+
+    def is_dead_after(self, argument: Value, step: Step, block: BlockPlan) -> bool:
+        """Whether nothing in ``block`` reads ``argument`` later than ``step``, or elsewhere within it."""
+        at = block.steps.index(step)
+        for demand in self.demands[argument]:
+            place = block.steps.index(block.ancestor(demand.step))
+            if place > at:
+                return False
+            if place == at and not (demand.is_pointwise(argument) or self.is_start(argument, step)):
+                return False
+        return self.plan.views[argument].buffer is self.plan.carried[argument].buffer
+
+    def is_start(self, argument: Value, step: Step) -> bool:
+        """Whether ``step`` is a dot that wants ``argument`` as accumulator only."""
+        return (
+            isinstance(step, Dot) and argument is step.op.operands[2] and argument not in step.op.operands[:2]
+        )
+
+    def replace(self, buffer: Buffer, target: View) -> None:
+        """Move everything in ``buffer`` to ``target``, which has the same shape and type."""
+        for value, view in self.plan.views.items():
+            if view.buffer is buffer:
+                self.plan.views[value] = target
+        for step in self.definitions.pop(buffer):
+            step.retarget(buffer, target)
+            self.definitions[target.buffer].append(step)
+
+
+def _copies(block: BlockPlan, value: Value, target: View) -> list[tuple[Nest, Write]]:
+    """The members of ``block`` that copy ``value`` to ``target``."""
+    return [
+        (step, member)
+        for step in block.steps
+        if isinstance(step, Nest)
+        for member in step.members
+        if isinstance(member, Write) and member.value is value and member.view.buffer is target.buffer
+    ]

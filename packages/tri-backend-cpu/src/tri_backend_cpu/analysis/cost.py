@@ -1,0 +1,88 @@
+"""What it costs to compute an element of a value again, in simple vector instructions, roughly."""
+
+from __future__ import annotations
+
+from tri_backend_cpu.graph import Value
+from tri_backend_cpu.vector_math import FUNCTIONS
+
+__all__ = ["DEAR", "CostModel"]
+
+#: from here on a value is rather kept than computed twice
+DEAR = 12
+
+_COSTS: dict[str, int] = {
+    **dict.fromkeys(FUNCTIONS, 16),
+    **dict.fromkeys(("arith.divf", "tt.precise_divf", "tt.approx_divf", "arith.remf"), 6),
+    **dict.fromkeys(("math.sqrt", "tt.precise_sqrt"), 6),
+    **dict.fromkeys(("arith.divsi", "arith.divui", "arith.remsi", "arith.remui"), 8),
+    **dict.fromkeys(("arith.extf", "arith.truncf"), 2),
+    "tt.fp_to_fp": 8,
+    "tt.gather": DEAR,
+    "tt.map_elementwise": DEAR,
+    "tt.load": 4,
+}
+#: ops that cost nothing where they stand: they are folded into addresses and constants
+_FREE = {
+    *(
+        "arith.constant",
+        "tt.make_range",
+        "tt.splat",
+        "tt.expand_dims",
+        "tt.broadcast",
+        "tt.reshape",
+        "tt.trans",
+    ),
+    *("tt.split",),
+}
+#: ops whose results are no function of indices and scalars
+_OPAQUE = {
+    "tt.load",
+    "tt.gather",
+    "tt.split",
+    "tt.reduce",
+    "tt.scan",
+    "tt.dot",
+    "tt.histogram",
+    "tt.join",
+    "tt.cat",
+}
+
+
+class CostModel:
+    """Costs of the values of one kernel."""
+
+    def __init__(self) -> None:
+        self._cost: dict[Value, int] = {}
+        self._index: dict[Value, bool] = {}
+
+    def own(self, value: Value) -> int:
+        """Instructions of the op that defines ``value``."""
+        if value.op is None or value.op.name in _FREE:
+            return 0
+        return _COSTS.get(value.op.name, 1)
+
+    def compute(self, value: Value) -> int:
+        """Instructions to compute ``value`` from what was loaded, or defined by steps."""
+        found = self._cost.get(value)
+        if found is None:
+            cost = self.own(value)
+            if value.op is not None and value.op.name not in _OPAQUE and not value.op.blocks:
+                loaded = (v for v in value.op.operands if v.op is not None and v.is_tensor)
+                cost += sum(self.compute(v) for v in loaded if v.op and v.op.name != "tt.load")
+            found = self._cost[value] = min(cost, 1000)
+        return found
+
+    def is_index(self, value: Value) -> bool:
+        """Whether ``value`` is an integer or pointer computed from indices and scalars alone."""
+        found = self._index.get(value)
+        if found is None:
+            found = self._index[value] = self._computes_index(value)
+        return found
+
+    def _computes_index(self, value: Value) -> bool:
+        if not value.is_tensor:
+            return True
+        op = value.op
+        if value.dtype.is_float or op is None or op.name in _OPAQUE or op.blocks:
+            return False
+        return all(self.is_index(v) for v in op.operands)

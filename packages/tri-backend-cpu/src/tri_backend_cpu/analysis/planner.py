@@ -1,0 +1,26 @@
+"""The plan of a kernel, from the graph: schedule, materialise, coalesce, lay out."""
+
+from __future__ import annotations
+
+from tri_backend_cpu.analysis.arena import assign_offsets, derive_views
+from tri_backend_cpu.analysis.coalesce import coalesce
+from tri_backend_cpu.analysis.materialise import materialise
+from tri_backend_cpu.analysis.plan import Plan
+from tri_backend_cpu.analysis.reduce_early import reduce_early
+from tri_backend_cpu.analysis.schedule import schedule
+from tri_backend_cpu.analysis.widen import widen_dots
+from tri_backend_cpu.graph import Block
+
+__all__ = ["make_plan"]
+
+
+def make_plan(body: Block) -> Plan:
+    """Steps and memory for ``body``, which is rewritten where that is better."""
+    widen_dots(body)
+    reduce_early(body)
+    plan = schedule(body)
+    demands = materialise(plan, body)
+    coalesce(plan, demands)
+    derive_views(plan, body)
+    assign_offsets(plan, demands)
+    return plan

@@ -1,0 +1,96 @@
+"""Reductions of what a loop sums up, moved into the loop.
+
+``total += x`` over tiles and ``sum(total)`` after the loop keep a tile of partial sums in memory.  When
+nothing else looks at the tile, the loop may as well carry the sum itself and reduce each x, which stays in
+registers.  This is done for large tiles only: reducing a small one costs more than it saves.
+"""
+
+from __future__ import annotations
+
+from tri_backend_cpu.graph import Block, Op, Type, Value, constant_of
+from tri_backend_cpu.graph.functions import neutral_element
+
+__all__ = ["MIN_ELEMENTS", "reduce_early"]
+
+#: tiles smaller than this are left alone
+MIN_ELEMENTS = 256
+
+
+def reduce_early(body: Block) -> None:
+    """Rewrite the loops of ``body`` that only feed reductions."""
+    for op in list(body.walk()):
+        if op.name == "scf.for":
+            for index in range(len(op.results)):
+                reduction = _only_reduction(op, index)
+                if reduction is not None:
+                    _move(op, index, reduction)
+
+
+def _only_reduction(loop: Op, index: int) -> Op | None:
+    """The reduction that carried value ``index`` of ``loop`` exists for, if there is nothing else."""
+    result = loop.results[index]
+    if not result.is_tensor or result.type.numel < MIN_ELEMENTS or len(result.uses) != 1:
+        return None
+    reduction = result.uses[0][0]
+    if reduction.name != "tt.reduce" or len(reduction.operands) != 1:
+        return None
+    neutral = neutral_element(reduction.blocks[0], result.dtype)
+    start = constant_of(loop.operands[3 + index])
+    if neutral is None or start is None or float(start) != float(neutral):
+        return None
+    return reduction if _combination(loop, index, reduction) is not None else None
+
+
+def _combination(loop: Op, index: int, reduction: Op) -> Op | None:
+    """The op of the loop's body that combines the carried value with a new one, as ``reduction`` would."""
+    argument = loop.blocks[0].arguments[1 + index]
+    value = loop.blocks[0].terminator.operands[index]
+    op = value.op
+    if op is None or op.name != reduction.blocks[0].ops[0].name or op.parent is not loop.blocks[0]:
+        return None
+    alone = len(value.uses) == 1 and len(argument.uses) == 1
+    return op if alone and argument in op.operands and op.operands[0] is not op.operands[1] else None
+
+
+def _move(loop: Op, index: int, reduction: Op) -> None:
+    """Carry what ``reduction`` gives instead of what it takes."""
+    combination = _combination(loop, index, reduction)
+    if combination is None or combination.parent is None:
+        return
+    type_ = reduction.result.type
+    argument = loop.blocks[0].arguments[1 + index]
+    position = 1 - combination.operands.index(argument)
+    element = combination.operands[position]
+    inner = Op(
+        "tt.reduce", [], [], reduction.attributes, combination.location, combination.parent, combination.order
+    )
+    inner.blocks = reduction.blocks
+    inner.results.append(Value(type_, 0, op=inner))
+    inner.use(0, element)
+    combination.use(position, inner.result)
+    combination.parent.ops.insert(combination.parent.ops.index(combination), inner)
+    for value in (argument, combination.result, loop.results[index]):
+        value.type = type_
+    _restart(loop, index, type_)
+    _replace(reduction, loop.results[index])
+
+
+def _restart(loop: Op, index: int, type_: Type) -> None:
+    """The neutral element in the shape of the sum."""
+    start = loop.operands[3 + index]
+    if loop.parent is None:
+        return
+    number = constant_of(start)
+    made = Op("arith.constant", [], [], {"value": number}, loop.location, loop.parent, loop.order)
+    made.results.append(Value(type_, 0, op=made))
+    loop.parent.ops.insert(loop.parent.ops.index(loop), made)
+    loop.use(3 + index, made.result)
+
+
+def _replace(reduction: Op, value: Value) -> None:
+    """Let the users of ``reduction`` use ``value``, and drop it."""
+    for user, position in list(reduction.result.uses):
+        user.use(position, value)
+    value.uses = [(u, p) for u, p in value.uses if u is not reduction]
+    if reduction.parent is not None:
+        reduction.parent.ops.remove(reduction)

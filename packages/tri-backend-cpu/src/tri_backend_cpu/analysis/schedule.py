@@ -1,0 +1,272 @@
+"""First part of the plan: which ops become members of which loop nest.
+
+Ops are taken in program order.  An op that only computes a tensor needs no step.  One that must happen (a
+store, a reduction, a value that a loop carries) becomes a member of the open nest if that has its shape and
+nothing it needs is only known after the nest; otherwise the nest is closed and a new one opened.  Scalars
+go before the open nest, since no member of it can wait for itself.
+"""
+
+from __future__ import annotations
+
+from tri_backend_cpu.analysis.aliasing import conflict
+from tri_backend_cpu.analysis.induction import Induction, find_inductions
+from tri_backend_cpu.analysis.plan import (
+    WRITING,
+    BlockPlan,
+    Buffer,
+    Control,
+    Dot,
+    Effect,
+    Member,
+    Nest,
+    Plan,
+    Reduce,
+    Scalar,
+    Scan,
+    Step,
+    View,
+    Write,
+)
+from tri_backend_cpu.graph import Block, Op, Value
+from tri_backend_cpu.locations import located
+from tri_core.api import Unsupported
+
+__all__ = ["schedule"]
+
+#: ops on tensors that happen at every point
+_EFFECTS = {
+    "tt.store",
+    "tt.atomic_rmw",
+    "tt.atomic_cas",
+    "tt.atomic_store",
+    "tt.print",
+    "tt.assert",
+    "tt.atomic_load",
+}
+#: those that can be done for a vector of points at once
+_VECTOR_EFFECTS = {"tt.store", "tt.assert"}
+#: ops on scalars that touch memory
+_SCALAR_EFFECTS = _EFFECTS | {"tt.load"}
+_CONTROL = {"scf.for", "scf.if", "scf.while"}
+_TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
+_REFUSED = {
+    "tt.call": "a call that could not be inlined",
+    "tt.dot_scaled": "scaled dot products",
+    "tt.elementwise_inline_asm": "inline assembly",
+    "tt.extern_elementwise": "functions of a device library",
+    "tt.atomic_poll": "waiting for another program",
+    "tt.make_tensor_descriptor": "tensor descriptors",
+}
+
+
+def schedule(body: Block) -> Plan:
+    """Steps for every op of ``body`` that needs one; views for the values that they write."""
+    plan = Plan(BlockPlan(), {}, {}, {})
+    _Scheduler(plan, plan.body).block(body)
+    return plan
+
+
+class _Scheduler:
+    """Schedules one block."""
+
+    def __init__(self, plan: Plan, into: BlockPlan) -> None:
+        self.plan = plan
+        self.into = into
+        self.open: Nest | None = None
+        #: the nest after which a value is known
+        self.waits: dict[Value, Nest] = {}
+        #: whether a load needs a result of the open nest: a store may then not join the nest
+        self.load_waits = False
+
+    def block(self, block: Block) -> None:
+        for op in block.ops[:-1]:
+            self.op(op)
+        self.terminator(block.terminator)
+        self.close()
+
+    def op(self, op: Op) -> None:
+        if op.name in _REFUSED:
+            raise located(Unsupported, op.location, f"{_REFUSED[op.name]} on the CPU ({op.name})")
+        if op.name in _CONTROL:
+            self.control(op)
+        elif op.name in _ROOTS:
+            _ROOTS[op.name](self, op)
+        elif op.name in _EFFECTS and any(v.is_tensor for v in op.operands):
+            self.effect(op)
+        elif any(r.is_tensor for r in op.results):
+            self.inline(op)
+        else:
+            self.scalar(op)
+
+    # --- the open nest -----------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        if self.open is not None:
+            self.into.append(self.open)
+            self.open = None
+            self.load_waits = False
+
+    def waiting(self, values: list[Value]) -> bool:
+        """Whether any of ``values`` is only known after the open nest."""
+        return self.open is not None and any(self.waits.get(v) is self.open for v in values)
+
+    def join(self, shape: tuple[int, ...], member: Member, *, scalar: bool = False) -> Nest:
+        """Make ``member`` part of the open nest, or of a new one."""
+        fits = self.open is not None and (self.open.shape, self.open.scalar) == (shape, scalar)
+        if not fits or self.waiting(member.operands):
+            self.close()
+        if self.open is None:
+            self.open = Nest(shape, scalar)
+        self.open.members.append(member)
+        return self.open
+
+    def step(self, step: Step, operands: list[Value]) -> None:
+        """Add a step that is no nest; it goes before the open one if it can."""
+        if self.waiting(operands):
+            self.close()
+        self.into.append(step)
+
+    # --- ops ---------------------------------------------------------------------------------------------
+
+    def inline(self, op: Op) -> None:
+        if self.waiting(op.operands):
+            assert self.open is not None
+            self.waits.update(dict.fromkeys(op.results, self.open))
+            self.load_waits |= op.name == "tt.load"
+        elif op.name == "tt.load" and self.open is not None and any(True for _ in self.open.writes()):
+            self.close()  # the load comes after the nest's stores
+
+    def scalar(self, op: Op) -> None:
+        if op.name in _SCALAR_EFFECTS:
+            self.close()
+        self.step(Scalar(op), op.operands)
+
+    def effect(self, op: Op) -> None:
+        writes = op.name in WRITING
+        if self.open is not None and writes and (self.load_waits or self.conflicts(op)):
+            self.close()
+        shape = max((v.shape for v in op.operands), key=len)
+        view = self.new_view(op.result) if op.results and op.result.uses else None
+        member = Effect(op.order, list(op.operands), [view], op)
+        nest = self.join(shape, member, scalar=op.name not in _VECTOR_EFFECTS)
+        self.waits.update(dict.fromkeys(op.results, nest))
+
+    def conflicts(self, op: Op) -> bool:
+        """Whether the open nest writes what ``op`` writes, at other points."""
+        assert self.open is not None
+        return any(conflict(pointer, op.operands[0]) for _, pointer in self.open.writes())
+
+    def reduce(self, op: Op) -> None:
+        views: list[View | None] = [self.new_view(r) if r.is_tensor else None for r in op.results]
+        nest = self.join(op.operands[0].shape, Reduce(op.order, list(op.operands), views, op))
+        self.waits.update(dict.fromkeys(op.results, nest))
+
+    def histogram(self, op: Op) -> None:
+        self.close()
+        view = self.new_view(op.result)
+        member = Effect(op.order, list(op.operands), [view], op)
+        self.waits[op.result] = self.join(op.operands[0].shape, member, scalar=True)
+
+    def interleave(self, op: Op) -> None:
+        """``tt.join``: both operands are written to one buffer, element by element in turn."""
+        whole = self.new_view(op.result)
+        for place, operand in enumerate(op.operands):
+            half = View(whole.buffer, operand.shape, whole.strides[:-1], place)
+            self.waits[op.result] = self.join(operand.shape, Write(op.order, [operand], [half]))
+
+    def concatenate(self, op: Op) -> None:
+        whole, start = self.new_view(op.result), 0
+        for operand in op.operands:
+            part = View(whole.buffer, operand.shape, View.dense(whole.buffer, operand.shape).strides, start)
+            start += operand.type.numel
+            self.waits[op.result] = self.join(operand.shape, Write(op.order, [operand], [part]))
+
+    def dot(self, op: Op) -> None:
+        self.close()
+        self.step(Dot(op, self.new_view(op.result)), op.operands)
+
+    def scan(self, op: Op) -> None:
+        self.close()
+        self.step(Scan(op, [self.new_view(r) for r in op.results]), op.operands)
+
+    # --- control flow ------------------------------------------------------------------------------------
+
+    def control(self, op: Op) -> None:
+        inductions = find_inductions(op) if op.name == "scf.for" else {}
+        for induction in inductions.values():
+            self.plan.inductions[induction.argument] = induction
+            self.plan.inductions[induction.result] = induction
+        self.carry(op, inductions)
+        self.close()
+        step = Control(op, [], list(inductions.values()))
+        self.into.append(step)
+        for block in op.blocks:
+            inner = BlockPlan(step)
+            step.blocks.append(inner)
+            if block.ops:
+                _Scheduler(self.plan, inner).block(block)
+
+    def carry(self, op: Op, inductions: dict[Value, Induction]) -> None:
+        """Give memory to the tensors that ``op`` carries, and write the initial ones."""
+        if op.name == "scf.if":
+            for result in filter(_is_tensor, op.results):
+                self.new_view(result)
+            return
+        skip = 3 if op.name == "scf.for" else 0
+        arguments = op.blocks[0].arguments[1 if op.name == "scf.for" else 0 :]
+        for argument, initial in zip(arguments, op.operands[skip:], strict=True):
+            if argument.is_tensor and argument not in inductions:
+                view = self.plan.carried[argument] = self.new_view(argument)
+                self.join(argument.shape, Write(op.order, [initial], [view]))
+        if op.name == "scf.for":
+            for argument, result in zip(arguments, op.results, strict=True):
+                if argument in self.plan.views:
+                    self.plan.views[result] = self.plan.views[argument]
+            return
+        for argument, result in zip(op.blocks[1].arguments, op.results, strict=True):
+            if argument.is_tensor:
+                self.plan.carried[argument] = self.plan.views[result] = self.new_view(argument)
+
+    def terminator(self, op: Op) -> None:
+        """Write the tensors that leave the block to where they are expected."""
+        parent = op.parent.parent if op.parent else None
+        if op.name not in _TERMINATORS:
+            raise located(Unsupported, op.location, f"{op.name} at the end of a block")
+        if parent is None:
+            return
+        values, targets = _leaving(op, parent)
+        for value, target in zip(values, targets, strict=True):
+            view = self.plan.carried.get(target) or self.plan.views.get(target)
+            if view is not None and value is not target:
+                self.join(target.shape, Write(op.order, [value], [view]))
+
+    def new_view(self, value: Value) -> View:
+        """Memory for ``value``."""
+        view = View.dense(Buffer(value.dtype, value.type.numel), value.shape)
+        self.plan.views[value] = view
+        return view
+
+
+def _is_tensor(value: Value) -> bool:
+    return value.is_tensor
+
+
+def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
+    """The values that terminator ``op`` hands on, and the values that stand for them afterwards."""
+    if op.name == "scf.condition":
+        return op.operands[1:], parent.blocks[1].arguments
+    if parent.name == "scf.for":
+        return op.operands, parent.blocks[0].arguments[1:]
+    if parent.name == "scf.while":
+        return op.operands, parent.blocks[0].arguments
+    return op.operands, parent.results
+
+
+_ROOTS = {
+    "tt.reduce": _Scheduler.reduce,
+    "tt.scan": _Scheduler.scan,
+    "tt.dot": _Scheduler.dot,
+    "tt.histogram": _Scheduler.histogram,
+    "tt.join": _Scheduler.interleave,
+    "tt.cat": _Scheduler.concatenate,
+}
