@@ -1,0 +1,42 @@
+"""How a launch reaches a kernel: the layout of the task that the runtime fills and compiled code reads.
+
+A kernel is ``void kernel(void *task, void *arena)``.  It takes chunks of programs off the task's counter
+until none is left, so that any number of threads may call it with one task, each with an arena of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "ARGUMENTS",
+    "CHUNK",
+    "FAILED",
+    "FAILED_PROGRAM",
+    "GRID",
+    "NEXT",
+    "PRINTER",
+    "STREAM",
+    "TOTAL",
+    "argument_offsets",
+]
+
+#: byte offsets in a task
+NEXT = 0  # i64: the first program not yet taken; counted up atomically
+TOTAL = 8  # i64: the number of programs
+CHUNK = 16  # i64: programs to take at a time
+GRID = 24  # 3 x i32: programs along x, y, z
+FAILED = 36  # i32: 1 + the number of an assertion that failed, 0 if none did
+PRINTER = 40  # pointer: called for every element that a kernel prints
+FAILED_PROGRAM = 48  # 3 x i32: the program in which it failed
+STREAM = 60  # i32: whether the launch writes more than caches hold: stores then go past them
+ARGUMENTS = 64  # the kernel's arguments, laid out as a C struct
+
+
+def argument_offsets(sizes: Sequence[int]) -> list[int]:
+    """Offsets within the task of arguments of ``sizes`` bytes, each aligned to its size."""
+    offsets, end = [], ARGUMENTS
+    for size in sizes:
+        offsets.append(-(-end // size) * size)
+        end = offsets[-1] + size
+    return offsets

@@ -1,0 +1,1 @@
+"""Lowering of a planned kernel to loops of vector instructions."""

@@ -1,0 +1,145 @@
+"""What a nest does at its points besides writing its own buffers: stores, atomics, prints, assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tri_backend_cpu.analysis.plan import Effect
+from tri_backend_cpu.graph import Op, Value
+from tri_backend_cpu.lower import atomics, memory
+from tri_backend_cpu.lower.builder import I1, I64
+from tri_backend_cpu.lower.evaluator import Evaluator
+from tri_backend_cpu.lower.place import Lanes, Place
+from tri_backend_cpu.lower.report import report_failure, report_print
+from tri_core.mlir import ir
+
+__all__ = ["act", "before"]
+
+
+def before(e: Evaluator, member: Effect) -> None:
+    """What has to happen before the nest."""
+    if member.op.name == "tt.histogram":
+        (view,) = member.views
+        if view is not None:
+            e.frame.b.clear(e.context.base(view.buffer), view.buffer.nbytes)
+
+
+def act(e: Evaluator, member: Effect, place: Place) -> None:
+    """Do what ``member`` does at ``place``."""
+    _ACTIONS[member.op.name](e, member, place)
+
+
+def _store(e: Evaluator, member: Effect, place: Place) -> None:
+    op = member.op
+    value = op.operands[1]
+    where, mask = e.address(op.operands[0], place), e.mask(op.optional("mask"), place)
+    memory.store(e, where, e.lanes(value, place), mask, value.dtype, streams=True)
+
+
+def _atomic(e: Evaluator, member: Effect, place: Place) -> None:
+    """One element's atomic operation; where the mask is false the result is 0."""
+    op = member.op
+    pointer = e.address(op.operands[0], place).pointer.value
+    operands = [e.lanes(v, place).value for v in _data(op)]
+    mask = e.mask(op.optional("mask"), place)
+    with e.frame.at(len(e.frame.points) - 1):
+        old = _under(e, mask, op, lambda: _ATOMICS[op.name](e, op, pointer, operands))
+    if not op.results:
+        return
+    if not op.result.is_tensor:
+        e.context.scalars[op.result] = old
+    elif member.views[0] is not None:
+        memory.write_view(e, member.views[0], place, Lanes(old, len(e.frame.points) - 1, wide=False))
+
+
+def _data(op: Op) -> list[Value]:
+    """The operands besides pointer and mask."""
+    return [v for i, v in enumerate(op.operands) if i and i != op.operand_names.get("mask")]
+
+
+def _under(e: Evaluator, mask: Lanes | None, op: Op, make: Callable[[], ir.Value]) -> ir.Value:
+    """``make()`` where ``mask`` is true, zero elsewhere."""
+    b = e.frame.b
+    if mask is None:
+        return make()
+    if not op.results:
+        _, yes, no = b.branch(mask.value)
+        with b.inside(yes):
+            make()
+            b.yield_()
+        with b.inside(no):
+            b.yield_()
+        return mask.value
+    dtype = op.result.dtype
+    branch, yes, no = b.branch(mask.value, [b.type(dtype)])
+    with b.inside(yes):
+        b.yield_(make())
+    with b.inside(no):
+        b.yield_(b.undefined(dtype))
+    return branch.result
+
+
+def _atomic_store(e: Evaluator, op: Op, pointer: ir.Value, operands: list[ir.Value]) -> ir.Value:
+    atomics.atomic_store(e.frame.b, op, pointer, operands[0])
+    return operands[0]
+
+
+_ATOMICS: dict[str, Callable[[Evaluator, Op, ir.Value, list[ir.Value]], ir.Value]] = {
+    "tt.atomic_rmw": lambda e, op, pointer, operands: atomics.atomic_rmw(e.frame.b, op, pointer, *operands),
+    "tt.atomic_cas": lambda e, op, pointer, operands: atomics.atomic_cas(e.frame.b, op, pointer, *operands),
+    "tt.atomic_load": lambda e, op, pointer, operands: atomics.atomic_load(e.frame.b, op, pointer),
+    "tt.atomic_store": _atomic_store,
+}
+
+
+def _histogram(e: Evaluator, member: Effect, place: Place) -> None:
+    """Count one element, if it is within the histogram and not masked out."""
+    (view,) = member.views
+    if view is None:
+        return
+    source = member.op.operands[0]
+    index = e.lanes(source, place).value
+    mask = e.mask(member.op.optional("mask"), place)
+    dtype = view.buffer.dtype
+    with e.frame.at(len(e.frame.points) - 1) as b:
+        inside = b.cmp("ult", index, b.constant(view.buffer.numel, source.dtype))
+        if mask is not None:
+            inside = b.same("arith.andi", inside, mask.value)
+        _, yes, no = b.branch(inside)
+        with b.inside(yes):
+            where = b.offset(e.context.base(view.buffer), b.convert_int(index, I64, signed=False), dtype)
+            b.store(where, b.same("arith.addi", b.load(where, dtype), b.constant(1, dtype)), dtype)
+            b.yield_()
+        with b.inside(no):
+            b.yield_()
+
+
+def _assert(e: Evaluator, member: Effect, place: Place) -> None:
+    condition = e.lanes(member.op.operands[0], place)
+    with e.frame.at(condition.level) as b:
+        holds = condition.value
+        if condition.wide:
+            holds = b.op("llvm.intr.vector.reduce.and", b.type(I1), holds)
+        failed = b.same("arith.xori", holds, b.constant(1, I1))
+        _, yes, no = b.branch(failed)
+        with b.inside(yes):
+            report_failure(e.context, member.op)
+            b.yield_()
+        with b.inside(no):
+            b.yield_()
+
+
+def _print(e: Evaluator, member: Effect, place: Place) -> None:
+    values = [e.lanes(v, place).value for v in member.op.operands]
+    indices = [e.frame.index(c).value for c in place.coordinates]
+    with e.frame.at(len(e.frame.points) - 1):
+        report_print(e.context, member.op, indices, values)
+
+
+_ACTIONS: dict[str, Callable[[Evaluator, Effect, Place], None]] = {
+    "tt.store": _store,
+    **dict.fromkeys(_ATOMICS, _atomic),
+    "tt.histogram": _histogram,
+    "tt.assert": _assert,
+    "tt.print": _print,
+}

@@ -1,0 +1,97 @@
+"""How a kernel tells the host something while it runs: failed assertions and prints.
+
+What the host must know to word them (messages, places, types) goes into the kernel's metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri_backend_cpu.graph import DType, Op
+from tri_backend_cpu.launch_abi import FAILED, FAILED_PROGRAM, PRINTER
+from tri_backend_cpu.lower.builder import F64, I8, I32, I64, POINTER
+from tri_backend_cpu.lower.casts import convert
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+
+if TYPE_CHECKING:
+    from tri_backend_cpu.lower.context import Context
+
+__all__ = ["Reports", "report_failure", "report_print"]
+
+
+class Reports:
+    """The assertions and prints of a kernel, as JSON-able records; code refers to them by number."""
+
+    def __init__(self) -> None:
+        self.assertions: list[dict[str, Any]] = []
+        self.prints: list[dict[str, Any]] = []
+        self._numbers: dict[Op, int] = {}
+
+    def assertion(self, op: Op) -> int:
+        """The number of ``op``, counted from 1."""
+        if op not in self._numbers:
+            self.assertions.append({"message": op.attributes["message"], "place": _place(op)})
+            self._numbers[op] = len(self.assertions)
+        return self._numbers[op]
+
+    def print(self, op: Op) -> int:
+        """The number of ``op``, counted from 0."""
+        shape = next((v.type.shape for v in op.operands if v.is_tensor), None)
+        signed = op.attributes.get("isSigned", ())
+        self.prints.append(
+            {
+                "prefix": op.attributes["prefix"],
+                "hex": bool(op.attributes.get("hex", False)),
+                "types": [v.dtype.name for v in op.operands],
+                "signed": [bool(s) for s in signed] if isinstance(signed, tuple) else [],
+                "shape": None if shape is None else list(shape),
+            }
+        )
+        return len(self.prints) - 1
+
+
+def _place(op: Op) -> str | None:
+    place = source_location(op.location)
+    return None if place is None else f"{place.file}:{place.line}"
+
+
+def report_failure(context: Context, op: Op) -> None:
+    """Note in the task that the assertion ``op`` failed, and in which program."""
+    b = context.b
+    number = context.reports.assertion(op)
+    for axis, index in enumerate(context.program):
+        b.store(b.offset(context.task, FAILED_PROGRAM + 4 * axis, I8), index, I32)
+    b.store(b.offset(context.task, FAILED, I8), b.i32(number), I32)
+
+
+def report_print(context: Context, op: Op, indices: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+    """Call the task's printer: (site, x, y, z, element number, values as 8 bytes each)."""
+    b = context.b
+    site = b.i64(context.reports.print(op))
+    shape = next((v.shape for v in op.operands if v.is_tensor), ())
+    element = b.i64(0)
+    for index, extent in zip(indices, shape, strict=True):
+        element = b.same("arith.addi", b.same("arith.muli", element, b.i64(extent)), index)
+    record = context.record(len(values))
+    for number, (operand, value) in enumerate(zip(op.operands, values, strict=True)):
+        b.store(b.offset(record, number, I64), _as_i64(context, value, operand.dtype), I64)
+    printer = b.load(b.offset(context.task, PRINTER, I8), POINTER)
+    operands = [printer, site, *context.program, element, record]
+    b.effect(
+        "llvm.call",
+        *operands,
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+    )
+
+
+def _as_i64(context: Context, value: ir.Value, dtype: DType) -> ir.Value:
+    """``value`` as 8 bytes: floats as f64, pointers and integers as i64."""
+    b = context.b
+    if dtype.is_pointer:
+        return b.op("llvm.ptrtoint", b.type(I64), value)
+    if dtype.is_float:
+        return b.bitcast(convert(b, value, dtype, F64), I64)
+    return b.convert_int(value, I64, signed=dtype.bits > 1)
