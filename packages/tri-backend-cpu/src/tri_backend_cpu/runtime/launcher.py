@@ -1,0 +1,106 @@
+"""Launching: fill a task, let the threads run it, look what it reports."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+
+from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM
+from tri_backend_cpu.runtime.kernel import CpuKernel
+from tri_backend_cpu.runtime.pool import ThreadPool
+from tri_backend_cpu.runtime.printing import Printer
+from tri_core import knobs
+from tri_core.api import Argument, DeviceError, Launch, LaunchError
+from tri_runtime import ArgumentTable, argument_table, check_grid
+
+__all__ = ["make_launch"]
+
+#: the task up to the arguments: next, total, chunk, grid, failed, printer, failed program, stream
+_HEADER = struct.Struct("=qqq3iiQ3ii")
+_LIMITS = {f"grid_{axis}": 2**31 - 1 for axis in "xyz"}
+#: chunks of programs per thread: enough to even out programs of different cost
+_CHUNKS_PER_THREAD = 8
+
+
+class _Task:
+    """Memory for one launch."""
+
+    __slots__ = ("address", "arguments", "memory")
+
+    def __init__(self, table: ArgumentTable) -> None:
+        self.memory = ctypes.create_string_buffer(ARGUMENTS + table.size + 8)
+        self.arguments = (ctypes.c_char * (table.size + 8)).from_buffer(self.memory, ARGUMENTS)
+        self.address = ctypes.addressof(self.memory)
+
+
+def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
+    """``launch(grid, stream, args)`` for ``kernel``; streams mean nothing here."""
+    table = argument_table(kernel.parameters)
+    pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
+    printer = Printer(kernel.prints)
+    printer_address = printer.address
+    free = [_Task(table)]
+    address, entry, arena_bytes = kernel.address, kernel.entry, kernel.arena_bytes
+    pack_header, threads_of = _HEADER.pack_into, knobs.get
+    stored, stream_from = kernel.stored_bytes, knobs.get("CPU_STREAM_BYTES")
+
+    def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
+        x, y, z = grid
+        total = x * y * z
+        if total <= 0 or max(grid) > 2**31 - 1:
+            check_grid(grid, _LIMITS)
+            return
+        for index in pointers:
+            if not args[index]:
+                raise _null(kernel, index)
+        threads = min(threads_of("CPU_THREADS"), total)
+        chunk = max(1, total // (threads * _CHUNKS_PER_THREAD))
+        try:
+            task = free.pop()
+        except IndexError:
+            task = _Task(table)
+        pack_header(
+            task.memory,
+            0,
+            0,
+            total,
+            chunk,
+            x,
+            y,
+            z,
+            0,
+            printer_address,
+            0,
+            0,
+            0,
+            total * stored >= stream_from,
+        )
+        table.pack_into(task.arguments, args)
+        pool().run(address, entry, task.address, arena_bytes, threads)
+        failed = task.memory[FAILED : FAILED + 4] if kernel.assertions else b"\0\0\0\0"
+        if failed != b"\0\0\0\0":
+            raise _assertion(kernel, bytes(task.memory))
+        free.append(task)
+
+    launch.printer = printer  # type: ignore[attr-defined]  # kept alive as long as the launch
+    return launch
+
+
+def _null(kernel: CpuKernel, index: int) -> LaunchError:
+    name = kernel.parameters[index].name
+    return LaunchError(
+        f"pointer argument {name!r} of {kernel.name} is null",
+        remedy="pass an array that owns memory; for no array at all, make the parameter a constexpr that is None",
+    )
+
+
+def _assertion(kernel: CpuKernel, task: bytes) -> DeviceError:
+    (number,) = struct.unpack_from("=i", task, FAILED)
+    program = struct.unpack_from("=3i", task, FAILED_PROGRAM)
+    record = kernel.assertions[number - 1]
+    place = f" at {record['place']}" if record.get("place") else ""
+    return DeviceError(
+        f"assertion {record['message']!r} failed in {kernel.name}{place}, in program {program}",
+        remedy="the arrays that the kernel writes may be half written",
+    )

@@ -1,0 +1,92 @@
+"""The thread pool: helper threads that live in compiled code and never hold Python's lock there."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import threading
+from collections.abc import Callable
+
+from tri_backend_cpu.runtime.arena import Arena
+from tri_backend_cpu.runtime.loader import LoadedObject, load_ir
+from tri_backend_cpu.runtime.pool_ir import ENTRY_LAUNCH, ENTRY_WORK, POOL_BYTES, POOL_IR
+
+__all__ = ["ThreadPool"]
+
+_PAUSE = {
+    "x86_64": 'call void asm sideeffect "pause", ""()',
+    "aarch64": 'call void asm sideeffect "yield", ""()',
+}
+_Launch = Callable[[int, int, int, int, int], None]
+
+
+class ThreadPool:
+    """Helpers for the threads that launch kernels; one launch at a time uses them, others run alone."""
+
+    def __init__(self) -> None:
+        self._busy = threading.Lock()
+        self._own = threading.local()
+        self._helpers: list[Arena] = []
+        self._slots: list[ctypes.c_void_p] = []
+        self._memory = ctypes.create_string_buffer(POOL_BYTES + 64)
+        self._pool = -(-ctypes.addressof(self._memory) // 64) * 64
+        self._code: list[LoadedObject] = []
+        self._launch: _Launch | None = None
+        self._work = 0
+
+    def run(
+        self, kernel: int, alone: Callable[[int, int], None], task: int, arena_bytes: int, threads: int
+    ) -> None:
+        """Run the kernel at address ``kernel`` (``alone``: the same as a function) on ``threads`` threads."""
+        own = self._arena(arena_bytes)
+        if threads <= 1 or not self._busy.acquire(blocking=False):
+            alone(task, own)
+            return
+        try:
+            launch = self._launch or self._start()
+            self._prepare(threads - 1, arena_bytes)
+            launch(self._pool, kernel, task, own, threads - 1)
+        finally:
+            self._busy.release()
+
+    def _arena(self, nbytes: int) -> int:
+        """This thread's scratch memory."""
+        arena: Arena | None = getattr(self._own, "arena", None)
+        if arena is None:
+            arena = self._own.arena = Arena()
+        if nbytes > arena.size:
+            arena.reserve(nbytes)
+        return arena.address
+
+    def _start(self) -> _Launch:
+        """Compile the pool's code and set up its locks (zeroed memory is not one everywhere)."""
+        text = POOL_IR.replace(
+            "PAUSE", _PAUSE.get(platform.machine().lower().replace("arm64", "aarch64"), "")
+        )
+        self._code = [load_ir(text, ENTRY_WORK), load_ir(text, ENTRY_LAUNCH)]
+        libc = ctypes.CDLL(None)
+        libc.pthread_mutex_init(ctypes.c_void_p(self._pool), None)
+        for offset in (128, 256):
+            libc.pthread_cond_init(ctypes.c_void_p(self._pool + offset), None)
+        self._work = self._code[0].address
+        kind = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 4, ctypes.c_int)
+        self._launch = launch = kind(self._code[1].address)
+        return launch
+
+    def _prepare(self, count: int, arena_bytes: int) -> None:
+        """Have ``count`` helpers with scratch memory; nobody works now, since ``_busy`` is held."""
+        while len(self._helpers) < count:
+            arena, slot = Arena(), ctypes.c_void_p(0)
+            arena.reserve(arena_bytes)
+            slot.value = arena.address
+            self._helpers.append(arena)
+            self._slots.append(slot)
+            work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._work)
+            name = f"tri-cpu-{len(self._helpers)}"
+            threading.Thread(
+                target=work, args=(self._pool, ctypes.addressof(slot)), name=name, daemon=True
+            ).start()
+        if arena_bytes > self._helpers[0].size:
+            for arena, slot in zip(self._helpers, self._slots, strict=True):
+                arena.reserve(arena_bytes)
+                slot.value = arena.address

@@ -1,0 +1,58 @@
+"""The runtime: kernels run in this process, on the arrays' own memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from tri_backend_cpu.runtime.kernel import CpuKernel
+from tri_backend_cpu.runtime.launcher import make_launch
+from tri_backend_cpu.runtime.pool import ThreadPool
+from tri_backend_cpu.target import DEVICE_KIND, host_device, is_host
+from tri_core.api import DeviceInfo, HostMemory, KernelImage, Launch, LoadedKernel, TargetError
+from tri_runtime import RuntimeBase
+
+__all__ = ["CpuRuntime"]
+
+
+class CpuRuntime(RuntimeBase):
+    """One device, this machine.  A launch returns when the kernel is done; a fork gets helpers of its own."""
+
+    device_kind = DEVICE_KIND
+    host_memory: HostMemory = "direct"
+    fork_safe = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pool = ThreadPool()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self) -> None:
+        """The parent's helpers are not in the child."""
+        self._pool = ThreadPool()
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        """This machine's processor."""
+        return [host_device()]
+
+    def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
+        """Link ``image`` into this process."""
+        del device
+        arch = image.metadata.target.arch
+        if not is_host(arch):
+            raise TargetError(
+                f"kernel {image.metadata.name} is for {image.metadata.target}, which this machine is not",
+                remedy="compile it for the target 'cpu'",
+            )
+        return CpuKernel(image)
+
+    def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
+        """A callable that runs the programs of a grid on the pool's threads."""
+        del image
+        if not isinstance(kernel, CpuKernel):
+            raise TypeError(f"{kernel!r} was not loaded by this runtime")
+        return make_launch(kernel, lambda: self._pool)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: a launch returns when the kernel is done."""
