@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -19,3 +20,13 @@ def _dialects() -> Iterator[None]:
     registry.add_dialect(TT)
     with session():
         yield
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Callable[[str], str]:
+    """The TTIR of an example kernel, as the front end makes it."""
+
+    def read(name: str) -> str:
+        return (Path(__file__).parent / "kernels" / f"{name}.mlir").read_text()
+
+    return read

@@ -20,6 +20,9 @@ __all__ = [
     "terminator",
 ]
 
+#: bits of a barrier's ``addrSpace``: the memory that is consistent after it
+SHARED, GLOBAL = 1, 2
+
 #: ops whose regions are the same program at another place
 CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
 
@@ -44,6 +47,19 @@ def module_int(module: ir.Module, name: str) -> int:
 def block_ops(block: ir.Block) -> list[ir.Operation]:
     """The ops of ``block`` now; the block may be edited while the list is gone through."""
     return [view.operation for view in block]
+
+
+def all_ops(root: ir.Operation) -> list[ir.Operation]:
+    """All ops in ``root`` and itself, inner ones first."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        # nothing here may raise: an exception does not come out of a walk as itself
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return found
 
 
 def terminator(block: ir.Block) -> ir.Operation:
@@ -86,3 +102,9 @@ def convert(value: ir.Value, encoding: Encoding, ip: ir.InsertionPoint, loc: ir.
     type_ = retyped(value.type, encoding)
     made = ir.Operation.create("ttg.convert_layout", results=[type_], operands=[value], ip=ip, loc=loc)
     return made.results[0]
+
+
+def barrier(ip: ir.InsertionPoint, loc: ir.Location, spaces: int) -> None:
+    """A new ``ttg.barrier`` for the memories ``spaces`` (bits, see :data:`SHARED`)."""
+    kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), spaces)
+    ir.Operation.create("ttg.barrier", attributes={"addrSpace": kind}, ip=ip, loc=loc)

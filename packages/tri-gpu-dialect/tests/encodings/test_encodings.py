@@ -42,7 +42,8 @@ def test_attributes_hold_encodings_and_are_read_back_from_text(encoding: Encodin
     attr = encoding.to_attr()
     assert decode(attr) == encoding
     assert type(encoding).from_attr(ir.Attribute.parse(str(attr))) == encoding
-    assert str(attr).startswith("#ttg.")
+    assert str(attr) == str(encoding)
+    assert str(encoding).startswith("#ttg.")
 
 
 def test_the_names_are_the_keys_of_triton() -> None:

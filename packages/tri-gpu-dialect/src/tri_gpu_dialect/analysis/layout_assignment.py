@@ -322,7 +322,24 @@ class _Backward:
             found += [e for e in self.found.wanted.get(result, ()) if e not in found]
         if not found:
             self.idle.setdefault(op.results[0], op)
-        return found
+        return self.possible(op, found)
+
+    def possible(self, op: ir.Operation, wanted: Sequence[Encoding]) -> Sequence[Encoding]:
+        """Those of ``wanted`` that ``op`` can give; if none, the one that follows from its operands as they are.
+
+        The others are left to conversions.
+        """
+        rule = rule_of(op.name)
+        given = [e for e in wanted if rule.operands(op, e) is not None]
+        if len(given) == len(wanted):
+            return wanted
+        if not given:
+            follows = rule.results(op, [encoding_of(v) for v in op.operands])
+            given = [follows] if follows is not None else list(wanted)
+        for result in op.results:
+            if result in self.found.wanted:
+                self.found.wanted[result] = list(given)
+        return given
 
     def settle_idle(self) -> None:
         """Ops that nobody wants in any layout: dead, or (with effects, or uses that do not care) as they are."""
@@ -346,9 +363,10 @@ class _Backward:
         op = owner.operation
         rule = rule_of(op.name)
         if rule.kind in (Kind.FLOW, Kind.ANCHOR):
-            given = rule.operands(op, encoding) or [encoding_of(v) for v in op.operands]
-            for operand, needed in zip(op.operands, given, strict=True):
-                self.demand(operand, needed)
+            for made in self.encodings(op):
+                given = rule.operands(op, made) or [encoding_of(v) for v in op.operands]
+                for operand, needed in zip(op.operands, given, strict=True):
+                    self.demand(operand, needed)
 
     # --- control flow -----------------------------------------------------------------------------------
 

@@ -72,7 +72,10 @@ class Encoding(abc.ABC):
         return found
 
     def __str__(self) -> str:
-        return str(self.to_attr())
+        """The text of :meth:`to_attr`, made without a context."""
+        given = ((k, getattr(self, name)) for k, name in sorted(self.keys))
+        fields = ", ".join(f"{k} = {_text(v)}" for k, v in given if v != ())
+        return f"#{type(self).attribute.attr_name}<{{{fields}}}>"
 
 
 class DistributedEncoding(Encoding):
@@ -185,6 +188,19 @@ def _to_attr(value: Any) -> ir.Attribute:
         case Encoding():
             return value.to_attr()
     raise InternalError(f"an encoding cannot hold {value!r}")
+
+
+def _text(value: Any, inner: bool = False) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int():
+            return str(value) if inner else f"{value} : i64"
+        case tuple():
+            return f"[{', '.join(_text(v, inner=True) for v in value)}]"
+        case str():
+            return f'"{value}"'
+    return str(value)
 
 
 def _from_attr(attr: ir.Attribute) -> Any:

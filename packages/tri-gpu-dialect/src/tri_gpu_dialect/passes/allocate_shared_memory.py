@@ -26,7 +26,7 @@ from tri_gpu_dialect.layouts.shared import padded_size
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.types import bitwidth
 
-__all__ = ["ALIGNMENT", "AllocateSharedMemory", "buffer_bytes"]
+__all__ = ["ALIGNMENT", "AllocateSharedMemory", "Need", "buffer_bytes", "place"]
 
 #: bytes that every offset is a multiple of: the widest access
 ALIGNMENT = 16
@@ -44,7 +44,7 @@ class AllocateSharedMemory(Pass):
         """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
         total = 0
         for function in functions(module):
-            placed = place([_Need.of(b) for b in self.apart(buffers(function, scratch_bytes))])
+            placed = place([Need.of(b) for b in self.apart(buffers(function, scratch_bytes))])
             for need, offset in placed:
                 need.buffer.op.attributes["allocation.offset"] = _i32(offset)
                 total = max(total, offset + need.size)
@@ -63,13 +63,16 @@ class AllocateSharedMemory(Pass):
 
 
 @dataclass(frozen=True)
-class _Need:
+class Need:
+    """A place that must be found: ``size`` and ``alignment`` in bytes, for as long as ``buffer`` lives."""
+
     buffer: Buffer
     size: int
     alignment: int
 
     @classmethod
-    def of(cls, buffer: Buffer) -> _Need:
+    def of(cls, buffer: Buffer) -> Need:
+        """What ``buffer`` needs."""
         if buffer.is_scratch:
             return cls(buffer, buffer.scratch_bytes, ALIGNMENT)
         type_ = buffer.op.results[0].type
@@ -79,7 +82,7 @@ class _Need:
         own = encoding.alignment if isinstance(encoding, SharedEncoding) else 1
         return cls(buffer, buffer_bytes(type_), max(alignment, own, ALIGNMENT))
 
-    def meets(self, other: _Need) -> bool:
+    def meets(self, other: Need) -> bool:
         """Whether both live at the same time."""
         return self.buffer.start <= other.buffer.end and other.buffer.start <= self.buffer.end
 
@@ -92,9 +95,9 @@ def buffer_bytes(type_: MemDescType) -> int:
     return elements * max(bitwidth(type_.element_type) // 8, 1)
 
 
-def place(needs: list[_Need]) -> list[tuple[_Need, int]]:
+def place(needs: list[Need]) -> list[tuple[Need, int]]:
     """An offset for each need such that those that live together do not overlap."""
-    placed: list[tuple[_Need, int]] = []
+    placed: list[tuple[Need, int]] = []
     for need in sorted(needs, key=lambda n: (-n.size, n.buffer.start)):
         taken = sorted((offset, offset + other.size) for other, offset in placed if need.meets(other))
         offset = 0

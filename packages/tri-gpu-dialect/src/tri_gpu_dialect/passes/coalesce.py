@@ -19,7 +19,7 @@ from tri_core.api import Pass, Policy, StageContext
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
-from tri_gpu_dialect.edit import convert, functions, module_int, retyped, set_encoding
+from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
@@ -56,7 +56,7 @@ class Coalesce(Pass):
             module_int(module, "ttg.num-ctas"),
         )
         for function in functions(module):
-            accesses = _accesses(function)
+            accesses = [op for op in all_ops(function) if op.name in ACCESSES]
             if not accesses:
                 continue
             for group in _groups(axis_info(function), accesses).values():
@@ -86,18 +86,6 @@ class _Access:
     order: tuple[int, ...]
     contiguous: int
     bits: int
-
-
-def _accesses(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ACCESSES:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found
 
 
 def _groups(infos: AxisInfos, ops: list[ir.Operation]) -> dict[tuple[object, ...], list[_Access]]:

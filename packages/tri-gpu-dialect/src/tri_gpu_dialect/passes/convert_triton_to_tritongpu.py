@@ -18,7 +18,7 @@ from tri_core.api import Pass, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_of
-from tri_gpu_dialect.edit import CONTROL, block_ops, convert, functions, set_encoding
+from tri_gpu_dialect.edit import CONTROL, GLOBAL, SHARED, barrier, block_ops, convert, functions, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -97,6 +97,10 @@ class _Conversion:
                 remedy="remove noinline from the function",
                 location=source_location(op.location),
             )
+        if op.name == "tt.barrier":
+            barrier(ir.InsertionPoint(op), op.location, SHARED | GLOBAL)
+            op.erase()
+            return
         for result in op.results:
             self.give_default(result)
         self.agree(op)

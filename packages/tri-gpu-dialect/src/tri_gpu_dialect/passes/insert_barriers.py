@@ -21,14 +21,11 @@ from typing import ClassVar, TypeVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.edit import block_ops, functions
+from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 
-__all__ = ["EFFECTS", "SHARED", "Effects", "InsertBarriers", "effects_of"]
-
-#: the bit of ``addrSpace`` that means shared memory
-SHARED = 1
+__all__ = ["EFFECTS", "Effects", "InsertBarriers", "effects_of"]
 
 #: operands or results through which an op reads, and those through which it writes, shared memory
 Effects = Callable[[ir.Operation], tuple[Sequence[ir.Value], Sequence[ir.Value]]]
@@ -138,7 +135,7 @@ class _Insertion:
             shared = ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED
             return _NOTHING if shared else pending
         if name == "ttg.async_wait":
-            _barrier(ir.InsertionPoint.after(op), op.location)
+            barrier(ir.InsertionPoint.after(op), op.location, SHARED)
             return _NOTHING
         own = self.effects(op)
         scratch = self.scratch(op)
@@ -147,7 +144,7 @@ class _Insertion:
         if scratch is not None:
             own = own | _Pending(writes=frozenset({scratch}))
         if pending.conflicts(own):
-            _barrier(ir.InsertionPoint(op), op.location)
+            barrier(ir.InsertionPoint(op), op.location, SHARED)
             pending = _NOTHING
         # the barrier inside an op with scratch orders all that came before
         return pending | own if scratch is None else _Pending(reads=frozenset({scratch}))
@@ -209,8 +206,3 @@ class _Insertion:
 
 
 _CONTROL = {"scf.for": _Insertion.for_, "scf.while": _Insertion.while_, "scf.if": _Insertion.if_}
-
-
-def _barrier(ip: ir.InsertionPoint, location: ir.Location) -> None:
-    kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), SHARED)
-    ir.Operation.create("ttg.barrier", attributes={"addrSpace": kind}, ip=ip, loc=location)

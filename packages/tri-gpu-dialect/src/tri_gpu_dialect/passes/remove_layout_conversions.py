@@ -19,7 +19,16 @@ from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_of
-from tri_gpu_dialect.edit import CONTROL, block_ops, convert, functions, module_int, set_encoding, terminator
+from tri_gpu_dialect.edit import (
+    CONTROL,
+    all_ops,
+    block_ops,
+    convert,
+    functions,
+    module_int,
+    set_encoding,
+    terminator,
+)
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -56,7 +65,7 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
     conversions: list[ir.Operation] = []
     own: dict[Key, Operands] = {}
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in all_ops(function):
         if op.name == "ttg.convert_layout":
             conversions.append(op)
         elif len(op.operands):
@@ -66,9 +75,6 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
                 key = key_of(op)
                 assert key is not None
                 own[key] = [encoding_of(v) for v in op.operands]
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
     for op in conversions:
         op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()

@@ -14,7 +14,7 @@ from tri_core.api import Pass, StageContext, VerificationError
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_of
-from tri_gpu_dialect.edit import CONTROL, functions, module_int, terminator
+from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding
 from tri_gpu_dialect.types import shape_of, tensor_info
@@ -35,21 +35,10 @@ class VerifyLayouts(Pass):
             WARP: module_int(module, "ttg.num-warps"),
             BLOCK: module_int(module, "ttg.num-ctas"),
         }
-        complaints: list[VerificationError] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            complaint = _complaint(op, sizes)
-            if complaint is None:
-                return ir.WalkResult.ADVANCE
-            complaints.append(
-                VerificationError(f"{op.name}: {complaint}", location=source_location(op.location))
-            )
-            return ir.WalkResult.INTERRUPT
-
         for function in functions(module):
-            function.walk(visit)
-        if complaints:
-            raise complaints[0]
+            for op in all_ops(function):
+                if (complaint := _complaint(op, sizes)) is not None:
+                    raise VerificationError(f"{op.name}: {complaint}", location=source_location(op.location))
 
 
 def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pytest
+
+from tri_core.api import StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import MemDescType
+from tri_gpu_dialect.encodings import Blocked, SwizzledShared
+from tri_gpu_dialect.passes import AllocateSharedMemory, InsertBarriers
+
+BLOCKED = Blocked((1, 4), (4, 8), (4, 1), (1, 0))
+OTHER = Blocked((4, 1), (8, 4), (1, 4), (0, 1))
+SHARED = SwizzledShared(1, 1, 1, (1, 0))
+
+FILL = '"ttg.local_store"(%t, %{0}) : (TENSOR, MEM) -> ()'
+LOAD = '%{1} = "ttg.local_load"(%{0}) : (MEM) -> TENSOR'
+CONVERT = '%{0} = "ttg.convert_layout"(%t) : (TENSOR) -> OTHER'
+BARRIER = '"ttg.barrier"() {addrSpace = 1 : i32} : () -> ()'
+
+
+def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
+    """The ops that touch shared memory, and the barriers, in order of the text after the pass."""
+    memory = MemDescType.of((64, 32), ir.F32Type.get(), SHARED.to_attr(), mutable=True)
+    text = body.replace("TENSOR", f"tensor<64x32xf32, {BLOCKED}>").replace(
+        "OTHER", f"tensor<64x32xf32, {OTHER}>"
+    )
+    attributes = '"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32, "ttg.num-ctas" = 1 : i32'
+    made = ir.Module.parse(
+        f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1):\n'
+        "%i0 = arith.constant 0 : i32\n%i1 = arith.constant 1 : i32\n"
+        f"%t = arith.constant dense<0.0> : tensor<64x32xf32, {BLOCKED}>\n"
+        '%a = "ttg.local_alloc"() : () -> MEM\n%b = "ttg.local_alloc"() : () -> MEM\n'.replace(
+            "MEM", str(memory)
+        )
+        + text.replace("MEM", str(memory))
+        + '\n"ttg.local_dealloc"(%a) : (MEM) -> ()\n"ttg.local_dealloc"(%b) : (MEM) -> ()\n'.replace(
+            "MEM", str(memory)
+        )
+        + '"tt.return"() : () -> () }) {sym_name = "f", function_type = () -> ()} : () -> () }'
+    )
+    AllocateSharedMemory(apart_bytes=apart_bytes).apply(made, context)
+    InsertBarriers().apply(made, context)
+    assert made.operation.verify()
+    short = {
+        "ttg.barrier": "barrier", "ttg.local_load": "load", "ttg.local_store": "store",
+        "ttg.convert_layout": "convert", "ttg.async_wait": "wait",
+    }  # fmt: skip
+    found: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in short:
+            found.append(short[op.name])
+        return ir.WalkResult.ADVANCE
+
+    made.operation.walk(visit)
+    return found
+
+
+def lines(*text: str) -> str:
+    return "\n".join(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # read after write, write after read, write after write
+        (lines(FILL.format("a"), LOAD.format("a", "x")), "store barrier load"),
+        (lines(LOAD.format("a", "x"), FILL.format("a")), "load barrier store"),
+        (lines(FILL.format("a"), FILL.format("a")), "store barrier store"),
+        # reads, and other buffers, need none
+        (lines(LOAD.format("a", "x"), LOAD.format("a", "y")), "load load"),
+        (lines(FILL.format("a"), FILL.format("b"), LOAD.format("a", "x")), "store store barrier load"),
+        (lines(FILL.format("a"), LOAD.format("b", "x")), "store load"),
+        # one barrier serves all that came before it
+        (
+            lines(FILL.format("a"), FILL.format("b"), LOAD.format("a", "x"), LOAD.format("b", "y")),
+            "store store barrier load load",
+        ),
+        # one that is there already counts
+        (lines(FILL.format("a"), BARRIER, LOAD.format("a", "x")), "store barrier load"),
+        (lines(FILL.format("a"), BARRIER.replace("1 : i32", "2 : i32"), LOAD.format("a", "x")),
+         "store barrier barrier load"),
+    ],
+)  # fmt: skip
+def test_straight_code(body: str, expected: str, context: StageContext) -> None:
+    assert names(body, context) == expected.split()
+
+
+def test_a_view_is_its_buffer(context: StageContext) -> None:
+    view = '%v = "ttg.memdesc_trans"(%a) {order = array<i32: 0, 1>} : (MEM) -> MEM'
+    assert names(lines(view, FILL.format("v"), LOAD.format("a", "x")), context) == [
+        "store",
+        "barrier",
+        "load",
+    ]
+
+
+def test_scratch_has_its_own_barrier_inside(context: StageContext) -> None:
+    # the barrier within the conversion separates the store from the load
+    assert names(lines(FILL.format("a"), CONVERT.format("y"), LOAD.format("a", "x")), context) == [
+        "store",
+        "convert",
+        "load",
+    ]
+
+
+def test_scratch_in_one_place_waits_for_its_last_reader(context: StageContext) -> None:
+    twice = lines(CONVERT.format("x"), CONVERT.format("y"))
+    assert names(twice, context) == ["convert", "barrier", "convert"]
+    assert names(twice, context, apart_bytes=1 << 20) == ["convert", "convert"]
+
+
+LOOP = "scf.for %i = %i0 to %n step %i1 : i32 {{\n{0}\n}}"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # the next iteration's store meets this one's load
+        (lines(FILL.format("a"), LOAD.format("a", "x")), "barrier store barrier load"),
+        (lines(LOAD.format("a", "x")), "load"),
+        (lines(FILL.format("b")), "barrier store"),
+    ],
+)
+def test_loops_come_round(body: str, expected: str, context: StageContext) -> None:
+    assert names(LOOP.format(body), context) == expected.split()
+
+
+def test_a_conversion_in_a_loop_waits_for_itself_unless_two_take_turns(context: StageContext) -> None:
+    assert names(LOOP.format(CONVERT.format("x")), context) == ["barrier", "convert"]
+    two = LOOP.format(lines(CONVERT.format("x"), CONVERT.format("y")))
+    assert names(two, context, apart_bytes=1 << 20) == ["convert", "convert"]
+    assert names(two, context) == ["barrier", "convert", "barrier", "convert"]
+
+
+def test_what_a_loop_leaves_is_pending_after_it(context: StageContext) -> None:
+    body = lines(LOOP.format(FILL.format("a")), LOAD.format("a", "x"))
+    assert names(body, context) == ["barrier", "store", "barrier", "load"]
+
+
+def test_both_sides_of_a_branch_are_pending_after_it(context: StageContext) -> None:
+    branch = f"scf.if %c {{\n{FILL.format('a')}\n}} else {{\n{LOAD.format('b', 'x')}\n}}"
+    assert names(lines(branch, LOAD.format("a", "y")), context) == ["store", "load", "barrier", "load"]
+    assert names(lines(branch, FILL.format("b")), context) == ["store", "load", "barrier", "store"]
+    before = lines(FILL.format("a"), f"scf.if %c {{\n{BARRIER}\n}}", LOAD.format("a", "y"))
+    assert names(before, context) == ["store", "barrier", "barrier", "load"]
+
+
+def test_while_loops_come_round(context: StageContext) -> None:
+    loop = f"scf.while : () -> () {{\nscf.condition(%c)\n}} do {{\n{FILL.format('a')}\nscf.yield\n}}"
+    assert names(lines(loop, LOAD.format("a", "x")), context) == ["barrier", "store", "barrier", "load"]
+
+
+def test_a_wait_is_followed_by_a_barrier(context: StageContext) -> None:
+    wait = '%w = "ttg.async_wait"() {num = 0 : i32} : () -> !ttg.async_token'
+    assert names(lines(FILL.format("a"), wait, LOAD.format("a", "x")), context) == [
+        "store",
+        "wait",
+        "barrier",
+        "load",
+    ]
+
+
+def test_an_unknown_op_on_a_buffer_may_do_anything(context: StageContext) -> None:
+    view = '%v = "ttg.memdesc_trans"(%a) {order = array<i32: 0, 1>} : (MEM) -> MEM'
+    region = '{ "ttg.warp_yield"() : () -> () }'
+    odd = f'%o = "ttg.warp_specialize"(%a) ({region}, {region}) {{partitionNumWarps = array<i32>}} : (MEM) -> MEM'
+    assert names(lines(view, FILL.format("a"), odd), context).count("barrier") == 1

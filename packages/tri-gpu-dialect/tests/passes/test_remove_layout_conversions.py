@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import pytest
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.encodings import Blocked, DotOperand, Slice
+from tri_gpu_dialect.passes import Coalesce, RemoveLayoutConversions
+
+BOTH = (Coalesce(), RemoveLayoutConversions())
+POINTER = '!tt.ptr<f32, "global">'
+
+
+def ops(module: ir.Module, name: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == name:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def conversions(module: ir.Module) -> list[ir.Operation]:
+    return ops(module, "ttg.convert_layout")
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "layernorm"])
+@pytest.mark.parametrize("num_warps", [1, 4, 8])
+def test_row_kernels_need_no_conversion(run, kernel, name: str, num_warps: int) -> None:  # type: ignore[no-untyped-def]
+    assert conversions(run(kernel(name), *BOTH, num_warps=num_warps)) == []
+
+
+def test_a_matmul_converts_the_operands_of_its_dot_and_nothing_else(run, kernel) -> None:  # type: ignore[no-untyped-def]
+    module = run(kernel("matmul"), *BOTH)
+    made = [encoding_of(op.results[0]) for op in conversions(module)]
+    (dot,) = ops(module, "tt.dot")
+    result = encoding_of(dot.results[0])
+    assert made == [DotOperand(0, result), DotOperand(1, result)]
+    (store,) = ops(module, "tt.store")
+    # the dot's own tiles are stored as well as coalesced ones
+    assert {encoding_of(v) for v in store.operands} == {result}
+
+
+def test_the_pass_does_nothing_the_second_time(run, kernel) -> None:  # type: ignore[no-untyped-def]
+    for name in ("softmax", "layernorm", "matmul"):
+        once = run(kernel(name), *BOTH)
+        before = str(once)
+        RemoveLayoutConversions().apply(once, None)  # type: ignore[arg-type]  # the pass reads no context
+        assert str(once) == before
+
+
+def matrix(body: str) -> str:
+    """A kernel with a 64 x 64 matrix of pointers %p, their offsets' row %row and column %col."""
+    wide, pointers = "tensor<64x64xi32>", f"tensor<64x64x{POINTER}>"
+    return f"""
+    "tt.func"() ({{ ^bb0(%in: {POINTER}, %out: {POINTER}, %n: i32):
+      %r = "tt.make_range"() {{start = 0 : i32, end = 64 : i32}} : () -> tensor<64xi32>
+      %row = "tt.expand_dims"(%r) {{axis = 1 : i32}} : (tensor<64xi32>) -> tensor<64x1xi32>
+      %col = "tt.expand_dims"(%r) {{axis = 0 : i32}} : (tensor<64xi32>) -> tensor<1x64xi32>
+      %w = arith.constant dense<64> : tensor<64x1xi32>
+      %moved = arith.muli %row, %w : tensor<64x1xi32>
+      %a = "tt.broadcast"(%moved) : (tensor<64x1xi32>) -> {wide}
+      %b = "tt.broadcast"(%col) : (tensor<1x64xi32>) -> {wide}
+      %o = arith.addi %a, %b : {wide}
+      %ps = "tt.splat"(%in) : ({POINTER}) -> {pointers}
+      %p = "tt.addptr"(%ps, %o) : ({pointers}, {wide}) -> {pointers}
+      %qs = "tt.splat"(%out) : ({POINTER}) -> {pointers}
+      %q = "tt.addptr"(%qs, %o) : ({pointers}, {wide}) -> {pointers}
+      {body}
+      "tt.return"() : () -> ()
+    }}) {{sym_name = "f", function_type = () -> (),
+        arg_attrs = [{{tt.divisibility = 16 : i32}}, {{tt.divisibility = 16 : i32}}, {{}}]}} : () -> ()"""
+
+
+LOAD = f"""%v = "tt.load"(%p) {{operandSegmentSizes = array<i32: 1, 0, 0>}}
+    : (tensor<64x64x{POINTER}>) -> tensor<64x64xf32>"""
+STORE = f""""tt.store"(%q, %z) {{operandSegmentSizes = array<i32: 1, 1, 0>}}
+    : (tensor<64x64x{POINTER}>, tensor<64x64xf32>) -> ()"""
+MAX = """%m = "tt.reduce"(%v) ({ ^bb0(%c: f32, %d: f32): %e = arith.maxnumf %c, %d : f32
+    "tt.reduce_return"(%e) : (f32) -> () }) {axis = 1 : i32} : (tensor<64x64xf32>) -> tensor<64xf32>"""
+BACK = """%x = "tt.expand_dims"(%m) {axis = 1 : i32} : (tensor<64xf32>) -> tensor<64x1xf32>
+    %y = "tt.broadcast"(%x) : (tensor<64x1xf32>) -> tensor<64x64xf32>
+    %z = arith.subf %v, %y : tensor<64x64xf32>"""
+
+
+def test_a_reduction_and_its_broadcast_stay_in_the_layout_of_the_load(run) -> None:  # type: ignore[no-untyped-def]
+    module = run(matrix(f"{LOAD}\n{MAX}\n{BACK}\n{STORE}"), *BOTH)
+    assert conversions(module) == []
+    (reduce,) = ops(module, "tt.reduce")
+    assert encoding_of(reduce.results[0]) == Slice(1, Blocked((1, 4), (2, 16), (4, 1), (1, 0)))
+
+
+def test_a_transposition_is_converted_once_where_it_is_stored(run) -> None:  # type: ignore[no-untyped-def]
+    turn = '%z = "tt.trans"(%v) {order = array<i32: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>'
+    module = run(matrix(f"{LOAD}\n{turn}\n{STORE}"), *BOTH)
+    (convert,) = conversions(module)
+    assert encoding_of(convert.operands[0]) == Blocked((4, 1), (16, 2), (1, 4), (0, 1))
+    assert encoding_of(convert.results[0]) == Blocked((1, 4), (2, 16), (4, 1), (1, 0))
+
+
+def test_the_vector_is_converted_rather_than_the_matrix_made_of_it(run) -> None:  # type: ignore[no-untyped-def]
+    # rows of the sums go along the columns: the slice is of the other dimension
+    across = """%x = "tt.expand_dims"(%m) {axis = 0 : i32} : (tensor<64xf32>) -> tensor<1x64xf32>
+        %y = "tt.broadcast"(%x) : (tensor<1x64xf32>) -> tensor<64x64xf32>
+        %z = arith.subf %v, %y : tensor<64x64xf32>"""
+    (convert,) = conversions(run(matrix(f"{LOAD}\n{MAX}\n{across}\n{STORE}"), *BOTH))
+    assert convert.results[0].type.shape == [64]
+
+
+def test_the_narrow_type_is_converted_rather_than_the_wide(run) -> None:  # type: ignore[no-untyped-def]
+    half = '!tt.ptr<f16, "global">'
+    body = f"""
+      %hs = "tt.splat"(%h) : ({half}) -> tensor<64x64x{half}>
+      %hp = "tt.addptr"(%hs, %o) : (tensor<64x64x{half}>, tensor<64x64xi32>) -> tensor<64x64x{half}>
+      %l = "tt.load"(%hp) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : (tensor<64x64x{half}>) -> tensor<64x64xf16>
+      %f = arith.extf %l : tensor<64x64xf16> to tensor<64x64xf32>
+      %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+      %z = "tt.dot"(%f, %f, %zero) {{inputPrecision = 2 : i32}}
+          : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      {STORE}"""
+    text = matrix(body).replace("%n: i32", f"%h: {half}")
+    assert {str(c.results[0].type.element_type) for c in conversions(run(text, *BOTH))} == {"f16"}
+
+
+def test_cheap_values_are_made_again_rather_than_converted(run) -> None:  # type: ignore[no-untyped-def]
+    # the row numbers are wanted as a column and as a row, in one layout each
+    module = run(matrix(f"{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}"), *BOTH)
+    assert conversions(module) == []
+    assert {encoding_of(op.results[0]).dim for op in ops(module, "tt.make_range")} == {0, 1}  # type: ignore[union-attr]
+
+
+def test_few_elements_are_loaded_in_the_layout_that_is_wanted(run) -> None:  # type: ignore[no-untyped-def]
+    body = f"""
+      %bs = "tt.splat"(%in) : ({POINTER}) -> tensor<64x{POINTER}>
+      %bp = "tt.addptr"(%bs, %r) : (tensor<64x{POINTER}>, tensor<64xi32>) -> tensor<64x{POINTER}>
+      %m = "tt.load"(%bp) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : (tensor<64x{POINTER}>) -> tensor<64xf32>
+      {LOAD}
+      {BACK}
+      {STORE}"""
+    assert conversions(run(matrix(body), *BOTH)) == []
+
+
+def loop(body: str, result: str) -> str:
+    return f"""
+      %i0 = arith.constant 0 : i32
+      %i1 = arith.constant 1 : i32
+      %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+      %z = scf.for %i = %i0 to %n step %i1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {{
+        {body}
+        scf.yield {result} : tensor<64x64xf32>
+      }}"""
+
+
+def test_a_carried_sum_has_the_layout_of_what_is_added(run) -> None:  # type: ignore[no-untyped-def]
+    body = loop(f"{LOAD}\n%s = arith.addf %acc, %v : tensor<64x64xf32>", "%s")
+    module = run(matrix(f"{body}\n{STORE}"), *BOTH)
+    assert conversions(module) == []
+    (carrying,) = ops(module, "scf.for")
+    assert encoding_of(carrying.results[0]) == Blocked((1, 4), (2, 16), (4, 1), (1, 0))
+
+
+def test_what_does_not_change_in_a_loop_is_converted_before_it(run) -> None:  # type: ignore[no-untyped-def]
+    dot = """%s = "tt.dot"(%v, %v, %acc) {inputPrecision = 2 : i32}
+        : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>"""
+    module = run(matrix(f"{LOAD}\n{loop(dot, '%s')}\n{STORE}"), *BOTH)
+    made = conversions(module)
+    assert len(made) == 2
+    assert {op.parent.name for op in made} == {"tt.func"}
+
+
+def test_dead_values_go(run) -> None:  # type: ignore[no-untyped-def]
+    idle = "%dead = arith.muli %o, %o : tensor<64x64xi32>"
+    module = run(matrix(f"{idle}\n{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}"), *BOTH)
+    assert len(ops(module, "arith.muli")) == 1
+
+
+def test_an_unknown_op_keeps_its_types(run) -> None:  # type: ignore[no-untyped-def]
+    text = matrix(f"{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}\n%h = \"tt.histogram\"(%o) "
+                  "{operandSegmentSizes = array<i32: 1, 0>} : (tensor<64x64xi32>) -> tensor<16xi32>")  # fmt: skip
+    (op,) = ops(run(text, *BOTH), "tt.histogram")
+    assert encoding_of(op.results[0]) == Blocked.default((16,), 4, 32)

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+import tri_gpu_dialect
+from tri_core.api import Anchor, CommonOptions, OptionError, Pass, StageContext, Target, TargetKey, TargetSpec
+from tri_core.mlir import ir
+from tri_gpu_dialect import plugin
+from tri_gpu_dialect.dialect import TTG
+from tri_gpu_dialect.encodings import Blocked
+from tri_gpu_dialect.passes import VerifyLayouts
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.stage import threads_per_warp, ttgir_passes, ttgir_stage
+
+SPEC = TargetSpec(threads_per_warp=(32, 64), limits={"shared": 65536, "threads": 1024})
+TARGET = Target(key=TargetKey("made-up", "m1"), spec=SPEC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithWarpSize(CommonOptions):
+    warp_size: int = 0
+
+
+def context(options: CommonOptions) -> StageContext:
+    return StageContext(target=TARGET, options=options, kernel_name="f", codegen=None)  # type: ignore[arg-type]
+
+
+def test_the_stage_makes_ttgir_with_its_resources(kernel: Callable[[str], str]) -> None:
+    options = CommonOptions(num_warps=8)
+    stage = ttgir_stage(TARGET, options)
+    assert (stage.name, stage.kind, stage.final) == ("ttgir", "module", False)
+    result = stage.run(ir.Module.parse(kernel("matmul")), context(options))
+    assert result.resources["shared"] > 0
+    assert result.attrs == {"num_warps": 8, "threads_per_warp": 32, "num_ctas": 1}
+    VerifyLayouts().apply(result.artifact, context(options))
+
+
+def test_anchors_stand_where_backends_expect_them() -> None:
+    steps = ttgir_passes(TARGET, CommonOptions()).steps
+    names = [f"@{s.name}" if isinstance(s, Anchor) else s.name for s in steps]
+    assert names == [
+        "@ttgir.begin",
+        "convert-triton-to-tritongpu",
+        "@ttgir.convert",
+        "coalesce",
+        "@ttgir.coalesce",
+        "@ttgir.matmul",
+        "remove-layout-conversions",
+        "@ttgir.pipeline",
+        "@ttgir.end",
+        "allocate-shared-memory",
+        "insert-barriers",
+    ]
+
+
+def test_the_list_is_the_same_text_every_time() -> None:
+    first, second = (ttgir_passes(TARGET, CommonOptions()).text() for _ in range(2))
+    assert first == second
+    assert "num_warps=4" in first
+    assert " at 0x" not in first
+
+
+def test_an_inserted_pass_runs(kernel: Callable[[str], str]) -> None:
+    seen: list[str] = []
+
+    @dataclass(frozen=True)
+    class Look(Pass):
+        name = "look"
+
+        def apply(self, module: ir.Module, context: StageContext) -> None:
+            seen.append(str(module.operation.attributes["ttg.target"]))
+
+    stage = ttgir_stage(TARGET, CommonOptions())
+    assert stage.passes is not None
+    stage.passes.insert("ttgir.matmul", Look())
+    stage.run(ir.Module.parse(kernel("vector_add")), context(CommonOptions()))
+    assert seen == ['"made-up:m1"']
+
+
+def test_warp_sizes_are_checked() -> None:
+    assert threads_per_warp(TARGET, CommonOptions()) == 32
+    assert threads_per_warp(TARGET, WithWarpSize(warp_size=64)) == 64
+    with pytest.raises(OptionError, match="runs warps of 32 or 64"):
+        threads_per_warp(TARGET, WithWarpSize(warp_size=16))
+
+
+def test_too_many_warps_are_refused() -> None:
+    with pytest.raises(OptionError, match="2048 threads") as caught:
+        ttgir_passes(TARGET, CommonOptions(num_warps=64))
+    assert caught.value.remedy == "pass num_warps=32 or fewer"
+
+
+def test_the_package_offers_the_stage_and_nothing_unknown() -> None:
+    assert tri_gpu_dialect.ttgir_stage is ttgir_stage
+    with pytest.raises(AttributeError, match="no attribute 'ttgir'"):
+        tri_gpu_dialect.ttgir  # noqa: B018
+
+
+def test_the_plugin_registers_the_dialect() -> None:
+    registered: list[object] = []
+
+    class Registry:
+        add_dialect = staticmethod(registered.append)
+
+    plugin.tri_register_ir(Registry())  # type: ignore[arg-type]
+    assert registered == [TTG]
+
+
+def test_costs_of_conversions_grow_with_the_distance() -> None:
+    base = Blocked((1, 4), (8, 4), (4, 1), (1, 0))
+    costs = [
+        DEFAULT_POLICY.convert_cost(base, other, (64, 64))
+        for other in (
+            base,
+            # the same threads, registers in another order
+            Blocked((1, 4), (8, 4), (4, 1), (1, 0), ()),
+            Blocked((1, 2), (8, 4), (4, 1), (1, 0)),
+            Blocked((1, 4), (8, 4), (1, 4), (1, 0)),
+        )
+    ]
+    assert costs == [0, 0, 4, 16]
+    assert DEFAULT_POLICY.vector_bits(16, "global") == 128
+    assert DEFAULT_POLICY.mma(None) is None
+
+
+def test_latencies_are_those_of_memory_and_arithmetic() -> None:
+    module = ir.Module.parse("module { %0 = arith.constant 1 : i32 }")
+    assert DEFAULT_POLICY.latency(module.body.operations[0].operation) == 6
