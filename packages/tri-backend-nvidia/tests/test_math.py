@@ -31,7 +31,7 @@ def apply(name, type_name, count=1):
         ("exp2", ["ex2.approx.f32"]),
         ("rsqrt", ["rsqrt.approx.f32"]),
         ("sqrt", ["sqrt.approx.f32"]),
-        ("sqrt_rn", ["sqrt.rn.f32"]),
+        ("precise_sqrt", ["sqrt.rn.f32"]),
     ],
 )
 @pytest.mark.parametrize("type_name", ["f32", "f16", "bf16"])
@@ -43,7 +43,7 @@ def test_hardware_functions(name, words, type_name):
 
 def test_division():
     assert "div.full.f32" in kernel_ptx(apply("div", "f32", 2), G)
-    assert "div.rn.f32" in kernel_ptx(apply("div_rn", "f32", 2), G)
+    assert "div.rn.f32" in kernel_ptx(apply("precise_div", "f32", 2), G)
 
 
 def test_double_precision_stays_llvms():

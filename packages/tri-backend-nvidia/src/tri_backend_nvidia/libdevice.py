@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, str] = {
     "log2": "log2",
     "powf": "pow",
     "pow": "pow",
+    "round": "round",
     "rsqrt": "rsqrt",
     "sin": "sin",
     "sinh": "sinh",

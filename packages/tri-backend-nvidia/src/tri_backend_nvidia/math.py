@@ -2,7 +2,7 @@
 
 What the approximations promise (f32): ``ex2`` and ``lg2`` 2 ulp near the result, so ``exp`` loses about one
 more bit per factor of two of the argument, as in CUDA's ``__expf``; ``rsqrt`` and ``sqrt`` 1 ulp or so;
-``div.full`` 2 ulp.  ``div_rn`` and ``sqrt_rn`` are the correctly rounded ones.
+``div.full`` 2 ulp.  The ``precise`` ones are correctly rounded.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ _HARDWARE: dict[str, _F32] = {
     "exp2": _instruction("ex2.approx.f32"),
     "rsqrt": _instruction("rsqrt.approx.f32"),
     "sqrt": _instruction("sqrt.approx.f32"),
-    "sqrt_rn": _instruction("sqrt.rn.f32"),
     "precise_sqrt": _instruction("sqrt.rn.f32"),
     "div": _divide,
-    "div_rn": _divide_rn,
-    "precise_divf": _divide_rn,
+    "approx_div": _divide,
+    "precise_div": _divide_rn,
 }
 
 
