@@ -212,11 +212,11 @@ def test_printing_and_asserting():
     def body(b, hw, arguments):
         value = b.load(arguments[0], b.f16)
         thread = hw.thread_id(b)
-        hw.print(b, "100% of", [value, thread, b.int_cast(thread, b.i64)], [True, True, False], False)
+        hw.print(b, "100% of ({}):", [value, thread, b.int_cast(thread, b.i64)], [True, True, False], False)
         b.if_(b.cmp("eq", thread, b.int_(3)), lambda: hw.assert_fail(b, "wrong", "f.py", "k", 7))
 
     text = llvm_text(body, G, primitives())
-    assert 'c"100%% of %f %d %llu\\0A\\00"' in text
+    assert 'c"100%% of (%f): %d %llu\\0A\\00"' in text
     ptx = kernel_ptx(body, G)
     assert "vprintf" in ptx
     assert "__assertfail" in ptx

@@ -11,11 +11,20 @@ __all__ = ["assert_fail", "print_line"]
 
 
 def print_line(b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool) -> None:
-    """One line: ``prefix``, then the scalars ``args``, integers in hexadecimal if ``hex_``."""
+    """One line: ``prefix``, each ``{}`` in it replaced by one of ``args`` and the rest of them after it.
+
+    Integers are hexadecimal if ``hex_``.
+    """
     promoted = [_promote(b, a, s) for a, s in zip(args, signed, strict=True)]
     pieces = [_conversion(b, a, s, hex_) for a, s in zip(promoted, signed, strict=True)]
-    text = _string(b, " ".join([prefix.replace("%", "%%"), *pieces]) + "\n")
-    b.call("vprintf", [text, _variadic(b, promoted)], [b.i32])
+    b.call("vprintf", [_string(b, _format(prefix, pieces) + "\n"), _variadic(b, promoted)], [b.i32])
+
+
+def _format(prefix: str, conversions: Sequence[str]) -> str:
+    """C's format string."""
+    first, *texts = prefix.replace("%", "%%").split("{}")
+    placed = [c + t for c, t in zip(conversions, texts, strict=False)]
+    return " ".join(["".join([first, *placed]), *conversions[len(texts) :]])
 
 
 def _promote(b: Builder, value: ir.Value, signed: bool) -> ir.Value:
