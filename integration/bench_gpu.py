@@ -8,6 +8,7 @@ poisoned with NaN first.  With ``$OUT`` set, the table goes to ``$OUT/bench_gpu.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import os
@@ -206,7 +207,9 @@ def measure(
         measured[compiler].first = time.perf_counter() - start
         measured[compiler].error = largest_error(case.out, expected)
     del expected
-    candidates = {c: (lambda m=m: case.run(m, case.out)) for c, m in modules.items()}
+    candidates: dict[str, Callable[[], object]] = {
+        c: functools.partial(case.run, m, case.out) for c, m in modules.items()
+    }
     candidates["torch"] = case.torch_run
     for function in candidates.values():
         for _ in range(3):

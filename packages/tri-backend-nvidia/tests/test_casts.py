@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import ml_dtypes
+import numpy as np
 import pytest
 
+from nvidia_simulation import CTA
 from nvidia_support import assembled, kernel_ptx, llvm_text, primitives
+from test_machine import simulated
 
 G = "!llvm.ptr<1>"
 TYPES = {"f32": "f32", "f16": "f16", "bf16": "bf16", "f64": "f64", "f8E4M3FN": "i8", "f8E5M2": "i8"}
@@ -58,3 +62,48 @@ def test_toward_zero(result):
 )
 def test_what_is_left_to_the_generic_expansion(source, result, rounding, arch):
     llvm_text(casting(source, result, rounding, expect=False), G, primitives(arch))
+
+
+# --- what they do ---------------------------------------------------------------------------------------
+
+SAMPLES = np.concatenate(
+    [
+        np.random.default_rng(1).standard_normal(5000).astype(np.float32) * 100,
+        np.ldexp(np.random.default_rng(2).random(3000), np.arange(3000) % 40 - 24).astype(np.float32),
+        np.array(
+            [0.0, -0.0, 448.0, 464.0, 465.0, 1e9, -1e9, np.inf, -np.inf, np.nan, 2**-9, 2**-10, 3 * 2**-11]
+        ),
+    ]
+).astype(np.float32)
+FP8 = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
+
+
+@pytest.mark.parametrize("name", FP8)
+def test_simulated_encoding_saturates(name):
+    instruction = {"instruction": f"cvt.rn.satfinite.{name}x2.f32"}
+    arguments = [np.zeros_like(SAMPLES), SAMPLES]
+    (pair,) = simulated(CTA(len(SAMPLES)), "convert", ["f32", "f32"], ["i16"], instruction, arguments)
+    got = pair.view(np.uint16).astype(np.uint8).view(FP8[name]).astype(np.float32)
+    largest = float(ml_dtypes.finfo(FP8[name]).max)
+    expected = np.clip(SAMPLES, -largest, largest).astype(FP8[name]).astype(np.float32)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", FP8)
+def test_simulated_decoding_of_every_pattern(name):
+    pattern = np.arange(256, dtype=np.int16)
+    instruction = {"instruction": f"cvt.rn.f16x2.{name}x2"}
+    (pair,) = simulated(CTA(256), "convert", ["i16"], ["i32"], instruction, [pattern])
+    got = pair.view(np.uint32).astype(np.uint16).view(np.float16)
+    np.testing.assert_array_equal(got, pattern.astype(np.uint8).view(FP8[name]).astype(np.float16))
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
+def test_simulated_rounding_toward_zero(name, dtype):
+    values = SAMPLES[np.abs(SAMPLES) < 60000]
+    instruction = {"instruction": f"cvt.rz.{name}.f32"}
+    (bits,) = simulated(CTA(len(values)), "convert", ["f32"], ["i16"], instruction, [values])
+    got = bits.view(dtype).astype(np.float64)
+    assert (np.abs(got) <= np.abs(values)).all()
+    above = np.abs((bits + 1).astype(np.int16).view(dtype).astype(np.float64))
+    assert (above > np.abs(values)).all()

@@ -191,6 +191,8 @@ def _encode_magnitude(value: float, format_: FloatFormat) -> int:
     overflow = format_.largest if format_.saturates or format_.infinity is None else format_.infinity
     if math.isinf(value):
         return overflow
+    if value == 0:  # frexp gives zero the exponent of numbers near 1
+        return 0
     exponent = max(math.frexp(value)[1] - 1, 1 - format_.bias)
     steps = round(math.ldexp(value, format_.mantissa - exponent))  # Python rounds to even
     pattern = steps + ((exponent + format_.bias - 1) << format_.mantissa)
