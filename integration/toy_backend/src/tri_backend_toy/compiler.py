@@ -6,7 +6,8 @@ from typing import Any
 
 from tri_backend_toy.machine import OPS
 from tri_core.api import Pipeline, Stage, StageContext, StageResult, Unsupported
-from tri_core.mlir import ir, source_location
+from tri_core.locations import source_location
+from tri_core.mlir import ir
 from tri_core.passes import ttir_stage
 
 __all__ = ["pipeline"]
