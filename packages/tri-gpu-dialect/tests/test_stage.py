@@ -99,14 +99,17 @@ def test_the_package_offers_the_stage_and_nothing_unknown() -> None:
         tri_gpu_dialect.ttgir  # noqa: B018
 
 
-def test_the_plugin_registers_the_dialect() -> None:
-    registered: list[object] = []
+def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
+    dialects: list[object] = []
+    passes: list[type[Pass]] = []
 
     class Registry:
-        add_dialect = staticmethod(registered.append)
+        add_dialect = staticmethod(dialects.append)
+        add_pass = staticmethod(passes.append)
 
     plugin.tri_register_ir(Registry())  # type: ignore[arg-type]
-    assert registered == [TTG]
+    assert dialects == [TTG]
+    assert {"coalesce", "insert-barriers"} < {p.name for p in passes}
 
 
 def test_costs_of_conversions_grow_with_the_distance() -> None:

@@ -1,0 +1,29 @@
+// RUN: allocate-shared-memory, insert-barriers
+//
+// A load waits for the store before it; the next iteration's store waits for the load.
+
+#b = #ttg.blocked<{order = [1, 0], sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>
+#s = #ttg.swizzled_shared<{maxPhase = 1, order = [1, 0], perPhase = 1, vec = 1}>
+!m = !ttg.memdesc<array<i64: 64, 32>, f32, #s, #ttg.shared_memory, true, array<i64: 64, 32>>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32, "ttg.num-ctas" = 1 : i32} {
+  "tt.func"() ({
+  ^bb0(%n: i32):
+    %t = arith.constant dense<0.0> : tensor<64x32xf32, #b>
+    %i0 = arith.constant 0 : i32
+    %i1 = arith.constant 1 : i32
+    %a = "ttg.local_alloc"() : () -> !m
+    // CHECK: scf.for
+    scf.for %i = %i0 to %n step %i1 : i32 {
+      // CHECK-NEXT: "ttg.barrier"() {addrSpace = 1 : i32}
+      // CHECK-NEXT: "ttg.local_store"
+      "ttg.local_store"(%t, %a) : (tensor<64x32xf32, #b>, !m) -> ()
+      // CHECK-NEXT: "ttg.barrier"
+      // CHECK-NEXT: "ttg.local_load"
+      %x = "ttg.local_load"(%a) : (!m) -> tensor<64x32xf32, #b>
+      // CHECK-NEXT: "ttg.local_load"
+      %y = "ttg.local_load"(%a) : (!m) -> tensor<64x32xf32, #b>
+    }
+    // CHECK-NOT: "ttg.barrier"
+    "tt.return"() : () -> ()
+  }) {sym_name = "f", function_type = (i32) -> ()} : () -> ()
+}

@@ -1,0 +1,43 @@
+"""Every pass has a file ``filecheck/<pass>.mlir``: what goes in, and beside it what must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, TargetSpec
+from tri_core.mlir import ir
+from tri_core.testing import filecheck
+from tri_gpu_dialect import passes
+from tri_gpu_dialect.passes import ConvertTritonToTritonGPU, VerifyLayouts
+
+FILES = Path(__file__).parent / "filecheck"
+PASSES = {getattr(passes, name).name: getattr(passes, name) for name in passes.__all__}
+TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(threads_per_warp=(32,)))
+CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
+
+
+def made(name: str) -> Pass:
+    if name == ConvertTritonToTritonGPU.name:
+        return ConvertTritonToTritonGPU(target="made-up:m1", num_warps=4, threads_per_warp=32)
+    factory = PASSES[name]
+    return factory()  # type: ignore[no-any-return]  # the class of a pass
+
+
+@pytest.mark.parametrize("path", sorted(FILES.glob("*.mlir")), ids=lambda p: p.stem)
+def test_file(path: Path) -> None:
+    text = path.read_text()
+    run = next(line.removeprefix("// RUN: ") for line in text.splitlines() if line.startswith("// RUN: "))
+    module = ir.Module.parse(text)
+    for name in run.split(", "):
+        made(name).apply(module, CONTEXT)
+        VerifyLayouts().apply(module, CONTEXT)
+    filecheck(str(module), text)
+
+
+def test_every_pass_has_a_file() -> None:
+    without = {"verify-layouts"}  # it changes nothing; tests/passes has what it says
+    assert {name.replace("-", "_") for name in set(PASSES) - without} == {
+        p.stem for p in FILES.glob("*.mlir")
+    }
