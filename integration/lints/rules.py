@@ -24,17 +24,23 @@ __all__ = ["RULES", "Finding", "Package", "packages"]
 
 VENDORS = {
     "nvidia": r"nvidia|cuda|ptx|ptxas|cubin",
-    "amd": r"amd|amdgpu|rocm|hip|hsaco|amdgcn",
+    "amd": r"amd(?!64)|amdgpu|rocm|hip|hsaco|amdgcn",  # amd64 is an instruction set
     "intel": r"intel|spirv|level_zero|dpctl|sycl",
 }
 
 #: import name to distribution, where they differ
 DISTRIBUTIONS = {
     "cuda": "cuda-python",
+    "elftools": "pyelftools",
     "hip": "hip-python",
     "ml_dtypes": "ml-dtypes",
     "torch_mlir": "torch-mlir",
     "tri": "tri-frontend",
+}
+
+#: names of other vendors that a package has to say, with the reason
+ALLOWED = {
+    ("tri-backend-amd", "cuda"): "PyTorch calls HIP devices and their streams so",
 }
 
 MAX_FUNCTION_LINES = 60
@@ -106,7 +112,8 @@ def vendor_names(package: Package, path: Path, tree: ast.Module) -> Iterator[Fin
     if "compat" in path.parts:
         return
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if found := pattern.search(line):
+        found = pattern.search(line)
+        if found and (package.name, found[0].lower()) not in ALLOWED:
             yield Finding(path, number, f"the vendor name {found[0]!r} in {package.name}")
 
 

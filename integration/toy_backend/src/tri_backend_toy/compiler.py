@@ -19,18 +19,26 @@ def pipeline() -> Pipeline:
 
 
 def _emit(module: ir.Module, context: StageContext) -> StageResult:
-    def check(op: Any) -> Any:
-        if op.name not in OPS:
-            raise Unsupported(
-                f"{op.name} on {context.target}",
-                location=source_location(op.location),
-                remedy="the toy machine executes straight-line kernels with reductions; use another target",
-            )
-        return ir.WalkResult.ADVANCE
-
-    for op in module.body.operations:
-        for block in op.regions[0].blocks:
-            for inner in block.operations:
-                inner.operation.walk(check)
+    for op in _refused(module):
+        raise Unsupported(
+            f"{op.name} on {context.target}",
+            location=source_location(op.location),
+            remedy="the toy machine executes straight-line kernels with reductions; use another target",
+        )
     text = module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
     return StageResult(artifact=text.encode(), entry_points=(context.kernel_name,))
+
+
+def _refused(module: ir.Module) -> list[Any]:
+    """Ops inside the module's functions that the machine has no rule for, in order."""
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name not in OPS:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    for function in module.body.operations:
+        for inner in function.regions[0].blocks[0].operations:
+            inner.operation.walk(visit)
+    return found

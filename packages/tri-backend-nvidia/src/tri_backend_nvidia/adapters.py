@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,8 +65,7 @@ def _span(interface: Mapping[str, Any], itemsize: int) -> int:
 
 
 def _cupy_stream(index: int) -> int:
-    import cupy  # type: ignore[import-not-found, unused-ignore]  # only called for CuPy's own arrays
-
+    cupy: Any = sys.modules["cupy"]  # only called for CuPy's own arrays
     with cupy.cuda.Device(index):
         return int(cupy.cuda.get_current_stream().ptr)
 

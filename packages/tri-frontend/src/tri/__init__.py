@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tri.context import target
     from tri.language.builtin import constexpr_function
     from tri.launch.arrays import reinterpret
+    from tri_core import errors
 
 __all__ = [
     "ASTSource",
@@ -33,6 +34,7 @@ __all__ = [
     "cdiv",
     "compile",
     "constexpr_function",
+    "errors",
     "jit",
     "language",
     "next_power_of_2",
@@ -45,6 +47,7 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "ASTSource": ("tri.compiler.source", "ASTSource"),
     "compile": ("tri.compiling", "compile"),
     "constexpr_function": ("tri.language.builtin", "constexpr_function"),
+    "errors": ("tri_core.errors", None),
     "language": ("tri.language", None),
     "reinterpret": ("tri.launch.arrays", "reinterpret"),
     "target": ("tri.context", "target"),
