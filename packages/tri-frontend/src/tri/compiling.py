@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tri_core.compiler import CompiledKernel, Source
+    from tri_core.compiler import CompiledKernel, IRSource, Source
     from tri_core.options import CommonOptions
     from tri_core.targets import Spec
 
@@ -15,7 +15,7 @@ __all__ = ["compile"]
 
 
 def compile(  # noqa: A001  Triton's name
-    src: Source | str | Path,
+    src: Source | IRSource | str | Path,
     target: Spec | None = None,
     options: CommonOptions | Mapping[str, Any] | None = None,
 ) -> CompiledKernel:

@@ -83,7 +83,8 @@ def read_source(function: Callable[..., Any]) -> KernelSource:
     indent = len(lines[0]) - len(lines[0].lstrip())
     text = "".join(line[indent:] if line[:indent].isspace() or not line[:indent] else line for line in lines)
     try:
-        module = ast.parse(text)
+        # empty lines before it give the nodes the line numbers of the file
+        module = ast.parse("\n" * (first_line - 1) + text)
     except SyntaxError as error:
         raise CompilationError(
             f"the source of {name} is not a function definition ({error.msg})",
@@ -94,7 +95,6 @@ def read_source(function: Callable[..., Any]) -> KernelSource:
         raise CompilationError(
             f"{name} is not defined with def", remedy="decorate a def statement with @tri.jit"
         )
-    ast.increment_lineno(tree, first_line - 1)
     return KernelSource(file, first_line, indent, text[_start(tree, text, first_line) :], tree)
 
 

@@ -109,7 +109,9 @@ def _value_type(x: Any, sign: str) -> t.dtype:
 def _unsupported(sign: str, x: t.dtype, y: t.dtype) -> CompilationError:
     remedy = "a pointer takes + and - with an integer offset, in elements"
     if sign.isidentifier():
-        return CompilationError(f"{sign} is not defined for {x} and {y}", remedy="give both operands one type")
+        return CompilationError(
+            f"{sign} is not defined for {x} and {y}", remedy="give both operands one type"
+        )
     return CompilationError(f"operator {sign} is not defined for {x} and {y}", remedy=remedy)
 
 

@@ -68,7 +68,8 @@ def _precision(b: Builder, input_precision: str | None, allow_tf32: bool | None)
     name = input_precision.lower()
     if name not in _PRECISIONS:
         raise CompilationError(
-            f"input_precision {input_precision!r} is unknown", remedy=f"use one of {', '.join(b.target.spec.dot_precisions)}"
+            f"input_precision {input_precision!r} is unknown",
+            remedy=f"use one of {', '.join(b.target.spec.dot_precisions)}",
         )
     if name not in b.target.spec.dot_precisions:
         raise Unsupported(

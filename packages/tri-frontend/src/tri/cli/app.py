@@ -1,0 +1,177 @@
+"""Commands of ``tri``: plugins, targets, compile, cache."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tri_core.errors import TriError
+
+if TYPE_CHECKING:
+    from tri_core.compiler import CompiledKernel
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Kernels in Python for any GPU and for the CPU.", no_args_is_help=True, add_completion=False
+)
+cache_app = typer.Typer(help="The cache of compiled kernels.", no_args_is_help=True)
+app.add_typer(cache_app, name="cache")
+
+_STATE_STYLE = {"active": "green", "quarantined": "red"}
+
+
+def main() -> None:
+    """Run the command line; a TriError is one message and exit status 1."""
+    try:
+        app()
+    except TriError as error:
+        Console(stderr=True).print(f"[red]error:[/] {_escaped(str(error))}", highlight=False)
+        sys.exit(1)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+# --- what is there --------------------------------------------------------------------------------------
+
+
+@app.command()
+def plugins() -> None:
+    """List the plugins found, active and set aside."""
+    from tri_core.plugins import manager
+
+    table = _table("plugin", "package", "state", "hook API", "provides")
+    reasons = []
+    for record in manager().plugins():
+        style = _STATE_STYLE.get(record.state, "yellow")
+        api = ".".join(map(str, record.api)) if record.api is not None else ""
+        package = f"{record.dist} {record.version}".strip()
+        provides = ", ".join(record.backends) or f"{len(record.hooks)} hooks"
+        table.add_row(record.name, package, f"[{style}]{record.state}[/]", api, provides)
+        if record.reason:
+            reasons.append(f"[{style}]{record.name}[/]: {_escaped(record.reason)}")
+    console = Console()
+    console.print(table)
+    for reason in reasons:
+        console.print(reason, highlight=False)
+
+
+@app.command()
+def targets() -> None:
+    """List the backends, the architectures that they know and the devices of this machine."""
+    from tri_core.plugins import manager
+
+    table = _table("backend", "architectures", "devices here")
+    for name, info in manager().backends().items():
+        try:
+            found = [f"{d.arch} {d.name}".strip() for d in manager().probe(name)]
+        except TriError as error:
+            found = [f"[red]{_escaped(error.message)}[/]"]
+        table.add_row(name, ", ".join(info.architectures), "\n".join(found) or "none")
+    Console().print(table)
+
+
+# --- compile --------------------------------------------------------------------------------------------
+
+
+@app.command(name="compile")
+def compile_command(
+    source: Annotated[str, typer.Argument(help="FILE.py:kernel, or a file of IR such as kernel.ttir")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="backend:arch; the default target if left out")
+    ] = None,
+    signature: Annotated[
+        str,
+        typer.Option(
+            "--signature",
+            "-s",
+            help="the parameters in order or by name: '*fp32:16, *fp32, i32, 1024' or 'n=i32, BLOCK=1024'; "
+            "':16' says divisible, ':1' equal to 1, a value is a constexpr",
+        ),
+    ] = "",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-O", help="a compile option: num_warps=8")
+    ] = None,
+    emit: Annotated[
+        str | None, typer.Option("--emit", "-e", help="print this stage (ttir, llir, ptx, ...)")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="write the stage to a file instead")
+    ] = None,
+) -> None:
+    """Compile a kernel, with no device needed, and show or write what a stage made."""
+    from tri.cli.sources import parse_options, read_source
+    from tri.compiling import compile as compile_source
+
+    kernel = compile_source(read_source(source, signature), target, parse_options(option or []))
+    if emit is None and output is None:
+        _show(kernel)
+        return
+    made = kernel.asm[emit] if emit is not None else kernel.image.data
+    data = made.encode() if isinstance(made, str) else made
+    if output is not None:
+        output.write_bytes(data)
+    else:
+        sys.stdout.buffer.write(data)
+
+
+def _show(kernel: CompiledKernel) -> None:
+    console = Console()
+    console.print(f"[bold]{kernel.name}[/] for {kernel.metadata.target}", highlight=False)
+    table = _table("stage", "size")
+    for stage, made in kernel.asm.items():
+        table.add_row(stage, f"{len(made)} {'characters' if isinstance(made, str) else 'bytes'}")
+    console.print(table)
+    for name, value in kernel.metadata.resources.items():
+        console.print(f"{name}: {value}", highlight=False)
+
+
+# --- cache ----------------------------------------------------------------------------------------------
+
+
+def _files() -> list[Path]:
+    from tri_core.cache import default_store
+
+    return [p for p in default_store().directory.glob("*/*") if p.is_file()]
+
+
+@cache_app.command()
+def path() -> None:
+    """Print where the cache is."""
+    from tri_core.cache import default_store
+
+    typer.echo(default_store().directory)
+
+
+@cache_app.command()
+def size() -> None:
+    """Print how much the cache holds, and its bound."""
+    from tri_core.cache import default_store
+
+    files = _files()
+    used = sum(p.stat().st_size for p in files)
+    typer.echo(f"{len(files)} kernels, {used / 2**20:.1f} MiB of {default_store().max_bytes / 2**20:.0f} MiB")
+
+
+@cache_app.command()
+def clear() -> None:
+    """Remove every kernel from the cache."""
+    from tri_core.cache import default_store
+
+    count = len(_files())
+    default_store().clear()
+    typer.echo(f"removed {count} kernels")

@@ -1,0 +1,126 @@
+"""What ``tri compile`` compiles: kernels named on the command line, with their signatures."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from tri.jit import JITFunction
+from tri_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from tri_core.compiler import IRSource, Source
+
+__all__ = ["parse_options", "parse_signature", "read_source"]
+
+
+def read_source(text: str, signature: str) -> Source | IRSource:
+    """``FILE.py:kernel`` with its signature, or the path of a file of IR."""
+    from tri_core.compiler import IRSource
+
+    path, colon, name = text.rpartition(":")
+    if not colon or not path.endswith(".py"):
+        if text.endswith(".py"):
+            raise OptionError(f"{text} is a Python file", remedy=f"name the kernel in it: {text}:kernel")
+        if not Path(text).is_file():
+            raise OptionError(
+                f"there is no file {text}", remedy="give FILE.py:kernel, or a file such as kernel.ttir"
+            )
+        return IRSource.from_file(text)
+    from tri.compiler.source import ASTSource
+
+    kernel = _kernel(_load(Path(path)), path, name)
+    return ASTSource(kernel, *parse_signature(kernel, signature))
+
+
+def _load(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise OptionError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _kernel(module: ModuleType, path: str, name: str) -> JITFunction:
+    found = getattr(module, name, None)
+    if isinstance(found, JITFunction):
+        return found
+    kernels = [n for n, v in vars(module).items() if isinstance(v, JITFunction)]
+    raise OptionError(
+        f"{path} has no kernel {name!r}", remedy=f"its kernels are {', '.join(kernels) or 'none'}"
+    )
+
+
+def parse_signature(
+    kernel: JITFunction, text: str
+) -> tuple[dict[str, str], dict[str, Any], dict[Any, Sequence[Sequence[Any]]]]:
+    """The signature, constexprs and attributes of ``*fp32:16, n=i32, 1024``; OptionError for what is wrong."""
+    entries = [e.strip() for e in text.split(",") if e.strip()]
+    signature: dict[str, str] = {}
+    constants: dict[str, Any] = {}
+    attributes: dict[Any, Sequence[Sequence[Any]]] = {}
+    for position, entry in enumerate(entries):
+        name, value = _split(kernel, position, entry)
+        type_, _, hint = value.partition(":")
+        constant = _constant(type_)
+        if constant is not None or hint == "1":
+            signature[name] = "constexpr"
+            constants[name] = constant[0] if constant is not None else 1
+            continue
+        signature[name] = type_
+        if hint:
+            attributes[name] = [["tt.divisibility", _integer(hint, entry)]]
+    defaults = {p.name: p.default for p in kernel.params if p.has_default and p.name not in signature}
+    missing = [n for n in kernel.arg_names if n not in signature and n not in defaults]
+    if missing:
+        raise OptionError(
+            f"the signature of {kernel.__name__} lacks {', '.join(missing)}",
+            remedy=f"give --signature for all of {kernel.signature_text}, e.g. '*fp32:16, i32, 1024'",
+        )
+    return signature, {**defaults, **constants}, attributes
+
+
+def _split(kernel: JITFunction, position: int, entry: str) -> tuple[str, str]:
+    name, equals, value = entry.partition("=")
+    if equals:
+        return name.strip(), value.strip()
+    if position >= len(kernel.params):
+        raise OptionError(f"the signature has more entries than {kernel.__name__}{kernel.signature_text}")
+    return kernel.arg_names[position], entry
+
+
+def _constant(text: str) -> tuple[Any] | None:
+    """A literal in a tuple; None for a type."""
+    try:
+        return (ast.literal_eval(text),)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def _integer(text: str, entry: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise OptionError(f"{entry!r}: {text!r} is not a divisor", remedy="write *fp32:16") from None
+
+
+def parse_options(pairs: Sequence[str]) -> Mapping[str, Any]:
+    """``["num_warps=8"]`` as options; values are Python literals, else strings."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise OptionError(f"{pair!r} is not an option", remedy="write name=value, e.g. num_warps=8")
+        constant = _constant(value)
+        options[name.strip()] = constant[0] if constant is not None else value
+    return options

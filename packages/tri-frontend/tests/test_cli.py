@@ -1,0 +1,119 @@
+"""The tri command."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from tri.cli.app import app, main
+from tri.cli.sources import parse_options, parse_signature, read_source
+from tri_core import knobs
+from tri_core.errors import OptionError
+
+KERNEL = """
+import tri
+import tri.language as tl
+
+@tri.jit
+def scale(x_ptr, n, factor=2.0, BLOCK: tl.constexpr = 16):
+    i = tl.arange(0, BLOCK)
+    tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * factor, mask=i < n)
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "scale_kernel.py"
+    path.write_text(KERNEL)
+    return path
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+def test_plugins_lists_the_backend():
+    line = next(line for line in run("plugins").splitlines() if line.startswith("tri_fake_backend"))
+    assert "active" in line
+    assert line.rstrip().endswith("fake")
+
+
+def test_targets_lists_architectures_and_devices():
+    output = run("targets")
+    assert "one, odd" in output
+    assert output.count("one") >= 3
+
+
+def test_compile_shows_stages(file):
+    output = run("compile", f"{file}:scale", "--target", "fake:one", "-s", "*fp32:16, i32, factor=3.0")
+    assert "scale for fake:one" in output
+    assert "ttir" in output
+    assert "image" in output
+
+
+def test_compile_emits_a_stage(file):
+    text = run(
+        "compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32:16, i32, fp32, 32", "--emit", "ttir"
+    )
+    assert "tt.divisibility = 16" in text
+    assert "end = 32" in text
+
+
+def test_compile_writes_the_image_and_reads_ir(file, tmp_path):
+    ttir, image = tmp_path / "k.ttir", tmp_path / "k.image"
+    run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32", "-e", "ttir", "-o", ttir)
+    run("compile", ttir, "-t", "fake:one", "-O", "num_warps=2", "-o", image)
+    assert b"tt.store" in image.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.py:scale"], "there is no file nothing.py"),
+        (["nothing.ttir"], "there is no file nothing.ttir"),
+        (["{file}"], "scale_kernel.py is a Python file"),
+        (["{file}:scal"], "has no kernel 'scal'"),
+        (["{file}:scale"], "the signature of scale lacks x_ptr, n"),
+        (["{file}:scale", "-s", "*fp32, i32, fp32, 16, 5"], "the signature has more entries than scale"),
+        (["{file}:scale", "-s", "*fp32:x, i32"], "'*fp32:x': 'x' is not a divisor"),
+        (["{file}:scale", "-s", "*fp32, i32", "-O", "num_warps"], "'num_warps' is not an option"),
+        (["{file}:scale", "-s", "*fp32, i32", "-O", "num_wraps=3"], "unknown option 'num_wraps'"),
+    ],
+)
+def test_wrong_requests(file, arguments, message):
+    with pytest.raises(OptionError) as caught:
+        run("compile", *(a.format(file=file) for a in arguments), "-t", "fake:one")
+    assert message in caught.value.message
+
+
+def test_signature_forms(file):
+    kernel = read_source(f"{file}:scale", "*fp32, i32").fn
+    assert parse_signature(kernel, "x_ptr=*fp16:16, n=i64:1") == (
+        {"x_ptr": "*fp16", "n": "constexpr"},
+        {"n": 1, "factor": 2.0, "BLOCK": 16},
+        {"x_ptr": [["tt.divisibility", 16]]},
+    )
+
+
+def test_options_are_literals_or_text():
+    assert parse_options(["a=3", "b=True", "c=x y"]) == {"a": 3, "b": True, "c": "x y"}
+
+
+def test_cache_commands(file, tmp_path):
+    with knobs.scope(CACHE_DIR=tmp_path / "store"):
+        run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32")
+        assert run("cache", "path").strip() == str(tmp_path / "store")
+        assert run("cache", "size").startswith("1 kernels, ")
+        assert run("cache", "clear") == "removed 1 kernels\n"
+        assert run("cache", "size").startswith("0 kernels, ")
+
+
+def test_main_prints_one_message(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["tri", "compile", "missing.ttir"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 1
+    assert "error: there is no file missing.ttir" in capsys.readouterr().err
