@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tri.language as tl
-
 import tri
+import tri.language as tl
 
 
 @tri.jit

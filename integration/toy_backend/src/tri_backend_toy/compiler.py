@@ -40,5 +40,5 @@ def _refused(module: ir.Module) -> list[Any]:
 
     for function in module.body.operations:
         for inner in function.regions[0].blocks[0].operations:
-            inner.operation.walk(visit)
+            inner.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tri_backend_toy.machine import Arena, Program
-from tri_core.api import Argument, ArrayArgument, DeviceInfo, HostMemory, KernelImage, Launch
+from tri_core.api import Argument, ArrayArgument, DeviceInfo, HostMemory, KernelImage, Launch, LoadedKernel
 from tri_core.mlir import ir, session
 
 __all__ = ["ToyRuntime"]
@@ -68,24 +68,25 @@ class ToyRuntime:
             )
             return ToyKernel(module, entry.regions[0].blocks[0])
 
-    def launcher(self, kernel: ToyKernel, image: KernelImage) -> Launch:
+    def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
         """Programs in order, x fastest."""
+        entry = cast(ToyKernel, kernel).entry
 
         def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
             with session():
                 for z, y, x in itertools.product(*(range(n) for n in reversed(grid))):
-                    Program(self.arena, (x, y, z), grid).run(kernel.entry, [_scalar(a) for a in args])
+                    Program(self.arena, (x, y, z), grid).run(entry, [_scalar(a) for a in args])
 
         return launch
 
     @contextmanager
     def staged(self, arrays: Sequence[ArrayArgument]) -> Iterator[Sequence[Argument]]:
-        """Copies in the arena, written back at the end; overlapping arrays are one."""
+        """Copies in the arena, written back at the end; arrays at one address share a place."""
         places = {a.pointer: self.arena.allocate(a.nbytes) for a in arrays}
         for array in arrays:
             source = (ctypes.c_uint8 * array.nbytes).from_address(array.pointer)
             place = places[array.pointer]
-            self.arena.data[place : place + array.nbytes] = np.frombuffer(source, np.uint8)
+            self.arena.data[place : place + array.nbytes] = np.frombuffer(memoryview(source), np.uint8)
         yield [places[a.pointer] for a in arrays]
         for array in (a for a in arrays if a.writable):
             place = places[array.pointer]
