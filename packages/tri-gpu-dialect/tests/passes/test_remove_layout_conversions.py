@@ -177,8 +177,38 @@ def test_dead_values_go(run) -> None:  # type: ignore[no-untyped-def]
     assert len(ops(module, "arith.muli")) == 1
 
 
-def test_an_unknown_op_keeps_its_types(run) -> None:  # type: ignore[no-untyped-def]
-    text = matrix(f"{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}\n%h = \"tt.histogram\"(%o) "
-                  "{operandSegmentSizes = array<i32: 1, 0>} : (tensor<64x64xi32>) -> tensor<16xi32>")  # fmt: skip
-    (op,) = ops(run(text, *BOTH), "tt.histogram")
+def test_a_histogram_keeps_its_counts_and_its_mask_follows_the_source(run) -> None:  # type: ignore[no-untyped-def]
+    count = (
+        "%k = arith.constant dense<true> : tensor<64x64xi1>\n%s = arith.fptosi %v : tensor<64x64xf32> to tensor<64x64xi32>\n"
+        '%h = "tt.histogram"(%s, %k) {operandSegmentSizes = array<i32: 1, 1>}'
+        " : (tensor<64x64xi32>, tensor<64x64xi1>) -> tensor<16xi32>"
+    )
+    module = run(matrix(f"{LOAD}\n{count}"), *BOTH)
+    (op,) = ops(module, "tt.histogram")
     assert encoding_of(op.results[0]) == Blocked.default((16,), 4, 32)
+    assert (
+        encoding_of(op.operands[0]) == encoding_of(op.operands[1]) == Blocked((1, 4), (2, 16), (4, 1), (1, 0))
+    )
+    assert conversions(module) == []
+
+
+def test_a_gather_goes_with_its_indices(run) -> None:  # type: ignore[no-untyped-def]
+    gather = '%z = "tt.gather"(%v, %o) {axis = 0 : i32} : (tensor<64x64xf32>, tensor<64x64xi32>) -> tensor<64x64xf32>'
+    (op,) = ops(run(matrix(f"{LOAD}\n{gather}\n{STORE}"), *BOTH), "tt.gather")
+    assert encoding_of(op.results[0]) == encoding_of(op.operands[1])
+
+
+def test_an_op_nobody_described_keeps_its_types(run) -> None:  # type: ignore[no-untyped-def]
+    wide = "tensor<64x64xf32>"
+    scaled = (
+        f'%z = "tt.dot_scaled"(%v, %v, %v) {{a_elem_type = 5 : i32, b_elem_type = 5 : i32, fastMath = false,'
+        f" operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}} : ({wide}, {wide}, {wide}) -> {wide}"
+    )
+    module = run(matrix(f"{LOAD}\n{scaled}\n{STORE}"), *BOTH)
+    (op,) = ops(module, "tt.dot_scaled")
+    assert {encoding_of(v) for v in (*op.operands, *op.results)} == {Blocked.default((64, 64), 4, 32)}
+
+
+def test_no_mark_is_left(run, kernel) -> None:  # type: ignore[no-untyped-def]
+    for name in ("softmax", "matmul"):
+        assert "layout.mark" not in str(run(kernel(name), *BOTH))

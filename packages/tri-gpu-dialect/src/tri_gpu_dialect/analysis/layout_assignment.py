@@ -185,7 +185,9 @@ class _Forward:
             given = [encoding_of(v) for v in op.operands]
         encoding = rule.results(op, given)
         if encoding is None:
-            self.found.operands[op.results[0]] = given
+            first = next((e for e in given if e is not None), None)
+            tensors = [tensor_info(v.type) is not None for v in op.operands]
+            self.found.operands[op.results[0]] = [first if tensor else None for tensor in tensors]
             self.fix(op.results, next(e for r in op.results if (e := encoding_of(r)) is not None))
             return
         self.found.operands[op.results[0]] = rule.operands(op, encoding) or given

@@ -105,13 +105,15 @@ add(
     "tt.precise_sqrt", "tt.ptr_to_int",
 )  # fmt: skip
 add(LayoutRule(Kind.REDUCTION, _first, _all), "tt.scan")
+# the counts have nothing to do with what is counted; only mask and source go together
+add(LayoutRule(Kind.REDUCTION, _none, _present), "tt.histogram")
 add(
     LayoutRule(Kind.ANCHOR, _first, _all),
     "tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas", "tt.atomic_load", "tt.atomic_store", "tt.atomic_poll",
 )  # fmt: skip
 add(
     LayoutRule(Kind.SINK, _none, _any),
-    "tt.print", "tt.assert", "tt.unsplat", "tt.histogram", "ttg.local_alloc", "ttg.local_store",
+    "tt.print", "tt.assert", "tt.unsplat", "ttg.local_alloc", "ttg.local_store",
 )  # fmt: skip
 
 
@@ -210,8 +212,8 @@ def _cat_result(op: ir.Operation, operands: Operands) -> Encoding | None:
 add(LayoutRule(Kind.REDUCTION, _cat_result, _none), "tt.cat")
 
 
-def _gather_result(_: ir.Operation, operands: Operands) -> Encoding | None:
-    return operands[1]
+def _gather_result(op: ir.Operation, operands: Operands) -> Encoding | None:
+    return operands[1] if operands[1] is not None else encoding_of(op.operands[1])
 
 
 def _gather_operands(_: ir.Operation, result: Encoding) -> Operands:

@@ -71,10 +71,13 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
         elif len(op.operands):
             kind = rule_of(op.name).kind
             if kind is Kind.ANCHOR or (kind is Kind.FIXED and op.name not in _TIED):
-                mark(op, len(own))
-                key = key_of(op)
-                assert key is not None
-                own[key] = [encoding_of(v) for v in op.operands]
+                given = [encoding_of(v) for v in op.operands]
+                # in the scalar region of a reduction, say, there are no layouts
+                if any(e is not None for e in given):
+                    mark(op, len(own))
+                    key = key_of(op)
+                    assert key is not None
+                    own[key] = given
     for op in conversions:
         op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()
