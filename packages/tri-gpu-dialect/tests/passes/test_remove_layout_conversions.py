@@ -212,3 +212,14 @@ def test_an_op_nobody_described_keeps_its_types(run) -> None:  # type: ignore[no
 def test_no_mark_is_left(run, kernel) -> None:  # type: ignore[no-untyped-def]
     for name in ("softmax", "matmul"):
         assert "layout.mark" not in str(run(kernel(name), *BOTH))
+
+
+def test_scalars_are_left_alone(run) -> None:  # type: ignore[no-untyped-def]
+    body = f"""
+      %one = arith.constant 1.0 : f32
+      %s = "tt.load"(%in) {{operandSegmentSizes = array<i32: 1, 0, 0>}} : ({POINTER}) -> f32
+      "tt.store"(%out, %s) {{operandSegmentSizes = array<i32: 1, 1, 0>}} : ({POINTER}, f32) -> ()
+      %old = "tt.atomic_rmw"(%out, %one) {{atomic_rmw_op = 5 : i32, sem = 4 : i32, scope = 1 : i32,
+          operandSegmentSizes = array<i32: 1, 1, 0>}} : ({POINTER}, f32) -> f32"""
+    module = run(matrix(f"{body}\n{LOAD}\n%z = arith.negf %v : tensor<64x64xf32>\n{STORE}"), *BOTH)
+    assert [len(ops(module, name)) for name in ("tt.load", "tt.store", "tt.atomic_rmw")] == [2, 2, 1]

@@ -310,7 +310,7 @@ class _Backward:
         if rule.kind is Kind.SINK:
             for value in op.operands:
                 self.want(value, encoding_of(value))
-        elif rule.kind in (Kind.FLOW, Kind.ANCHOR):
+        elif rule.kind in (Kind.FLOW, Kind.ANCHOR) and any(tensor_info(r.type) for r in op.results):
             for encoding in self.encodings(op):
                 self.want_all(op, rule.operands(op, encoding))
 
