@@ -62,6 +62,24 @@ class Case:
 
 
 CASES = [
+    Case(
+        "for i in range(3):\n    n = n + 1\ntl.store(q, i)",
+        "'i' has no value here: it is the variable of the loop of line 32, and ends with it",
+        "give i a value on every path that leads here",
+        "i)",
+    ),
+    Case(
+        "x = n\nfor i in range(3):\n    tl.store(q, x)\n    if n > i:\n        x = None",
+        "'x' has no value in the next turn of the loop: the statement of line 35 binds it to a value on some paths only",
+        "give x a value on every path through the loop",
+        "for i in range(3):",
+    ),
+    Case(
+        "a, *b = (n, n, n)",
+        "a kernel cannot assign to a starred name",
+        "slice the tuple, e.g. x[1:]",
+        "a, *b = (n, n, n)",
+    ),
     Case("x = tl.lod(p)", "tri.language has no attribute 'lod'", "did you mean load or log?", "tl.lod(p)"),
     Case(
         "x = tl.sort(tl.arange(0, B))",
@@ -74,7 +92,7 @@ CASES = [
     Case(
         "x = tl.arange(0, n)",
         "arange's end is a run-time value; a constexpr int is needed",
-        "annotate the parameter with tl.constexpr, and mask what is too much",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...), and mask what is too much",
         "tl.arange(0, n)",
     ),
     Case(
@@ -86,7 +104,7 @@ CASES = [
     Case(
         "x = tl.zeros([n], tl.float32)",
         "a dimension of [?] is a run-time value; a constexpr is needed",
-        "annotate the parameter with tl.constexpr",
+        "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...)",
         "tl.zeros([n], tl.float32)",
     ),
     Case(
@@ -140,15 +158,15 @@ CASES = [
         "acc = acc + f",
     ),
     Case(
-        "for i in range(n):\n    B = i",
+        "for i in range(n):\n    x = B\n    B = i",
         "'B' is the constexpr 16 before the loop and int32 after its body",
         "use another name inside of the loop, or make B a run-time value before it",
         "B = i",
     ),
     Case(
         "if n > 3:\n    y = 1\ntl.store(q, y)",
-        "'y' is not bound on every path: the statement of line 32 binds it on some only",
-        "give y a value before that statement",
+        "'y' has no value here: the statement of line 32 binds it to a value on some paths only",
+        "give y a value on every path that leads here",
         "y)",
     ),
     Case(

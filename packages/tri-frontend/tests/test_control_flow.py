@@ -185,6 +185,23 @@ def constants_decide(n, m):
 
 
 @tri.jit
+def loop_variables_shadow(n, m):
+    j = 5
+    total = 0
+    for i in range(3):
+        for j in range(i):
+            total += j * n
+    for j in range(2):
+        total += j + m
+    for k in tl.static_range(2):
+        total += k
+    for i in range(2):
+        for k in tl.static_range(3):
+            total += k * i
+    return total
+
+
+@tri.jit
 def walrus(n, m):
     if (k := n + m) > 3:
         return k
@@ -207,6 +224,7 @@ def tuples(n, m):
 FUNCTIONS = [
     early, guard_chain, nested_partial, both_sides, return_before_a_loop, names_of_one_side, loops, booleans,
     calls_in_loops, constants_decide, walrus, tuples,
+    loop_variables_shadow,
 ]  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def compile_command(
         list[str] | None, typer.Option("--option", "-O", help="a compile option: num_warps=8")
     ] = None,
     emit: Annotated[
-        str | None, typer.Option("--emit", "-e", help="print this stage (ttir, llir, ptx, ...)")
+        str | None, typer.Option("--emit", "-e", help="print this stage (ttir, llir, ...)")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="write the stage to a file instead")

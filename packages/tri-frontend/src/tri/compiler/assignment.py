@@ -32,9 +32,13 @@ def bind(g: Generator, target: ast.expr, value: Any) -> None:
     """Bind ``value`` to a name or, item by item, to a tuple of targets."""
     if isinstance(target, ast.Name):
         g.names[target.id] = value
-        g.partial.pop(target.id, None)
+        g.lost.pop(target.id, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
         items = unpack(value)
+        if any(isinstance(element, ast.Starred) for element in target.elts):
+            raise CompilationError(
+                "a kernel cannot assign to a starred name", remedy="slice the tuple, e.g. x[1:]"
+            )
         if len(items) != len(target.elts):
             raise CompilationError(f"{len(target.elts)} names are assigned {len(items)} values")
         for element, item in zip(target.elts, items, strict=True):

@@ -16,7 +16,7 @@ from tri.compiler.generator import Exit
 from tri.compiler.rules import rule
 from tri.compiler.values import NONE, describe, flatten, placeholder, rebuild, runtime, same_type
 from tri.language import types as t
-from tri.language.casts import convert
+from tri.language.casts import convert, is_plain
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.shapes import reshape_to
 from tri.language.tensor import dimensions, tensor
@@ -192,13 +192,18 @@ def _changed_names(g: Generator, sides: tuple[_Side, _Side], statement: ast.AST 
     live = [s for s in sides if s.falls]
     for name in dict.fromkeys([*sides[0].names, *sides[1].names]):
         values = [s.names.get(name, _MISSING) for s in live]
-        if any(v is _MISSING for v in values):
+        if any(v is _MISSING for v in values) or _are_of_two_kinds(values):
             g.names.pop(name, None)
-            if statement is not None:
-                g.partial[name] = statement
+            line = getattr(statement, "lineno", "?")
+            g.lost[name] = f"the statement of line {line} binds it to a value on some paths only"
         elif any(v is not g.names.get(name, _MISSING) for v in values):
             changed[name] = None
     return changed
+
+
+def _are_of_two_kinds(values: Sequence[Any]) -> bool:
+    """Whether some values are computed with at run time while others, such as None, never are."""
+    return len({isinstance(v, constexpr) and not is_plain(v.value) for v in values}) > 1
 
 
 def _returned(g: Generator, side: _Side, exits: list[Exit]) -> Any:

@@ -178,7 +178,14 @@ def logical_operator(g: Generator, node: ast.BoolOp) -> Any:
 
 
 def _logical(g: Generator, emit: Callable[..., tensor], x: Any, y: Any) -> Any:
+    """Two operands that do not decide alone: a static one says nothing beside a truth value."""
     for value, other in ((x, y), (y, x)):
+        if (
+            not isinstance(value, tensor)
+            and bool(unwrap(value)) is (emit is logical_and)
+            and other.dtype.is_bool()
+        ):
+            return other
         if (
             isinstance(value, constexpr)
             and isinstance(other, tensor)

@@ -78,8 +78,8 @@ class Generator:
         self.stack = stack
         self.source = function.source
         self.names = names
-        #: names bound on some paths only, with the statement that did it
-        self.partial: dict[str, ast.AST] = {}
+        #: names that were bound and are not any more, with the reason
+        self.lost: dict[str, str] = {}
         #: the loop that the walk is inside of, innermost
         self.loop: ast.AST | None = None
         #: the variable that is being assigned, after which operations are named

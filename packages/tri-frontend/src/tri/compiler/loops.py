@@ -89,7 +89,7 @@ def _bounds(g: Generator, loop: loops.range) -> tuple[list[tensor], t.dtype, boo
     b = g.b
     step = unwrap(loop.step)
     down = isinstance(step, int) and step < 0
-    if step == 0 and not isinstance(step, tensor):
+    if isinstance(step, int) and step == 0:
         raise CompilationError("range has step 0")
     values = []
     for name, bound in (("start", loop.start), ("end", loop.end), ("step", -step if down else step)):
@@ -128,8 +128,10 @@ def _loop(g: Generator, node: ast.For, loop: loops.range) -> None:
             index = BINARY["-"](b, bounds[1], BINARY["-"](b, index, bounds[0]))
         g.names[node.target.id] = index
         _body(g, node)
-        _finish(g, node, before, carried, skip=node.target.id)
-    g.names = before | _rebind(carried, [tensor(r, v) for r, v in zip(operation.results, types, strict=True)])
+        lost = _finish(g, node, before, _rebind(carried, inside), skip=node.target.id)
+    # Python's loop variable outlives the loop; ours does not, so that nobody reads something else by its name
+    _leave(g, before, carried, operation, {*lost, node.target.id})
+    g.lost[node.target.id] = f"it is the variable of the loop of line {node.lineno}, and ends with it"
 
 
 def _hints(g: Generator, loop: loops.range) -> dict[str, ir.Attribute]:
@@ -174,8 +176,8 @@ def while_loop(g: Generator, node: ast.While) -> None:
     g.names = {**before, **_rebind(carried, inside)}
     with b.at(block):
         _body(g, node)
-        _finish(g, node, before, carried)
-    g.names = before | _rebind(carried, [tensor(r, v) for r, v in zip(operation.results, types, strict=True)])
+        lost = _finish(g, node, before, _rebind(carried, inside))
+    _leave(g, before, carried, operation, lost)
 
 
 def _while_condition(g: Generator, node: ast.While) -> tensor:
@@ -214,18 +216,54 @@ def _body(g: Generator, node: ast.For | ast.While) -> None:
 
 def _finish(
     g: Generator, node: ast.For | ast.While, before: dict[str, Any], carried: dict[str, Any], skip: str = ""
-) -> None:
-    """End the body: yield the carried values, whose types must be what they were before the loop."""
-    values = []
-    for name, initial in carried.items():
-        value = runtime(g.b, g.names.get(name, initial))
-        if name not in g.names or not same_type(initial, value):
+) -> set[str]:
+    """End the body: yield the values of ``carried`` (as they came in), whose types must be what they were.
+
+    Gives the names that the body took away and that nothing in it reads: they are gone after the loop.
+    """
+    lost = {name for name in before if name not in g.names and name != skip}
+    for name in lost:
+        if _is_read(node.body, name):
+            raise CompilationError(
+                f"{name!r} has no value in the next turn of the loop: {g.lost.get(name, 'it is not bound')}",
+                remedy=f"give {name} a value on every path through the loop",
+                location=g.source.locate(node),
+            )
+    values = [initial if name in lost else runtime(g.b, g.names[name]) for name, initial in carried.items()]
+    for (name, initial), value in zip(carried.items(), values, strict=True):
+        if not same_type(initial, value):
             raise _changes_type(g, node, name, initial, value)
-        values.append(value)
     for name, initial in before.items():
-        if name not in carried and name != skip and g.names.get(name) is not initial:
-            raise _changes_type(g, node, name, initial, g.names.get(name, initial))
+        if name in carried or name in lost or name == skip or g.names[name] is initial:
+            continue
+        if _is_read(node.body, name):
+            raise _changes_type(g, node, name, initial, g.names[name])
+        lost.add(name)
+        g.lost[name] = f"the loop of line {node.lineno} binds it to a value that is not known before it runs"
     g.b.create("scf.yield", operands=flatten(tuple(values)))
+    return lost
+
+
+def _is_read(body: Sequence[ast.AST], name: str) -> bool:
+    """Whether ``body`` reads ``name`` other than as the variable of a loop in it."""
+    for node in body:
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
+            continue
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            return True
+        if _is_read(list(ast.iter_child_nodes(node)), name):
+            return True
+    return False
+
+
+def _leave(
+    g: Generator, before: dict[str, Any], carried: dict[str, Any], operation: ir.Operation, lost: set[str]
+) -> None:
+    """The names after the loop: carried ones are its results, lost ones are gone."""
+    initial = flatten(tuple(carried.values()))
+    results = [tensor(r, v.type) for r, v in zip(operation.results, initial, strict=True)]
+    after = before | _rebind(carried, results)
+    g.names = {name: value for name, value in after.items() if name not in lost}
 
 
 def _changes_type(
@@ -237,12 +275,6 @@ def _changes_type(
         for n in ast.walk(statement)
         if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
     ]
-    if name not in g.names:
-        return CompilationError(
-            f"{name!r} is bound on some paths through the loop only",
-            remedy="bind it on every path",
-            location=g.source.locate(node),
-        )
     remedy = "keep its type through the loop: cast with .to(...), or start with a value of the type it gets"
     if not has_tensors(initial):
         remedy = f"use another name inside of the loop, or make {name} a run-time value before it"

@@ -67,11 +67,10 @@ def is_usable_global(value: Any) -> bool:
 def _unknown(g: Generator, node: ast.Name) -> CompilationError:
     name = node.id
     location = g.source.locate(node)
-    if name in g.partial:
-        line = getattr(g.partial[name], "lineno", "?")
+    if name in g.lost:
         return CompilationError(
-            f"{name!r} is not bound on every path: the statement of line {line} binds it on some only",
-            remedy=f"give {name} a value before that statement",
+            f"{name!r} has no value here: {g.lost[name]}",
+            remedy=f"give {name} a value on every path that leads here",
             location=location,
         )
     known = [*g.names, *g.function.fn.__globals__, *g.function.closure]

@@ -280,18 +280,20 @@ def mul(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -
     return _mul(_semantic, x, y)
 
 
-def _method(function: Callable[..., tensor], *, swap: bool = False) -> Callable[..., tensor]:
+def _method(name: str, function: Callable[..., tensor], *, swap: bool = False) -> Callable[..., tensor]:
     def operator(self: Any, other: Any, *, _semantic: Builder) -> tensor:
         other = other.value if isinstance(other, constexpr) else other
         return function(_semantic, other, self) if swap else function(_semantic, self, other)
 
+    operator.__name__ = name
     return builtin(operator)
 
 
-def _unary_method(function: Callable[..., tensor]) -> Callable[..., tensor]:
+def _unary_method(name: str, function: Callable[..., tensor]) -> Callable[..., tensor]:
     def operator(self: Any, *, _semantic: Builder) -> tensor:
         return function(_semantic, self)
 
+    operator.__name__ = name
     return builtin(operator)
 
 
@@ -302,12 +304,12 @@ _DUNDERS = {
 _COMPARISON_DUNDERS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 for _sign, _name in _DUNDERS.items():
-    setattr(tensor, f"__{_name}__", _method(BINARY[_sign]))
-    setattr(tensor, f"__r{_name}__", _method(BINARY[_sign], swap=True))
+    setattr(tensor, f"__{_name}__", _method(f"tensor.__{_name}__", BINARY[_sign]))
+    setattr(tensor, f"__r{_name}__", _method(f"tensor.__r{_name}__", BINARY[_sign], swap=True))
 for _sign, _name in _COMPARISON_DUNDERS.items():
-    setattr(tensor, f"__{_name}__", _method(COMPARISONS[_sign]))
+    setattr(tensor, f"__{_name}__", _method(f"tensor.__{_name}__", COMPARISONS[_sign]))
 for _sign, _name in {"-": "neg", "+": "pos", "~": "invert", "not": "not"}.items():
-    setattr(tensor, f"__{_name}__", _unary_method(UNARY[_sign]))
+    setattr(tensor, f"__{_name}__", _unary_method(f"tensor.__{_name}__", UNARY[_sign]))
 for _name, _function in {"logical_and": logical_and, "logical_or": logical_or}.items():
-    setattr(tensor, _name, _method(_function))
+    setattr(tensor, _name, _method(f"tensor.{_name}", _function))
 tensor.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -8,7 +8,7 @@ from tri.language import types as t
 from tri.language.builtin import builtin
 from tri.language.casts import convert, is_plain, value_of
 from tri.language.promotion import scalar_dtype
-from tri.language.shapes import check_shape, splat_to
+from tri.language.shapes import CONSTEXPR_REMEDY, check_shape, splat_to
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 
@@ -19,7 +19,7 @@ __all__ = ["arange", "fill", "full", "num_programs", "program_id"]
 
 
 def _axis(axis: Any) -> int:
-    if axis not in (0, 1, 2):
+    if not isinstance(axis, int) or axis not in (0, 1, 2):
         raise CompilationError(f"axis is {axis!r}", remedy="a grid has the axes 0, 1 and 2")
     return int(axis)
 
@@ -45,7 +45,7 @@ def arange(start: int, end: int, *, _semantic: Builder) -> tensor:
             kind = "a run-time value" if isinstance(bound, tensor) else repr(bound)
             raise CompilationError(
                 f"arange's {name} is {kind}; a constexpr int is needed",
-                remedy="annotate the parameter with tl.constexpr, and mask what is too much",
+                remedy=f"{CONSTEXPR_REMEDY}, and mask what is too much",
             )
     if end <= start:
         raise CompilationError(f"arange({start}, {end}) is empty: end must be larger than start")

@@ -81,7 +81,7 @@ def _precision(b: Builder, input_precision: str | None, allow_tf32: bool | None)
 
 def _accumulator_type(operand: t.dtype, out_dtype: t.dtype | None, acc: Any) -> t.dtype:
     if operand.is_int():
-        if out_dtype not in (None, t.int32):
+        if out_dtype is not None and out_dtype is not t.int32:
             raise CompilationError(f"dot of {operand} gives int32, not {out_dtype}", remedy="cast the result")
         return t.int32
     if out_dtype is None:

@@ -16,7 +16,11 @@ from tri_core.errors import CompilationError
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
 
+#: what to do about a run-time value where a constexpr is needed
+CONSTEXPR_REMEDY = "make it a constexpr: annotate the parameter, or the assignment (x: tl.constexpr = ...)"
+
 __all__ = [
+    "CONSTEXPR_REMEDY",
     "broadcast",
     "broadcast_pair",
     "broadcast_to",
@@ -59,7 +63,7 @@ def _check_dimension(b: Builder, dim: object, shape: Sequence[object]) -> None:
     if isinstance(dim, tensor):
         raise CompilationError(
             f"a dimension of {_show(shape)} is a run-time value; a constexpr is needed",
-            remedy="annotate the parameter with tl.constexpr",
+            remedy=CONSTEXPR_REMEDY,
         )
     if not isinstance(dim, int) or isinstance(dim, bool):
         raise CompilationError(f"dimension {dim!r} of shape {_show(shape)} is not an int")

@@ -79,7 +79,7 @@ def without(shape: Any, dim: int) -> list[int]:
 @jit
 def cdiv(x, div):
     """``x / div``, rounded up, of non-negative integers."""
-    return (x + div - 1) // div
+    return (x + (div - 1)) // div
 
 
 @member
