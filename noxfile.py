@@ -81,7 +81,7 @@ def nightly(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Ruff and the repository's own rules."""
-    session.install("ruff>=0.14,<0.16", "networkx>=3")
+    session.install("ruff==0.17.5", "networkx>=3")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("python", "-m", "integration.lints")
