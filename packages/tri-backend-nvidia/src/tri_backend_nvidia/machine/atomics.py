@@ -2,9 +2,7 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, always, bits_of, from_words, text, to_words
 from tri_backend_nvidia.machine.memory import REGISTER
@@ -13,7 +11,6 @@ from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = ["AtomicCasOp", "AtomicRmwOp"]
 
-_GLOBAL = 1
 _CLOBBER = "~{memory}"
 
 
@@ -49,26 +46,11 @@ class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """One thread after another, in the order of their numbers."""
+        from tri_backend_nvidia.machine import simulation
+
         pointer, value, predicate = operands
-        function = _COMBINE[text(self.combine)]
-        unsigned = text(self.kind).startswith("u")
-        number = np.dtype(value.dtype.str.replace("i", "u")) if unsigned else value.dtype
-
-        def step(old: Array, new: Array) -> Array:
-            return function(old.view(number), new.view(number)).astype(number).view(value.dtype)
-
-        return [_in_turn(cta, pointer, predicate, step, value)]
-
-
-_COMBINE: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
-}
+        names = text(self.combine), text(self.kind)
+        return [simulation.atomic_rmw(cta, *names, pointer, value, predicate)]
 
 
 class AtomicCasOp(MachineOp, dialect=NVM, name="atomic_cas"):
@@ -98,25 +80,6 @@ class AtomicCasOp(MachineOp, dialect=NVM, name="atomic_cas"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """One thread after another, in the order of their numbers."""
-        pointer, compare, value, predicate = operands
+        from tri_backend_nvidia.machine import simulation
 
-        def step(old: Array, expected: Array, new: Array) -> Array:
-            return new if old.tobytes() == expected.tobytes() else old
-
-        return [_in_turn(cta, pointer, predicate, step, compare, value)]
-
-
-def _in_turn(
-    cta: SimulatedCTA, pointer: Array, predicate: Array, step: Callable[..., Array], *values: Array
-) -> Array:
-    """The old values when each active thread replaces what it finds by ``step(old, *its values)``."""
-    memory, dtype = cta.memory(_GLOBAL), values[0].dtype
-    result = np.zeros(cta.num_threads, dtype)
-    for thread in np.flatnonzero(cta.active & predicate):
-        alone = np.arange(cta.num_threads) == thread
-        one = slice(thread, thread + 1)
-        found = memory.load(pointer, dtype, alone)
-        result[one] = found[one]
-        found[one] = step(result[one], *(v[one] for v in values))
-        memory.store(pointer, found, alone)
-    return result
+        return [simulation.atomic_cas(cta, *operands)]

@@ -2,10 +2,7 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder
@@ -26,7 +23,13 @@ __all__ = [
 
 In = ext.Operand[Any]
 Out = ext.Result[Any]
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+else:
+    Array = Any
 
 
 class NVM(ext.Dialect, name="nvm"):  # type: ignore[call-arg]  # the bindings are untyped
@@ -49,8 +52,10 @@ def _is_pointer(type_: ir.Type) -> bool:
     return str(type_).startswith("!llvm.ptr")
 
 
-def numpy_type(type_: ir.Type) -> np.dtype[Any]:
+def numpy_type(type_: ir.Type) -> "np.dtype[Any]":
     """How a simulator holds an element of ``type_``: bf16 and f8 as integers, pointers as int64."""
+    import numpy as np
+
     element = type_.element_type if isinstance(type_, ir.VectorType) else type_
     match str(element):
         case "f16" | "f32" | "f64":

@@ -2,26 +2,13 @@
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
-from tri_backend_nvidia.machine.conversions import convert
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = ["ApproximateOp", "ConvertOp", "DivideFullOp"]
-
-_NUMPY: dict[str, Callable[[Array], Array]] = {
-    "ex2.approx.f32": np.exp2,
-    "lg2.approx.f32": np.log2,
-    "rcp.approx.f32": np.reciprocal,
-    "rsqrt.approx.f32": lambda x: 1 / np.sqrt(x),
-    "sqrt.approx.f32": np.sqrt,
-    "sqrt.rn.f32": np.sqrt,
-    "tanh.approx.f32": np.tanh,
-}
 
 
 class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[ext.Pure]):
@@ -39,9 +26,9 @@ class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[ext.Pure
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The function itself, in double precision, rounded."""
-        function = _NUMPY[text(self.instruction)]
-        with np.errstate(all="ignore"):
-            return [function(operands[0].astype(np.float64)).astype(np.float32)]
+        from tri_backend_nvidia.machine import simulation
+
+        return [simulation.approximate(text(self.instruction), operands[0])]
 
 
 class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[ext.Pure]):
@@ -59,8 +46,9 @@ class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[ext.Pure]
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The exact quotient, rounded."""
-        with np.errstate(all="ignore"):
-            return [(operands[0].astype(np.float64) / operands[1]).astype(np.float32)]
+        from tri_backend_nvidia.machine import simulation
+
+        return [simulation.divide(*operands)]
 
 
 class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[ext.Pure]):
@@ -89,6 +77,8 @@ class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[ext.Pure]):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """By the tables of the formats."""
+        from tri_backend_nvidia.machine.conversions import convert
+
         return [convert(text(self.instruction), operands)]
 
 

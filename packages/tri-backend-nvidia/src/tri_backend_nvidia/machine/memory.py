@@ -7,8 +7,6 @@ An access that LLVM can say (no predicate, no modifiers) is a plain LLVM load or
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tri_backend_nvidia.machine.base import (
     NVM,
     Array,
@@ -17,7 +15,6 @@ from tri_backend_nvidia.machine.base import (
     always,
     bits_of,
     from_words,
-    numpy_type,
     text,
     to_words,
     word_bits,
@@ -29,8 +26,6 @@ __all__ = ["LoadOp", "StoreOp"]
 
 #: LLVM's constraint for a register that holds a word of so many bits
 REGISTER = {8: "h", 16: "h", 32: "r", 64: "l"}
-#: what a simulator calls global memory
-_GLOBAL = 1
 
 
 def _instruction(kind: str, modifiers: str, policy: str, words: int, width: int) -> str:
@@ -87,15 +82,10 @@ class LoadOp(MachineOp, dialect=NVM, name="load"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Element by element; lanes whose predicate is false keep ``other``."""
+        from tri_backend_nvidia.machine import simulation
+
         pointer, predicate, other = operands
-        active = cta.active & predicate
-        memory, dtype = cta.memory(_GLOBAL), numpy_type(self.result.type)
-        columns = other.reshape(cta.num_threads, -1)
-        loaded = [
-            np.where(active, memory.load(pointer + i * dtype.itemsize, dtype, active), columns[:, i])
-            for i in range(columns.shape[1])
-        ]
-        return [np.stack(loaded, axis=1).astype(dtype).reshape(other.shape)]
+        return [simulation.load(cta, self.result.type, pointer, predicate, other)]
 
 
 class StoreOp(MachineOp, dialect=NVM, name="store"):
@@ -123,10 +113,8 @@ class StoreOp(MachineOp, dialect=NVM, name="store"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Element by element where the predicate is true."""
+        from tri_backend_nvidia.machine import simulation
+
         pointer, value, predicate = operands
-        active = cta.active & predicate
-        columns = value.reshape(cta.num_threads, -1)
-        memory, step = cta.memory(_GLOBAL), numpy_type(self.value.type).itemsize
-        for i in range(columns.shape[1]):
-            memory.store(pointer + i * step, columns[:, i], active)
+        simulation.store(cta, self.value.type, pointer, value, predicate)
         return []

@@ -4,8 +4,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -29,11 +27,9 @@ class ReadRegisterOp(MachineOp, dialect=NVM, name="read_register", traits=[ext.P
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The thread's index, or a number that is the same for all threads."""
-        name, _, axis = text(self.register).partition(".")
-        if name == "tid":
-            return [np.arange(cta.num_threads, dtype=np.int32)]
-        numbers = cta.program_id if name == "ctaid" else cta.num_programs
-        return [np.full(cta.num_threads, numbers["xyz".index(axis)], np.int32)]
+        from tri_backend_nvidia.machine import simulation
+
+        return [simulation.read_register(cta, text(self.register))]
 
 
 class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
@@ -82,15 +78,7 @@ class ShuffleOp(MachineOp, dialect=NVM, name="shuffle"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A gather within each warp."""
-        value, other = operands
-        threads = np.arange(cta.num_threads)
-        lane = threads % cta.threads_per_warp
-        sources: dict[str, Array] = {
-            "bfly": lane ^ other,
-            "idx": other % cta.threads_per_warp,
-            "up": lane - other,
-            "down": lane + other,
-        }
-        source = sources[text(self.mode)]
-        source = np.where((source < 0) | (source >= cta.threads_per_warp), lane, source)
-        return [value[threads - lane + source]]
+        from tri_backend_nvidia.machine import simulation
+
+        value, lane = operands
+        return [simulation.shuffle(cta, value, lane, text(self.mode))]

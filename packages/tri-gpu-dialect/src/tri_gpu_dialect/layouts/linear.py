@@ -43,19 +43,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, TypeVar
 
 from tri_gpu_dialect.layouts import gf2, packing
 from tri_gpu_dialect.layouts.packing import Dims
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["BLOCK", "LANE", "OFFSET", "REGISTER", "WARP", "LinearLayout", "dim_names"]
 
 REGISTER, LANE, WARP, BLOCK, OFFSET = "register", "lane", "warp", "block", "offset"
 
-Coordinate = TypeVar("Coordinate", int, npt.NDArray[np.int64])
+Coordinate = TypeVar("Coordinate", int, "npt.NDArray[np.int64]")
 
 
 def dim_names(rank: int) -> tuple[str, ...]:
@@ -227,6 +228,8 @@ class LinearLayout:
 
     def table(self) -> npt.NDArray[np.int64]:
         """The packed output of every packed input, an array of ``2 ** in_bits`` entries."""
+        import numpy as np  # importing it takes longer than compiling a kernel, which needs no tables
+
         values = np.zeros(1, np.int64)
         for column in self.columns:
             values = np.concatenate([values, values ^ column])

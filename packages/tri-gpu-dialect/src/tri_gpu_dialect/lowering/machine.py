@@ -10,10 +10,7 @@ assembly.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tri_core.errors import InternalError, Unsupported
 from tri_core.mlir import ext, ir
@@ -22,7 +19,13 @@ from tri_gpu_dialect.lowering.builder import Builder
 
 __all__ = ["EmitMachineOps", "MachineOp", "SimulatedCTA", "SimulatedMemory", "machine_ops"]
 
-Array = npt.NDArray[np.generic]
+if TYPE_CHECKING:  # importing NumPy takes longer than compiling a kernel, and only simulation needs it
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.generic]
+else:
+    Array = Any
 
 _registered: dict[str, type["MachineOp"]] = {}
 
@@ -30,7 +33,7 @@ _registered: dict[str, type["MachineOp"]] = {}
 class SimulatedMemory(Protocol):
     """Memory as a simulator shows it to a machine op; addresses are byte addresses, one per thread."""
 
-    def load(self, addresses: Array, dtype: np.dtype[np.generic], active: Array) -> Array:
+    def load(self, addresses: Array, dtype: "np.dtype[np.generic]", active: Array) -> Array:
         """One value per thread where ``active``; zero elsewhere."""
         ...
 
