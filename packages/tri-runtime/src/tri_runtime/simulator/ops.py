@@ -165,17 +165,21 @@ def _icmp(op: ir.OpView) -> Function:
 
 
 def _fcmp(op: ir.OpView) -> Function:
-    """Bits of the predicate: 1 equal, 2 greater, 4 less, 8 unordered."""
+    """Predicates 1 to 7 say which of equal (1), greater (2), less (4) hold; 8 to 14 the same, or unordered."""
     number = ir.IntegerAttr(op.attributes["predicate"]).value
+    relations = number if number < 8 else number - 7
+    unordered = 8 <= number <= 15
+    if number in (14, 15):
+        relations = 0 if number == 14 else 7
     bf16 = shape_of(op.operands[0].type).bf16
 
     def call(x: Array, y: Array) -> Array:
         if bf16:
             x, y = to_f32(x), to_f32(y)
-        result = np.zeros(np.shape(x), np.bool_)
-        for bit, test in ((1, x == y), (2, x > y), (4, x < y), (8, np.isnan(x) | np.isnan(y))):
-            if number & bit:
-                result |= test
+        result = np.isnan(x) | np.isnan(y) if unordered else np.zeros(np.shape(x), np.bool_)
+        for bit, test in ((1, x == y), (2, x > y), (4, x < y)):
+            if relations & bit:
+                result = result | test
         return result
 
     return call
