@@ -5,6 +5,7 @@ A plan knows the scratch memory that it needs, so that allocation and lowering c
 
 from __future__ import annotations
 
+from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.conversion import ConversionPlan, Exchange, ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import ReductionPlan, plan_reduction
 from tri_gpu_dialect.plans.scanning import ScanPlan, plan_scan
@@ -20,4 +21,5 @@ __all__ = [
     "plan_reduction",
     "plan_scan",
     "scratch_bytes",
+    "views",
 ]

@@ -8,6 +8,8 @@ from typing import Any
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.layouts import LinearLayout
+from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
@@ -32,10 +34,34 @@ def scratch_bytes(op: ir.Operation) -> int:
     return 0 if measure is None else measure(op)
 
 
-def _convert(op: ir.Operation) -> int:
-    source, result = op.operands[0].type, op.results[0].type
-    plan = plan_conversion(layouts.of(source), layouts.of(result), element_bits(source))
+def _conversion(source: LinearLayout, result: ir.Value) -> int:
+    plan = plan_conversion(source, layouts.of(result.type), element_bits(result.type))
     return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
+
+
+def _convert(op: ir.Operation) -> int:
+    return _conversion(layouts.of(op.operands[0].type), op.results[0])
+
+
+def _expand_dims(op: ir.Operation) -> int:
+    return _conversion(views.insert_dim(layouts.of(op.operands[0].type), _axis(op)), op.results[0])
+
+
+def _reshape(op: ir.Operation) -> int:
+    source, result = layouts.of(op.operands[0].type), op.results[0]
+    free = "allow_reorder" in op.attributes and bool(ir.BoolAttr(op.attributes["allow_reorder"]).value)
+    if free and views.interchangeable(source, layouts.of(result.type)):
+        return 0
+    return _conversion(views.row_major(source, list(result.type.shape)), result)
+
+
+def _trans(op: ir.Operation) -> int:
+    order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
+    return _conversion(views.permuted(layouts.of(op.operands[0].type), order), op.results[0])
+
+
+def _join(op: ir.Operation) -> int:
+    return _conversion(views.joined(layouts.of(op.operands[0].type)), op.results[0])
 
 
 def _axis(op: ir.Operation) -> int:
@@ -77,6 +103,10 @@ def _scalar_atomic(op: ir.Operation) -> int:
 
 _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
     "ttg.convert_layout": _convert,
+    "tt.expand_dims": _expand_dims,
+    "tt.reshape": _reshape,
+    "tt.trans": _trans,
+    "tt.join": _join,
     "tt.reduce": _reduce,
     "tt.scan": _scan,
     "tt.gather": _gather,

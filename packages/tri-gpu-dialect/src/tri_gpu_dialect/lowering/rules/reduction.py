@@ -9,7 +9,6 @@ from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.rules.registers import map_many
-from tri_gpu_dialect.lowering.rules.shapes import row_major_view
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import (
     bit_width,
@@ -19,7 +18,7 @@ from tri_gpu_dialect.lowering.words import (
     to_memory,
     to_words,
 )
-from tri_gpu_dialect.plans import ReductionPlan, plan_reduction
+from tri_gpu_dialect.plans import ReductionPlan, plan_reduction, views
 
 __all__ = ["RULES", "Combine", "combiner", "move_words"]
 
@@ -89,7 +88,7 @@ def _placed(
 def _flat_result(ctx: Lowering, type_: ir.Type) -> LinearLayout:
     """The layout of a result with its coordinates as one row-major position."""
     layout = ctx.layout(type_)
-    flat = row_major_view(layout, [1 << layout.out_bits])
+    flat = views.row_major(layout, [1 << layout.out_bits])
     return flat.rename_outs({"dim0": "position"})
 
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts import REGISTER, LinearLayout, dim_names
+from tri_gpu_dialect.layouts import REGISTER, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.exchange import convert
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
 from tri_gpu_dialect.lowering.rules.registers import map_registers
 from tri_gpu_dialect.lowering.table import Rule
+from tri_gpu_dialect.plans import views
 
 __all__ = ["RULES"]
 
@@ -48,15 +49,7 @@ def expand_dims(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.expand_dims``."""
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     have = ctx.layout(op.operands[0].type)
-    return [_as_result(ctx, op, ctx.registers(op.operands[0]), insert_dim(have, axis))]
-
-
-def insert_dim(layout: LinearLayout, axis: int) -> LinearLayout:
-    """``layout`` with a new output dimension of size 1 at ``axis``."""
-    names = dim_names(len(layout.out_dims) + 1)
-    renamed = layout.rename_outs({f"dim{i}": f"dim{i + 1}" for i in range(axis, len(layout.out_dims))})
-    outs = (*renamed.outs, (names[axis], 0))
-    return LinearLayout(layout.ins, outs, renamed.columns).transpose_outs(names)
+    return [_as_result(ctx, op, ctx.registers(op.operands[0]), views.insert_dim(have, axis))]
 
 
 def broadcast(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -73,42 +66,25 @@ def reshape(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.reshape``: row-major; with ``allow_reorder`` the registers stay as they are where they can."""
     values = ctx.registers(op.operands[0])
     have, want = ctx.layout(op.operands[0].type), ctx.layout(op.results[0].type)
-    free = "allow_reorder" in op.attributes and ir.IntegerAttr(op.attributes["allow_reorder"]).value
-    if free and have.in_sizes == want.in_sizes and have.free_bits() == want.free_bits():
+    free = "allow_reorder" in op.attributes and ir.BoolAttr(op.attributes["allow_reorder"]).value
+    if free and views.interchangeable(have, want):
         return [values]
-    return [_as_result(ctx, op, values, row_major_view(have, list(op.results[0].type.shape)))]
-
-
-def row_major_view(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
-    """``layout`` of the same elements, row-major, in another ``shape``."""
-    names = dim_names(len(shape))
-    flat = layout.transpose_outs(layout.out_dims[::-1])
-    sizes = dict(zip(names[::-1], reversed(shape), strict=True))
-    return flat.reshape_outs(sizes).transpose_outs(names)
+    return [_as_result(ctx, op, values, views.row_major(have, list(op.results[0].type.shape)))]
 
 
 def trans(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.trans``."""
     have = ctx.layout(op.operands[0].type)
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
-    return [_as_result(ctx, op, ctx.registers(op.operands[0]), permuted_dims(have, order))]
-
-
-def permuted_dims(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
-    """``layout`` with result dimension i being dimension ``order[i]``."""
-    renamed = layout.rename_outs({f"dim{old}": f"dim{new}" for new, old in enumerate(order)})
-    return renamed.transpose_outs(dim_names(len(order)))
+    return [_as_result(ctx, op, ctx.registers(op.operands[0]), views.permuted(have, order))]
 
 
 def join(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.join``: the operands' registers take turns."""
     left, right = (ctx.registers(o) for o in op.operands)
-    layout = ctx.layout(op.operands[0].type)
-    rank = len(layout.out_dims)
-    pair = LinearLayout.identity1d(2, REGISTER, f"dim{rank}")
-    have = (pair * insert_dim(layout, rank)).transpose_outs(dim_names(rank + 1))
+    have = views.joined(ctx.layout(op.operands[0].type))
     values = [value for both in zip(left, right, strict=True) for value in both]
-    return [_as_result(ctx, op, values, have.transpose_ins(layout.in_dims))]
+    return [_as_result(ctx, op, values, have)]
 
 
 def split(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:

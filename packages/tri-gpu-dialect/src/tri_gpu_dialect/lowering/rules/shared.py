@@ -14,10 +14,10 @@ from tri_gpu_dialect.layouts.shared import padded_size
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor, Token
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
-from tri_gpu_dialect.lowering.rules.shapes import permuted_dims, row_major_view
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.views import element_address, load_vectors, store_vectors
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, memory_type, to_memory
+from tri_gpu_dialect.plans import views
 
 __all__ = ["RULES", "shared_tensor"]
 
@@ -129,7 +129,7 @@ def memdesc_trans(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     source = ctx.shared_tensor(op.operands[0])
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
     origin = tuple(source.origin[d] for d in order)
-    return [replace(source, layout=permuted_dims(source.layout, order), origin=origin)]
+    return [replace(source, layout=views.permuted(source.layout, order), origin=origin)]
 
 
 def memdesc_reshape(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -138,7 +138,7 @@ def memdesc_reshape(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     type_ = op.results[0].type
     if any(source.origin) or list(op.operands[0].type.shape) != list(op.operands[0].type.alloc_shape):
         raise Unsupported("a reshape of a slice of shared memory", remedy="reshape the whole buffer")
-    layout: LinearLayout = row_major_view(source.layout, type_.shape)
+    layout: LinearLayout = views.row_major(source.layout, type_.shape)
     return [replace(source, layout=layout, origin=(0,) * len(type_.shape))]
 
 
