@@ -10,6 +10,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.layouts import LinearLayout
 from tri_gpu_dialect.plans import views
+from tri_gpu_dialect.plans.attributes import flag
 from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
@@ -49,7 +50,7 @@ def _expand_dims(op: ir.Operation) -> int:
 
 def _reshape(op: ir.Operation) -> int:
     source, result = layouts.of(op.operands[0].type), op.results[0]
-    free = "allow_reorder" in op.attributes and bool(ir.BoolAttr(op.attributes["allow_reorder"]).value)
+    free = flag(op, "allow_reorder")
     if free and views.interchangeable(source, layouts.of(result.type)):
         return 0
     return _conversion(views.row_major(source, list(result.type.shape)), result)

@@ -16,6 +16,7 @@ from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess
 from tri_gpu_dialect.lowering.rules.floats import is_emulated
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, is_pointer, memory_type, to_memory
+from tri_gpu_dialect.plans.attributes import flag
 
 __all__ = ["RULES", "load_tensor", "vectors_of"]
 
@@ -59,7 +60,7 @@ def _access(ctx: Lowering, op: ir.Operation, align: int) -> Access:
     def read(name: str, default: int) -> int:
         return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else default
 
-    volatile = "isVolatile" in op.attributes and bool(ir.IntegerAttr(op.attributes["isVolatile"]).value)
+    volatile = flag(op, "isVolatile")
     return Access(align, CacheModifier(read("cache", 1)), EvictionPolicy(read("evict", 1)), volatile)
 
 

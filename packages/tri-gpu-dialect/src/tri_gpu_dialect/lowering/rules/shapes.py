@@ -17,6 +17,7 @@ from tri_gpu_dialect.lowering.indices import tensor_coordinates
 from tri_gpu_dialect.lowering.rules.registers import map_registers
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.plans import views
+from tri_gpu_dialect.plans.attributes import flag
 
 __all__ = ["RULES"]
 
@@ -66,7 +67,7 @@ def reshape(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.reshape``: row-major; with ``allow_reorder`` the registers stay as they are where they can."""
     values = ctx.registers(op.operands[0])
     have, want = ctx.layout(op.operands[0].type), ctx.layout(op.results[0].type)
-    free = "allow_reorder" in op.attributes and ir.BoolAttr(op.attributes["allow_reorder"]).value
+    free = flag(op, "allow_reorder")
     if free and views.interchangeable(have, want):
         return [values]
     return [_as_result(ctx, op, values, views.row_major(have, list(op.results[0].type.shape)))]
