@@ -107,7 +107,7 @@ def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
         add_dialect = staticmethod(dialects.append)
         add_pass = staticmethod(passes.append)
 
-    plugin.tri_register_ir(Registry())  # type: ignore[arg-type]
+    plugin.tri_register_ir(Registry())
     assert dialects == [TTG]
     assert {"coalesce", "insert-barriers"} < {p.name for p in passes}
 

@@ -12,7 +12,8 @@ from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLa
 
 def test_blocked_by_hand() -> None:
     layout = distributed.blocked((16, 16), (1, 4), (4, 2), (2, 1), (1, 0))
-    got = layout.apply({REGISTER: np.arange(8), LANE: 5, WARP: 1, BLOCK: 0})
+    every = np.arange(8)
+    got = layout.apply({REGISTER: every, LANE: 0 * every + 5, WARP: 0 * every + 1, BLOCK: 0 * every})
     # lane 5 is row 2, column 1 of the lanes; registers 4.. repeat 8 columns further
     assert got["dim0"].tolist() == [6] * 8
     assert got["dim1"].tolist() == [4, 5, 6, 7, 12, 13, 14, 15]

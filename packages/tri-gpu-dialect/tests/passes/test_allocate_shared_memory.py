@@ -131,8 +131,7 @@ def test_padding_counts() -> None:
 )
 def test_nothing_that_lives_together_overlaps(lives: list[tuple[int, int, int, int]]) -> None:
     needs = [
-        Need(Buffer(None, start, start + length), size, alignment)  # type: ignore[arg-type]  # no op is needed
-        for start, length, size, alignment in lives
+        Need(Buffer(None, start, start + length), size, alignment) for start, length, size, alignment in lives
     ]
     placed = place(needs)
     assert len(placed) == len(needs)

@@ -54,7 +54,9 @@ def test_expand_dims_takes_a_slice_of_its_result(run) -> None:  # type: ignore[n
         '%1 = "tt.expand_dims"(%0) {axis = 1 : i32} : (tensor<64xi32>) -> tensor<64x1xi32>'
     )
     (op,) = ops(run(function(body)), "tt.expand_dims")
-    assert encoding_of(op.operands[0]) == Slice(1, encoding_of(op.results[0]))
+    result = encoding_of(op.results[0])
+    assert result is not None
+    assert encoding_of(op.operands[0]) == Slice(1, result)
 
 
 def test_reduce_gives_a_slice_and_a_conversion_follows(run) -> None:  # type: ignore[no-untyped-def]
@@ -66,7 +68,9 @@ def test_reduce_gives_a_slice_and_a_conversion_follows(run) -> None:  # type: ig
     )
     module = run(function(body))
     (op,) = ops(module, "tt.reduce")
-    assert encoding_of(op.results[0]) == Slice(1, encoding_of(op.operands[0]))
+    source = encoding_of(op.operands[0])
+    assert source is not None
+    assert encoding_of(op.results[0]) == Slice(1, source)
     (negated,) = ops(module, "arith.negf")
     assert encoding_of(negated.results[0]) == Blocked.default((64,), 4, 32)
 

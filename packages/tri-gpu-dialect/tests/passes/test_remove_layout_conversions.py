@@ -38,6 +38,7 @@ def test_a_matmul_converts_the_operands_of_its_dot_and_nothing_else(run, kernel)
     made = [encoding_of(op.results[0]) for op in conversions(module)]
     (dot,) = ops(module, "tt.dot")
     result = encoding_of(dot.results[0])
+    assert result is not None
     assert made == [DotOperand(0, result), DotOperand(1, result)]
     (store,) = ops(module, "tt.store")
     # the dot's own tiles are stored as well as coalesced ones
