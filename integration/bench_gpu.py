@@ -222,6 +222,22 @@ def measure(
     return measured
 
 
+def launch_microseconds(compilers: list[str], folder: Path, launches: int = 2000) -> dict[str, float]:
+    """Host time per launch of a tiny kernel, launches enqueued one after the other."""
+    x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
+    made = {}
+    for compiler in compilers:
+        kernel = load("vector_add", compiler, folder).vector_add
+        kernel[(1,)](x, y, out, 1024, BLOCK=1024)
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(launches):
+            kernel[(1,)](x, y, out, 1024, BLOCK=1024)
+        made[compiler] = (time.perf_counter() - start) / launches * 1e6
+        torch.cuda.synchronize()
+    return made
+
+
 def row(case: Case, measured: dict[str, Measured]) -> dict[str, Any]:
     """One line of the table, as data."""
     made: dict[str, Any] = {"kernel": case.name}
@@ -273,7 +289,9 @@ def main() -> None:
                 print(f"{case.name}: {type(error).__name__}: {error}", flush=True)
             del case
             torch.cuda.empty_cache()
+        launch = launch_microseconds(given.compilers.split(","), Path(folder))
     print(table(rows))
+    print("host time per launch, us:", ", ".join(f"{c} {t:.1f}" for c, t in launch.items()))
     if "OUT" in os.environ:
         Path(os.environ["OUT"], "bench_gpu.json").write_text(json.dumps(rows, indent=1))
 

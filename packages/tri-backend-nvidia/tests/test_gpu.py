@@ -340,8 +340,7 @@ def test_arrays_of_other_libraries():
 
 
 def test_too_much_shared_memory_is_an_error_with_numbers():
-    x = random(256, 1024, dtype=torch.float64)
-    out = poisoned(1024, 256, dtype=torch.float64)
+    x, out = random(256, 1024), poisoned(1024, 256)
     with pytest.raises(OutOfResources) as caught:
         _transpose[(1,)](out, x, 256, 1024)
     assert caught.value.resource == "shared"

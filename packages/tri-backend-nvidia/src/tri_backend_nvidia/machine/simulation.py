@@ -1,0 +1,160 @@
+"""What the machine ops do, in NumPy, over all threads of a CTA at once.
+
+Apart from the ops, because importing NumPy takes longer than compiling a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_backend_nvidia.machine.base import numpy_type
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import SimulatedCTA
+
+__all__ = [
+    "approximate",
+    "atomic_cas",
+    "atomic_rmw",
+    "divide",
+    "load",
+    "read_register",
+    "shuffle",
+    "store",
+]
+
+Array = npt.NDArray[Any]
+
+_GLOBAL = 1
+
+
+# --- threads --------------------------------------------------------------------------------------------
+
+
+def read_register(cta: SimulatedCTA, register: str) -> Array:
+    """The thread's index, or a number that is the same for all threads."""
+    name, _, axis = register.partition(".")
+    if name == "tid":
+        return np.arange(cta.num_threads, dtype=np.int32)
+    numbers = cta.program_id if name == "ctaid" else cta.num_programs
+    return np.full(cta.num_threads, numbers["xyz".index(axis)], np.int32)
+
+
+def shuffle(cta: SimulatedCTA, value: Array, other: Array, mode: str) -> Array:
+    """A gather within each warp; a lane that does not exist gives the thread's own value."""
+    threads = np.arange(cta.num_threads)
+    lane = threads % cta.threads_per_warp
+    sources: dict[str, Array] = {
+        "bfly": lane ^ other,
+        "idx": other % cta.threads_per_warp,
+        "up": lane - other,
+        "down": lane + other,
+    }
+    source = sources[mode]
+    source = np.where((source < 0) | (source >= cta.threads_per_warp), lane, source)
+    shuffled: Array = value[threads - lane + source]
+    return shuffled
+
+
+# --- memory ---------------------------------------------------------------------------------------------
+
+
+def load(cta: SimulatedCTA, type_: ir.Type, pointer: Array, predicate: Array, other: Array) -> Array:
+    """Element by element; lanes whose predicate is false keep ``other``."""
+    active = cta.active & predicate
+    memory, dtype = cta.memory(_GLOBAL), numpy_type(type_)
+    columns = other.reshape(cta.num_threads, -1)
+    loaded = [
+        np.where(active, memory.load(pointer + i * dtype.itemsize, dtype, active), columns[:, i])
+        for i in range(columns.shape[1])
+    ]
+    return np.stack(loaded, axis=1).astype(dtype).reshape(other.shape)
+
+
+def store(cta: SimulatedCTA, type_: ir.Type, pointer: Array, value: Array, predicate: Array) -> None:
+    """Element by element where the predicate is true."""
+    active = cta.active & predicate
+    columns = value.reshape(cta.num_threads, -1)
+    memory, step = cta.memory(_GLOBAL), numpy_type(type_).itemsize
+    for i in range(columns.shape[1]):
+        memory.store(pointer + i * step, columns[:, i], active)
+
+
+# --- atomics --------------------------------------------------------------------------------------------
+
+_COMBINE: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "exch": lambda old, new: new,
+}
+
+
+def atomic_rmw(
+    cta: SimulatedCTA, combine: str, kind: str, pointer: Array, value: Array, predicate: Array
+) -> Array:
+    """One thread after another, in the order of their numbers."""
+    function = _COMBINE[combine]
+    number = np.dtype(value.dtype.str.replace("i", "u")) if kind.startswith("u") else value.dtype
+
+    def step(old: Array, new: Array) -> Array:
+        return function(old.view(number), new.view(number)).astype(number).view(value.dtype)
+
+    return _in_turn(cta, pointer, predicate, step, value)
+
+
+def atomic_cas(cta: SimulatedCTA, pointer: Array, compare: Array, value: Array, predicate: Array) -> Array:
+    """One thread after another, in the order of their numbers."""
+
+    def step(old: Array, expected: Array, new: Array) -> Array:
+        return new if old.tobytes() == expected.tobytes() else old
+
+    return _in_turn(cta, pointer, predicate, step, compare, value)
+
+
+def _in_turn(
+    cta: SimulatedCTA, pointer: Array, predicate: Array, step: Callable[..., Array], *values: Array
+) -> Array:
+    """The old values when each active thread replaces what it finds by ``step(old, *its values)``."""
+    memory, dtype = cta.memory(_GLOBAL), values[0].dtype
+    result = np.zeros(cta.num_threads, dtype)
+    for thread in np.flatnonzero(cta.active & predicate):
+        alone = np.arange(cta.num_threads) == thread
+        one = slice(thread, thread + 1)
+        found: Array = memory.load(pointer, dtype, alone)
+        result[one] = found[one]
+        found[one] = step(result[one], *(v[one] for v in values))
+        memory.store(pointer, found, alone)
+    return result
+
+
+# --- arithmetic -----------------------------------------------------------------------------------------
+
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "ex2.approx.f32": np.exp2,
+    "lg2.approx.f32": np.log2,
+    "rcp.approx.f32": np.reciprocal,
+    "rsqrt.approx.f32": lambda x: 1 / np.sqrt(x),
+    "sqrt.approx.f32": np.sqrt,
+    "sqrt.rn.f32": np.sqrt,
+    "tanh.approx.f32": np.tanh,
+}
+
+
+def approximate(instruction: str, value: Array) -> Array:
+    """The function itself, in double precision, rounded."""
+    with np.errstate(all="ignore"):
+        return _FUNCTIONS[instruction](value.astype(np.float64)).astype(np.float32)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """The exact quotient, rounded."""
+    with np.errstate(all="ignore"):
+        quotient: Array = (a.astype(np.float64) / b).astype(np.float32)
+    return quotient
