@@ -131,6 +131,25 @@ def _simple(b: Builder, sign: str, x: Any, y: Any, *, division: bool = False) ->
     return b.value(_op_name(sign, x.type.scalar), x.type, x, y)
 
 
+def _overflowing(b: Builder, sign: str, x: Any, y: Any, sanitize: bool) -> tensor:
+    """``+``, ``-`` or ``*``; with the options debug and sanitize_overflow it asserts that integers fit."""
+    if not (sanitize and b.options.debug and b.options.sanitize_overflow):
+        return _simple(b, sign, x, y)
+    x, y = operands(b, sign, x, y)
+    scalar = x.type.scalar
+    if scalar.is_int() and scalar.int_bitwidth < 64:
+        exact = _simple(b, sign, convert(b, x, t.int64), convert(b, y, t.int64))
+        fits = _simple(
+            b,
+            "&",
+            compare(b, "<=", exact, scalar.get_int_max_value()),
+            compare(b, ">=", exact, scalar.get_int_min_value()),
+        )
+        message = f"{scalar} overflow in operator {sign}"
+        b.create("tt.assert", operands=[fits], attributes={"message": b.string(message)})
+    return b.value(_op_name(sign, scalar), x.type, x, y)
+
+
 def _move(b: Builder, pointer: tensor, offset: Any) -> tensor:
     """``pointer + offset`` elements."""
     offset = value_of(b, offset)
@@ -147,22 +166,22 @@ def _is_pointer(x: Any) -> bool:
     return isinstance(x, tensor) and x.type.scalar.is_ptr()
 
 
-def _add(b: Builder, x: Any, y: Any) -> tensor:
+def _add(b: Builder, x: Any, y: Any, sanitize: bool = True) -> tensor:
     if _is_pointer(x) and not _is_pointer(y):
         return _move(b, x, y)
     if _is_pointer(y) and not _is_pointer(x):
         return _move(b, y, x)
-    return _simple(b, "+", x, y)
+    return _overflowing(b, "+", x, y, sanitize)
 
 
-def _sub(b: Builder, x: Any, y: Any) -> tensor:
+def _sub(b: Builder, x: Any, y: Any, sanitize: bool = True) -> tensor:
     if _is_pointer(x) and not _is_pointer(y):
         return _move(b, x, negate(b, value_of(b, y)))
-    return _simple(b, "-", x, y)
+    return _overflowing(b, "-", x, y, sanitize)
 
 
-def _mul(b: Builder, x: Any, y: Any) -> tensor:
-    return _simple(b, "*", x, y)
+def _mul(b: Builder, x: Any, y: Any, sanitize: bool = True) -> tensor:
+    return _overflowing(b, "*", x, y, sanitize)
 
 
 def _truediv(b: Builder, x: Any, y: Any) -> tensor:
@@ -264,20 +283,20 @@ UNARY: dict[str, Callable[[Builder, tensor], tensor]] = {
 
 @builtin
 def add(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -> tensor:
-    """``x + y``."""
-    return _add(_semantic, x, y)
+    """``x + y``; ``sanitize_overflow=False`` leaves out the check that the option of that name asks for."""
+    return _add(_semantic, x, y, sanitize_overflow)
 
 
 @builtin
 def sub(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -> tensor:
-    """``x - y``."""
-    return _sub(_semantic, x, y)
+    """``x - y``; as :func:`add`."""
+    return _sub(_semantic, x, y, sanitize_overflow)
 
 
 @builtin
 def mul(x: Any, y: Any, sanitize_overflow: bool = True, *, _semantic: Builder) -> tensor:
-    """``x * y``."""
-    return _mul(_semantic, x, y)
+    """``x * y``; as :func:`add`."""
+    return _mul(_semantic, x, y, sanitize_overflow)
 
 
 def _method(name: str, function: Callable[..., tensor], *, swap: bool = False) -> Callable[..., tensor]:
