@@ -28,7 +28,8 @@ def shared_tensor(ctx: Lowering, base: ir.Value, type_: ir.Type) -> SharedTensor
     if not isinstance(encoding, SharedEncoding):
         raise InternalError(f"{type_} is not in shared memory")
     held = ctx.storage(type_.element_type)
-    layout = layout_for(encoding, tuple(type_.alloc_shape))
+    # rings of buffers may have any length: the leading dimension is the slowest, so more of it changes nothing
+    layout = layout_for(encoding, tuple(1 << (size - 1).bit_length() for size in type_.alloc_shape))
     zeros = (0,) * len(type_.shape)
     return SharedTensor(base, layout, zeros, memory_type(ctx.b, held), held, encoding.padding)
 
