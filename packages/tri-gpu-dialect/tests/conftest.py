@@ -59,10 +59,10 @@ def run(context: StageContext) -> Run:
     # ops found by walking do not keep their module alive
     kept: list[ir.Module] = []
 
-    def apply(text: str, *passes: Pass, num_warps: int = 4) -> ir.Module:
+    def apply(text: str, *passes: Pass, num_warps: int = 4, lanes: int = 32) -> ir.Module:
         module = ir.Module.parse(text)
         kept.append(module)
-        convert = ConvertTritonToTritonGPU(target="made-up:m1", num_warps=num_warps, threads_per_warp=32)
+        convert = ConvertTritonToTritonGPU(target="made-up:m1", num_warps=num_warps, threads_per_warp=lanes)
         for step in (convert, *passes):
             step.apply(module, context)
             VerifyLayouts().apply(module, context)

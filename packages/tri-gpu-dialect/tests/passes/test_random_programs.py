@@ -32,10 +32,10 @@ def evaluated(module: ir.Module, condition: bool) -> Floats:
     return made
 
 
-def simulated(module: ir.Module, condition: bool, warps: int) -> Floats:
+def simulated(module: ir.Module, condition: bool, warps: int, lanes: int) -> Floats:
     """What the lowered module computes; a race in shared memory is an error."""
-    target, options = make_target(32), CommonOptions(num_warps=warps)
-    words = ReferencePrimitives(target, options, threads_per_warp=32, num_warps=warps)
+    target, options = make_target(lanes), CommonOptions(num_warps=warps)
+    words = ReferencePrimitives(target, options, threads_per_warp=lanes, num_warps=warps)
     lowered = lower(module, target, options, words, generic_table())
     source, made = arrays()
     simulate(
@@ -43,24 +43,28 @@ def simulated(module: ir.Module, condition: bool, warps: int) -> Floats:
         lowered.name,
         (1, 1, 1),
         [source, made, 3, condition],
-        num_threads=warps * 32,
-        threads_per_warp=32,
+        num_threads=warps * lanes,
+        threads_per_warp=lanes,
         shared_bytes=lowered.shared_bytes,
     )
     return made
 
 
 @settings(max_examples=50)
-@given(programs(), st.booleans(), st.sampled_from([1, 2, 4, 8]))
-def test_passes_keep_results(run, text: str, condition: bool, warps: int) -> None:  # type: ignore[no-untyped-def]
+@given(programs(), st.booleans(), st.sampled_from([1, 2, 4, 8]), st.sampled_from([16, 32, 64]))
+def test_passes_keep_results(run, text: str, condition: bool, warps: int, lanes: int) -> None:  # type: ignore[no-untyped-def]
     expected = evaluated(ir.Module.parse(text), condition)
     assert np.isfinite(expected).any()
-    np.testing.assert_array_equal(evaluated(run(text, *PASSES, num_warps=warps), condition), expected)
+    np.testing.assert_array_equal(
+        evaluated(run(text, *PASSES, num_warps=warps, lanes=lanes), condition), expected
+    )
 
 
 @settings(max_examples=8)
-@given(programs(), st.booleans(), st.sampled_from([1, 4]))
-def test_threads_compute_the_same_without_races(run, text: str, condition: bool, warps: int) -> None:  # type: ignore[no-untyped-def]
+@given(programs(), st.booleans(), st.sampled_from([1, 4]), st.sampled_from([16, 32, 64]))
+def test_threads_compute_the_same_without_races(  # type: ignore[no-untyped-def]
+    run, text: str, condition: bool, warps: int, lanes: int
+) -> None:
     expected = evaluated(ir.Module.parse(text), condition)
-    module = run(text, *PASSES, num_warps=warps)
-    np.testing.assert_array_equal(simulated(module, condition, warps), expected)
+    module = run(text, *PASSES, num_warps=warps, lanes=lanes)
+    np.testing.assert_array_equal(simulated(module, condition, warps, lanes), expected)

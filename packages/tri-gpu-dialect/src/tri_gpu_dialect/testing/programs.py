@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 SIZES = (16, 32, 64)
-INPUT, OUTPUT = 1 << 13, 1 << 16
+INPUT, OUTPUT = 1 << 14, 1 << 16
 POINTER = '!tt.ptr<f32, "global">'
 
 
@@ -161,6 +161,7 @@ class _Program:
     def pair(self) -> None:
         """Join, then split, using the second half."""
         a = self.pick(1)
+        a = a if a.shape[0] <= max(SIZES) ** 2 else self.load(1)
         b = self.draw(st.sampled_from([v for v in self.values if v.shape == a.shape]))
         both = (*a.shape, 2)
         joined = self.op("tt.join", f"{a.name}, {b.name}", ", ".join([_tensor(a.shape)] * 2), _tensor(both))
@@ -172,6 +173,7 @@ class _Program:
 
     def dot(self) -> None:
         a = self.pick(2)
+        a = a if max(a.shape) <= max(SIZES) else self.load(2)
         n = self.draw(st.sampled_from(SIZES))
         fitting = [v for v in self.values if len(v.shape) == 2 and v.shape[0] == a.shape[1]]
         b = self.draw(st.sampled_from(fitting)) if fitting else self.constant_of((a.shape[1], n))
