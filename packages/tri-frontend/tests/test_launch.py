@@ -318,3 +318,126 @@ def test_host_arrays_are_refused_where_the_runtime_says_so(runtime):
     assert caught.value.message == "add got an array in host memory, which fake:one cannot read"
     assert caught.value.remedy == "move it to the fake device"
     assert caught.value.location.file == __file__
+
+
+# --- observers and extensions ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_plugin():
+    """Run with a plugin module made of hooks beside the fake backend."""
+    import sys
+    import types
+    from contextlib import ExitStack
+
+    from tri.launch import dispatcher
+    from tri_core import plugins
+    from tri_core.api import hookimpl
+    from tri_core.plugins import PluginManager, candidate_of
+
+    def giving(value):
+        return lambda: value
+
+    with ExitStack() as stack:
+
+        def add(**hooks):
+            module = types.ModuleType("tri_extra_plugin")
+            module.TRI_PLUGIN_API = (1, 0)
+            for name, value in hooks.items():
+                setattr(module, name, hookimpl(giving(value)))
+            stack.enter_context(
+                plugins.use(
+                    PluginManager([candidate_of(sys.modules["tri_fake_backend"]), candidate_of(module)])
+                )
+            )
+            dispatcher.forget()
+
+        yield add
+
+
+def test_observers_hear_of_loads_and_launches(with_plugin, runtime):
+    from tri_core.api import Observer
+
+    heard = []
+    listen = {
+        n: (lambda facts, n=n: heard.append((n, facts)))
+        for n in ("kernel_load", "launch_enter", "launch_exit")
+    }
+    with_plugin(tri_observers=[Observer(name="ear", **listen)])
+    for _ in range(2):
+        add[(3,)](aligned(4), aligned(4), 4, BLOCK=4)
+    assert [n for n, _ in heard] == ["kernel_load", *["launch_enter", "launch_exit"] * 2]
+    assert heard[1][1]["grid"] == (3, 1, 1)
+    assert heard[0][1]["device"] == "fake:0"
+    assert len(runtime.launches) == 2
+
+
+def test_an_observer_that_raises_is_dropped(with_plugin, runtime):
+    from tri_core.api import Observer
+    from tri_core.notices import PluginWarning
+
+    def fail(facts):
+        raise RuntimeError("deaf")
+
+    with_plugin(tri_observers=[Observer(name="ear", launch_enter=fail)])
+    with pytest.warns(PluginWarning, match="observer 'ear' is dropped"):
+        add[(1,)](aligned(4), aligned(4), 4, BLOCK=4)
+    add[(1,)](aligned(4), aligned(4), 4, BLOCK=4)
+    assert len(runtime.launches) == 2
+
+
+def test_plugins_extend_the_language(with_plugin):
+    from tri.language.builtin import builtin
+    from tri_core.api import LanguageExtension
+
+    @builtin
+    def answer(*, _semantic):
+        return _semantic.constant(42, tl.int32)
+
+    with_plugin(tri_language=[LanguageExtension(namespace="mine", module="", builtins={"answer": answer})])
+
+    @tri.jit
+    def kernel(p):
+        tl.store(p, tl.extra.mine.answer())
+
+    assert "arith.constant 42" in kernel[(1,)](aligned(1, np.int32)).asm["ttir"]
+
+    @tri.jit
+    def wrong(p):
+        tl.store(p, tl.extra.other.answer())
+
+    with pytest.raises(tri_error("CompilationError"), match="no attribute 'other'"):
+        wrong[(1,)](aligned(1, np.int32))
+
+
+def test_adapters_of_plugins_read_arrays_on_devices(with_plugin, runtime):
+    from tri_core.api import ArrayArgument, FrameworkAdapter
+
+    class DeviceArray:
+        __fake_array__ = True
+
+        def __init__(self, pointer, index=0):
+            self.pointer, self.index = pointer, index
+
+    def describe(array):
+        return ArrayArgument(array.pointer, "fp32", 256, runtime.devices()[array.index])
+
+    adapter = FrameworkAdapter(
+        name="fake arrays",
+        module="nowhere",
+        describe=describe,
+        protocol="__fake_array__",
+        current_stream=lambda i: 77,
+    )
+    with_plugin(tri_adapters=[adapter])
+    kernel = add[(1,)](DeviceArray(0x1000, 1), DeviceArray(0x2004, 1), 32, BLOCK=4)
+    assert runtime.launches == [("add", (1, 1, 1), 77, (0x1000, 0x2004, 32))]
+    assert runtime.loads == ["add@1"]
+    assert (
+        "arg_attrs = [{tt.divisibility = 16 : i32}, {}, {tt.divisibility = 16 : i32}]" in kernel.asm["ttir"]
+    )
+    runtime.host_memory = "refused"
+    with pytest.raises(LaunchError, match="got an array in host memory"):
+        add[(1,)](DeviceArray(0x1000), aligned(4), 32, BLOCK=4)
+    with pytest.raises(LaunchError, match="arrays on several devices: fake:0, fake:1"):
+        add[(1,)](DeviceArray(0x1000), DeviceArray(0x1000, 1), 32, BLOCK=4)

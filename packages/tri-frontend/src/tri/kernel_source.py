@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,6 +76,7 @@ def read_source(function: Callable[..., Any]) -> KernelSource:
     try:
         lines, first_line = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or inspect.getfile(function)
+        file = os.path.abspath(file) if os.path.exists(file) else file  # a notebook's cell has no file
     except (OSError, TypeError) as error:
         raise CompilationError(
             f"the source of {name} cannot be read ({error})",

@@ -40,7 +40,6 @@ class ASTSource:
         if not isinstance(fn, JITFunction):
             raise CompilationError(f"{fn!r} is not a kernel", remedy="decorate the function with @tri.jit")
         self.fn = fn
-        self.name = fn.__name__ if fn.repr is None else fn.repr(self)
         types = {self._name(k): v for k, v in signature.items()}
         self.constants = {self._name(k): v for k, v in (constexprs or {}).items()}
         self.attrs = {
@@ -48,6 +47,8 @@ class ASTSource:
         }
         self.types = {p.name: t for p in fn.params if (t := self._type(p.name, types)) is not None}
         self._texts = types
+        self.name = fn.__name__ if fn.repr is None else fn.repr(self)
+        self._fingerprint: str | None = None
 
     def _name(self, key: Key) -> str:
         if isinstance(key, tuple) and len(key) == 1:
@@ -76,6 +77,8 @@ class ASTSource:
 
     def fingerprint(self) -> str:
         """A hash of everything that the TTIR depends on, except target and options."""
+        if self._fingerprint is not None:
+            return self._fingerprint
         parts = (
             self.fn.cache_key,
             self.name,
@@ -83,7 +86,8 @@ class ASTSource:
             *(f"{name}={stable(value)}" for name, value in sorted(self.constants.items())),
             *(f"{name} {facts}" for name, facts in sorted(self.attrs.items())),
         )
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        self._fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        return self._fingerprint
 
     def signature(self) -> KernelSignature:
         """The name and the run-time parameters."""

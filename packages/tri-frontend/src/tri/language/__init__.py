@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri.language import math, random, standard
+from tri.language import extra, math, random, standard
 from tri.language.arithmetic import add, mul, sub
 from tri.language.atomics import (
     atomic_add,
@@ -175,6 +175,7 @@ __all__ = [
     "exp",
     "exp2",
     "expand_dims",
+    "extra",
     "fdiv",
     "flip",
     "float8e4b8",

@@ -16,7 +16,6 @@ LATER_NAMES: dict[str, str] = {
     "bitonic_merge": "sort outside of the kernel",
     "dot_scaled": _SCALED,
     "expect_zero": "leave it out: it is a hint",
-    "extra": "use the functions of tri.language",
     "inline_asm_elementwise": "use the functions of tri.language",
     "load_tensor_descriptor": _DESCRIPTORS,
     "make_block_ptr": _DESCRIPTORS,

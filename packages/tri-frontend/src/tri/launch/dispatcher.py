@@ -16,6 +16,7 @@ from tri.context import Choice, chosen
 from tri.launch.arrays import DtypeArray, Place, describe
 from tri.launch.binder import Binder, make_binder
 from tri.launch.calls import call_site, check_arguments, show, unknown_option
+from tri.launch.observers import observed, tell_load
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri_core.errors import LaunchError, OptionError, TriError
 
@@ -314,7 +315,9 @@ class Dispatcher:
         found = self._loaded.get(key)
         if found is None:
             loaded = owner.load(kernel.image, device)
-            found = self._loaded[key] = (loaded, owner.launcher(loaded, kernel.image))
+            launch = observed(owner.launcher(loaded, kernel.image), kernel)
+            found = self._loaded[key] = (loaded, launch)
+            tell_load(kernel, device)
         return found[1]
 
 

@@ -1,0 +1,64 @@
+"""Telling observers about loads and launches; nothing is added to a launch when nobody listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri_core.notices import PluginWarning, warn
+
+if TYPE_CHECKING:
+    from tri_core.compiler import CompiledKernel
+    from tri_core.extensions import Observer
+    from tri_core.runtime import Argument, Launch
+    from tri_core.target import DeviceInfo
+
+__all__ = ["observed", "tell_load"]
+
+Callback = Callable[[Mapping[str, Any]], None]
+
+
+def _observers() -> Sequence[Observer]:
+    from tri_core.plugins import manager
+
+    return manager().observers()
+
+
+def _tell(observer: Observer, callback: Callback, facts: Mapping[str, Any]) -> bool:
+    """Whether ``observer`` took the news; one that raises is dropped, with a warning."""
+    try:
+        callback(facts)
+    except Exception as error:
+        from tri_core.plugins import manager
+
+        manager().drop_observer(observer)
+        warn(
+            f"observer {observer.name!r} is dropped, it failed: {type(error).__name__}: {error}",
+            PluginWarning,
+        )
+        return False
+    return True
+
+
+def tell_load(kernel: CompiledKernel, device: DeviceInfo) -> None:
+    """Say that ``kernel`` was loaded on ``device``."""
+    facts = {"kernel": kernel.name, "hash": kernel.metadata.hash, "device": f"{device.kind}:{device.index}"}
+    for observer in list(_observers()):
+        if observer.kernel_load is not None:
+            _tell(observer, observer.kernel_load, facts)
+
+
+def observed(launch: Launch, kernel: CompiledKernel) -> Launch:
+    """``launch`` with those who listen told before and after; itself when nobody does."""
+    enter = [(o, o.launch_enter) for o in _observers() if o.launch_enter is not None]
+    leave = [(o, o.launch_exit) for o in _observers() if o.launch_exit is not None]
+    if not enter and not leave:
+        return launch
+
+    def launch_and_tell(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
+        facts = {"kernel": kernel.name, "hash": kernel.metadata.hash, "grid": grid, "stream": stream}
+        enter[:] = [(o, callback) for o, callback in enter if _tell(o, callback, facts)]
+        launch(grid, stream, args)
+        leave[:] = [(o, callback) for o, callback in leave if _tell(o, callback, facts)]
+
+    return launch_and_tell
