@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
-from intel_support import llvm_of, to_spirv
+from intel_support import image_of, llvm_of, random, runtime, to_spirv
 from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
@@ -106,8 +107,42 @@ def test_every_cut_is_seen(whole: bytes) -> None:
 def test_what_llvm_cannot_select_is_an_exception() -> None:
     text = llvm_of(body, 1, IntelOptions()).replace(
         "ret void",
-        "%r = call i32 @llvm.bitreverse.i32(i32 5)\n  store i32 %r, ptr addrspace(1) %0\n  ret void",
+        "%r = call i32 @llvm.aarch64.crc32b(i32 %2, i32 5)\n  store i32 %r, ptr addrspace(1) %0\n  ret void",
     )
-    text = text.replace("i32 5)", "i32 %2)") + "\ndeclare i32 @llvm.bitreverse.i32(i32)\n"
     with pytest.raises(CodegenCrash):
-        to_spirv(text)
+        to_spirv(text + "\ndeclare i32 @llvm.aarch64.crc32b(i32, i32)\n")
+
+
+# --- bit reversals --------------------------------------------------------------------------------------
+
+REVERSES = """
+define spir_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y) !reqd_work_group_size !0 !intel_reqd_sub_group_size !1 {
+  %i = call spir_func i64 @_Z12get_local_idj(i32 0)
+  %p = getelementptr i64, ptr addrspace(1) %x, i64 %i
+  %q = getelementptr i64, ptr addrspace(1) %y, i64 %i
+  %v = load i64, ptr addrspace(1) %p
+  %n = NARROW
+  %r = call iWIDTH @llvm.bitreverse.iWIDTH(iWIDTH %n)
+  %w = WIDE
+  store i64 %w, ptr addrspace(1) %q
+  ret void
+}
+declare iWIDTH @llvm.bitreverse.iWIDTH(iWIDTH)
+declare spir_func i64 @_Z12get_local_idj(i32)
+!0 = !{i32 64, i32 1, i32 1}
+!1 = !{i32 16}
+"""
+
+
+@pytest.mark.parametrize("width", [2, 3, 8, 13, 32, 33, 64])
+def test_bit_reversals_are_spelled_out(width: int) -> None:
+    narrow = "or i64 %v, 0" if width == 64 else f"trunc i64 %v to i{width}"
+    wide = "or i64 %r, 0" if width == 64 else f"zext i{width} %r to i64"
+    text = REVERSES.replace("NARROW", narrow).replace("= WIDE", f"= {wide}").replace("WIDTH", str(width))
+    options = IntelOptions()
+    image = image_of(to_spirv(text), 2, options)
+    launch = runtime().launcher(runtime().load(image, runtime().current_device()), image)
+    x, out = random((64,), "int64", -(1 << 62), 1 << 62), np.zeros(64, np.int64)
+    launch((1, 1, 1), None, [x.ctypes.data, out.ctypes.data])
+    expected = [int(f"{int(v) & ((1 << width) - 1):0{width}b}"[::-1], 2) for v in x]
+    assert [int(v) & ((1 << 64) - 1) for v in out] == expected

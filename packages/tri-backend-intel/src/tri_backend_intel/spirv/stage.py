@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tri_backend_intel.lowering import PRECISE
 from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.spirv.legalize import legalize
 from tri_backend_intel.spirv.reader import SpirvModule, read_module
-from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult, Target
+from tri_core.api import (
+    CodegenRequest,
+    CodegenService,
+    InternalError,
+    Stage,
+    StageContext,
+    StageResult,
+    Target,
+)
 
 __all__ = ["build_options", "spirv_stage"]
 
@@ -35,19 +46,19 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     target, options = context.target, context.options
     if target.spec.llvm is None or not isinstance(options, IntelOptions):
         raise InternalError(f"{target} is not an Intel target")
-    reply = context.codegen.compile(
-        CodegenRequest(
-            llvm_ir=llvm_ir,
-            triple=target.spec.llvm.triple,
-            emit=("object",),
-            llvm_options=(_extension_option(target),),
-        )
-    )
-    data = reply.objects["object"]
+    data = _generate(llvm_ir, target.spec.llvm.triple, (_extension_option(target),), context.codegen)
     return StageResult(
         artifact=data,
         attrs={"build_options": build_options(llvm_ir, options, target), **_facts(read_module(data))},
     )
+
+
+def _generate(llvm_ir: str, triple: str, llvm_options: tuple[str, ...], codegen: CodegenService) -> bytes:
+    """Optimise, spell out what cannot be selected, emit: two jobs of the same worker."""
+    optimised = CodegenRequest(llvm_ir=llvm_ir, triple=triple, emit=("llvm-ir",), llvm_options=llvm_options)
+    text = legalize(codegen.compile(optimised).texts["llvm-ir"])
+    emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="")
+    return codegen.compile(emitted).objects["object"]
 
 
 def _extension_option(target: Target) -> str:

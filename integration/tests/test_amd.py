@@ -1,0 +1,150 @@
+"""The example kernels as linked code objects for every AMD target: header, descriptor, metadata, code."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tri
+from integration.kernels.layernorm import layernorm
+from integration.kernels.matmul import matmul
+from integration.kernels.softmax import softmax
+from integration.kernels.vector_add import vector_add
+from tri_backend_amd import tools
+from tri_backend_amd.hsaco import KernelRecord, read_code_object
+
+TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+DIVISIBLE = [["tt.divisibility", 16]]
+
+
+def source(kernel: Any, signature: dict[str, str], constants: dict[str, int]) -> tri.ASTSource:
+    """Pointers and sizes divisible by 16, as they usually are."""
+    hinted = [i for i, t in enumerate(signature.values()) if t.startswith("*") or t == "i32"]
+    types = {**signature, **dict.fromkeys(constants, "constexpr")}
+    return tri.ASTSource(kernel, types, constants, {(i,): DIVISIBLE for i in hinted})
+
+
+def pointers(*names: str, of: str = "fp32") -> dict[str, str]:
+    return dict.fromkeys(names, f"*{of}")
+
+
+def integers(*names: str) -> dict[str, str]:
+    return dict.fromkeys(names, "i32")
+
+
+STRIDES = integers(
+    "M", "N", "K", "stride_am", "stride_ak", "stride_bk", "stride_bn", "stride_cm", "stride_cn"
+)
+BLOCKS = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP_M": 8}
+KERNELS: dict[str, tuple[Any, dict[str, str], dict[str, int]]] = {
+    "vector_add": (vector_add, {**pointers("x_ptr", "y_ptr", "out_ptr"), **integers("n")}, {"BLOCK": 1024}),
+    "softmax": (
+        softmax,
+        {**pointers("out_ptr", "x_ptr"), **integers("x_stride", "out_stride", "n_cols")},
+        {"BLOCK": 1024},
+    ),
+    "layernorm": (
+        layernorm,
+        {**pointers("out_ptr", "x_ptr", "w_ptr", "b_ptr"), **integers("stride", "n_cols"), "eps": "fp32"},
+        {"BLOCK": 1024},
+    ),
+    "matmul": (matmul, {**pointers("a_ptr", "b_ptr", "c_ptr", of="fp16"), **STRIDES}, BLOCKS),
+}
+
+
+@functools.cache
+def compiled(name: str, arch: str) -> Any:
+    kernel, signature, constants = KERNELS[name]
+    return tri.compile(source(kernel, signature, constants), target=f"amd:{arch}", options={"num_warps": 4})
+
+
+def record(name: str, arch: str) -> KernelRecord:
+    return read_code_object(compiled(name, arch).asm["hsaco"]).kernels[name]
+
+
+EVERY = pytest.mark.parametrize(("name", "arch"), [(n, a) for n in KERNELS for a in TARGETS])
+
+
+@EVERY
+def test_the_object_is_for_the_target(name: str, arch: str) -> None:
+    code = read_code_object(compiled(name, arch).asm["hsaco"])
+    assert code.processor == arch
+    assert code.target_id == f"amdgcn-amd-amdhsa--{arch}"
+    assert list(code.kernels) == [name]
+
+
+@EVERY
+def test_the_descriptor(name: str, arch: str) -> None:
+    descriptor, facts = record(name, arch).descriptor, compiled(name, arch).metadata
+    assert descriptor.wavefront == facts.threads_per_warp == (32 if arch.startswith("gfx1") else 64)
+    assert descriptor.group_segment == facts.shared
+    assert descriptor.private_segment == 0  # nothing spills
+    assert (facts.shared > 0) == (name != "vector_add")
+
+
+#: bytes of a parameter in the argument segment
+SIZES = {"i32": 4, "fp32": 4}
+
+
+@EVERY
+def test_the_metadata(name: str, arch: str) -> None:
+    facts, metadata = record(name, arch).metadata, compiled(name, arch).metadata
+    sizes = [SIZES.get(p.type, 8) for p in metadata.signature.parameters]
+    arguments = [a for a in facts[".args"] if not a[".value_kind"].startswith("hidden")]
+    assert [a[".size"] for a in arguments] == sizes
+    assert [a[".value_kind"] == "global_buffer" for a in arguments] == [s == 8 for s in sizes]
+    assert all(a[".offset"] % a[".size"] == 0 for a in arguments)
+    assert facts[".max_flat_workgroup_size"] == 4 * metadata.threads_per_warp
+    assert facts[".vgpr_spill_count"] == facts[".sgpr_spill_count"] == 0
+    assert metadata.resources["registers"] == facts[".vgpr_count"]
+
+
+@EVERY
+def test_the_linked_code_is_the_assembly(name: str, arch: str, tmp_path: Path) -> None:
+    """The text, assembled by another LLVM and linked, is the same code: so the text is its disassembly."""
+    text, linked = tmp_path / "k.s", tmp_path / "k.hsaco"
+    text.write_text(compiled(name, arch).asm["amdgcn"])
+    assembler, linker = tools.find(tools.ASSEMBLER), tools.find(tools.LINKER)
+    options = ("-x", "assembler", "-target", "amdgcn-amd-amdhsa", f"-mcpu={arch}", "-c")
+    tools.run(tools.ASSEMBLER, assembler, (*options, str(text), "-o", str(tmp_path / "k.o")))
+    tools.run(tools.LINKER, linker, ("-shared", str(tmp_path / "k.o"), "-o", str(linked)))
+    again, first = read_code_object(linked.read_bytes()).kernels[name], record(name, arch)
+    assert again.code == first.code
+    assert again.descriptor == first.descriptor
+
+
+#: what must be in the code of each kernel
+WORDS = {
+    "vector_add": ("global_load", "global_store", "_add_f32"),
+    "softmax": ("v_exp_f32", "v_max_f32", "_dpp", "ds_", "barrier"),
+    "layernorm": ("v_fma", "_dpp", "ds_", "barrier"),
+    "matmul": ("ds_", "v_fma", "barrier", "global_load"),
+}
+
+
+@EVERY
+def test_the_instructions(name: str, arch: str) -> None:
+    text = compiled(name, arch).asm["amdgcn"]
+    for word in WORDS[name]:
+        assert word in text or word.replace("max_f32", "max_num_f32") in text, word
+    assert "scratch_" not in text.split(".section")[0]
+    wide = "_b128" if arch.startswith("gfx1") else "_dwordx4"
+    if name != "matmul":
+        assert f"global_load{wide}" in text
+
+
+def test_a_dump_can_be_compiled_on() -> None:
+    from tri_core.compiler import IRSource
+
+    first = compiled("vector_add", "gfx942")
+    with tempfile.NamedTemporaryFile("w", suffix=".amdgcn") as file:
+        file.write(first.asm["amdgcn"])
+        file.flush()
+        source = IRSource.from_file(file.name, first.metadata.signature)
+        again = tri.compile(source, target="amd:gfx942")
+    name = "vector_add"
+    assert read_code_object(again.asm["hsaco"]).kernels[name].code == record(name, "gfx942").code

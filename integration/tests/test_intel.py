@@ -1,0 +1,478 @@
+"""Kernels on Intel's OpenCL CPU device, through SPIR-V, against exact or float64 oracles.
+
+The device runs what a GPU runs: sub-groups of several sizes, shuffles, local memory, barriers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import tri
+import tri.language as tl
+from tri_core import plugins
+from tri_core.api import OutOfResources
+
+Array = npt.NDArray[Any]
+
+SIZES = [(1, 16), (2, 8), (4, 16), (4, 32), (8, 4), (16, 64)]
+"""Warps and sub-group sizes."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _device() -> None:
+    if not plugins.manager().probe("intel"):
+        pytest.skip("no Intel device: pip install 'tri-backend-intel[cpu]'")
+
+
+@pytest.fixture(autouse=True)
+def _target(_device: None) -> Iterator[None]:
+    with tri.target("intel"):
+        yield
+
+
+def random(shape: tuple[int, ...], dtype: Any, seed: int = 0, low: float = -4, high: float = 4) -> Array:
+    generator = np.random.default_rng(seed)
+    if np.dtype(dtype).kind in "iu":
+        return generator.integers(int(low), int(high), shape).astype(dtype)
+    return generator.uniform(low, high, shape).astype(dtype)
+
+
+# --- reductions -------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def reduce_rows(out, x, M: tl.constexpr, N: tl.constexpr, KIND: tl.constexpr, AXIS: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    block = tl.load(x + rows[:, None] * N + columns[None, :])
+    if KIND == "sum":
+        made = tl.sum(block, axis=AXIS)
+    elif KIND == "max":
+        made = tl.max(block, axis=AXIS)
+    elif KIND == "min":
+        made = tl.min(block, axis=AXIS)
+    elif KIND == "argmax":
+        made = tl.argmax(block, axis=AXIS)
+    else:
+        made = tl.xor_sum(block, axis=AXIS)
+    tl.store(out + (columns if AXIS == 0 else rows), made)
+
+
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+@pytest.mark.parametrize(("m", "n"), [(1, 64), (64, 1), (8, 32), (32, 32), (2, 256)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reductions_over_layouts(axis: int, m: int, n: int, num_warps: int, warp_size: int) -> None:
+    x = random((m, n), np.int32, seed=m + n, low=-999, high=999)
+    out = np.zeros(n if axis == 0 else m, np.int32)
+    reduce_rows[(1,)](out, x, M=m, N=n, KIND="sum", AXIS=axis, num_warps=num_warps, warp_size=warp_size)
+    np.testing.assert_array_equal(out, x.sum(axis=axis))
+
+
+ORACLES: dict[str, Callable[..., Array]] = {"sum": np.sum, "max": np.max, "min": np.min, "argmax": np.argmax}
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("kind", ORACLES)
+def test_reductions_of_types(kind: str, dtype: Any) -> None:
+    x = random((16, 64), dtype, seed=3, low=-50, high=50)
+    out = np.zeros(16, np.float64)
+    reduce_rows[(1,)](out, x, M=16, N=64, KIND=kind, AXIS=1)
+    exact = ORACLES[kind](x.astype(np.float64), axis=1)
+    if kind == "sum" and np.dtype(dtype).kind == "i":
+        # sums of narrow integers are taken in i32, as in Triton
+        exact = x.astype(np.int64).sum(axis=1)
+    rtol = {np.float16: 2e-2, np.float32: 1e-5}.get(dtype, 1e-14) if kind == "sum" else 0
+    np.testing.assert_allclose(out, exact, rtol=rtol, atol=np.abs(x).max() * rtol)
+
+
+@tri.jit
+def _combine(a_mean, a_m2, a_n, b_mean, b_m2, b_n):
+    n = a_n + b_n
+    delta = b_mean - a_mean
+    share = tl.where(n == 0.0, 0.0, b_n / n)
+    return a_mean + delta * share, a_m2 + b_m2 + delta * delta * a_n * share, n
+
+
+@tri.jit
+def moments(out, x, N: tl.constexpr):
+    values = tl.load(x + tl.arange(0, N))
+    mean, m2, n = tl.reduce((values, tl.zeros([N], tl.float32), tl.full([N], 1.0, tl.float32)), 0, _combine)
+    tl.store(out, mean)
+    tl.store(out + 1, m2 / n)
+
+
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+def test_a_reduction_of_several_values(num_warps: int, warp_size: int) -> None:
+    x, out = random((1024,), np.float32, seed=5), np.zeros(2, np.float32)
+    moments[(1,)](out, x, N=1024, num_warps=num_warps, warp_size=warp_size)
+    np.testing.assert_allclose(out, [x.astype(np.float64).mean(), x.astype(np.float64).var()], rtol=1e-4)
+
+
+# --- scans ------------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def scan(out, x, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, REVERSE: tl.constexpr):
+    place = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out + place, tl.cumsum(tl.load(x + place), axis=AXIS, reverse=REVERSE))
+
+
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("m", "n", "axis"), [(1, 256, 1), (64, 4, 0), (16, 64, 1), (16, 64, 0)])
+def test_scans_over_layouts(m: int, n: int, axis: int, reverse: bool, num_warps: int, warp_size: int) -> None:
+    x = random((m, n), np.int32, seed=7, low=-99, high=99)
+    out = np.zeros_like(x)
+    scan[(1,)](out, x, M=m, N=n, AXIS=axis, REVERSE=reverse, num_warps=num_warps, warp_size=warp_size)
+    exact = np.flip(np.flip(x, axis).cumsum(axis), axis) if reverse else x.cumsum(axis)
+    np.testing.assert_array_equal(out, exact)
+
+
+# --- products ---------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def product(c, a, b, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    left = tl.load(a + m[:, None] * K + k[None, :])
+    right = tl.load(b + k[:, None] * N + n[None, :])
+    tl.store(c + m[:, None] * N + n[None, :], tl.dot(left, right))
+
+
+DOTS: dict[str, tuple[Any, Any, float]] = {
+    "f16": (np.float16, np.float32, 1e-5),
+    "bf16": (ml_dtypes.bfloat16, np.float32, 1e-5),
+    "f32": (np.float32, np.float32, 1e-5),
+    "f64": (np.float64, np.float64, 1e-14),
+    "i8": (np.int8, np.int32, 0),
+}
+
+
+@pytest.mark.parametrize("dtype", DOTS)
+@pytest.mark.parametrize(("m", "n", "k"), [(16, 16, 16), (32, 16, 64)])
+@pytest.mark.parametrize("num_warps", [1, 4])
+def test_products(m: int, n: int, k: int, dtype: str, num_warps: int) -> None:
+    given, accumulated, rtol = DOTS[dtype]
+    a, b = (
+        random(shape, np.float32, seed, -9, 9).astype(given) for shape, seed in (((m, k), 1), ((k, n), 2))
+    )
+    c = np.zeros((m, n), accumulated)
+    product[(1,)](c, a, b, M=m, N=n, K=k, num_warps=num_warps)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c, exact, rtol=rtol, atol=100 * rtol)
+
+
+# --- shapes and conversions between layouts ---------------------------------------------------------------
+
+
+@tri.jit
+def transpose(out, x, M: tl.constexpr, N: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    block = tl.load(x + m[:, None] * N + n[None, :])
+    tl.store(out + n[:, None] * M + m[None, :], tl.trans(block))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.int64])
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+def test_transposes(dtype: Any, num_warps: int, warp_size: int) -> None:
+    x = random((64, 32), dtype, seed=9, low=-100, high=100)
+    out = np.zeros((32, 64), dtype)
+    transpose[(1,)](out, x, M=64, N=32, num_warps=num_warps, warp_size=warp_size)
+    np.testing.assert_array_equal(out, x.T)
+
+
+@tri.jit
+def shapes(out, x, N: tl.constexpr):
+    values = tl.load(x + tl.arange(0, N))
+    pairs = tl.reshape(values, (N // 2, 2))
+    even, odd = tl.split(pairs)
+    swapped = tl.reshape(tl.join(odd, even), (N,))
+    tl.store(out + tl.arange(0, N), swapped)
+    tl.store(out + N + tl.arange(0, N), tl.flip(values, 0))
+
+
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+def test_reshapes_splits_and_joins(num_warps: int, warp_size: int) -> None:
+    x, out = random((512,), np.int32, seed=11, low=-9999, high=9999), np.zeros(1024, np.int32)
+    shapes[(1,)](out, x, N=512, num_warps=num_warps, warp_size=warp_size)
+    np.testing.assert_array_equal(out[:512], x.reshape(-1, 2)[:, ::-1].reshape(-1))
+    np.testing.assert_array_equal(out[512:], x[::-1])
+
+
+@tri.jit
+def gathers(out, x, indices, N: tl.constexpr, M: tl.constexpr):
+    source = tl.load(x + tl.arange(0, N))
+    tl.store(out + tl.arange(0, M), tl.gather(source, tl.load(indices + tl.arange(0, M)), 0))
+
+
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+def test_gathers(num_warps: int, warp_size: int) -> None:
+    x, indices = random((256,), np.float32, seed=13), random((128,), np.int32, seed=14, low=0, high=256)
+    out = np.zeros(128, np.float32)
+    gathers[(1,)](out, x, indices, N=256, M=128, num_warps=num_warps, warp_size=warp_size)
+    np.testing.assert_array_equal(out, x[indices])
+
+
+@tri.jit
+def counts(out, x, N: tl.constexpr, BINS: tl.constexpr):
+    tl.store(out + tl.arange(0, BINS), tl.histogram(tl.load(x + tl.arange(0, N)), BINS))
+
+
+@pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
+def test_histograms(num_warps: int, warp_size: int) -> None:
+    x, out = random((1024,), np.int32, seed=15, low=0, high=64), np.zeros(64, np.int32)
+    counts[(1,)](out, x, N=1024, BINS=64, num_warps=num_warps, warp_size=warp_size)
+    np.testing.assert_array_equal(out, np.bincount(x, minlength=64))
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def masked_copy(out, x, n, OTHER: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.load(x + offsets, mask=offsets < n, other=OTHER), mask=offsets < n + 3)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.bool_,
+        np.int8,
+        np.uint16,
+        np.int32,
+        np.int64,
+        np.float16,
+        ml_dtypes.bfloat16,
+        np.float32,
+        np.float64,
+    ],
+)
+@pytest.mark.parametrize("n", [1, 17, 64, 129])
+def test_masks(dtype: Any, n: int) -> None:
+    x = random((n,), np.float32, seed=n, low=0, high=50).astype(dtype)
+    out = np.full(256, 1, dtype)
+    masked_copy[(4,)](out, x, n, OTHER=0, BLOCK=64)
+    expected = np.full(256, 1, dtype)
+    expected[:n], expected[n : n + 3] = x, 0
+    np.testing.assert_array_equal(out.astype(np.float64), expected.astype(np.float64))
+
+
+@tri.jit
+def add_atomically(out, x, n, BINS: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + offsets, mask=offsets < n)
+    tl.atomic_add(out + offsets % BINS, values, mask=offsets < n)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float16, np.float32, np.float64])
+def test_atomic_additions(dtype: Any) -> None:
+    n, bins = 1000, 7
+    x = random((n,), np.int32, seed=17, low=-3, high=4).astype(dtype)
+    out = np.zeros(bins, dtype)
+    add_atomically[(tri.cdiv(n, 128),)](out, x, n, BINS=bins, BLOCK=128)
+    expected = np.zeros(bins)
+    np.add.at(expected, np.arange(n) % bins, x.astype(np.float64))
+    np.testing.assert_array_equal(out.astype(np.float64), expected)
+
+
+@tri.jit
+def extremes(out, x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + offsets, mask=offsets < n, other=0)
+    tl.atomic_max(out, tl.max(values, axis=0))
+    tl.atomic_min(out + 1, tl.min(values, axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32])
+def test_atomic_extremes(dtype: Any) -> None:
+    low = 0 if np.dtype(dtype).kind == "u" else -100000
+    x, out = random((999,), dtype, seed=19, low=low, high=100000), np.zeros(2, dtype)
+    extremes[(8,)](out, x, 999, BLOCK=128)
+    np.testing.assert_array_equal(out, [max(x.max(), 0), min(x.min(), 0)])
+
+
+@tri.jit
+def spin(lock, total, rounds):
+    for _ in range(rounds):
+        while tl.atomic_cas(lock, 0, 1) == 1:
+            pass
+        tl.store(total, tl.load(total) + 1)
+        tl.atomic_xchg(lock, 0)
+
+
+def test_a_lock_among_programs() -> None:
+    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    spin[(1,)](lock, total, 25)
+    assert (lock[0], total[0]) == (0, 25)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def convert(out, x, TO: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.load(x + offsets).to(TO))
+
+
+TYPES: dict[str, tuple[Any, Any]] = {
+    "i8": (np.int8, tl.int8),
+    "u8": (np.uint8, tl.uint8),
+    "i16": (np.int16, tl.int16),
+    "i32": (np.int32, tl.int32),
+    "i64": (np.int64, tl.int64),
+    "f16": (np.float16, tl.float16),
+    "bf16": (ml_dtypes.bfloat16, tl.bfloat16),
+    "f32": (np.float32, tl.float32),
+    "f64": (np.float64, tl.float64),
+    "f8e5": (ml_dtypes.float8_e5m2, tl.float8e5),
+    "f8e4": (ml_dtypes.float8_e4m3fn, tl.float8e4nv),
+}
+
+
+@pytest.mark.parametrize("to", TYPES)
+@pytest.mark.parametrize("source", TYPES)
+def test_casts(source: str, to: str) -> None:
+    given, made = TYPES[source][0], TYPES[to][0]
+    x = random((256,), np.float32, seed=21, low=0, high=100).astype(given)
+    out = np.zeros(256, made)
+    convert[(1,)](out, x, TO=TYPES[to][1], BLOCK=256)
+    np.testing.assert_array_equal(
+        out.astype(np.float64), x.astype(np.float64).astype(made).astype(np.float64)
+    )
+
+
+@tri.jit
+def evaluate(out, x, NAME: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    values = tl.load(x + offsets)
+    if NAME == "exp":
+        made = tl.exp(values)
+    elif NAME == "exp2":
+        made = tl.exp2(values)
+    elif NAME == "log":
+        made = tl.log(values)
+    elif NAME == "sin":
+        made = tl.sin(values)
+    elif NAME == "cos":
+        made = tl.cos(values)
+    elif NAME == "sqrt":
+        made = tl.sqrt(values)
+    elif NAME == "rsqrt":
+        made = tl.rsqrt(values)
+    elif NAME == "erf":
+        made = tl.erf(values)
+    elif NAME == "floor":
+        made = tl.floor(values)
+    else:
+        made = tl.sqrt_rn(values)
+    tl.store(out + offsets, made)
+
+
+def _erf(x: Array) -> Array:
+    import math
+
+    return np.vectorize(math.erf)(x)
+
+
+FUNCTIONS: dict[str, tuple[Callable[[Array], Array], float, float]] = {
+    "exp": (np.exp, -20, 20),
+    "exp2": (np.exp2, -20, 20),
+    "log": (np.log, 0.01, 99),
+    "sin": (np.sin, -30, 30),
+    "cos": (np.cos, -30, 30),
+    "sqrt": (np.sqrt, 0, 99),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 0.01, 99),
+    "erf": (_erf, -3, 3),
+    "floor": (np.floor, -99, 99),
+    "sqrt_rn": (np.sqrt, 0, 99),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str, dtype: Any) -> None:
+    reference, low, high = FUNCTIONS[name]
+    x = random((512,), dtype, seed=23, low=low, high=high)
+    out = np.zeros_like(x)
+    evaluate[(1,)](out, x, NAME=name, BLOCK=512)
+    exact = reference(x.astype(np.float64))
+    allowed = 0.5 if name in ("sqrt_rn", "floor") else 16
+    assert (np.abs(out - exact) <= (allowed + 0.01) * np.spacing(np.abs(exact).astype(dtype))).all()
+
+
+@tri.jit
+def arithmetic(out, x, y, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    a, b = tl.load(x + offsets), tl.load(y + offsets)
+    tl.store(out + offsets, a // b)
+    tl.store(out + BLOCK + offsets, a % b)
+    tl.store(out + 2 * BLOCK + offsets, (a << 3) ^ (b >> 1) | (a & b))
+    tl.store(out + 3 * BLOCK + offsets, tl.where(a > b, tl.maximum(a, -b), tl.minimum(a, b)))
+    tl.store(out + 4 * BLOCK + offsets, tl.umulhi(a.to(tl.uint32), b.to(tl.uint32)).to(tl.int32))
+
+
+def test_integer_arithmetic() -> None:
+    x = random((256,), np.int32, seed=25, low=-(1 << 31), high=1 << 31)
+    y = random((256,), np.int32, seed=26, low=1, high=1 << 20) * np.where(np.arange(256) % 2, 1, -1).astype(
+        np.int32
+    )
+    out = np.zeros((5, 256), np.int32)
+    arithmetic[(1,)](out, x, y, BLOCK=256)
+    wide_x, wide_y = x.astype(np.int64), y.astype(np.int64)
+    quotient = np.trunc(wide_x / wide_y).astype(np.int64)  # toward zero, as in C
+    np.testing.assert_array_equal(out[0], quotient)
+    np.testing.assert_array_equal(out[1], wide_x - quotient * wide_y)
+    np.testing.assert_array_equal(out[2], (x << 3) ^ (y >> 1) | (x & y))
+    np.testing.assert_array_equal(out[3], np.where(x > y, np.maximum(x, -y), np.minimum(x, y)))
+    high = (x.astype(np.uint32).astype(np.uint64) * y.astype(np.uint32).astype(np.uint64)) >> np.uint64(32)
+    np.testing.assert_array_equal(out[4], high.astype(np.uint32).view(np.int32))
+
+
+# --- control flow -----------------------------------------------------------------------------------------
+
+
+@tri.jit
+def collatz(out, n, BLOCK: tl.constexpr):
+    program = tl.program_id(0)
+    value = program + 1
+    steps = 0
+    while value != 1:
+        if value % 2 == 0:  # noqa: SIM108  a branch is meant
+            value = value // 2
+        else:
+            value = 3 * value + 1
+        steps += 1
+    totals = tl.zeros([BLOCK], tl.int32)
+    for i in range(0, steps, 2):
+        totals += i
+    tl.store(out + program * BLOCK + tl.arange(0, BLOCK), totals + steps, mask=program < n)
+
+
+def test_loops_and_branches() -> None:
+    out = np.zeros((20, 32), np.int32)
+    collatz[(20,)](out, 20, BLOCK=32)
+
+    def expected(value: int) -> int:
+        steps = 0
+        while value != 1:
+            value, steps = (value // 2 if value % 2 == 0 else 3 * value + 1), steps + 1
+        return sum(range(0, steps, 2)) + steps
+
+    np.testing.assert_array_equal(out, np.repeat([[expected(i + 1)] for i in range(20)], 32, 1))
+
+
+# --- limits -----------------------------------------------------------------------------------------------
+
+
+def test_too_much_shared_memory_is_refused() -> None:
+    x = random((256, 512), np.int64)
+    out = np.zeros((512, 256), np.int64)
+    with pytest.raises(OutOfResources, match="shared"):
+        transpose[(1,)](out, x, M=256, N=512, num_warps=16)
