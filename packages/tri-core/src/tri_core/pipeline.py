@@ -64,6 +64,7 @@ class CodegenRequest:
     passes: str | None = None
     code_model: str = "default"
     relocation: str = "pic"
+    isolated: bool = False
     timeout: float | None = None
 
 

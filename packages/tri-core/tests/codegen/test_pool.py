@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import llvmlite.binding as llvm
 import pytest
@@ -108,6 +109,28 @@ def test_no_job_sees_the_types_of_an_earlier_one(service: WorkerService) -> None
         text = SPIRV.replace("TYPE", types[number % len(types)]).replace("SIZE", str(256 + 16 * number))
         job = CodegenRequest(llvm_ir=text, triple="spirv64v1.4-unknown-unknown", emit=("object",))
         assert service.compile(job).objects["object"].startswith(b"\x03\x02\x23\x07")
+
+
+def test_an_isolated_job_gives_what_any_job_gives(service: WorkerService) -> None:
+    plain = request(emit=("asm", "object"))
+    apart = replace(plain, isolated=True)
+    assert service.compile(apart) == replace(service.compile(plain), seconds=ANY)
+    with pytest.raises(ToolchainError, match="parse"):
+        service.compile(replace(apart, llvm_ir="nonsense"))
+    assert len(service.workers()) == 1
+
+
+def test_an_abort_of_an_isolated_job_is_an_exception(service: WorkerService) -> None:
+    with pytest.raises(CodegenCrash, match="aborted") as caught:
+        service.compile(replace(request(UNSELECTABLE), isolated=True))
+    assert "LLVM ERROR" in caught.value.log
+    assert_works(service)
+
+
+def test_isolated_jobs_end_with_the_timeout(service: WorkerService) -> None:
+    with pytest.raises(ToolchainError, match="not done"):
+        service.compile(replace(request(), isolated=True, timeout=0.001))
+    assert_works(service)
 
 
 def test_the_worker_is_kept(service: WorkerService) -> None:

@@ -139,23 +139,19 @@ def _phi(w: _Writer, found: re.Match[str]) -> None:
 
 
 def _reverse(w: _Writer, found: re.Match[str]) -> None:
-    """Neighbours, pairs, nibbles, ... change places in 32 or 64 bits; the bits wanted end at the top."""
+    """Neighbours, pairs, nibbles, ... change places; the bits wanted end at the top."""
     result, text, x = found.groups()
     width, held = int(text), _held(int(text))
-    room = max(held, 32)
-    value = _value(x, width) if held == room else w.put(f"zext i{held} {_value(x, width)} to i{room}")
-    for step in range(room.bit_length() - 1):
+    value = _value(x, width)
+    for step in range(held.bit_length() - 1):
         distance = 1 << step
-        mask = sum(((1 << distance) - 1) << place for place in range(0, room, 2 * distance))
-        high = w.put(f"lshr i{room} {value}, {distance}")
-        kept = w.put(f"and i{room} {high}, {mask}")
-        low = w.put(f"and i{room} {value}, {mask}")
-        moved = w.put(f"shl i{room} {low}, {distance}")
-        value = w.put(f"or i{room} {kept}, {moved}")
-    last = result if held == room else None
-    value = w.put(f"lshr i{room} {value}, {room - width}", last)
-    if held != room:
-        w.put(f"trunc i{room} {value} to i{held}", result)
+        mask = sum(((1 << distance) - 1) << place for place in range(0, held, 2 * distance))
+        high = w.put(f"lshr i{held} {value}, {distance}")
+        kept = w.put(f"and i{held} {high}, {mask}")
+        low = w.put(f"and i{held} {value}, {mask}")
+        moved = w.put(f"shl i{held} {low}, {distance}")
+        value = w.put(f"or i{held} {kept}, {moved}")
+    w.put(f"lshr i{held} {value}, {held - width}", result)
 
 
 _V = r"(%\S+)"

@@ -54,10 +54,14 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
 
 
 def _generate(llvm_ir: str, triple: str, llvm_options: tuple[str, ...], codegen: CodegenService) -> bytes:
-    """Optimise, spell out what cannot be selected, emit: two jobs of the same worker."""
+    """Optimise, spell out what cannot be selected, emit: two jobs.
+
+    The second one has a process that has seen no other module: LLVM's SPIR-V target keeps the numbers of basic
+    blocks, and gives them again to blocks that happen to lie at the same address.
+    """
     optimised = CodegenRequest(llvm_ir=llvm_ir, triple=triple, emit=("llvm-ir",), llvm_options=llvm_options)
     text = legalize(codegen.compile(optimised).texts["llvm-ir"])
-    emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="")
+    emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="", isolated=True)
     return codegen.compile(emitted).objects["object"]
 
 

@@ -44,7 +44,7 @@ def run(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _compile(job: Job) -> tuple[dict[str, str], dict[str, bytes]]:
     # a context per job: types of one name in two kernels are not each other's, and memory is given back; a machine
-    # per job (0.2 ms), because that of SPIR-V keeps pointers to types of the contexts that it has served
+    # per job (0.2 ms), because some targets keep pointers to types of the contexts that they have served
     with llvm.create_context() as context, _machine(job) as machine, _parse(job, context) as module:
         module.triple = job.triple
         module.data_layout = str(machine.target_data)

@@ -5,11 +5,14 @@ Started by :mod:`tri_core.codegen.process`, never by hand.  Whatever happens to 
 
 from __future__ import annotations
 
+import functools
 import os
 import select
+import signal
 import sys
 import threading
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tri_core.codegen import frames
@@ -31,7 +34,34 @@ def main(llvm_options: Sequence[str]) -> None:
         return
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     while (job := _read()) is not None:
-        _write(output, llvm.run(job))
+        if job["isolated"]:
+            _in_a_child(functools.partial(_serve, output, job))
+        else:
+            _serve(output, job)
+
+
+def _serve(output: int, job: dict[str, Any]) -> None:
+    from tri_core.codegen import llvm
+
+    _write(output, llvm.run(job))
+
+
+def _in_a_child(serve: Callable[[], None]) -> None:
+    """Call ``serve`` in a fork of this process, whose LLVM has served no such job yet; die as the fork dies."""
+    with warnings.catch_warnings():
+        # the thread that the warning is about only waits for the parent's end
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        threading.Thread(target=_exit_with_parent, daemon=True).start()
+        serve()
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    if code:
+        os._exit(code)
 
 
 def _private_output() -> int:
