@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
@@ -76,3 +77,13 @@ def kernel_ptx(body: Body, parameters: str, arch: str = "sm_90a", **options) -> 
 
 def assembled(ptx: str, arch: str = "sm_90a"):
     return assemble(ptx, arch, program=ptxas(), kernel="k")
+
+
+#: CUDA 13 renamed sm_101 to these; the ptxas that the package brings (12.9) does not know them
+NEEDS_PTXAS_13 = frozenset({"sm_110", "sm_110a", "sm_110f"})
+
+
+def known_to_ptxas(arch: str) -> bool:
+    """Whether the installed ptxas is new enough for ``arch``."""
+    version = subprocess.run([str(ptxas()), "--version"], capture_output=True, text=True, check=True).stdout
+    return arch not in NEEDS_PTXAS_13 or "release 12" not in version

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nvidia_simulation import CTA
-from nvidia_support import assembled, kernel_ptx, llvm_text, primitives
+from nvidia_support import assembled, kernel_ptx, known_to_ptxas, llvm_text, primitives
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.machine import NVM
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
@@ -36,6 +36,8 @@ def test_vector_add_moves_16_bytes_and_uses_no_local_memory(arch):
     assert ptx.count("st.global.v4.b32") == 1
     assert ".reqntid 128" in ptx
     assert ".local" not in ptx
+    if not known_to_ptxas(arch):  # its refusal has a test of its own
+        return
     usage = assembled(ptx, arch).usage
     assert (usage.spill_stores, usage.stack) == (0, 0)
     assert usage.registers <= 24

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from nvidia_support import assembled, ptx_of, target
+from nvidia_support import assembled, known_to_ptxas, ptx_of, target
 from tri_backend_nvidia import tools
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.ptxas import PTXAS, assemble, parse_usage, ptxas
@@ -23,6 +23,11 @@ define ptx_kernel void @k(ptr addrspace(1) %p) {
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_architecture_assembles(arch):
+    if not known_to_ptxas(arch):
+        with pytest.raises(ToolchainError, match=f"'{arch}' is not defined") as caught:
+            assembled(ptx_of(EMPTY, arch), arch)
+        assert "pip install -U nvidia-cuda-nvcc" in caught.value.remedy
+        return
     made = assembled(ptx_of(EMPTY, arch), arch)
     assert made.cubin.startswith(b"\x7fELF")
     assert 0 < made.usage.registers < 32
