@@ -145,7 +145,7 @@ def test_a_missing_ptxas_says_what_to_install(monkeypatch):
     try:
         with pytest.raises(ToolchainError, match="not found") as caught:
             ptxas()
-        assert "pip install nvidia-cuda-nvcc" in caught.value.remedy
+        assert "pip install nvidia-cuda-nvcc-cu12" in caught.value.remedy
     finally:
         ptxas.cache_clear()
 

@@ -62,7 +62,7 @@ def libdevice(override: str | None = None) -> Path:
     if found is None:
         raise ToolchainError(
             "libdevice.10.bc, which the kernel's mathematical functions come from, is not found",
-            remedy="pip install nvidia-nvvm, or set TRI_NVIDIA_LIBDEVICE",
+            remedy="pip install nvidia-cuda-nvcc-cu12, or set TRI_NVIDIA_LIBDEVICE",
             tool="libdevice",
             returncode=None,
             log="",

@@ -99,10 +99,10 @@ def _failure(command: list[str], code: int, log: str, ptx: str, kernel: str) -> 
         return overflow
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"failed with status {code}"
     remedy = "this is a bug of the compiler unless the kernel has inline assembly: report it with the PTX"
-    if "Unsupported .version" in log:
-        remedy = "pip install -U nvidia-cuda-nvcc, or pass a smaller ptx_version"
-    elif "is not defined for option 'gpu-name'" in log:
-        remedy = "pip install -U nvidia-cuda-nvcc: this ptxas does not know the architecture"
+    if "is not defined for option 'gpu-name'" in log:
+        remedy = "pip install -U nvidia-cuda-nvcc: this ptxas is too old for the architecture"
+    elif "Unsupported .version" in log:
+        remedy = "pip install -U nvidia-cuda-nvcc, whose ptxas is newer, or pass a smaller ptx_version"
     return ToolchainError(
         f"ptxas {how} on kernel {kernel or '?'}:\n{_explained(log, ptx)}",
         remedy=remedy,

@@ -26,7 +26,7 @@ def ptxas(override: str | None = None) -> Path:
     if found is None:
         raise ToolchainError(
             "ptxas, which turns PTX into machine code, is not found",
-            remedy="pip install nvidia-cuda-nvcc, or set TRI_NVIDIA_PTXAS to one of a CUDA toolkit",
+            remedy="pip install nvidia-cuda-nvcc-cu12, or set TRI_NVIDIA_PTXAS to one of a CUDA toolkit",
             tool="ptxas",
             returncode=None,
             log="",
