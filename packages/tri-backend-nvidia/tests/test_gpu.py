@@ -17,7 +17,7 @@ from integration.kernels.softmax import softmax  # noqa: E402
 from integration.kernels.vector_add import vector_add  # noqa: E402
 
 import tri.language as tl  # noqa: E402
-from tri_core.api import LaunchError, OutOfResources  # noqa: E402
+from tri_core.api import LaunchError  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -121,7 +121,10 @@ def test_matmul(shape, num_warps, dtype):
     grid = (tri.cdiv(m, 64) * tri.cdiv(n, 64),)
     blocks = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 8}
     matmul[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), **blocks, num_warps=num_warps)
-    close(c, a.double() @ b.double(), 4 * k**0.5)
+    exact = a.double() @ b.double()
+    # products of f16 and bf16 are exact in f32; a sum of k terms errs by at most k eps sum |a b|, then one rounding
+    allowed = k * EPS[torch.float32] * (a.double().abs() @ b.double().abs()) + exact.abs() * EPS[dtype]
+    assert bool(((c.double() - exact).abs() <= allowed).all())
 
 
 # --- language pieces ------------------------------------------------------------------------------------
@@ -298,7 +301,7 @@ def test_masked_lanes_get_the_other_value(dtype, num_warps):
 
 def test_host_arrays_are_refused():
     x = np.ones(16, np.float32)
-    with tri.target("nvidia"), pytest.raises(LaunchError, match="host array") as caught:
+    with tri.target("nvidia"), pytest.raises(LaunchError, match="host memory") as caught:
         vector_add[(1,)](x, x, x.copy(), 16, BLOCK=16)
     assert ".cuda()" in str(caught.value)
 
@@ -339,12 +342,10 @@ def test_arrays_of_other_libraries():
     np.testing.assert_array_equal(out.get(), (x + y).get())
 
 
-def test_too_much_shared_memory_is_an_error_with_numbers():
+def test_a_conversion_larger_than_shared_memory_goes_in_pieces():
     x, out = random(256, 1024), poisoned(1024, 256)
-    with pytest.raises(OutOfResources) as caught:
-        _transpose[(1,)](out, x, 256, 1024)
-    assert caught.value.resource == "shared"
-    assert caught.value.need > caught.value.have
+    _transpose[(1,)](out, x, 256, 1024)
+    torch.testing.assert_close(out, x.t().contiguous(), rtol=0, atol=0)
 
 
 def test_time_of_the_device():
