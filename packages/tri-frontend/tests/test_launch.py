@@ -91,7 +91,7 @@ def test_array_dtypes(dtype, name):
 
 
 def test_torch_tensors_are_read_without_copy(runtime):
-    import torch
+    torch = pytest.importorskip("torch")
 
     x, y = torch.zeros(64), torch.zeros(64, dtype=torch.bfloat16)
     kernel = add[(1,)](x, y, 64, BLOCK=64)
