@@ -10,7 +10,7 @@ from tri_core.options import CommonOptions
 from tri_core.pipeline import StageContext
 from tri_core.target import LLVMTarget, Target
 from tri_gpu_dialect.encodings import Blocked
-from tri_gpu_dialect.lowering import generic_table, llir_stage
+from tri_gpu_dialect.lowering import PrimitivesFactory, generic_table, llir_stage
 from tri_gpu_dialect.testing import ReferencePrimitives, TensorSpec, kernel, make_target, place_in_memory
 
 
@@ -68,3 +68,28 @@ def test_rows_go_through_shared_memory_in_vectors(target: Target) -> None:
     # half of the warps of the destination hold copies: each thread stores 4 vectors and loads 8
     assert len(shared) == 12
     assert all("<4 x float>" in line for line in shared)
+
+
+class WithLines(ReferencePrimitives):
+    line_info = "LineTablesOnly"
+
+
+def test_source_lines_reach_llvm_when_the_target_wants_them(target: Target) -> None:
+    def with_lines(target: Target, options: CommonOptions, lanes: int, warps: int) -> WithLines:
+        return WithLines(target, options, threads_per_warp=lanes, num_warps=warps)
+
+    context = StageContext(target=target, options=CommonOptions(), kernel_name="kernel", codegen=None)  # type: ignore[arg-type]
+    spec = TensorSpec("f32", (32, 64), ROWS)
+    body = f'%out0 = arith.negf %in0 : {spec.type} loc(callsite("lib.py":7:3 at "kernel.py":12:5))'
+
+    def text(words: PrimitivesFactory) -> str:
+        stage = llir_stage(words, lambda target, options: generic_table(), target)
+        artifact: str = stage.run(kernel([spec], [spec], body, warps=4, lanes=32), context).artifact
+        binding.parse_assembly(artifact).verify()
+        return artifact
+
+    lines = text(with_lines)
+    assert re.search(r"fneg float .*!dbg", lines)
+    assert "DILocation(line: 7, column: 3" in lines
+    assert "DILocation(line: 12, column: 5" in lines
+    assert "!dbg" not in text(primitives)

@@ -33,6 +33,9 @@ FLATTEN = (
     "reconcile-unrealized-casts",
 )
 
+#: makes a debug scope of each function, so that locations become LLVM's
+_LINE_INFO = "ensure-debug-info-scope-on-llvm-func"
+
 #: makes the primitives for one compile: (target, options, threads_per_warp, num_warps)
 PrimitivesFactory = Callable[[Target, CommonOptions, int, int], Primitives]
 
@@ -171,6 +174,8 @@ class _LowerToLLVM:
         for name, value in self.module_attributes.items():
             lowered.module.operation.attributes[name] = ir.StringAttr.get(value)
         EmitMachineOps().apply(lowered.module)
+        if words.line_info != "None":
+            run_passes(lowered.module, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
         return StageResult(
             artifact=to_llvm_text(lowered.module),
             resources={"shared": lowered.shared_bytes},

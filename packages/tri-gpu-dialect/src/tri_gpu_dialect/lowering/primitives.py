@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
@@ -65,6 +66,9 @@ class AtomicAccess:
 
 class Primitives(abc.ABC):
     """One vendor's words for one compile; ``threads_per_warp`` lanes, ``num_warps`` warps per CTA."""
+
+    #: what of source locations goes into LLVM's text: ``None``, ``DebugDirectivesOnly``, ``LineTablesOnly``
+    line_info: ClassVar[str] = "None"
 
     def __init__(
         self, target: Target, options: CommonOptions, *, threads_per_warp: int, num_warps: int
