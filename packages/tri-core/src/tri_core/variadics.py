@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from tri_core.mlir import ir, registry
 
@@ -55,15 +56,18 @@ def verify_with_twins(root: ir.Operation) -> None:
 def _check_by_hand(ops: Sequence[ir.Operation]) -> None:
     """The ops' own rules, which their twins do not have."""
     for op in ops:
-        check = getattr(op.opview, "verify_invariants", None)
         told: list[ir.DiagnosticInfo] = []
         with _listening(op.context, told):
-            valid = check is None or check()
+            valid = _is_valid(op.opview)
         if not valid:
             error = ir.MLIRError("Verification failed")
             error.message = "Verification failed"
             error.error_diagnostics = told
             raise error
+
+
+def _is_valid(op: Any) -> bool:
+    return bool(op.verify_invariants()) if hasattr(op, "verify_invariants") else True
 
 
 @contextmanager

@@ -137,10 +137,12 @@ def test_recursion_is_told_with_its_place(function: Callable[..., str], context:
 
 
 def test_an_unknown_callee(function: Callable[..., str], context: StageContext) -> None:
-    text = function("", '"tt.call"() {callee = @nowhere} : () -> () loc("k.py":3:1)')
+    text = function("", '"tt.call"() {callee = @gone} : () -> () loc("k.py":3:1)')
+    gone = private("gone", "", "", '"tt.return"() : () -> ()')
     with mlir.session():
-        module = mlir.ir.Module.parse(text)
-        with pytest.raises(VerificationError, match="'nowhere', which the module does not define") as caught:
+        module = mlir.parse(text + "\n" + gone)
+        module.body.operations[1].operation.erase()
+        with pytest.raises(VerificationError, match="'gone', which the module does not define") as caught:
             Inline().apply(module, context)
     assert "k.py:3" in str(caught.value)
 

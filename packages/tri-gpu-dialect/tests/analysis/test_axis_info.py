@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,7 +25,8 @@ PREDICATES: list[Callable[[Array, Array], Array]] = [
 
 def analyse(body: str, args: str = "", arg_attrs: str = "") -> tuple[AxisInfos, list[ir.Operation]]:
     attrs = f", arg_attrs = [{arg_attrs}]" if arg_attrs else ""
-    text = f'"tt.func"() ({{ ^bb0({args}):\n{body}\n"tt.return"() : () -> () }}) {{sym_name = "f", function_type = () -> (){attrs}}} : () -> ()'
+    types = ", ".join(arg.split(":", 1)[1] for arg in re.split(r",\s*(?=%)", args) if arg)
+    text = f'"tt.func"() ({{ ^bb0({args}):\n{body}\n"tt.return"() : () -> () }}) {{sym_name = "f", function_type = ({types}) -> (){attrs}}} : () -> ()'
     module = ir.Module.parse(text)
     function = module.body.operations[0].operation
     infos = axis_info(function)
@@ -60,7 +62,9 @@ def programs(draw: st.DrawFn) -> tuple[str, list[Node], dict[str, int]]:
 
     start = draw(st.integers(0, 5)) * 8
     attrs = f"{{start = {start} : i32, end = {start + SIZE} : i32}}"
-    add(f'"tt.make_range"() {attrs} : () -> tensor<{SIZE}xi64>', np.arange(start, start + SIZE), True)
+    range_type = f"tensor<{SIZE}xi32>"
+    add(f'"tt.make_range"() {attrs} : () -> {range_type}', np.arange(start, start + SIZE), True, range_type)
+    add(f"arith.extsi %0 : {range_type} to tensor<{SIZE}xi64>", np.arange(start, start + SIZE), True)
     for name, value in arguments.items():
         add(f'"tt.splat"({name}) : (i64) -> tensor<{SIZE}xi64>', np.full(SIZE, value), False)
     for _ in range(draw(st.integers(1, 6))):

@@ -7,11 +7,17 @@ are not declared but set as discardable ones (see ``OPTIONAL_ATTRIBUTES`` in :mo
 
 from __future__ import annotations
 
+from tri_core.dialects.tt.constraints import CONSTRAINTS as _CONSTRAINTS
+from tri_core.dialects.tt.constraints import check as _check
 from tri_core.dialects.tt.dialect import TT, PointerType, TensorDescType
 from tri_core.dialects.tt.ops import *  # noqa: F403  the table of ops is the public face of the dialect
 from tri_core.dialects.tt.ops import __all__ as _ops
 from tri_core.mlir import registry as _registry
 
 __all__ = ["TT", "PointerType", "TensorDescType", *_ops]
+
+for _op in TT.operations:
+    if _op.OPERATION_NAME in _CONSTRAINTS:
+        _op.verify_invariants = lambda self: _check(self.operation)
 
 _registry.add_dialect(TT)  # whoever imports the dialect may use it

@@ -1,0 +1,49 @@
+"""What every ``tt`` op must be like: a table of constraints by op name, checked by :func:`check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tri_core.dialects.tt.constraints import (
+    descriptors,
+    elementwise,
+    functions,
+    memory,
+    reductions,
+    shapes,
+)
+from tri_core.dialects.tt.constraints.vocabulary import Constraint, View, structure
+from tri_core.mlir import ir
+
+__all__ = ["CONSTRAINTS", "check", "problem"]
+
+CONSTRAINTS: Mapping[str, Sequence[Constraint]] = {
+    **functions.CONSTRAINTS,
+    **elementwise.CONSTRAINTS,
+    **memory.CONSTRAINTS,
+    **shapes.CONSTRAINTS,
+    **reductions.CONSTRAINTS,
+    **descriptors.CONSTRAINTS,
+}
+
+
+def problem(op: ir.Operation) -> str | None:
+    """What is wrong with ``op``: what was expected and what it has; None when nothing is."""
+    wrong = structure(op)
+    if wrong is not None:
+        return wrong
+    view = View(op)
+    for constraint in CONSTRAINTS.get(op.name, ()):
+        found = constraint(view)
+        if found is not None:
+            return found
+    return None
+
+
+def check(op: ir.Operation) -> bool:
+    """Whether ``op`` is valid; a problem is reported as MLIR reports its own."""
+    found = problem(op)
+    if found is None:
+        return True
+    op.location.emit_error(f"'{op.name}' op {found}")
+    return False
