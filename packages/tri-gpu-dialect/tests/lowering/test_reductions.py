@@ -149,7 +149,7 @@ def scan(
     types = ", ".join(s.type for s in specs)
     left, right = names
     body = f"""{left} = "tt.scan"({right}) ({{ {region} }})
-      {{axis = {axis} : i32, reverse = {int(reverse)} : i32}} : ({types}) -> ({types})"""
+      {{axis = {axis} : i32, reverse = {str(reverse).lower()}}} : ({types}) -> ({types})"""
     run(kernel(specs, specs, body, warps=warps, lanes=lanes), [*arrays, *outs])
     return outs
 

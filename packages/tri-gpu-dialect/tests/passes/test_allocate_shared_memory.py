@@ -32,7 +32,7 @@ def module(body: str) -> ir.Module:
     return ir.Module.parse(
         f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1):\n'
         f"%t = arith.constant dense<0.0> : tensor<64x32xf32, {BLOCKED}>\n{text.replace('MEM', str(memory()))}\n"
-        f'"tt.return"() : () -> () }}) {{sym_name = "f", function_type = () -> ()}} : () -> () }}'
+        f'"tt.return"() : () -> () }}) {{sym_name = "f", function_type = (i32, i1) -> ()}} : () -> () }}'
     )
 
 

@@ -47,7 +47,8 @@ def copy(elements: tuple[str, str], divisibility: int = 16, size: int = 1024) ->
     body = "\n".join(lines)
     return (
         f'"tt.func"() ({{ ^bb0(%x: !tt.ptr<{source}, "global">, %y: !tt.ptr<{result}, "global">):\n{body}\n'
-        f'"tt.return"() : () -> () }}) {{sym_name = "f", function_type = () -> (), arg_attrs = [{hint}, {hint}]}} '
+        f'"tt.return"() : () -> () }}) {{sym_name = "f", arg_attrs = [{hint}, {hint}], '
+        f'function_type = (!tt.ptr<{source}, "global">, !tt.ptr<{result}, "global">) -> ()}} '
         ": () -> ()"
     )
 
@@ -99,7 +100,7 @@ def test_a_column_major_access_runs_down_the_columns(run) -> None:  # type: igno
       %v = "tt.load"(%pp) {operandSegmentSizes = array<i32: 1, 0, 0>}
           : (tensor<64x64x!tt.ptr<f32, "global">>) -> tensor<64x64xf32>
       "tt.return"() : () -> ()
-    }) {sym_name = "f", function_type = () -> (),
+    }) {sym_name = "f", function_type = (!tt.ptr<f32, "global">, i32) -> (),
         arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}]} : () -> ()
     """
     assert accesses(run(column, Coalesce())) == [Blocked((4, 1), (16, 2), (1, 4), (0, 1))]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tri_core.api import Unsupported, VerificationError
@@ -11,9 +13,10 @@ from tri_gpu_dialect.passes.convert_triton_to_tritongpu import dot_encoding
 
 
 def function(body: str, args: str = "") -> str:
+    types = ", ".join(arg.split(":", 1)[1] for arg in re.split(r",\s*(?=%)", args) if arg)
     return (
         f'"tt.func"() ({{ ^bb0({args}):\n{body}\n"tt.return"() : () -> () }}) '
-        '{sym_name = "f", function_type = () -> ()} : () -> ()'
+        f'{{sym_name = "f", function_type = ({types}) -> ()}} : () -> ()\n'
     )
 
 
@@ -108,7 +111,7 @@ def test_constants_of_any_kind_follow_their_type(run) -> None:  # type: ignore[n
 def test_calls_are_refused_with_their_place(run) -> None:  # type: ignore[no-untyped-def]
     body = '"tt.call"() {callee = @g} : () -> () loc("k.py":3:5)'
     with pytest.raises(Unsupported, match="not inlined") as caught:
-        run(function(body))
+        run(function(body) + function("").replace('"f"', '"g"'))
     assert str(caught.value.location) == "k.py:3:5"
 
 

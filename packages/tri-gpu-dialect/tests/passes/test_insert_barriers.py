@@ -36,7 +36,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
         + '\n"ttg.local_dealloc"(%a) : (MEM) -> ()\n"ttg.local_dealloc"(%b) : (MEM) -> ()\n'.replace(
             "MEM", str(memory)
         )
-        + '"tt.return"() : () -> () }) {sym_name = "f", function_type = () -> ()} : () -> () }'
+        + '"tt.return"() : () -> () }) {sym_name = "f", function_type = (i32, i1) -> ()} : () -> () }'
     )
     AllocateSharedMemory(apart_bytes=apart_bytes).apply(made, context)
     InsertBarriers().apply(made, context)

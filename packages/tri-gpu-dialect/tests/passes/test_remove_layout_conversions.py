@@ -72,7 +72,7 @@ def matrix(body: str) -> str:
       %q = "tt.addptr"(%qs, %o) : ({pointers}, {wide}) -> {pointers}
       {body}
       "tt.return"() : () -> ()
-    }}) {{sym_name = "f", function_type = () -> (),
+    }}) {{sym_name = "f", function_type = ({POINTER}, {POINTER}, i32) -> (),
         arg_attrs = [{{tt.divisibility = 16 : i32}}, {{tt.divisibility = 16 : i32}}, {{}}]}} : () -> ()"""
 
 
@@ -122,7 +122,7 @@ def test_the_narrow_type_is_converted_rather_than_the_wide(run) -> None:  # type
       %z = "tt.dot"(%f, %f, %zero) {{inputPrecision = 2 : i32}}
           : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
       {STORE}"""
-    text = matrix(body).replace("%n: i32", f"%h: {half}")
+    text = matrix(body).replace("%n: i32", f"%h: {half}").replace(f"{POINTER}, i32)", f"{POINTER}, {half})")
     assert {str(c.results[0].type.element_type) for c in conversions(run(text, *BOTH))} == {"f16"}
 
 

@@ -17,7 +17,7 @@ def check(body: str, context: StageContext, warps: int = 4) -> None:
     )
     text = (
         f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1):\n{body}\n'
-        '"tt.return"() : () -> () }) {sym_name = "f", function_type = () -> ()} : () -> () }'
+        '"tt.return"() : () -> () }) {sym_name = "f", function_type = (i32, i1) -> ()} : () -> () }'
     )
     VerifyLayouts().apply(ir.Module.parse(text), context)
 

@@ -260,7 +260,8 @@ class _Program:
         return (
             f'"tt.func"() ({{ ^bb0(%in: {POINTER}, %out: {POINTER}, %n: i32, %c: i1):\n'
             "%i0 = arith.constant 0 : i32\n%i1 = arith.constant 1 : i32\n"
-            f'{body}\n"tt.return"() : () -> () }}) {{sym_name = "f", function_type = () -> (), '
+            f'{body}\n"tt.return"() : () -> () }}) {{sym_name = "f", '
+            f"function_type = ({POINTER}, {POINTER}, i32, i1) -> (), "
             "arg_attrs = [{tt.divisibility = 16 : i32}, {tt.divisibility = 16 : i32}, {}, {}]} : () -> ()"
         )
 
