@@ -36,7 +36,7 @@ def printed(body: str) -> list[tuple[str, list[str], list[bool], bool]]:
 
 def test_every_element_is_printed_with_its_place() -> None:
     body = f"""%out0 = arith.addf %in0, %in0 : {SPEC.type}
-      "tt.print"(%in0) {{prefix = " x: ", hex = 0 : i32, isSigned = array<i32: 1>}} : ({SPEC.type}) -> ()"""
+      "tt.print"(%in0) {{prefix = " x: ", hex = false, isSigned = array<i32: 1>}} : ({SPEC.type}) -> ()"""
     lines = printed(body)
     assert len(lines) == 2  # registers of a thread
     assert lines[0] == ("pid ({}, {}, {}) idx ({})  x: {}", ["i32"] * 4 + ["f32"], [True] * 5, False)
@@ -44,13 +44,13 @@ def test_every_element_is_printed_with_its_place() -> None:
 
 def test_a_text_alone_is_printed_by_one_thread() -> None:
     body = f"""%out0 = arith.addf %in0, %in0 : {SPEC.type}
-      "tt.print"() {{prefix = "here", hex = 1 : i32, isSigned = array<i32>}} : () -> ()"""
+      "tt.print"() {{prefix = "here", hex = true, isSigned = array<i32>}} : () -> ()"""
     assert printed(body) == [("pid {}, {}, {} here", ["i32"] * 3, [True] * 3, True)]
 
 
 def test_a_target_that_cannot_print_says_so() -> None:
     body = f"""%out0 = arith.addf %in0, %in0 : {SPEC.type}
-      "tt.print"(%in0) {{prefix = "x", hex = 0 : i32, isSigned = array<i32: 1>}} : ({SPEC.type}) -> ()"""
+      "tt.print"(%in0) {{prefix = "x", hex = false, isSigned = array<i32: 1>}} : ({SPEC.type}) -> ()"""
     x = np.ones(256, np.float16)
     with pytest.raises(Unsupported, match="cannot print"):
         run(kernel([SPEC], [SPEC], body, warps=4, lanes=32), [x, x.copy()])
