@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import ClassVar
 
 import llvmlite.binding as binding
 import pytest
 
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
-from tri_core.pipeline import StageContext
+from tri_core.pipeline import Pass, StageContext
 from tri_core.target import LLVMTarget, Target
 from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.lowering import PrimitivesFactory, generic_table, llir_stage
@@ -93,3 +95,25 @@ def test_source_lines_reach_llvm_when_the_target_wants_them(target: Target) -> N
     assert "DILocation(line: 7, column: 3" in lines
     assert "DILocation(line: 12, column: 5" in lines
     assert "!dbg" not in text(primitives)
+
+
+def test_plugins_may_put_passes_before_and_after_machine_ops_are_emitted(target: Target) -> None:
+    seen: dict[str, str] = {}
+
+    @dataclass(frozen=True)
+    class Look(Pass):
+        where: str
+        name: ClassVar[str] = "look"
+
+        def apply(self, module: ir.Module, context: StageContext) -> None:
+            seen[self.where] = str(module)
+
+    stage = llir_stage(primitives, lambda target, options: generic_table(), target)
+    assert stage.passes is not None
+    for where in ("llir.machine", "llir.end"):
+        stage.passes.insert(where, Look(where))
+    context = StageContext(target=target, options=CommonOptions(), kernel_name="kernel", codegen=None)  # type: ignore[arg-type]
+    stage.run(convert_module(), context)
+    assert "ref.barrier" in seen["llir.machine"]
+    assert "ref." not in seen["llir.end"]
+    assert "scf." not in seen["llir.machine"]

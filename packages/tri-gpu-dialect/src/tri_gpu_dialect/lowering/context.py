@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from tri_core.dialects.tt import PointerType
@@ -116,6 +117,13 @@ class Lowering:
         self.lane = primitives.lane_id(builder, self.thread)
         self.warp = primitives.warp_id(builder, self.thread)
 
+    @cached_property
+    def fusion(self) -> dict[str, ir.Attribute] | None:
+        """Attributes that let LLVM contract a float op with its neighbour, as the options say."""
+        if not self.options.enable_fp_fusion:
+            return None
+        return {"fastmathFlags": ir.Attribute.parse("#llvm.fastmath<contract>")}
+
     @property
     def num_warps(self) -> int:
         """Warps per CTA."""
@@ -183,6 +191,8 @@ class Lowering:
             return self.b.ptr(self.hw.address_space(ir.StringAttr(element.params[1]).value))
         if isinstance(element, ir.FloatType) and not self.hw.native(str(element)):
             return self.b.int_type(element.width)
+        if not isinstance(element, ir.IntegerType | ir.FloatType):
+            raise Unsupported(f"{self.target} has no values of type {element}")
         return element
 
     def register_count(self, type_: ir.Type) -> int:

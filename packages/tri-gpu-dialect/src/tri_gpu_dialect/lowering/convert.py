@@ -11,7 +11,7 @@ from tri_core.llvm_text import to_llvm_text
 from tri_core.locations import source_location
 from tri_core.mlir import ir, run_passes
 from tri_core.options import CommonOptions
-from tri_core.pipeline import PassList, Stage, StageContext, StageResult
+from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
 from tri_core.target import Target
 from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.lowering.builder import Builder
@@ -162,6 +162,7 @@ class _LowerToLLVM:
 
     primitives: PrimitivesFactory
     table: TableFactory
+    passes: PassList
     module_attributes: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
@@ -173,7 +174,7 @@ class _LowerToLLVM:
             context.on_pass("llir", "lower", lowered.module)
         for name, value in self.module_attributes.items():
             lowered.module.operation.attributes[name] = ir.StringAttr.get(value)
-        EmitMachineOps().apply(lowered.module)
+        self.passes.run("llir", lowered.module, context)
         if words.line_info != "None":
             run_passes(lowered.module, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
         return StageResult(
@@ -189,12 +190,14 @@ def llir_stage(primitives: PrimitivesFactory, table: TableFactory, target: Targe
 
     ``primitives(target, options, threads_per_warp, num_warps)`` gives the vendor's words and
     ``table(target, options)`` the rules: :func:`tri_gpu_dialect.lowering.generic_table` plus what plugins
-    add through ``tri_lowering``.  The result's resources hold ``shared`` in bytes.
+    add through ``tri_lowering``.  Passes at the anchor ``llir.machine`` see the ``llvm`` dialect with machine
+    ops, those at ``llir.end`` plain ``llvm``.  The result's resources hold ``shared`` in bytes.
     """
     llvm = target.spec.llvm
     attributes = {}
     if llvm is not None:
         attributes = {"llvm.target_triple": llvm.triple, "llvm.data_layout": llvm.data_layout}
         attributes = {name: value for name, value in attributes.items() if value}
-    run = _LowerToLLVM(primitives=primitives, table=table, module_attributes=attributes)
-    return Stage(name="llir", kind="text", run=run, passes=PassList())
+    passes = PassList([Anchor("llir.machine"), EmitMachineOps(), Anchor("llir.end")])
+    run = _LowerToLLVM(primitives=primitives, table=table, passes=passes, module_attributes=attributes)
+    return Stage(name="llir", kind="text", run=run, passes=passes)

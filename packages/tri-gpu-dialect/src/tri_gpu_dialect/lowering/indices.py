@@ -9,7 +9,15 @@ from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering, Registers
 
-__all__ = ["apply", "coordinates", "linear_indices", "offset_by", "tensor_coordinates"]
+__all__ = [
+    "apply",
+    "coordinates",
+    "is_owner",
+    "linear_indices",
+    "offset_by",
+    "reach",
+    "tensor_coordinates",
+]
 
 
 def apply(b: Builder, layout: LinearLayout, inputs: Mapping[str, ir.Value]) -> list[ir.Value]:

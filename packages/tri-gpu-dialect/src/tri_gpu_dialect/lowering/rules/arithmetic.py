@@ -78,17 +78,9 @@ def _integer(name: str) -> Rule:
 
 def _fusable(name: str) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-        flags = fusion(ctx)
-        return [map_floats(ctx, op, lambda *xs: ctx.b.op(name, xs, xs[0].type, flags))]
+        return [map_floats(ctx, op, lambda *xs: ctx.b.op(name, xs, xs[0].type, ctx.fusion))]
 
     return rule
-
-
-def fusion(ctx: Lowering) -> dict[str, ir.Attribute] | None:
-    """Attributes that let LLVM contract a float op with its neighbour, as the options say."""
-    if not ctx.options.enable_fp_fusion:
-        return None
-    return {"fastmathFlags": ir.Attribute.parse("#llvm.fastmath<contract>")}
 
 
 def _float(name: str, word: str) -> Rule:

@@ -8,7 +8,6 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
-from tri_gpu_dialect.lowering.rules.arithmetic import fusion
 from tri_gpu_dialect.lowering.rules.floats import cast_float
 from tri_gpu_dialect.lowering.rules.registers import map_registers
 from tri_gpu_dialect.lowering.table import Rule
@@ -66,8 +65,7 @@ def _step(ctx: Lowering, working: ir.Type) -> Callable[[ir.Value, ir.Value, ir.V
     b = ctx.b
     if not isinstance(working, ir.FloatType):
         return lambda x, y, total: b.add(total, b.mul(x, y))
-    flags = fusion(ctx)
-    if flags is None:
+    if ctx.fusion is None:
         return lambda x, y, total: b.fadd(total, b.fmul(x, y))
     return lambda x, y, total: b.op("llvm.intr.fma", (x, y, total), working)
 
