@@ -292,6 +292,19 @@ def test_a_missing_kernel_is_told(builder: TrialBuilder, image: KernelImage) -> 
     builder.close()
 
 
+def test_a_helper_that_dies_of_earlier_builds_is_not_the_verdict(
+    image: KernelImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = TrialBuilder("opencl:cpu")
+    builder.check("k", image.data, "")
+    ask, deaths = builder._ask, [None]
+    # the first answer to the second build is a death; a fresh helper then builds for real
+    monkeypatch.setattr(builder, "_ask", lambda *request: deaths.pop() if deaths else ask(*request))
+    builder.check("k", image.data, "")
+    assert not deaths
+    builder.close()
+
+
 def test_a_compiler_that_hangs_is_ended(image: KernelImage) -> None:
     builder = TrialBuilder("opencl:cpu", timeout=0.01)  # the helper cannot even start in that time
     with pytest.raises(ToolchainError, match="died"):

@@ -44,7 +44,12 @@ class TrialBuilder:
         """Build kernel ``name`` of SPIR-V module ``data``; ToolchainError, with the driver's log, on failure."""
         request = json.dumps({"device": self.filter_string, "name": name, "options": options}).encode()
         with self._lock:
+            fresh = self._process is None
             answer = self._ask(request, data)
+            if answer is None and not fresh:
+                # what earlier builds left in the driver may have ended it: the verdict is a fresh process's
+                self._reap()
+                answer = self._ask(request, data)
             if answer == b"built":
                 return
             log = self._take_log()
