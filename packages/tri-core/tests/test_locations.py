@@ -2,7 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tri_core.locations import source_location
+import pytest
+
+from tri_core import mlir
+from tri_core.dialects import tt  # noqa: F401  registers the dialect
+from tri_core.locations import located, source_location
 from tri_core.mlir import ir, session
 
 
@@ -29,3 +33,15 @@ def test_a_fused_location_is_its_first_known_part() -> None:
         found = source_location(ir.Location.fused(parts))
     assert found is not None
     assert found.file == "a.py"
+
+
+def test_an_error_of_mlir_is_located_with_its_notes() -> None:
+    text = '"tt.get_program_id"() {axis = 7 : i32} : () -> i32 loc(callsite("a.py":3:5 at "b.py":9:1))'
+    with session():
+        with pytest.raises(ir.MLIRError) as caught:
+            mlir.parse(text)
+        error = located(caught.value)
+    assert error.message == "'tt.get_program_id' op expects attribute axis from 0 to 2; got 7"
+    assert error.location is not None
+    assert (error.location.file, error.location.line, error.location.column) == ("a.py", 3, 4)
+    assert [site.file for site in error.location.call_sites] == ["b.py"]

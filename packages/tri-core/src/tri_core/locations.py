@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import linecache
+from typing import Any
 
-from tri_core.errors import SourceLocation
+from tri_core.errors import SourceLocation, VerificationError
 from tri_core.mlir import ir
 
-__all__ = ["source_location"]
+__all__ = ["located", "source_location"]
 
 
 def source_location(location: ir.Location) -> SourceLocation | None:
@@ -37,3 +38,15 @@ def _files(location: ir.Location) -> list[SourceLocation]:
             return next((found for part in location.locations if (found := _files(part))), [])
         case _:
             return []
+
+
+def located(error: ir.MLIRError) -> VerificationError:
+    """The first error that MLIR reported, with its place; the others as notes."""
+    diagnostics: list[Any] = list(error.error_diagnostics)
+    if not diagnostics:
+        return VerificationError(error.message or "MLIR refused the module")
+    first = diagnostics[0]
+    made = VerificationError(first.message, location=source_location(first.location))
+    for other in [*first.notes, *diagnostics[1:]]:
+        made.add_note(f"{other.location}: {other.message}")
+    return made

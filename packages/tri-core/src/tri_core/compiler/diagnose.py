@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tri_core.errors import (
     BackendError,
@@ -16,6 +15,7 @@ from tri_core.errors import (
     Unsupported,
     VerificationError,
 )
+from tri_core.locations import located
 from tri_core.mlir import ir
 from tri_core.plugins.records import Plugin
 from tri_core.target import Target
@@ -55,7 +55,7 @@ def _translate(error: Exception, step: str | None, target: Target, plugin: Plugi
             remedy=f"leave the plugin out with TRI_DISABLE_PLUGINS={plugin.name}",
         )
     if isinstance(error, ir.MLIRError):
-        return from_mlir(error)
+        return located(error)
     backend = target.key.backend
     return BackendError(
         f"backend {backend!r} failed: {type(error).__name__}: {error}", backend=backend, hook="tri_pipeline"
@@ -67,23 +67,9 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
 
 
-def from_mlir(error: ir.MLIRError) -> VerificationError:
-    """The first error that MLIR reported, with its place; the others as notes."""
-    from tri_core.locations import source_location
-
-    diagnostics: list[Any] = list(error.error_diagnostics)
-    if not diagnostics:
-        return VerificationError(error.message or "MLIR refused the module")
-    first = diagnostics[0]
-    made = VerificationError(first.message, location=source_location(first.location))
-    for other in [*first.notes, *diagnostics[1:]]:
-        made.add_note(f"{other.location}: {other.message}")
-    return made
-
-
 def parse_error(error: ir.MLIRError, path: str, text: str) -> VerificationError:
-    """As :func:`from_mlir` for text given by a user: places are lines of ``text``, which is called ``path``."""
-    made = from_mlir(error)
+    """As :func:`located` for text given by a user: places are lines of ``text``, which is called ``path``."""
+    made = located(error)
     where = made.location
     if where is not None and where.file == "-":
         lines = text.splitlines()
