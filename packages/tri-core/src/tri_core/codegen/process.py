@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import importlib.util
 import os
 import select
@@ -65,6 +67,8 @@ class Worker:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        _widen(self._input)
+        _widen(self._output)
         os.set_blocking(self._input, False)
         os.set_blocking(self._output, False)
 
@@ -158,6 +162,12 @@ def _await(descriptor: int, event: int, deadline: float) -> None:
     poll.register(descriptor, event)
     if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
         raise WorkerLate
+
+
+def _widen(pipe: int) -> None:
+    """Room for a large module at once, where the system lets us ask for it."""
+    with contextlib.suppress(AttributeError, OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
 
 def _command(llvm_options: tuple[str, ...]) -> list[str]:
