@@ -1,12 +1,17 @@
 """How a launch reaches a kernel: the layout of the task that the runtime fills and compiled code reads.
 
 A kernel is ``void kernel(void *task, void *arena)``.  It takes chunks of programs off the task's counter
-until none is left, so that any number of threads may call it with one task, each with an arena of its own.
+until none is left, so that any number of threads may call it with one task, each with an arena of its own.  Next to it
+the object has a string, ``kernel.facts``: JSON with what the runtime must know (:class:`Facts`), so that an
+object is whole by itself, from whatever stage it was compiled.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 __all__ = [
     "ARGUMENTS",
@@ -18,7 +23,9 @@ __all__ = [
     "PRINTER",
     "STREAM",
     "TOTAL",
+    "Facts",
     "argument_offsets",
+    "facts_symbol",
 ]
 
 #: byte offsets in a task
@@ -40,3 +47,31 @@ def argument_offsets(sizes: Sequence[int]) -> list[int]:
         offsets.append(-(-end // size) * size)
         end = offsets[-1] + size
     return offsets
+
+
+def facts_symbol(kernel: str) -> str:
+    """The symbol of the facts of ``kernel``."""
+    return f"{kernel}.facts"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the runtime must know of a kernel.
+
+    ``arena``: bytes of scratch memory per thread; ``stored``: bytes that a program stores, counting a
+    loop's stores once; ``assertions`` and ``prints``: what their numbers in the code stand for.
+    """
+
+    arena: int = 0
+    stored: int = 0
+    assertions: list[dict[str, Any]] = field(default_factory=list)
+    prints: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_text(self) -> str:
+        """As JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str | bytes) -> Self:
+        """The inverse of :meth:`to_text`."""
+        return cls(**json.loads(text))

@@ -61,9 +61,8 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
     lowered = lower_kernel(module, features, contract=context.options.enable_fp_fusion)
     return StageResult(
         artifact=to_llvm_ir(lowered.module),
-        resources={"arena": lowered.arena, "stored": lowered.stored},
+        resources={"arena": lowered.facts.arena, "stored": lowered.facts.stored},
         entry_points=(lowered.name,),
-        attrs=dict(lowered.reports),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tri_backend_cpu.analysis.demand import Demands
+from tri_backend_cpu.analysis.demand import Demands, is_inline_reshape
 from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Plan, Step, View
 from tri_backend_cpu.graph import Block
 
@@ -21,7 +21,9 @@ ALIGNMENT = 64
 def derive_views(plan: Plan, body: Block) -> None:
     """Views of reshaped tensors: the source's buffer in another shape."""
     for op in body.walk():
-        if op.name == "tt.reshape" and op.operands[0] in plan.views and op.result not in plan.views:
+        if op.name != "tt.reshape" or is_inline_reshape(op):
+            continue
+        if op.operands[0] in plan.views and op.result not in plan.views:
             plan.views[op.result] = View.dense(plan.views[op.operands[0]].buffer, op.result.shape)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.induction import Induction
-from tri_backend_cpu.graph import Op, Value
+from tri_backend_cpu.graph import Op, Value, constant_of
 
-__all__ = ["Axis", "AxisAnalysis"]
+__all__ = ["Axis", "AxisAnalysis", "is_nonnegative"]
 
 #: divisibility of 0
 _MAX = 1 << 40
@@ -45,8 +45,15 @@ def _power(number: int) -> int:
 class AxisAnalysis:
     """Answers for the values of one kernel, computed when asked and remembered."""
 
-    def __init__(self, divisibility: dict[Value, int], inductions: dict[Value, Induction]) -> None:
-        """``divisibility``: of the kernel's arguments; ``inductions``: by argument and by loop result."""
+    def __init__(
+        self, divisibility: dict[Value, int], inductions: dict[Value, Induction], *, addresses: bool = False
+    ) -> None:
+        """``divisibility``: of the kernel's arguments; ``inductions``: by argument and by loop result.
+
+        ``addresses``: what is divided to make an index is taken not to be negative, without proof.  A
+        negative index points outside of the array (or is masked out), so this cannot make a right access wrong.
+        """
+        self.addresses = addresses
         self._divisibility = divisibility
         self._inductions = inductions
         self._known: dict[Value, Axis] = {}
@@ -57,6 +64,10 @@ class AxisAnalysis:
         if found is None:
             found = self._known[value] = self._compute(value)
         return found
+
+    def may_divide(self, op: Op) -> bool:
+        """Whether the quotients and remainders of ``op`` are known to round down."""
+        return self.addresses or op.name.endswith("ui") or is_nonnegative(op.operands[0])
 
     def _compute(self, value: Value) -> Axis:
         if value.dtype.is_float:
@@ -85,6 +96,28 @@ class AxisAnalysis:
             lower, step = self(parent.operands[0]), self(parent.operands[2])
             return Axis((), (), min(lower.divisibility, step.divisibility))
         return _unknown(value)
+
+
+def is_nonnegative(value: Value) -> bool:
+    """Whether ``value`` is surely not negative, index arithmetic not wrapping."""
+    number = constant_of(value)
+    if number is not None:
+        return bool(number >= 0)
+    op = value.op
+    if op is None:
+        return False
+    if op.name in _NONNEGATIVE:
+        return True
+    if op.name == "arith.remsi":
+        return is_nonnegative(op.operands[0])
+    return op.name in _KEEPS_NONNEGATIVE and all(is_nonnegative(v) for v in op.operands)
+
+
+_NONNEGATIVE = {"tt.get_program_id", "tt.get_num_programs", "tt.make_range", "arith.extui"}
+_KEEPS_NONNEGATIVE = {
+    *("arith.addi", "arith.muli", "arith.divsi", "arith.minsi", "arith.extsi"),
+    *("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans"),
+}
 
 
 def _unknown(value: Value) -> Axis:
@@ -131,14 +164,19 @@ def _at(axis: Axis, groups: tuple[int, ...]) -> int:
 
 def _product(op: Op, of: AxisAnalysis) -> Axis:
     a, b = (of(v) for v in op.operands)
+    for value, other in ((a, op.operands[1]), (b, op.operands[0])):
+        if constant_of(other) == 1:
+            return value
     constancy = tuple(map(min, a.constancy, b.constancy))
     divisibility = min(a.every * b.every, _MAX)
     return Axis((1,) * len(constancy), constancy, divisibility)
 
 
 def _quotient(op: Op, of: AxisAnalysis) -> Axis:
-    """Within an aligned run of g numbers, g dividing the divisor, the quotient stays."""
+    """Within an aligned run of g numbers, g dividing the divisor, the quotient stays; below zero it may not."""
     a, b = (of(v) for v in op.operands)
+    if not of.may_divide(op):
+        return _both_constant(op, of)
     constancy = tuple(
         max(min(ka, kb), min(ca, a.divisibility, b.divisibility, kb))
         for ca, ka, kb in zip(a.contiguity, a.constancy, b.constancy, strict=True)
@@ -147,7 +185,9 @@ def _quotient(op: Op, of: AxisAnalysis) -> Axis:
 
 
 def _remainder(op: Op, of: AxisAnalysis) -> Axis:
-    """Within an aligned run of g numbers, g dividing the divisor, the remainder grows by 1."""
+    """Within an aligned run of g numbers, g dividing the divisor, the remainder grows by 1; below zero it may not."""
+    if not of.may_divide(op):
+        return _both_constant(op, of)
     a, b = (of(v) for v in op.operands)
     contiguity = tuple(
         min(ca, a.divisibility, b.divisibility, kb) for ca, kb in zip(a.contiguity, b.constancy, strict=True)

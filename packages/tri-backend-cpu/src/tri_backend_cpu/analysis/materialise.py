@@ -127,7 +127,8 @@ class _Materialiser:
         write = Write(_order(value), [value], [view])
         here = Demand(first, tuple(range(len(value.shape))))
         fits = isinstance(first, Nest) and not first.scalar and here in demands and here.is_pointwise(value)
-        if isinstance(first, Nest) and fits and index <= limit and not self.is_stale(value, here):
+        stale = any(self.is_stale(value, d) for d in demands if home.ancestor(d.step) is first)
+        if isinstance(first, Nest) and fits and index <= limit and not stale:
             first.members.append(write)
             return here
         nest = Nest(value.shape, members=[write])

@@ -46,6 +46,14 @@ def _bits(dtype: DType) -> DType:
     return dtype_of(f"i{8 * dtype.nbytes}") if not dtype.is_pointer else storage_of(dtype)
 
 
+def _as_bits(b: Builder, value: ir.Value, dtype: DType) -> ir.Value:
+    return b.bitcast(b.to_storage(value, dtype), _bits(dtype))
+
+
+def _from_bits(b: Builder, bits: ir.Value, dtype: DType) -> ir.Value:
+    return b.from_storage(b.bitcast(bits, storage_of(dtype)), dtype)
+
+
 def _code(b: Builder, code: int) -> ir.Attribute:
     return ir.IntegerAttr.get(b.i64_type, code)
 
@@ -58,19 +66,19 @@ def atomic_rmw(b: Builder, op: Op, pointer: ir.Value, value: ir.Value) -> ir.Val
         return _update_float(b, dtype, _FLOAT[kind], pointer, value, order)
     if kind not in _INTEGER or (dtype.is_float and kind is not AtomicOp.XCHG):
         raise located(Unsupported, op.location, f"atomic {kind.name} on {dtype}")
-    bits = b.to_storage(value, dtype)
-    old = b.op(
-        "llvm.atomicrmw", bits.type, pointer, bits, bin_op=_code(b, _INTEGER[kind]), ordering=_code(b, order)
+    bits = _as_bits(b, value, dtype)
+    code, ordering = _code(b, _INTEGER[kind]), _code(b, order)
+    return _from_bits(
+        b, b.op("llvm.atomicrmw", bits.type, pointer, bits, bin_op=code, ordering=ordering), dtype
     )
-    return b.from_storage(old, dtype)
 
 
 def atomic_cas(b: Builder, op: Op, pointer: ir.Value, expected: ir.Value, value: ir.Value) -> ir.Value:
     """The old element at ``pointer``, which becomes ``value`` if it was ``expected`` (bit for bit)."""
     dtype = op.operands[1].dtype
     order = _ORDERS[MemSemantic(op.attributes["sem"])]
-    old, _ = _exchange(b, pointer, b.to_storage(expected, dtype), b.to_storage(value, dtype), order)
-    return b.from_storage(old, dtype)
+    old, _ = _exchange(b, pointer, _as_bits(b, expected, dtype), _as_bits(b, value, dtype), order)
+    return _from_bits(b, old, dtype)
 
 
 def atomic_load(b: Builder, op: Op, pointer: ir.Value) -> ir.Value:
@@ -120,13 +128,13 @@ def _update_float(
     wide = widen(b, value, dtype)
 
     def attempt(expected: ir.Value) -> tuple[ir.Value, ir.Value]:
-        old = widen(b, b.from_storage(expected, dtype), dtype)
+        old = widen(b, _from_bits(b, expected, dtype), dtype)
         new = b.same(name, old, wide)
         new = narrow(b, new, dtype) if dtype.bits < 32 else new
-        return _exchange(b, pointer, expected, b.bitcast(b.to_storage(new, dtype), bits), order)
+        return _exchange(b, pointer, expected, _as_bits(b, new, dtype), order)
 
     start = b.load(pointer, bits)
-    return b.from_storage(b.bitcast(_repeat(b, bits, start, attempt), storage_of(dtype)), dtype)
+    return _from_bits(b, _repeat(b, bits, start, attempt), dtype)
 
 
 def _repeat(

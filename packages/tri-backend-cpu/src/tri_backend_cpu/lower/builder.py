@@ -312,6 +312,22 @@ class Builder:
         self.module.body.append(ir.Operation.parse(text))
         return self.op("llvm.mlir.addressof", self.type(POINTER), global_name=ir.FlatSymbolRefAttr.get(name))
 
+    def text(self, symbol: str, content: str) -> None:
+        """A string that ends with a zero byte, which other objects can see under ``symbol``."""
+        data = content.encode() + b"\0"
+        made = ir.Operation.create(
+            "llvm.mlir.global",
+            attributes={
+                "sym_name": ir.StringAttr.get(symbol),
+                "global_type": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{len(data)} x i8>")),
+                "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
+                "constant": ir.UnitAttr.get(),
+                "value": ir.StringAttr.get(data),
+            },
+            regions=1,
+        )
+        self.module.body.append(made)
+
     # --- control -----------------------------------------------------------------------------------------
 
     def loop(

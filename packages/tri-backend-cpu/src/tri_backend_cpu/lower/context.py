@@ -40,6 +40,7 @@ class Context:
     b: Builder
     plan: Plan
     axis: AxisAnalysis
+    address_axis: AxisAnalysis
     task: ir.Value
     arena: ir.Value
     start: ir.Operation

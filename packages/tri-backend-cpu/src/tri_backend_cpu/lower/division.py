@@ -3,7 +3,7 @@
 A vector division takes several times as long as the three operations used here.  With r = 1/d and q = x r,
 the remainder x - q d is exact and q + r (x - q d) is the quotient, rounded to nearest, as long as nothing
 under- or overflows.  A divisor far from 1 is therefore divided by; a quotient that is infinite or NaN is
-left as it is; a subnormal one may be off by one unit.
+left as it is; near the smallest normal numbers one may be off by a unit in the last place.
 """
 
 from __future__ import annotations

@@ -48,6 +48,13 @@ class Frame:
             self._sums[coordinate] = found
         return Lanes(found, level, wide=False)
 
+    def leave(self, after: ir.InsertionPoint) -> None:
+        """The innermost loop is complete; ops go to ``after``, behind it."""
+        self.points.pop()
+        self.indices.pop()
+        self.points[-1] = after
+        self._sums = {c: v for c, v in self._sums.items() if c.loop < len(self.indices)}
+
     def widen(self, lanes: Lanes) -> ir.Value:
         """``lanes`` as a vector (as it is, in a nest without vectors)."""
         if lanes.wide or not self.width:

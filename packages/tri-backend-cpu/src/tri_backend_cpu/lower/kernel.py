@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.axis import AxisAnalysis
@@ -21,17 +20,11 @@ __all__ = ["Lowered", "lower_kernel"]
 
 @dataclass(frozen=True)
 class Lowered:
-    """A kernel at the vector level.
-
-    ``arena``: bytes of scratch memory per thread; ``stored``: bytes that a program stores, counting a
-    loop's stores once; ``reports``: what the host must know of assertions and prints.
-    """
+    """A kernel at the vector level."""
 
     module: ir.Module
     name: str
-    arena: int
-    stored: int
-    reports: dict[str, list[dict[str, Any]]]
+    facts: abi.Facts
 
 
 def lower_kernel(module: ir.Module, features: VectorFeatures, *, contract: bool = True) -> Lowered:
@@ -46,8 +39,10 @@ def lower_kernel(module: ir.Module, features: VectorFeatures, *, contract: bool 
     b.ip = ir.InsertionPoint(entry)
     _order_streams(context)
     b.effect("llvm.return")
-    reports = {"assertions": context.reports.assertions, "prints": context.reports.prints}
-    return Lowered(made, kernel.name, plan.arena, _stored(plan), reports)
+    reports = context.reports
+    facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints)
+    b.text(abi.facts_symbol(kernel.name), facts.to_text())
+    return Lowered(made, kernel.name, facts)
 
 
 def _stored(plan: Plan) -> int:
@@ -95,7 +90,8 @@ def _context(b: Builder, kernel: Kernel, plan: Plan, features: VectorFeatures) -
     parameters = kernel.body.arguments
     divisibility = dict(zip(parameters, kernel.divisibility, strict=True))
     axis = AxisAnalysis(divisibility, plan.inductions)
-    context = Context(b, plan, axis, task, arena, start, features)
+    address_axis = AxisAnalysis(divisibility, plan.inductions, addresses=True)
+    context = Context(b, plan, axis, address_axis, task, arena, start, features)
     context.grid = [_field(context, abi.GRID + 4 * axis, I32) for axis in range(3)]
     context.streaming = b.cmp("ne", _field(context, abi.STREAM, I32), b.i32(0))
     offsets = abi.argument_offsets([p.dtype.nbytes for p in parameters])

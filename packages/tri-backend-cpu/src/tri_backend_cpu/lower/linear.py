@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.builder import I64
 from tri_backend_cpu.lower.frame import Frame
@@ -45,31 +46,33 @@ class Linear:
         return total
 
 
-def linear(e: Evaluator, value: Value, place: Place) -> Linear:
-    """``value``, an integer, at ``place``."""
+def linear(e: Evaluator, value: Value, place: Place, axis: AxisAnalysis) -> Linear:
+    """``value``, an integer, at ``place``; ``axis`` knows its runs."""
     number = constant_of(value)
     if isinstance(number, int):
         return Linear(constant=number)
     induction = e.plan.inductions.get(value)
     if induction is not None:
-        result = linear(e, induction.initial, place)
+        result = linear(e, induction.initial, place, axis)
         result.parts.append(_scalar(e, Lanes(e.moved[value], 0, wide=False)))
         return result
     op = value.op
     if op is not None and value.is_tensor and not e.is_stored(value):
         rule = _RULES.get(op.name)
-        found = rule(e, op, place) if rule is not None else None
+        found = rule(e, op, place, axis) if rule is not None else None
         if found is not None:
             return found
-    return _whole(e, value, place)
+    return _whole(e, value, place, axis)
 
 
-def _whole(e: Evaluator, value: Value, place: Place) -> Linear:
+def _whole(e: Evaluator, value: Value, place: Place, axis: AxisAnalysis) -> Linear:
     """A value that is no sum: one part, or a vector."""
     if place.lane is not None and value.is_tensor:
-        axis = e.axis(value)
-        if axis.contiguity[place.lane] >= e.frame.width:
+        runs = axis(value)
+        if runs.contiguity[place.lane] >= e.frame.width:
             return Linear(parts=[_scalar(e, e.lanes(value, place.first()))], stride=1)
+        if runs.constancy[place.lane] >= e.frame.width:
+            return Linear(parts=[_scalar(e, e.lanes(value, place.first()))])
     lanes = e.lanes(value, place)
     return Linear(vector=lanes) if lanes.wide else Linear(parts=[_scalar(e, lanes)])
 
@@ -82,49 +85,49 @@ def _scalar(e: Evaluator, lanes: Lanes) -> Lanes:
 # --- rules: None when the op does not take part in the sum ------------------------------------------------
 
 
-def _range(e: Evaluator, op: Op, place: Place) -> Linear:
+def _range(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear:
     (coordinate,) = place.coordinates
     constant = op.attributes["start"] + coordinate.offset
     parts = [e.frame.index(coordinate._replace(offset=0))] if coordinate.loop >= 0 else []
     return Linear(constant, parts, stride=int(place.lane == 0))
 
 
-def _splat(e: Evaluator, op: Op, place: Place) -> Linear:
-    return linear(e, op.operands[0], Place(()))
+def _splat(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear:
+    return linear(e, op.operands[0], Place(()), axis)
 
 
-def _moved(e: Evaluator, op: Op, place: Place) -> Linear:
-    return linear(e, op.operands[0], e.operand_place(op, place))
+def _moved(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear:
+    return linear(e, op.operands[0], e.operand_place(op, place), axis)
 
 
-def _extended(e: Evaluator, op: Op, place: Place) -> Linear | None:
-    return linear(e, op.operands[0], place) if op.operands[0].dtype.bits >= 32 else None
+def _extended(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
+    return linear(e, op.operands[0], place, axis) if op.operands[0].dtype.bits >= 32 else None
 
 
-def _sum(e: Evaluator, op: Op, place: Place) -> Linear | None:
+def _sum(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
     if op.result.dtype.bits < 32:
         return None
-    a, b = (linear(e, v, place) for v in op.operands)
+    a, b = (linear(e, v, place, axis) for v in op.operands)
     if a.vector is not None and b.vector is not None:
         return None
     return Linear(a.constant + b.constant, a.parts + b.parts, a.stride + b.stride, a.vector or b.vector)
 
 
-def _difference(e: Evaluator, op: Op, place: Place) -> Linear | None:
+def _difference(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
     if op.result.dtype.bits < 32:
         return None
-    a, b = (linear(e, v, place) for v in op.operands)
+    a, b = (linear(e, v, place, axis) for v in op.operands)
     if b.vector is not None:
         return None
     parts = a.parts + [_times(e, p, -1) for p in b.parts]
     return Linear(a.constant - b.constant, parts, a.stride - b.stride, a.vector)
 
 
-def _product(e: Evaluator, op: Op, place: Place) -> Linear | None:
+def _product(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
     """A product with a scalar is distributed over the sum, unless lanes or unknown constants are in the way."""
     if op.result.dtype.bits < 32:
         return None
-    a, b = (linear(e, v, place) for v in op.operands)
+    a, b = (linear(e, v, place, axis) for v in op.operands)
     for sum_, factor in ((a, b), (b, a)):
         if factor.vector is not None or factor.stride or sum_.vector is not None:
             continue

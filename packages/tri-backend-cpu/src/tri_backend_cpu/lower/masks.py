@@ -103,7 +103,7 @@ def _compared(e: Evaluator, op: Op, place: Place, extent: int) -> Lanes | None:
     run, limit = op.operands if predicate in {"slt", "sle"} else reversed(op.operands)
     if predicate not in {"slt", "sle", "sgt", "sge"}:
         return None
-    low, high = linear(e, run, place), linear(e, limit, place)
+    low, high = (linear(e, v, place, e.axis) for v in (run, limit))
     if low.vector is not None or high.vector is not None or high.stride:
         return None
     if low.stride == 0:

@@ -78,7 +78,7 @@ def _decompose(e: Evaluator, pointer: Value, place: Place) -> tuple[Lanes, Linea
 
 def _advanced(e: Evaluator, op: Op, place: Place) -> tuple[Lanes, Linear]:
     base, before = _decompose(e, op.operands[0], place)
-    moved = linear(e, op.operands[1], place)
+    moved = linear(e, op.operands[1], place, e.context.address_axis)
     if before.vector is not None and moved.vector is not None:
         return _resolve(e, base, before, op.result.dtype.element, spread=True).pointer, moved
     return base, Linear(

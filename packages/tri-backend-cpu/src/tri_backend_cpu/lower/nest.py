@@ -73,7 +73,8 @@ class _Emitter:
         self.b: Builder = context.b
         self.nest = nest
         self.shape = shape
-        self.fresh = frozenset(m.value for m in nest.members if isinstance(m, Write))
+        writes = [m for m in nest.members if isinstance(m, Write)]
+        self.fresh = frozenset(m.value for m in writes if context.plan.views.get(m.value) == m.view)
         self.frame = Frame(self.b, shape.width, [self.b.ip])
         self.e = Evaluator(context, self.frame, self.fresh)
         self.coordinates = [ZERO] * len(nest.shape)
@@ -111,9 +112,8 @@ class _Emitter:
 
     def leave(self, dimension: int, after: ir.InsertionPoint) -> None:
         """Level down: ops go to ``after`` again."""
-        self.frame.points.pop()
-        self.frame.indices.pop()
-        self.frame.points[-1] = self.b.ip = after
+        self.frame.leave(after)
+        self.b.ip = after
         self.coordinates[dimension] = ZERO
 
     # --- vectors -----------------------------------------------------------------------------------------

@@ -38,12 +38,12 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
     """``launch(grid, stream, args)`` for ``kernel``; streams mean nothing here."""
     table = argument_table(kernel.parameters)
     pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
-    printer = Printer(kernel.prints)
+    printer = Printer(kernel.facts.prints)
     printer_address = printer.address
     free = [_Task(table)]
-    address, entry, arena_bytes = kernel.address, kernel.entry, kernel.arena_bytes
+    address, entry, arena_bytes = kernel.address, kernel.entry, kernel.facts.arena
     pack_header, threads_of = _HEADER.pack_into, knobs.get
-    stored, stream_from = kernel.stored_bytes, knobs.get("CPU_STREAM_BYTES")
+    stored, stream_from = kernel.facts.stored, knobs.get("CPU_STREAM_BYTES")
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
@@ -78,7 +78,7 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
         )
         table.pack_into(task.arguments, args)
         pool().run(address, entry, task.address, arena_bytes, threads)
-        failed = task.memory[FAILED : FAILED + 4] if kernel.assertions else b"\0\0\0\0"
+        failed = task.memory[FAILED : FAILED + 4] if kernel.facts.assertions else b"\0\0\0\0"
         if failed != b"\0\0\0\0":
             raise _assertion(kernel, bytes(task.memory))
         free.append(task)
@@ -98,7 +98,7 @@ def _null(kernel: CpuKernel, index: int) -> LaunchError:
 def _assertion(kernel: CpuKernel, task: bytes) -> DeviceError:
     (number,) = struct.unpack_from("=i", task, FAILED)
     program = struct.unpack_from("=3i", task, FAILED_PROGRAM)
-    record = kernel.assertions[number - 1]
+    record = kernel.facts.assertions[number - 1]
     place = f" at {record['place']}" if record.get("place") else ""
     return DeviceError(
         f"assertion {record['message']!r} failed in {kernel.name}{place}, in program {program}",

@@ -5,37 +5,42 @@ from __future__ import annotations
 import functools
 import itertools
 import threading
+from collections.abc import Sequence
 
 import llvmlite.binding as llvm
 
-__all__ = ["LoadedObject", "load_ir", "load_object"]
+from tri_core.api import DeviceError
+
+__all__ = ["LoadedObject", "load_ir"]
 
 _count = itertools.count()
 _lock = threading.Lock()
 
 
 class LoadedObject:
-    """Code in memory, freed with this object; ``address`` of the one entry point asked for."""
+    """Code in memory, freed with this object; ``addresses`` of the symbols asked for."""
 
-    def __init__(self, symbol: str, library: llvm.JITLibraryBuilder) -> None:
-        with _lock:
-            self._tracker = (
-                library.add_current_process().export_symbol(symbol).link(_jit(), f"tri_{next(_count)}")
-            )
-        self.address: int = self._tracker[symbol]
+    def __init__(self, data: bytes, symbols: Sequence[str]) -> None:
+        library = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+        for symbol in symbols:
+            library = library.export_symbol(symbol)
+        try:
+            with _lock:
+                self._tracker = library.link(_jit(), f"tri_{next(_count)}")
+        except RuntimeError as error:
+            raise DeviceError(
+                f"the object cannot be linked into this process: {error}",
+                remedy="functions of the C library must be in a library that the process has loaded",
+            ) from error
+        self.addresses: list[int] = [self._tracker[symbol] for symbol in symbols]
 
 
-def load_object(data: bytes, symbol: str) -> LoadedObject:
-    """Link the object file ``data`` against the process's libraries."""
-    return LoadedObject(symbol, llvm.JITLibraryBuilder().add_object_img(data))
-
-
-def load_ir(text: str, symbol: str) -> LoadedObject:
+def load_ir(text: str, symbols: Sequence[str]) -> LoadedObject:
     """Compile LLVM IR ``text`` of our own, known to be good, in this process."""
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.triple = machine.triple
-    return load_object(machine.emit_object(module), symbol)
+    return LoadedObject(machine.emit_object(module), symbols)
 
 
 @functools.cache

@@ -30,7 +30,7 @@ class ThreadPool:
         self._slots: list[ctypes.c_void_p] = []
         self._memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self._pool = -(-ctypes.addressof(self._memory) // 64) * 64
-        self._code: list[LoadedObject] = []
+        self._code: LoadedObject | None = None
         self._launch: _Launch | None = None
         self._work = 0
 
@@ -63,14 +63,14 @@ class ThreadPool:
         text = POOL_IR.replace(
             "PAUSE", _PAUSE.get(platform.machine().lower().replace("arm64", "aarch64"), "")
         )
-        self._code = [load_ir(text, ENTRY_WORK), load_ir(text, ENTRY_LAUNCH)]
+        self._code = load_ir(text, (ENTRY_WORK, ENTRY_LAUNCH))
+        self._work, launch_address = self._code.addresses
         libc = ctypes.CDLL(None)
         libc.pthread_mutex_init(ctypes.c_void_p(self._pool), None)
         for offset in (128, 256):
             libc.pthread_cond_init(ctypes.c_void_p(self._pool + offset), None)
-        self._work = self._code[0].address
         kind = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 4, ctypes.c_int)
-        self._launch = launch = kind(self._code[1].address)
+        self._launch = launch = kind(launch_address)
         return launch
 
     def _prepare(self, count: int, arena_bytes: int) -> None:

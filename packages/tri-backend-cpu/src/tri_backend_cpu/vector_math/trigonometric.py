@@ -80,14 +80,16 @@ def _reduce(x: Float) -> tuple[Float, Int]:
 
 
 def _unless_large(x: Float, name: str, compute: Callable[[], Float]) -> Float:
+    """``compute()``, but in lanes with a large argument the C library's function ``name``."""
     b = x.b
+    result = compute()
     large = x.abs() > _LIMIT[x.dtype.bits]
     some = large.value
     if width_of(some):
         some = b.op("llvm.intr.vector.reduce.or", b.type(I1), some)
     branch, yes, no = b.branch(some, [x.value.type])
     with b.inside(yes):
-        b.yield_(per_lane(b, name, x.dtype, x.value))
+        b.yield_(b.select(large.value, per_lane(b, name, x.dtype, x.value), result.value))
     with b.inside(no):
-        b.yield_(compute().value)
+        b.yield_(result.value)
     return Float(b, branch.result, x.dtype)
