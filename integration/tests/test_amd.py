@@ -7,15 +7,21 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import tri
+import tri.language as tl
 from integration.kernels.layernorm import layernorm
 from integration.kernels.matmul import matmul
 from integration.kernels.softmax import softmax
 from integration.kernels.vector_add import vector_add
+from integration.tests.simulated import lowered, run
 from tri_backend_amd import tools
 from tri_backend_amd.hsaco import KernelRecord, read_code_object
+from tri_backend_amd.lowering import make_primitives
+from tri_gpu_dialect.lowering import LoweredModule
 
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 DIVISIBLE = [["tt.divisibility", 16]]
@@ -134,7 +140,102 @@ def test_the_instructions(name: str, arch: str) -> None:
     assert "scratch_" not in text.split(".section")[0]
     wide = "_b128" if arch.startswith("gfx1") else "_dwordx4"
     if name != "matmul":
-        assert f"global_load{wide}" in text
+        assert f"{'buffer' if name == 'softmax' else 'global'}_load{wide}" in text
+
+
+# --- executed, in the simulator ---------------------------------------------------------------------------
+
+
+def simulated(name: str, arch: str, constants: dict[str, int], **options: object) -> LoweredModule:
+    kernel, signature, _ = KERNELS[name]
+    types = {k: v.replace("fp16", "fp32") for k, v in signature.items()}
+    return lowered(source(kernel, types, constants), f"amd:{arch}", make_primitives, **options)
+
+
+def random(*shape: int) -> npt.NDArray[np.float32]:
+    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_vector_add_adds(arch: str) -> None:
+    x, y, out = random(1008), -random(1008), np.zeros(1008, np.float32)
+    made = simulated("vector_add", arch, {"BLOCK": 256}, num_warps=2)
+    run(made, (4, 1, 1), [x, y, out, 1008])
+    np.testing.assert_array_equal(out, x + y)
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_softmax_normalises(arch: str) -> None:
+    x, out = random(3, 208), np.zeros((3, 208), np.float32)
+    run(simulated("softmax", arch, {"BLOCK": 256}), (3, 1, 1), [out, x, 208, 208, 208])
+    exact = np.exp(x.astype(np.float64))
+    np.testing.assert_allclose(out, exact / exact.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_layernorm_normalises(arch: str) -> None:
+    x, w, b, out = random(3, 208), random(208), -random(208), np.zeros((3, 208), np.float32)
+    run(simulated("layernorm", arch, {"BLOCK": 128}), (3, 1, 1), [out, x, w, b, 208, 208, 1e-5])
+    wide = x.astype(np.float64)
+    exact = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * w + b
+    np.testing.assert_allclose(out, exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_matmul_multiplies(arch: str) -> None:
+    m, n, k = 32, 48, 64
+    a, b, c = random(m, k), random(k, n), np.zeros((m, n), np.float32)
+    blocks = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "GROUP_M": 8}
+    run(simulated("matmul", arch, blocks), (6, 1, 1), [a, b, c, m, n, k, k, 1, n, 1, n, 1])
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-5)
+
+
+# --- buffer access ----------------------------------------------------------------------------------------
+
+
+@tri.jit
+def shifted(out, x, first, n, BLOCK: tl.constexpr, UP: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (offsets < n) & (offsets % 3 != 1)
+    if UP:
+        values = tl.load(x + offsets, mask=mask, other=7.0)
+    else:
+        values = tl.load(x + (offsets - first), mask=mask & (offsets >= first), other=7.0)
+    tl.store(out + offsets, values, mask=offsets < n)
+
+
+def shifted_source(up: bool, limited: bool, of: str = "fp32") -> tri.ASTSource:
+    hints = [*DIVISIBLE, ["tt.pointer_range", 32]] if limited else DIVISIBLE
+    signature = {
+        **pointers("out", "x", of=of),
+        **integers("first", "n"),
+        "BLOCK": "constexpr",
+        "UP": "constexpr",
+    }
+    return tri.ASTSource(shifted, signature, {"BLOCK": 256, "UP": up}, {(0,): hints, (1,): hints})
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize(("up", "limited"), [(True, True), (True, False), (False, True)])
+def test_buffers_serve_what_is_known_to_lie_within_them(arch: str, up: bool, limited: bool) -> None:
+    text = tri.compile(shifted_source(up, limited), target=f"amd:{arch}").asm["amdgcn"]
+    code = text.split(".section")[0]
+    # offsets that may be negative, or arrays of any size, need whole addresses
+    assert ("buffer_load" in code) == (up and limited)
+    assert ("buffer_store" in code) == limited
+    if up and limited:
+        assert "s_cbranch" not in code
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64])
+def test_buffers_mask(arch: str, dtype: Any) -> None:
+    n, names = 1000, {np.int8: "i8", np.float16: "fp16", np.float32: "fp32", np.float64: "fp64"}
+    x, out = (random(n) * 20).astype(dtype), np.zeros(n, dtype)
+    made = lowered(shifted_source(True, True, names[dtype]), f"amd:{arch}", make_primitives, num_warps=1)
+    assert "amdg.raw_buffer_load" in str(made.module)
+    run(made, (4, 1, 1), [out, x, 0, n])
+    np.testing.assert_array_equal(out, np.where(np.arange(n) % 3 != 1, x, np.array(7, dtype)))
 
 
 def test_a_dump_can_be_compiled_on() -> None:

@@ -10,6 +10,7 @@ from tri_core.api import BackendInfo, KernelABI, hookimpl
 if TYPE_CHECKING:
     from tri_core.api import CommonOptions, DeviceInfo, KnobGroup, Pipeline, Runtime, Target, TargetKey
     from tri_core.mlir import IRRegistry
+    from tri_gpu_dialect.lowering import LoweringTable
 
 TRI_PLUGIN_API = (1, 0)
 TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.2", "tri-runtime": ">=0.1,<0.2"}
@@ -46,6 +47,16 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_amd.dialect import AMDG
 
     registry.add_dialect(AMDG)
+
+
+@hookimpl
+def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -> None:
+    """Buffer access for AMD targets."""
+    del options
+    if target.key.backend == "amd":
+        from tri_backend_amd.lowering import add_rules
+
+        add_rules(table)
 
 
 @hookimpl

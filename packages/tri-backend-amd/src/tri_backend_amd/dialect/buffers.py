@@ -28,8 +28,8 @@ NUM_RECORDS = 0x7FFFFFFE
 OUT_OF_BOUNDS = -(1 << 31)
 
 _BUFFER_SPACE = 8
-#: word 3 of a descriptor: 32-bit data format, and from RDNA2 on raw bounds checking
-_FLAGS = {"cdna": 7 << 12 | 4 << 15, "rdna2": 22 << 12 | 1 << 24 | 2 << 28, "rdna": 22 << 12 | 2 << 28}
+#: word 3 of a descriptor: 32-bit elements; on RDNA bounds are checked for raw offsets (28, 29 set), bit 24 is reserved
+_FLAGS = {"cdna": 0x00027000, "rdna2": 0x31014000, "rdna": 0x31004000}
 
 
 def descriptor_flags(family: str) -> int:

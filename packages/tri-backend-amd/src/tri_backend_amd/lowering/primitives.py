@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
+from tri_backend_amd.architectures import ARCHITECTURES
 from tri_backend_amd.dialect import (
     BarrierOp,
     BpermuteOp,
@@ -12,6 +14,7 @@ from tri_backend_amd.dialect import (
     WorkgroupIdOp,
     WorkitemIdOp,
 )
+from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import xor_lanes
 from tri_backend_amd.options import AmdOptions
 from tri_core.dialects.tt.enums import MemSyncScope
@@ -19,7 +22,7 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
-from tri_gpu_dialect.lowering import Builder, Primitives
+from tri_gpu_dialect.lowering import Access, Builder, Primitives
 
 __all__ = ["AmdPrimitives", "make_primitives"]
 
@@ -28,11 +31,16 @@ _SCOPES = {MemSyncScope.GPU: "agent", MemSyncScope.CTA: "workgroup", MemSyncScop
 #: float types that LLVM computes on for every processor here, natively or by its own expansion
 _NATIVE = frozenset(("f16", "bf16", "f32", "f64", "fp16", "fp32", "fp64"))
 #: functions that LLVM expands well enough for f32 (1 ulp or so); it has no argument reduction for sin and cos
-_LLVM_MATH = {"exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10"}
+_LLVM_MATH = frozenset(("exp", "exp2", "log", "log2", "log10"))
 
 
 class AmdPrimitives(Primitives):
-    """Wavefronts of 64 (CDNA) or 32 (RDNA) lanes."""
+    """Wavefronts of 64 (CDNA) or 32 (RDNA) lanes.
+
+    Inside :meth:`buffer` global memory is accessed through a buffer descriptor.
+    """
+
+    _buffer: GlobalBuffer | None = None
 
     def address_space(self, name: str) -> int:
         """LLVM's numbers of the address spaces."""
@@ -82,6 +90,40 @@ class AmdPrimitives(Primitives):
         made = xor_lanes(b, value, mask, self.target.has("rdna"))
         return super().shuffle_xor(b, value, mask) if made is None else made
 
+    # --- global memory ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def buffer(self, b: Builder, base: ir.Value) -> Iterator[None]:
+        """Access memory through a descriptor for ``base``; every pointer is ``base`` plus 32-bit offsets here."""
+        self._buffer = GlobalBuffer.make(b, base, ARCHITECTURES[self.target.key.arch].family)
+        try:
+            yield
+        finally:
+            self._buffer = None
+
+    def load_global(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        other: ir.Value | None,
+        access: Access,
+    ) -> ir.Value:
+        """A buffer load inside :meth:`buffer`, else a load in a branch."""
+        if self._buffer is None:
+            return super().load_global(b, pointer, type_, predicate, other, access)
+        return self._buffer.load(b, pointer, type_, predicate, other)
+
+    def store_global(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
+    ) -> None:
+        """A buffer store inside :meth:`buffer`, else a store in a branch."""
+        if self._buffer is None:
+            super().store_global(b, pointer, value, predicate, access)
+        else:
+            self._buffer.store(b, pointer, value, predicate)
+
     def sync_scope(self, scope: MemSyncScope) -> str:
         """LLVM's names of the scopes."""
         return _SCOPES[scope]
@@ -93,7 +135,7 @@ class AmdPrimitives(Primitives):
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
         """LLVM's own functions of f32, where they are exact enough."""
         if name in _LLVM_MATH and args[0].type == b.f32:
-            return b.intrinsic(f"llvm.{_LLVM_MATH[name]}.f32", args, [b.f32])[0]
+            return b.op(f"llvm.intr.{name}", args, b.f32)
         return None
 
     def extern(
