@@ -12,7 +12,7 @@ from tri_core.errors import PluginError, TargetError
 from tri_core.notices import PluginWarning
 from tri_core.plugins import Candidate
 from tri_core.target import DeviceInfo, TargetKey
-from tri_core.targets import default, resolve
+from tri_core.targets import default, for_host, resolve
 
 Make = Callable[..., Candidate]
 
@@ -147,3 +147,16 @@ def test_answers_are_forgotten_with_the_plugin(make_plugin: Make, activate: Call
         manager.adapters()
     with pytest.raises(PluginError, match="set aside"):
         resolve("a:one")
+
+
+def test_host_arrays_stay_on_the_host(make_plugin: Make, activate: Callable[..., Any]) -> None:
+    activate(make_plugin("fast", backend=True, priority=5), make_plugin("cpu", backend=True, priority=-1))
+    assert default().key.backend == "fast"
+    assert for_host().key.backend == "cpu"
+    with knobs.scope(TARGET="fast"):
+        assert for_host().key.backend == "fast"
+
+
+@pytest.mark.usefixtures("two")
+def test_host_arrays_without_a_cpu_backend() -> None:
+    assert for_host() is default()

@@ -1,7 +1,7 @@
 """Choosing a target: what a user, a tensor, the environment or this machine says, as a :class:`Target`.
 
 The order: what is asked for explicitly, the device of an array argument, ``TRI_TARGET``, the live device
-whose backend has the highest priority.
+whose backend has the highest priority.  For arrays in host memory the last is the CPU: see :func:`for_host`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from tri_core.notices import PluginWarning, warn
 from tri_core.plugins import PluginManager, manager
 from tri_core.target import DeviceInfo, Target, TargetKey
 
-__all__ = ["Spec", "default", "for_device", "resolve"]
+__all__ = ["Spec", "default", "for_device", "for_host", "resolve"]
 
 Spec = str | TargetKey | DeviceInfo | Target
 
 _lock = threading.Lock()
 _cache: dict[object, Target] = {}
+#: the kind of the device whose memory host arrays are in
+HOST_KIND = "cpu"
+
 _cached_for: tuple[PluginManager, int] | None = None
 
 
@@ -77,6 +80,21 @@ def for_device(device: DeviceInfo) -> Target:
         )
     info = _preferred(backends, f"devices of kind {device.kind!r}")
     return manager().target(TargetKey(info.name, device.arch), device)
+
+
+def for_host() -> Target:
+    """The target of arrays in host memory when nothing chooses one.
+
+    TRI_TARGET, else the backend for devices of kind ``"cpu"``, which uses host memory in place; an
+    accelerator is never chosen for them on its own.  Without a CPU backend, :func:`default`.
+    """
+    asked = knobs.get("TARGET")
+    if asked is not None:
+        return resolve(asked)
+    for info in manager().backends().values():
+        if HOST_KIND in info.device_kinds:
+            return resolve(info.name)
+    return default()
 
 
 def default() -> Target:

@@ -239,12 +239,12 @@ class Dispatcher:
         return entry, values
 
     def _target(self, version: Specialization, choice: Choice | None) -> tuple[Target, Place | None]:
-        """The target: what is chosen, else that of the arrays' device, else the default one."""
-        from tri_core.targets import resolve
+        """The target: what is chosen, else that of the arrays' device, else the one for host arrays."""
+        from tri_core.targets import for_host, resolve
 
         place = one_device(self.function, version)
         if choice is None:
-            return resolve(None, device=place.device if place is not None else None), place
+            return (for_host() if place is None else resolve(None, device=place.device)), place
         if place is not None and place.device.kind != choice.target.device_kind:
             raise LaunchError(
                 f"{self.function.__name__} is launched on {choice.target}, but an array lives on "
