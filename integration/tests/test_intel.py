@@ -15,6 +15,24 @@ import pytest
 
 import tri
 import tri.language as tl
+from integration.kernels.suite import (
+    add_atomically,
+    arithmetic,
+    collatz,
+    convert,
+    counts,
+    evaluate,
+    extremes,
+    gathers,
+    masked_copy,
+    moments,
+    product,
+    reduce_rows,
+    scan,
+    shapes,
+    spin,
+    transpose,
+)
 from tri_core import plugins
 from tri_core.api import OutOfResources
 
@@ -46,23 +64,6 @@ def random(shape: tuple[int, ...], dtype: Any, seed: int = 0, low: float = -4, h
 # --- reductions -------------------------------------------------------------------------------------------
 
 
-@tri.jit
-def reduce_rows(out, x, M: tl.constexpr, N: tl.constexpr, KIND: tl.constexpr, AXIS: tl.constexpr):
-    rows, columns = tl.arange(0, M), tl.arange(0, N)
-    block = tl.load(x + rows[:, None] * N + columns[None, :])
-    if KIND == "sum":
-        made = tl.sum(block, axis=AXIS)
-    elif KIND == "max":
-        made = tl.max(block, axis=AXIS)
-    elif KIND == "min":
-        made = tl.min(block, axis=AXIS)
-    elif KIND == "argmax":
-        made = tl.argmax(block, axis=AXIS)
-    else:
-        made = tl.xor_sum(block, axis=AXIS)
-    tl.store(out + (columns if AXIS == 0 else rows), made)
-
-
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
 @pytest.mark.parametrize(("m", "n"), [(1, 64), (64, 1), (8, 32), (32, 32), (2, 256)])
 @pytest.mark.parametrize("axis", [0, 1])
@@ -90,22 +91,6 @@ def test_reductions_of_types(kind: str, dtype: Any) -> None:
     np.testing.assert_allclose(out, exact, rtol=rtol, atol=np.abs(x).max() * rtol)
 
 
-@tri.jit
-def _combine(a_mean, a_m2, a_n, b_mean, b_m2, b_n):
-    n = a_n + b_n
-    delta = b_mean - a_mean
-    share = tl.where(n == 0.0, 0.0, b_n / n)
-    return a_mean + delta * share, a_m2 + b_m2 + delta * delta * a_n * share, n
-
-
-@tri.jit
-def moments(out, x, N: tl.constexpr):
-    values = tl.load(x + tl.arange(0, N))
-    mean, m2, n = tl.reduce((values, tl.zeros([N], tl.float32), tl.full([N], 1.0, tl.float32)), 0, _combine)
-    tl.store(out, mean)
-    tl.store(out + 1, m2 / n)
-
-
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
 def test_a_reduction_of_several_values(num_warps: int, warp_size: int) -> None:
     x, out = random((1024,), np.float32, seed=5), np.zeros(2, np.float32)
@@ -114,12 +99,6 @@ def test_a_reduction_of_several_values(num_warps: int, warp_size: int) -> None:
 
 
 # --- scans ------------------------------------------------------------------------------------------------
-
-
-@tri.jit
-def scan(out, x, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, REVERSE: tl.constexpr):
-    place = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(out + place, tl.cumsum(tl.load(x + place), axis=AXIS, reverse=REVERSE))
 
 
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
@@ -134,14 +113,6 @@ def test_scans_over_layouts(m: int, n: int, axis: int, reverse: bool, num_warps:
 
 
 # --- products ---------------------------------------------------------------------------------------------
-
-
-@tri.jit
-def product(c, a, b, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
-    left = tl.load(a + m[:, None] * K + k[None, :])
-    right = tl.load(b + k[:, None] * N + n[None, :])
-    tl.store(c + m[:, None] * N + n[None, :], tl.dot(left, right))
 
 
 DOTS: dict[str, tuple[Any, Any, float]] = {
@@ -169,13 +140,6 @@ def test_products(m: int, n: int, k: int, dtype: str, num_warps: int) -> None:
 # --- shapes and conversions between layouts ---------------------------------------------------------------
 
 
-@tri.jit
-def transpose(out, x, M: tl.constexpr, N: tl.constexpr):
-    m, n = tl.arange(0, M), tl.arange(0, N)
-    block = tl.load(x + m[:, None] * N + n[None, :])
-    tl.store(out + n[:, None] * M + m[None, :], tl.trans(block))
-
-
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.int64])
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
 def test_transposes(dtype: Any, num_warps: int, warp_size: int) -> None:
@@ -183,16 +147,6 @@ def test_transposes(dtype: Any, num_warps: int, warp_size: int) -> None:
     out = np.zeros((16, 32), dtype)
     transpose[(1,)](out, x, M=32, N=16, num_warps=num_warps, warp_size=warp_size)
     np.testing.assert_array_equal(out, x.T)
-
-
-@tri.jit
-def shapes(out, x, N: tl.constexpr):
-    values = tl.load(x + tl.arange(0, N))
-    pairs = tl.reshape(values, (N // 2, 2))
-    even, odd = tl.split(pairs)
-    swapped = tl.reshape(tl.join(odd, even), (N,))
-    tl.store(out + tl.arange(0, N), swapped)
-    tl.store(out + N + tl.arange(0, N), tl.flip(values, 0))
 
 
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
@@ -203,23 +157,12 @@ def test_reshapes_splits_and_joins(num_warps: int, warp_size: int) -> None:
     np.testing.assert_array_equal(out[512:], x[::-1])
 
 
-@tri.jit
-def gathers(out, x, indices, N: tl.constexpr, M: tl.constexpr):
-    source = tl.load(x + tl.arange(0, N))
-    tl.store(out + tl.arange(0, M), tl.gather(source, tl.load(indices + tl.arange(0, M)), 0))
-
-
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
 def test_gathers(num_warps: int, warp_size: int) -> None:
     x, indices = random((256,), np.float32, seed=13), random((128,), np.int32, seed=14, low=0, high=256)
     out = np.zeros(128, np.float32)
     gathers[(1,)](out, x, indices, N=256, M=128, num_warps=num_warps, warp_size=warp_size)
     np.testing.assert_array_equal(out, x[indices])
-
-
-@tri.jit
-def counts(out, x, N: tl.constexpr, BINS: tl.constexpr):
-    tl.store(out + tl.arange(0, BINS), tl.histogram(tl.load(x + tl.arange(0, N)), BINS))
 
 
 @pytest.mark.parametrize(("num_warps", "warp_size"), SIZES)
@@ -230,12 +173,6 @@ def test_histograms(num_warps: int, warp_size: int) -> None:
 
 
 # --- memory -----------------------------------------------------------------------------------------------
-
-
-@tri.jit
-def masked_copy(out, x, n, OTHER: tl.constexpr, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + offsets, tl.load(x + offsets, mask=offsets < n, other=OTHER), mask=offsets < n + 3)
 
 
 @pytest.mark.parametrize(
@@ -262,13 +199,6 @@ def test_masks(dtype: Any, n: int) -> None:
     np.testing.assert_array_equal(out.astype(np.float64), expected.astype(np.float64))
 
 
-@tri.jit
-def add_atomically(out, x, n, BINS: tl.constexpr, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    values = tl.load(x + offsets, mask=offsets < n)
-    tl.atomic_add(out + offsets % BINS, values, mask=offsets < n)
-
-
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float16, np.float32, np.float64])
 def test_atomic_additions(dtype: Any) -> None:
     n, bins = 1000, 7
@@ -280,29 +210,12 @@ def test_atomic_additions(dtype: Any) -> None:
     np.testing.assert_array_equal(out.astype(np.float64), expected)
 
 
-@tri.jit
-def extremes(out, x, n, BLOCK: tl.constexpr):
-    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    values = tl.load(x + offsets, mask=offsets < n, other=0)
-    tl.atomic_max(out, tl.max(values, axis=0))
-    tl.atomic_min(out + 1, tl.min(values, axis=0))
-
-
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.float32])
 def test_atomic_extremes(dtype: Any) -> None:
     low = 0 if np.dtype(dtype).kind == "u" else -100000
     x, out = random((999,), dtype, seed=19, low=low, high=100000), np.zeros(2, dtype)
     extremes[(8,)](out, x, 999, BLOCK=128)
     np.testing.assert_array_equal(out, [max(x.max(), 0), min(x.min(), 0)])
-
-
-@tri.jit
-def spin(lock, total, rounds):
-    for _ in range(rounds):
-        while tl.atomic_cas(lock, 0, 1) == 1:
-            pass
-        tl.store(total, tl.load(total) + 1)
-        tl.atomic_xchg(lock, 0)
 
 
 def test_a_lock_among_programs() -> None:
@@ -312,12 +225,6 @@ def test_a_lock_among_programs() -> None:
 
 
 # --- numbers ----------------------------------------------------------------------------------------------
-
-
-@tri.jit
-def convert(out, x, TO: tl.constexpr, BLOCK: tl.constexpr):
-    offsets = tl.arange(0, BLOCK)
-    tl.store(out + offsets, tl.load(x + offsets).to(TO))
 
 
 TYPES: dict[str, tuple[Any, Any]] = {
@@ -345,33 +252,6 @@ def test_casts(source: str, to: str) -> None:
     np.testing.assert_array_equal(
         out.astype(np.float64), x.astype(np.float64).astype(made).astype(np.float64)
     )
-
-
-@tri.jit
-def evaluate(out, x, NAME: tl.constexpr, BLOCK: tl.constexpr):
-    offsets = tl.arange(0, BLOCK)
-    values = tl.load(x + offsets)
-    if NAME == "exp":
-        made = tl.exp(values)
-    elif NAME == "exp2":
-        made = tl.exp2(values)
-    elif NAME == "log":
-        made = tl.log(values)
-    elif NAME == "sin":
-        made = tl.sin(values)
-    elif NAME == "cos":
-        made = tl.cos(values)
-    elif NAME == "sqrt":
-        made = tl.sqrt(values)
-    elif NAME == "rsqrt":
-        made = tl.rsqrt(values)
-    elif NAME == "erf":
-        made = tl.erf(values)
-    elif NAME == "floor":
-        made = tl.floor(values)
-    else:
-        made = tl.sqrt_rn(values)
-    tl.store(out + offsets, made)
 
 
 def _erf(x: Array) -> Array:
@@ -408,17 +288,6 @@ def test_functions(name: str, dtype: Any) -> None:
     assert (np.abs(out - exact) <= (allowed + 0.01) * np.spacing(np.abs(exact).astype(dtype))).all()
 
 
-@tri.jit
-def arithmetic(out, x, y, BLOCK: tl.constexpr):
-    offsets = tl.arange(0, BLOCK)
-    a, b = tl.load(x + offsets), tl.load(y + offsets)
-    tl.store(out + offsets, a // b)
-    tl.store(out + BLOCK + offsets, a % b)
-    tl.store(out + 2 * BLOCK + offsets, (a << 3) ^ (b >> 1) | (a & b))
-    tl.store(out + 3 * BLOCK + offsets, tl.where(a > b, tl.maximum(a, -b), tl.minimum(a, b)))
-    tl.store(out + 4 * BLOCK + offsets, tl.umulhi(a.to(tl.uint32), b.to(tl.uint32)).to(tl.int32))
-
-
 def test_integer_arithmetic() -> None:
     x = random((256,), np.int32, seed=25, low=-(1 << 31), high=1 << 31)
     y = random((256,), np.int32, seed=26, low=1, high=1 << 20) * np.where(np.arange(256) % 2, 1, -1).astype(
@@ -437,23 +306,6 @@ def test_integer_arithmetic() -> None:
 
 
 # --- control flow -----------------------------------------------------------------------------------------
-
-
-@tri.jit
-def collatz(out, n, BLOCK: tl.constexpr):
-    program = tl.program_id(0)
-    value = program + 1
-    steps = 0
-    while value != 1:
-        if value % 2 == 0:  # noqa: SIM108  a branch is meant
-            value = value // 2
-        else:
-            value = 3 * value + 1
-        steps += 1
-    totals = tl.zeros([BLOCK], tl.int32)
-    for i in range(0, steps, 2):
-        totals += i
-    tl.store(out + program * BLOCK + tl.arange(0, BLOCK), totals + steps, mask=program < n)
 
 
 def test_loops_and_branches() -> None:
