@@ -321,6 +321,19 @@ def test_loops_and_branches() -> None:
     np.testing.assert_array_equal(out, np.repeat([[expected(i + 1)] for i in range(20)], 32, 1))
 
 
+# --- other targets ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arch", ["pvc", "bmg", "lnl", "ptl", "dg2", "arl-h", "mtl", "xe-lp"])
+def test_gpus_are_compiled_for_without_one(arch: str) -> None:
+    signature = {"out": "*fp16", "x": "*fp16", "n": "i32", "OTHER": "constexpr", "BLOCK": "constexpr"}
+    source = tri.ASTSource(masked_copy, signature, {"OTHER": 0, "BLOCK": 512}, {})
+    kernel = tri.compile(source, target=f"intel:{arch}", options={"grf_mode": "large"})
+    assert kernel.metadata.threads_per_warp == 16
+    assert kernel.metadata.attrs["spirv_extensions"] == []
+    assert "256-GRF" in str(kernel.metadata.attrs["build_options"])
+
+
 # --- limits -----------------------------------------------------------------------------------------------
 
 

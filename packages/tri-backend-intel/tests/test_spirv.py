@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from intel_support import image_of, llvm_of, random, runtime, to_spirv
+from intel_support import image_of, llvm_of, random, runtime, target_of, to_spirv
 from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.spirv import read_module
-from tri_core.api import CodegenCrash, ToolchainError
+from tri_core.api import CodegenCrash, ToolchainError, Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Access, Builder
 
@@ -71,6 +71,21 @@ def test_precise_division_is_asked_of_the_driver() -> None:
 def test_large_registers_are_asked_of_gpu_drivers(arch: str, words: str) -> None:
     options = IntelOptions(grf_mode="large")
     assert to_spirv(llvm_of(body, 1, options, arch=arch), arch, options).attrs["build_options"] == words
+
+
+def doubles(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+    x = b.load(args[0], b.f64, 8)
+    hw.store_global(b, args[0], b.fadd(x, x), None, Access(8))
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_doubles_are_refused_where_there_are_none(arch: str) -> None:
+    text = llvm_of(doubles, 1, IntelOptions(), arch=arch)
+    if target_of(arch).has("fp64"):
+        assert "Float64" in read_module(to_spirv(text, arch).artifact).capabilities
+    else:
+        with pytest.raises(Unsupported, match=f"64-bit floats, which intel:{arch} lacks"):
+            to_spirv(text, arch)
 
 
 # --- damage ---------------------------------------------------------------------------------------------

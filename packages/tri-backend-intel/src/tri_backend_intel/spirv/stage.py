@@ -16,6 +16,7 @@ from tri_core.api import (
     StageContext,
     StageResult,
     Target,
+    Unsupported,
 )
 
 __all__ = ["build_options", "spirv_stage"]
@@ -47,9 +48,11 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     if target.spec.llvm is None or not isinstance(options, IntelOptions):
         raise InternalError(f"{target} is not an Intel target")
     data = _generate(llvm_ir, target.spec.llvm.triple, (_extension_option(target),), context.codegen)
+    module = read_module(data)
+    _check(module, target)
     return StageResult(
         artifact=data,
-        attrs={"build_options": build_options(llvm_ir, options, target), **_facts(read_module(data))},
+        attrs={"build_options": build_options(llvm_ir, options, target), **_facts(module)},
     )
 
 
@@ -69,6 +72,14 @@ def _extension_option(target: Target) -> str:
     """The SPIR-V extensions that LLVM may use; with all of them, it would use ones that drivers lack."""
     names = sorted(f for f in target.spec.features if f.startswith("SPV_"))
     return "-spirv-ext=" + ",".join(f"+{name}" for name in names)
+
+
+def _check(module: SpirvModule, target: Target) -> None:
+    """Unsupported for 64-bit floats on a GPU without them: its driver would refuse, or emulate them slowly."""
+    if "Float64" in module.capabilities and not target.has("fp64"):
+        raise Unsupported(
+            f"the kernel uses 64-bit floats, which {target} lacks", remedy="use fp32 in the kernel"
+        )
 
 
 def _facts(module: SpirvModule) -> dict[str, object]:
