@@ -6,6 +6,7 @@ import pytest
 
 from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.pipeline import policy
 from tri_backend_intel.runtime.devices import architecture_of
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
 from tri_gpu_dialect.stage import threads_per_warp
@@ -78,3 +79,9 @@ def test_devices_are_known_by_their_pci_id(device: int, name: str) -> None:
 def test_an_unlisted_gpu_gets_the_nearest() -> None:
     assert architecture_of(0xFFFF, [8, 16, 32]) == "xe-lp"
     assert architecture_of(0xFFFF, [16, 32]) == "ptl"
+
+
+def test_lanes_of_a_cpu_access_one_element_each() -> None:
+    made = {n: policy(target(TargetKey("intel", n), None)) for n in ("opencl-cpu", "bmg")}
+    assert [made[n].vector_bits(32, "global") for n in made] == [32, 128]
+    assert made["opencl-cpu"].vector_bits(8, "global") == 8

@@ -9,12 +9,18 @@ from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+from tri_gpu_dialect.policy import DefaultPolicy
 
-__all__ = ["pipeline"]
+__all__ = ["pipeline", "policy"]
 
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
+
+
+def policy(target: Target) -> DefaultPolicy:
+    """A GPU's lanes load vectors; a CPU's are one vector together, so each takes one element next to the others'."""
+    return DefaultPolicy() if target.has("gpu") else DefaultPolicy(max_vector_bits=8)
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
@@ -22,7 +28,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     return Pipeline(
         stages=(
             ttir_stage(),
-            ttgir_stage(target, options),
+            ttgir_stage(target, options, policy(target)),
             llir_stage(make_primitives, _table, target),
             spirv_stage(),
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FrameworkAdapter,
         KnobGroup,
         Pipeline,
+        Policy,
         Runtime,
         Target,
         TargetKey,
@@ -95,6 +96,15 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
     from tri_backend_intel.pipeline import pipeline
 
     return pipeline(target, options)
+
+
+@hookimpl
+def tri_policy(target: Target, options: CommonOptions) -> Policy:
+    """How wide lanes access memory."""
+    del options
+    from tri_backend_intel.pipeline import policy
+
+    return policy(target)
 
 
 @hookimpl
