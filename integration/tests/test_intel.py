@@ -338,7 +338,7 @@ def test_gpus_are_compiled_for_without_one(arch: str) -> None:
 
 
 def test_too_much_shared_memory_is_refused() -> None:
-    x = random((256, 512), np.int64)
-    out = np.zeros((512, 256), np.int64)
+    x = random((512, 512), np.int64)
+    out = np.zeros((512, 512), np.int64)
     with pytest.raises(OutOfResources, match="shared"):
-        transpose[(1,)](out, x, M=256, N=512, num_warps=16)
+        transpose[(1,)](out, x, M=512, N=512, num_warps=16)
