@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -67,7 +68,9 @@ def tests(session: nox.Session) -> None:
     _install(session, _packages(), editable=True)
     if "--torch" in session.posargs or os.environ.get("CI"):
         session.install(TORCH)
-    session.run("python", "-m", "pytest", *arguments)
+    # a cache of its own: what earlier runs compiled must not hide what this one cannot
+    with tempfile.TemporaryDirectory() as cache:
+        session.run("python", "-m", "pytest", *arguments, env={"TRI_CACHE_DIR": cache})
 
 
 @nox.session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import pickle
 import threading
@@ -253,9 +254,13 @@ def test_an_entry_of_another_make_is_made_anew(
 def test_threads_compile_one_kernel_once(toy: Any, source: Any) -> None:
     kernels: list[CompiledKernel] = []
     one = source()
-    threads = [
-        threading.Thread(target=lambda: kernels.append(compile_kernel(one, "toy:one"))) for _ in range(8)
-    ]
+
+    def compile_one() -> None:
+        kernels.append(compile_kernel(one, "toy:one"))
+
+    # each thread gets this one's context, in which the test's own cache folder is set
+    contexts = [contextvars.copy_context() for _ in range(8)]
+    threads = [threading.Thread(target=context.run, args=(compile_one,)) for context in contexts]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -17,7 +17,8 @@ settings.register_profile("tri", deadline=None, max_examples=50)
 settings.load_profile("tri")
 
 
-@pytest.fixture(scope="session", autouse=True)
+# a module at a time: whoever holds the session keeps other packages' threads from compiling
+@pytest.fixture(scope="module", autouse=True)
 def _dialects() -> Iterator[None]:
     registry.add_dialect(TT)
     with session():
