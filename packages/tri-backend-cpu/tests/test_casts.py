@@ -126,7 +126,7 @@ def test_narrowing_rounds_correctly(
 def test_nan_stays_nan(name: str, wide: str) -> None:
     x = np.full(64, np.nan, NUMPY[wide])
     x[::2] *= -1
-    got = cast(x, wide, name, "tt.fp_to_fp").view(bits_of(name))
+    got = cast(x, wide, name, "tt.fp_to_fp", "rounding = 1 : i32").view(bits_of(name))
     assert np.isnan(decoded(name)[got]).all()
 
 

@@ -170,6 +170,8 @@ def floats(rng: np.random.Generator, dtype: str, n: int = N) -> Array:
 @pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("name", FLOAT_OPS)
 def test_float_ops(name: str, dtype: str, rng: np.random.Generator) -> None:
+    if name == "tt.approx_divf":
+        dtype = "f32"  # the only one that there is
     x, y = floats(rng, dtype), floats(rng, dtype)
     expected = FLOAT_OPS[name](x, y)
     got = binary(name, dtype, x, y)

@@ -132,9 +132,9 @@ def test_buffers_that_are_not_needed_together_share_memory() -> None:
 def test_buffers_are_aligned_and_do_not_overlap() -> None:
     """All that a plan writes and reads, step by step, through the loop and after it."""
     k = Kernel({"x": "*f32", "o": "*f32", "n": "i32"})
-    kept = k.same("math.exp", k.read("x", 48))
+    kept = k.same("math.exp", k.read("x", 64))
     zero, one = k.constant(0, "i32"), k.constant(1, "i32")
-    with k.loop(zero, k["n"], one, [k.read("x", 48)]) as loop:
+    with k.loop(zero, k["n"], one, [k.read("x", 64)]) as loop:
         (scanned,) = k.scan(0, [k.add(loop.arguments[0], kept)], lambda a, b: [k.add(a[0], b[0])])
         loop.next = [k.mul(scanned, kept)]
     k.write("o", k.add(loop.results[0], kept))

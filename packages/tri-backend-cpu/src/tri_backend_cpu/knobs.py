@@ -47,9 +47,9 @@ KNOBS = KnobGroup(
         ),
         Knob(
             name="CPU_STREAM_BYTES",
-            default=_last_cache(),
+            default=_last_cache() // 2,
             parse=parse_size,
-            help="a launch that stores this much writes past the caches; the last cache's size by default",
+            help="a launch that stores this much writes past the caches; half of the last cache by default",
         ),
     ),
 )

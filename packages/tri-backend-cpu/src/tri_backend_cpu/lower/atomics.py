@@ -33,12 +33,6 @@ _INTEGER = {
     AtomicOp.UMAX: 9,
     AtomicOp.UMIN: 10,
 }
-_FLOAT = {
-    AtomicOp.ADD: "arith.addf",
-    AtomicOp.FADD: "arith.addf",
-    AtomicOp.MAX: "arith.maxnumf",
-    AtomicOp.MIN: "arith.minnumf",
-}
 
 
 def _bits(dtype: DType) -> DType:
@@ -62,8 +56,8 @@ def atomic_rmw(b: Builder, op: Op, pointer: ir.Value, value: ir.Value) -> ir.Val
     """The old element at ``pointer``, which becomes a function of it and ``value``."""
     dtype = op.operands[op.operand_names["val"]].dtype
     kind, order = AtomicOp(op.attributes["atomic_rmw_op"]), _ORDERS[MemSemantic(op.attributes["sem"])]
-    if dtype.is_float and kind in _FLOAT:
-        return _update_float(b, dtype, _FLOAT[kind], pointer, value, order)
+    if kind is AtomicOp.FADD:
+        return _add_float(b, dtype, pointer, value, order)
     if kind not in _INTEGER or (dtype.is_float and kind is not AtomicOp.XCHG):
         raise located(Unsupported, op.location, f"atomic {kind.name} on {dtype}")
     bits = _as_bits(b, value, dtype)
@@ -120,16 +114,14 @@ def _exchange(
     return old, b.op("llvm.extractvalue", b.type(I1), made, position=ir.DenseI64ArrayAttr.get([1]))
 
 
-def _update_float(
-    b: Builder, dtype: DType, name: str, pointer: ir.Value, value: ir.Value, order: int
-) -> ir.Value:
-    """Compute and exchange until nobody interferes."""
+def _add_float(b: Builder, dtype: DType, pointer: ir.Value, value: ir.Value, order: int) -> ir.Value:
+    """Add and exchange until nobody interferes."""
     bits = _bits(dtype)
     wide = widen(b, value, dtype)
 
     def attempt(expected: ir.Value) -> tuple[ir.Value, ir.Value]:
         old = widen(b, _from_bits(b, expected, dtype), dtype)
-        new = b.same(name, old, wide)
+        new = b.same("arith.addf", old, wide)
         new = narrow(b, new, dtype) if dtype.bits < 32 else new
         return _exchange(b, pointer, expected, _as_bits(b, new, dtype), order)
 

@@ -46,16 +46,24 @@ class Builder:
     """Where ops are created: an insertion point, a location, and caches of types and constants.
 
     Constants go to the function's entry block, once each.  ``contract`` lets float multiplications and
-    additions be fused; ``native_half`` says that the target converts between f16 and f32.
+    additions be fused; ``native_half`` says that the target converts between f16 and f32,
+    ``avx512`` that it has that.
     """
 
     def __init__(
-        self, module: ir.Module, entry: ir.Block, *, contract: bool = True, native_half: bool = True
+        self,
+        module: ir.Module,
+        entry: ir.Block,
+        *,
+        contract: bool = True,
+        native_half: bool = True,
+        avx512: bool = False,
     ) -> None:
         self.module = module
         self.entry = entry
         self._declared: set[str] = set()
         self.native_half = native_half
+        self.avx512 = avx512
         self.ip = ir.InsertionPoint(entry)
         self.location: ir.Location = ir.Location.unknown()
         self._constants: dict[tuple[DType, int, object], ir.Value] = {}
@@ -124,15 +132,21 @@ class Builder:
             op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
         )
 
-    def intrinsic(self, name: str, *operands: ir.Value) -> None:
-        """A call of LLVM's intrinsic ``name`` without a result."""
-        self.effect(
+    def intrinsic(self, name: str, type_: ir.Type | None, *operands: ir.Value) -> Any:
+        """A call of LLVM's intrinsic ``name`` with a result of ``type_``, or with none."""
+        made = ir.Operation.create(
             "llvm.call_intrinsic",
-            *operands,
-            intrin=ir.StringAttr.get(name),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
-            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+            results=[type_] if type_ is not None else [],
+            operands=operands,
+            attributes={
+                "intrin": ir.StringAttr.get(name),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            },
+            loc=self.location,
+            ip=self.ip,
         )
+        return made.result if type_ is not None else None
 
     # --- constants ---------------------------------------------------------------------------------------
 

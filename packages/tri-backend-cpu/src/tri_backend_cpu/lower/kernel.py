@@ -33,7 +33,7 @@ def lower_kernel(module: ir.Module, features: VectorFeatures, *, contract: bool 
     plan = make_plan(kernel.body)
     made = ir.Module.create()
     entry = _function(made, kernel.name, features.bits)
-    b = Builder(made, entry, contract=contract, native_half=features.half)
+    b = Builder(made, entry, contract=contract, native_half=features.half, avx512=features.avx512)
     context = _context(b, kernel, plan, features)
     _program_loop(context, plan)
     b.ip = ir.InsertionPoint(entry)
@@ -62,7 +62,7 @@ def _order_streams(context: Context) -> None:
     _, yes, no = b.branch(context.streaming)
     with b.inside(yes):
         if context.features.x86:
-            b.intrinsic("llvm.x86.sse.sfence")
+            b.intrinsic("llvm.x86.sse.sfence", None)
         else:
             b.effect("llvm.fence", ordering=ir.IntegerAttr.get(b.i64_type, 5))
         b.yield_()
