@@ -83,7 +83,8 @@ class Kernel:
         else:
             text = value if isinstance(value, str) else repr(float(value) if dtype[0] in "fb" else int(value))
         literal = text if shape is None else f"dense<{text}>"
-        return self.op("arith.constant", [], (dtype, shape), properties=f"value = {literal} : {kind}")
+        typed = literal if literal in {"true", "false"} else f"{literal} : {kind}"
+        return self.op("arith.constant", [], (dtype, shape), properties=f"value = {typed}")
 
     def range(self, end: int, start: int = 0) -> T:
         return self.op(

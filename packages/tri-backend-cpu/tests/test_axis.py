@@ -166,3 +166,16 @@ def test_moved_indices(step: int) -> None:
     k.add(loop.results[0], k.constant(0, "i32", (32,)))
     assert last(k).contiguity == (32,)
     assert last(k).divisibility == (16 if step == 16 else 1)
+
+
+def test_hints_of_the_author() -> None:
+    k = Kernel({"x": "*i32"})
+    attributes = (
+        "operandSegmentSizes = array<i32: 1, 0, 0>, tt.contiguity = dense<16> : tensor<1xi32>,"
+        "tt.divisibility = dense<32> : tensor<1xi32>"
+    )
+    k.op("tt.load", [k.offsets("x", k.range(64))], ("i32", (64,)), attributes)
+    assert last(k) == Axis((16,), (1,), 32)
+    plain = "operandSegmentSizes = array<i32: 1, 0, 0>, tt.constancy = dense<[1, 8]> : tensor<2xi32>"
+    k.op("tt.load", [k.offsets("x", k.grid_index((4, 16)))], ("i32", (4, 16)), plain)
+    assert last(k) == Axis((1, 1), (1, 8), 1)

@@ -281,6 +281,22 @@ def test_stores_past_the_caches(
         np.testing.assert_array_equal(o, np.where(used, x, 0))
 
 
+def test_barriers_and_assumptions(rng: np.random.Generator) -> None:
+    """Neighbours are read after a barrier."""
+    k = Kernel({"x": "*f32", "o": "*f32"})
+    value, index = k.read("x", 64), k.range(64)
+    k.write("o", k.add(value, value))
+    k.op("tt.barrier", [])
+    k.op("llvm.intr.assume", [k.constant(True, "i1")], properties="op_bundle_sizes = array<i32>")
+    back = k.same("arith.subi", k.constant(63, "i32", (64,)), index)
+    other = k.load(k.offsets("o", back))
+    k.op("tt.barrier", [])
+    k.write("o", other)
+    x, o = random(rng, "f32", 64), np.zeros(64, np.float32)
+    k.run(x, o)
+    np.testing.assert_array_equal(o, 2 * x[::-1])
+
+
 def test_constant_tables(rng: np.random.Generator) -> None:
     k = Kernel({"o": "*i32", "p": "*f32"})
     k.write("o", table(k))

@@ -78,7 +78,7 @@ class AxisAnalysis:
         if value.op is None:
             return self._argument(value)
         rule = _RULES.get(value.op.name)
-        return rule(value.op, self) if rule is not None else _unknown(value)
+        return _hinted(value.op, rule(value.op, self) if rule is not None else _unknown(value))
 
     def _moved(self, induction: Induction) -> Axis:
         start = self(induction.initial)
@@ -123,6 +123,26 @@ _KEEPS_NONNEGATIVE = {
 def _unknown(value: Value) -> Axis:
     ones = (1,) * len(value.shape)
     return Axis(ones, ones)
+
+
+def _hinted(op: Op, axis: Axis) -> Axis:
+    """``axis`` with what the kernel's author says of the result (``tl.multiple_of`` and its like)."""
+    if not any(name in op.attributes for name in _HINTS):
+        return axis
+    rank = len(axis.contiguity)
+    contiguity = map(max, axis.contiguity, _hint(op, "tt.contiguity", rank))
+    constancy = map(max, axis.constancy, _hint(op, "tt.constancy", rank))
+    divisibility = min(map(_power, _hint(op, "tt.divisibility", max(rank, 1))))
+    return Axis(tuple(contiguity), tuple(constancy), max(axis.divisibility, divisibility))
+
+
+_HINTS = ("tt.contiguity", "tt.constancy", "tt.divisibility")
+
+
+def _hint(op: Op, name: str, rank: int) -> list[int]:
+    """One number per dimension; 1 where nothing is said."""
+    given = op.attributes.get(name, 1)
+    return list(given) if isinstance(given, list) else [int(given)] * rank
 
 
 def _constant(op: Op, of: AxisAnalysis) -> Axis:

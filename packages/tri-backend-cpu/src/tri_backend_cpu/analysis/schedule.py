@@ -46,7 +46,7 @@ _EFFECTS = {
 #: those that can be done for a vector of points at once
 _VECTOR_EFFECTS = {"tt.store", "tt.assert"}
 #: ops on scalars that touch memory
-_SCALAR_EFFECTS = _EFFECTS | {"tt.load"}
+_SCALAR_EFFECTS = _EFFECTS | {"tt.load", "tt.barrier"}
 _CONTROL = {"scf.for", "scf.if", "scf.while"}
 _TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
 _REFUSED = {
@@ -85,6 +85,8 @@ class _Scheduler:
         self.close()
 
     def op(self, op: Op) -> None:
+        if op.name == "llvm.intr.assume":
+            return
         if op.name in _REFUSED:
             raise located(Unsupported, op.location, f"{_REFUSED[op.name]} on the CPU ({op.name})")
         if op.name in _CONTROL:
