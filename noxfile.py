@@ -96,7 +96,10 @@ def types(session: nox.Session) -> None:
     session.install("mypy>=2.4,<3", *TEST_TOOLS, "nox")
     _install(session, _packages(), editable=True)
     session.run("mypy", *session.posargs or [str(p) for p in _typed_paths()])
-    session.run("mypy", "-p", "tri_backend_toy")  # found through mypy_path, as a package of its own
+    # the toy is found through mypy_path, as a package of its own
+    session.run(
+        "mypy", *(f"-mtri_backend_toy.{name}" for name in ("plugin", "compiler", "machine", "runtime"))
+    )
 
 
 def _typed_paths() -> list[Path]:
