@@ -56,9 +56,10 @@ def find(tool: Tool, chosen: object = "") -> tuple[str, ...]:
 def _candidates(tool: Tool) -> Iterator[tuple[str, ...]]:
     for folder in _rocm_folders():
         yield (str(folder / tool.name),)
-    yield (tool.name,)
+    # a name with a version first: the plain one is often the distribution's oldest, which knows fewer processors
     for version in _VERSIONS:
         yield (f"{tool.name}-{version}",)
+    yield (tool.name,)
     spec = importlib.util.find_spec("ziglang")
     if tool.zig and spec is not None and spec.origin is not None:
         program = "zig.exe" if sys.platform == "win32" else "zig"
