@@ -265,17 +265,17 @@ class Kernel:
     def compile(self, target: str = "cpu", **options: Any) -> CompiledKernel:
         return compiler.compile(IRSource("ttir", self.text), target, options)
 
-    def launch(self, **options: Any) -> Launch:
-        kernel = self.compile(**options)
+    def launch(self, target: str = "cpu", **options: Any) -> Launch:
+        kernel = self.compile(target, **options)
         live = cpu_runtime()
         return live.launcher(live.load(kernel.image, live.current_device()), kernel.image)
 
-    def run(self, *arguments: Any, grid: tuple[int, ...] = (1,), **options: Any) -> None:
+    def run(self, *arguments: Any, grid: tuple[int, ...] = (1,), target: str = "cpu", **options: Any) -> None:
         """Launch on NumPy arrays and numbers."""
         addresses = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
         poison_scratch_memory()
         x, y, z = (*grid, 1, 1)[:3]
-        self.launch(**options)((x, y, z), None, addresses)
+        self.launch(target, **options)((x, y, z), None, addresses)
 
 
 class Loop:

@@ -14,9 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpu_support import Kernel, T
+from tri_backend_cpu.target import host_arch
 
 Array = npt.NDArray[np.int32]
 ARRAYS = ("a", "b", "c")
+#: this machine, and lesser ones of its kind: their vectors are narrower and masked in other ways
+TARGETS = ("cpu", "cpu:x86_64", "cpu:x86_64-x86-64-v3") if host_arch().startswith("x86_64") else ("cpu",)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -159,11 +162,57 @@ class Program:
         self.add(loop.results[0], ax)
         self.add(loop.results[1], ay)
 
+    def memory_loop(self) -> None:
+        """Two rounds that load from one array and store to another, or the same."""
+        k, (x, ax), source, target = self.kernel, self.pick(), self.choose(*ARRAYS), self.choose(*ARRAYS)
+        zero, one, two = (k.constant(i, "i32") for i in (0, 1, 2))
+        mask, where = self.mask()
+        with k.loop(zero, two, one, [x]) as loop:
+            value = k.load(k.offsets(source, k.grid_index(self.shape)))
+            k.store(k.offsets(target, k.grid_index(self.shape)), k.add(value, loop.arguments[0]), mask)
+            loop.next = [k.mul(value, x)]
+        carried = ax
+        for _ in range(2):
+            seen = self.memory[source].copy()
+            self.memory[target] = np.where(where, seen + carried, self.memory[target]).astype(np.int32)
+            carried = seen * ax
+        self.add(loop.results[0], carried)
+
+    def branch(self) -> None:
+        """A condition on a scalar: two values, and a store in one of the branches."""
+        k, (x, ax), (y, ay), name = self.kernel, self.pick(), self.pick(), self.choose(*ARRAYS)
+        limit = self.draw(st.integers(0, self.shape[0] * self.shape[1]))
+        condition = k.compare(2, k["n"], k.constant(limit, "i32"))
+        result = T(f"%b{k.count}", "i32", self.shape)
+        k.count += 1
+        k.lines.append(f"{result.name} = scf.if {condition.name} -> ({result.type}) {{")
+        total = k.add(x, y)
+        k.store(k.offsets(name, k.grid_index(self.shape)), total)
+        k.lines.append(f"scf.yield {total.name} : {total.type} }} else {{")
+        product = k.mul(x, y)
+        k.lines.append(f"scf.yield {product.name} : {product.type} }}")
+        if self.limit < limit:
+            self.memory[name] = (ax + ay).astype(np.int32)
+        self.add(result, ax + ay if self.limit < limit else ax * ay)
+
+    def outer(self) -> None:
+        """A row and a column: values of fewer dimensions, combined at every point."""
+        k, (m, n) = self.kernel, self.shape
+        name = self.choose(*ARRAYS)
+        row = k.load(k.offsets(name, k.range(n)))
+        column = k.load(k.offsets(name, k.mul(k.range(m), k.constant(n, "i32", (m,)))))
+        if self.choose(True, False):
+            row = k.same("arith.divsi", row, k.constant(3, "i32", (n,)))
+        flat = self.memory[name]
+        a_row = np.trunc(flat[0] / 3) if "divsi" in k.lines[-1] else flat[0]
+        both = k.add(k.broadcast(k.expand(row, 0), self.shape), k.broadcast(k.expand(column, 1), self.shape))
+        self.add(both, a_row.astype(np.int32)[None, :] + flat[:, :1])
+
 
 STEPS = (
     Program.load, Program.load, Program.store, Program.store, Program.binary, Program.binary, Program.binary, Program.dear,
     Program.select, Program.masked_select, Program.indices, Program.transpose, Program.reshape, Program.reduce,
-    Program.scan, Program.loop,
+    Program.scan, Program.loop, Program.memory_loop, Program.branch, Program.outer,
 )  # fmt: skip
 
 
@@ -177,7 +226,7 @@ def test_random_programs(data: st.DataObject) -> None:
         for step in data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=14)):
             step(program)
         program.store()
-    program.kernel.run(*arrays.values(), program.limit)
+    program.kernel.run(*arrays.values(), program.limit, target=data.draw(st.sampled_from(TARGETS)))
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, program.memory[name], err_msg=f"{name}\n{program.kernel.text}")
 
