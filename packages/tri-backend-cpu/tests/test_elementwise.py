@@ -301,3 +301,26 @@ def test_bit_counts(name: str, rng: np.random.Generator) -> None:
         "math.absi": np.abs(x),
     }
     np.testing.assert_array_equal(out, expected[name])
+
+
+@pytest.mark.parametrize("length", [3000])
+def test_long_chains(length: int, rng: np.random.Generator) -> None:
+    """What a loop unrolled by the frontend looks like: values, indices and pointers thousands of ops deep."""
+    k = Kernel({"x": "*i32", "o": "*i32"})
+    index, pointer, total = k.range(N), k.offsets("x", k.range(N)), k.read("x", N)
+    one = k.constant(1, "i32", (N,))
+    for i in range(length):
+        index = k.add(index, one)
+        pointer = k.offsets(pointer, one)
+        total = k.add(total, k.mul(total, one) if i % 500 else k.load(pointer))
+    k.write("o", k.same("arith.xori", total, k.load(k.offsets("x", k.add(index, one)))))
+    k.store(k.offsets(pointer, one), one)
+    x, o = rng.integers(-99, 99, length + 2 * N).astype(np.int32), np.zeros(N, np.int32)
+    data = x.copy()
+    k.run(data, o)
+    assert (data[length + 1 : length + 1 + N] == 1).all()
+    expected = x[:N].copy()
+    with np.errstate(over="ignore"):
+        for i in range(length):
+            expected = expected + (expected if i % 500 else x[i + 1 : i + 1 + N])
+    np.testing.assert_array_equal(o, expected ^ x[length + 1 : length + 1 + N])

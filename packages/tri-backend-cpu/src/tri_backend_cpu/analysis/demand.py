@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from tri_backend_cpu.analysis.plan import Nest, Step
 from tri_backend_cpu.graph import Op, Value
 
-__all__ = ["Demand", "Demands", "Map", "is_inline_reshape", "operand_maps"]
+__all__ = ["DEFINED_BY_STEPS", "Demand", "Demands", "Map", "is_inline_reshape", "operand_maps"]
+
+#: ops whose results are never inline
+DEFINED_BY_STEPS = {"tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.join", "tt.cat"}
 
 #: which dimension of a step's shape runs along each dimension of a value; None: the index there is 0
 Map = tuple[int | None, ...]

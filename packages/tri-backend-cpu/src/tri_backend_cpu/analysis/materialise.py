@@ -9,7 +9,7 @@ first step that wants it, if that runs over its shape anyway, otherwise by a nes
 from __future__ import annotations
 
 from tri_backend_cpu.analysis.aliasing import conflict
-from tri_backend_cpu.analysis.cost import DEAR, CostModel
+from tri_backend_cpu.analysis.cost import DEAR
 from tri_backend_cpu.analysis.demand import Demand, Demands, is_inline_reshape, operand_maps
 from tri_backend_cpu.analysis.plan import (
     BlockPlan,
@@ -39,7 +39,7 @@ class _Materialiser:
         self.plan = plan
         self.body = body
         self.demands = Demands()
-        self.cost = CostModel()
+        self.cost = plan.cost
         self.blocks: dict[Block, BlockPlan] = {}
 
     def run(self) -> Demands:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import DType, Op, Value, constant_of
 
@@ -270,13 +271,16 @@ class Plan:
     """A whole kernel.
 
     ``views``: where values are read that an earlier step wrote.  ``carried``: where a loop keeps its
-    arguments (the same, unless an argument had to be copied).  ``arena``: bytes of all buffers together.
+    arguments (the same, unless an argument had to be copied).  ``cost`` and ``depth`` of every value.
+    ``arena``: bytes of all buffers together.
     """
 
     body: BlockPlan
     views: dict[Value, View]
     carried: dict[Value, View]
     inductions: dict[Value, Induction]
+    cost: CostModel = field(default_factory=CostModel)
+    depth: dict[Value, int] = field(default_factory=dict)
     arena: int = 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tri_backend_cpu.analysis.arena import assign_offsets, derive_views
 from tri_backend_cpu.analysis.coalesce import coalesce
+from tri_backend_cpu.analysis.depth import depths, prime
 from tri_backend_cpu.analysis.materialise import materialise
 from tri_backend_cpu.analysis.plan import Plan
 from tri_backend_cpu.analysis.reduce_early import reduce_early
@@ -19,6 +20,8 @@ def make_plan(body: Block) -> Plan:
     widen_dots(body)
     reduce_early(body)
     plan = schedule(body)
+    plan.depth = depths(body)
+    prime(body, plan.cost.compute, plan.cost.is_index)
     demands = materialise(plan, body)
     coalesce(plan, demands)
     derive_views(plan, body)

@@ -6,9 +6,10 @@ generated, and creates every op once per place, as far out of the loops as its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from tri_backend_cpu.analysis.demand import is_inline_reshape, operand_maps
+from tri_backend_cpu.analysis.demand import DEFINED_BY_STEPS, is_inline_reshape, operand_maps
+from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.locations import located
@@ -53,6 +54,7 @@ class Evaluator:
         self.moved: Mapping[Value, ir.Value] = context.moved
         self._divisors: dict[ir.Value, Divisor] = {}
         self._known: dict[tuple[Value, Place], Lanes] = {}
+        self._climbing = False
         self._addresses: dict[tuple[Value, Place], memory.Address] = {}
 
     def lanes(self, value: Value, place: Place) -> Lanes:
@@ -62,14 +64,35 @@ class Evaluator:
         key = (value, place)
         found = self._known.get(key)
         if found is None:
+            if self.plan.depth.get(value, 0) > STRETCH and not self._climbing:
+                self._climb(value, place)
             found = self._known[key] = self._compute(value, place)
         return found
+
+    def _climb(self, value: Value, place: Place) -> None:
+        """Compute what a deep value is made of from the bottom, so that recursion never goes far."""
+        waiting, seen, landings = [(value, place)], set(), []
+        while waiting:
+            point = waiting.pop()
+            op = point[0].op
+            if op is None or point in seen or point in self._known or self.is_stored(point[0]):
+                continue
+            seen.add(point)
+            if self.plan.depth[point[0]] % (STRETCH // 2) == 0:
+                landings.append((op.order, point))
+            waiting.extend(self.operands_at(op, point[1]))
+        self._climbing = True
+        for _, point in sorted(landings, key=lambda landing: landing[0]):
+            self.lanes(*point)
+        self._climbing = False
 
     def address(self, pointer: Value, place: Place) -> memory.Address:
         """Where ``pointer`` points to at ``place``."""
         key = (pointer, place)
         found = self._addresses.get(key)
         if found is None:
+            if self.plan.depth.get(pointer, 0) > STRETCH and not self._climbing:
+                self._climb(pointer, place)
             found = self._addresses[key] = memory.address(self, pointer, place)
         return found
 
@@ -198,15 +221,27 @@ class Evaluator:
 
     # --- places ------------------------------------------------------------------------------------------
 
+    def operands_at(self, op: Op, place: Place) -> Iterator[tuple[Value, Place]]:
+        """The tensors that a result of inline ``op`` at ``place`` is computed from, with their places."""
+        if op.name in DEFINED_BY_STEPS or op.blocks:
+            return
+        for operand, at in operand_maps(op, tuple(range(len(place.coordinates)))):
+            if at is not None and operand.is_tensor:
+                yield operand, _placed(place, at)
+
     def operand_place(self, op: Op, place: Place) -> Place:
         """Where the first operand of a shape op is wanted, when its result is wanted at ``place``."""
         rank = len(place.coordinates)
-        operand, at = next(iter(operand_maps(op, tuple(range(rank)))))
-        del operand
+        _, at = next(iter(operand_maps(op, tuple(range(rank)))))
         if at is None:
             raise located(Unsupported, op.location, f"{op.name} of a tensor that is not in memory")
-        lane = at.index(place.lane) if place.lane in at else None
-        return Place(tuple(ZERO if d is None else place.coordinates[d] for d in at), lane)
+        return _placed(place, at)
+
+
+def _placed(place: Place, at: tuple[int | None, ...]) -> Place:
+    """``place`` as the operand sees it whose dimensions are those in ``at``."""
+    lane = at.index(place.lane) if place.lane in at else None
+    return Place(tuple(ZERO if d is None else place.coordinates[d] for d in at), lane)
 
 
 # --- rules of ops that are not elementwise ----------------------------------------------------------------

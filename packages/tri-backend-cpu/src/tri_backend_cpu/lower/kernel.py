@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.axis import AxisAnalysis
+from tri_backend_cpu.analysis.depth import prime
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.graph import DType, read_kernel
@@ -91,6 +92,7 @@ def _context(b: Builder, kernel: Kernel, plan: Plan, features: VectorFeatures) -
     divisibility = dict(zip(parameters, kernel.divisibility, strict=True))
     axis = AxisAnalysis(divisibility, plan.inductions)
     address_axis = AxisAnalysis(divisibility, plan.inductions, addresses=True)
+    prime(kernel.body, axis, address_axis)
     context = Context(b, plan, axis, address_axis, task, arena, start, features)
     context.grid = [_field(context, abi.GRID + 4 * axis, I32) for axis in range(3)]
     context.streaming = b.cmp("ne", _field(context, abi.STREAM, I32), b.i32(0))

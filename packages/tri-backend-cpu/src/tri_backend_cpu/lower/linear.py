@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
+from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.builder import I64
 from tri_backend_cpu.lower.frame import Frame
@@ -57,7 +58,8 @@ def linear(e: Evaluator, value: Value, place: Place, axis: AxisAnalysis) -> Line
         result.parts.append(_scalar(e, Lanes(e.moved[value], 0, wide=False)))
         return result
     op = value.op
-    if op is not None and value.is_tensor and not e.is_stored(value):
+    deep = e.plan.depth.get(value, 0) > STRETCH
+    if op is not None and value.is_tensor and not deep and not e.is_stored(value):
         rule = _RULES.get(op.name)
         found = rule(e, op, place, axis) if rule is not None else None
         if found is not None:

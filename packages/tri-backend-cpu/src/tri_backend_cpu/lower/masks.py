@@ -7,15 +7,12 @@ without masks, the rest with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from tri_backend_cpu.analysis.demand import operand_maps
 from tri_backend_cpu.analysis.plan import Effect, Nest
 from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.builder import I64, INT_PREDICATES
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.linear import linear
-from tri_backend_cpu.lower.place import ZERO, Lanes, Place
+from tri_backend_cpu.lower.place import Lanes, Place
 
 __all__ = ["Masked", "masks_of", "true_prefix"]
 
@@ -36,26 +33,18 @@ def masks_of(e: Evaluator, nest: Nest, place: Place) -> dict[Masked, None]:
 
 
 def _collect(e: Evaluator, value: Value, place: Place, found: dict[Masked, None], seen: set[Masked]) -> None:
-    if not value.is_tensor or (value, place) in seen or e.is_stored(value) or value.op is None:
-        return
-    seen.add((value, place))
-    op = value.op
-    mask = op.optional("mask") if op.name == "tt.load" else None
-    if mask is not None and constant_of(mask) is not True:
-        found[mask, place] = None
-    for operand, at in _operands(op, place):
-        _collect(e, operand, at, found, seen)
-
-
-def _operands(op: Op, place: Place) -> Iterator[Masked]:
-    """The operands of ``op`` and where they are wanted."""
-    if op.name in {"tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.join", "tt.cat"} or op.blocks:
-        return
-    rank = len(place.coordinates)
-    for operand, at in operand_maps(op, tuple(range(rank))):
-        if at is not None and operand.is_tensor:
-            lane = at.index(place.lane) if place.lane in at else None
-            yield operand, Place(tuple(ZERO if d is None else place.coordinates[d] for d in at), lane)
+    """The masks of the loads that ``value`` at ``place`` is computed from."""
+    waiting = [(value, place)]
+    while waiting:
+        point = waiting.pop()
+        op = point[0].op
+        if op is None or point in seen or not point[0].is_tensor or e.is_stored(point[0]):
+            continue
+        seen.add(point)
+        mask = op.optional("mask") if op.name == "tt.load" else None
+        if mask is not None and constant_of(mask) is not True:
+            found[mask, point[1]] = None
+        waiting.extend(e.operands_at(op, point[1]))
 
 
 def true_prefix(e: Evaluator, mask: Value, place: Place, extent: int) -> Lanes | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import DType, Op, Value
 from tri_backend_cpu.lower.builder import I1, I64
@@ -77,7 +78,13 @@ def _decompose(e: Evaluator, pointer: Value, place: Place) -> tuple[Lanes, Linea
 
 
 def _advanced(e: Evaluator, op: Op, place: Place) -> tuple[Lanes, Linear]:
-    base, before = _decompose(e, op.operands[0], place)
+    """A pointer that was moved; one that was moved very often is computed in stretches."""
+    before_op = op.operands[0]
+    if e.plan.depth.get(before_op, 0) % STRETCH == STRETCH - 1:
+        found = e.address(before_op, place)
+        base, before = found.pointer, Linear(stride=int(found.contiguous))
+    else:
+        base, before = _decompose(e, before_op, place)
     moved = linear(e, op.operands[1], place, e.context.address_axis)
     if before.vector is not None and moved.vector is not None:
         return _resolve(e, base, before, op.result.dtype.element, spread=True).pointer, moved

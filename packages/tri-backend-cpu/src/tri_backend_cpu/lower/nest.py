@@ -38,7 +38,7 @@ class Shape:
     unroll: int
 
     @classmethod
-    def of(cls, nest: Nest, native: int) -> Shape:
+    def of(cls, nest: Nest, cost: CostModel, native: int) -> Shape:
         """The shape of ``nest`` on a target with vectors of ``native`` lanes."""
         long = [d for d, n in enumerate(nest.shape) if n > 1]
         if not long:
@@ -47,23 +47,22 @@ class Shape:
             return cls(nest.shape, tuple(long), None, 0, 1)
         *outer, lane = long
         width = math.gcd(nest.shape[lane], native)
-        unroll = math.gcd(nest.shape[lane] // width, _chains(nest, lane))
+        unroll = math.gcd(nest.shape[lane] // width, _chains(nest, cost, lane))
         return cls(nest.shape, tuple(outer), lane, width, unroll)
 
 
-def _chains(nest: Nest, lane: int) -> int:
+def _chains(nest: Nest, cost: CostModel, lane: int) -> int:
     """Vectors per iteration: enough independent accumulators to hide the latency of adding to them."""
     reductions = [m for m in nest.members if isinstance(m, Reduce) and m.op.attributes["axis"] == lane]
     if not reductions:
         return 1
-    cost = CostModel()
     work = sum(cost.compute(v) for v in {v for m in nest.members for v in m.operands})
     return 8 if work < 6 and len(reductions) == 1 else 4 if work < 12 else 2
 
 
 def emit_nest(context: Context, nest: Nest) -> None:
     """Emit ``nest`` at the builder's insertion point."""
-    shape = Shape.of(nest, context.native_lanes)
+    shape = Shape.of(nest, context.plan.cost, context.native_lanes)
     _Emitter(context, nest, shape).emit()
 
 

@@ -1,0 +1,35 @@
+"""How deep values are: chains of ops that a frontend unrolled may have thousands.
+
+Analyses that ask for their operands' answers first would run out of stack on such a chain.  They are asked
+in program order instead (:func:`prime`), so that every answer needs only answers already known; and the
+evaluator computes a deep value from the bottom, one stretch at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tri_backend_cpu.graph import Block, Value
+
+__all__ = ["STRETCH", "depths", "prime"]
+
+#: ops that may be followed by recursion
+STRETCH = 40
+
+
+def depths(body: Block) -> dict[Value, int]:
+    """The ops on the longest chain to every value."""
+    found: dict[Value, int] = {}
+    for op in body.walk():
+        depth = 1 + max((found.get(v, 0) for v in op.operands), default=0)
+        for result in op.results:
+            found[result] = depth
+    return found
+
+
+def prime(body: Block, *questions: Callable[[Value], object]) -> None:
+    """Ask ``questions``, which remember their answers, about every value in program order."""
+    for op in body.walk():
+        for result in op.results:
+            for question in questions:
+                question(result)
