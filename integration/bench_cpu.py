@@ -1,6 +1,6 @@
 """The CPU target against PyTorch, on as many threads each: ``python -m integration.bench_cpu [--threads 2]``.
 
-Rounds in which both take turns in shuffled order; medians, and ratios of one run (absolute times mean nothing on a
+Rounds in which both take turns in shuffled order, a burst of calls each; medians, and ratios of one run (absolute times mean nothing on a
 shared machine).  Both keep threads looking out for work after a call, which takes processors from the other: before
 its turn each waits until that is over and makes one call that is not timed.  Outputs are poisoned before, errors are
 the largest over all elements, against float64.
@@ -32,6 +32,10 @@ from integration.kernels.softmax import softmax
 from integration.kernels.vector_add import vector_add
 
 Tensor = Any
+
+#: calls of one candidate in a row, and how many of them come before those that count: worker threads have to wake up,
+#: and the other candidate's spin for a while after their last task
+BURST, WARM_UP = 8, 3
 #: seconds after which neither library's threads look out for work any more
 SETTLE = 0.01
 
@@ -109,6 +113,16 @@ def matmul_case(n: int, block: tuple[int, int, int]) -> Case:
     )
 
 
+def burst(function: Callable[[], object]) -> list[float]:
+    """Seconds of each of BURST calls."""
+    taken = []
+    for _ in range(BURST):
+        start = time.perf_counter()
+        function()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
 def measure(case: Case, rounds: int) -> tuple[float, float, float]:
     """Medians in seconds of tri and PyTorch, and tri's largest error."""
     case.out.fill_(torch.nan)
@@ -120,15 +134,13 @@ def measure(case: Case, rounds: int) -> tuple[float, float, float]:
         for name, function in random.sample([("tri", case.tri), ("torch", case.torch)], 2):
             time.sleep(SETTLE)
             function()
-            start = time.perf_counter()
-            function()
-            seconds[name].append(time.perf_counter() - start)
+            seconds[name] += burst(function)[WARM_UP:]
     return statistics.median(seconds["tri"]), statistics.median(seconds["torch"]), error
 
 
 def main(
     threads: Annotated[int, typer.Option(help="for both")] = 2,
-    rounds: int = 40,
+    rounds: int = 15,
 ) -> None:
     """Print one table."""
     torch.set_num_threads(threads)
