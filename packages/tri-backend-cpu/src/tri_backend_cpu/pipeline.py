@@ -57,7 +57,6 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
         fma=bool(spec.features & {"fma", "neon"}),
         half=bool(spec.features & {"f16c", "neon"}),
         x86=isa_of(context.target.key.arch) == "x86_64",
-        avx512=spec.max_vector_bits == 512,
     )
     lowered = lower_kernel(module, features, contract=context.options.enable_fp_fusion)
     return StageResult(

@@ -46,8 +46,7 @@ class Builder:
     """Where ops are created: an insertion point, a location, and caches of types and constants.
 
     Constants go to the function's entry block, once each.  ``contract`` lets float multiplications and
-    additions be fused; ``native_half`` says that the target converts between f16 and f32,
-    ``avx512`` that it has that.
+    additions be fused; ``native_half`` says that the target converts between f16 and f32.
     """
 
     def __init__(
@@ -57,13 +56,11 @@ class Builder:
         *,
         contract: bool = True,
         native_half: bool = True,
-        avx512: bool = False,
     ) -> None:
         self.module = module
         self.entry = entry
         self._declared: set[str] = set()
         self.native_half = native_half
-        self.avx512 = avx512
         self.ip = ir.InsertionPoint(entry)
         self.location: ir.Location = ir.Location.unknown()
         self._constants: dict[tuple[DType, int, object], ir.Value] = {}

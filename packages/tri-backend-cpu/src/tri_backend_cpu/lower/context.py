@@ -18,7 +18,7 @@ __all__ = ["Context", "VectorFeatures"]
 class VectorFeatures:
     """A target's vectors: ``bits`` and number of ``registers``; native fused multiply-add, f16 conversion.
 
-    ``x86``: whether it has the instructions that every x86 has; ``avx512``: whether those of AVX-512 too.
+    ``x86``: whether it has the instructions that every x86 has.
     """
 
     bits: int
@@ -26,7 +26,6 @@ class VectorFeatures:
     fma: bool
     half: bool
     x86: bool = False
-    avx512: bool = False
 
 
 @dataclass

@@ -13,7 +13,7 @@ from tri_backend_cpu import vector_math
 from tri_backend_cpu.graph import DType, Op, constant_of
 from tri_backend_cpu.graph.floats import float_bits
 from tri_backend_cpu.locations import located
-from tri_backend_cpu.lower import avx512, integers
+from tri_backend_cpu.lower import integers
 from tri_backend_cpu.lower.builder import (
     FLOAT_PREDICATES,
     I64,
@@ -98,12 +98,6 @@ def _float(b: Builder, op: Op, operands: Sequence[ir.Value]) -> ir.Value:
     dtype = op.operands[0].dtype
     wide = [widen(b, v, dtype) for v in operands]
     return narrow_result(b, b.same(_SYNONYMS.get(op.name, op.name), *wide), dtype)
-
-
-def _extreme(b: Builder, op: Op, operands: Sequence[ir.Value]) -> ir.Value:
-    if avx512.applies(b, operands[0]):
-        return avx512.extreme(b, op.name, *operands)
-    return _float(b, op, operands)
 
 
 def _contractable(b: Builder, op: Op, operands: Sequence[ir.Value]) -> ir.Value:
@@ -194,7 +188,6 @@ ELEMENTWISE: dict[str, Rule] = {
     **dict.fromkeys(_INTEGER, _same),
     **dict.fromkeys(_FLOAT | set(_SYNONYMS), _float),
     **dict.fromkeys(_CONTRACTABLE, _contractable),
-    **dict.fromkeys(("arith.maxnumf", "arith.minnumf"), _extreme),
     **dict.fromkeys(vector_math.FUNCTIONS, _function),
     **dict.fromkeys(_DIVISIONS, _divide),
     **dict.fromkeys(_SHIFTS, _shift),

@@ -34,7 +34,7 @@ def lower_kernel(module: ir.Module, features: VectorFeatures, *, contract: bool 
     plan = make_plan(kernel.body)
     made = ir.Module.create()
     entry = _function(made, kernel.name, features.bits)
-    b = Builder(made, entry, contract=contract, native_half=features.half, avx512=features.avx512)
+    b = Builder(made, entry, contract=contract, native_half=features.half)
     context = _context(b, kernel, plan, features)
     _program_loop(context, plan)
     b.ip = ir.InsertionPoint(entry)

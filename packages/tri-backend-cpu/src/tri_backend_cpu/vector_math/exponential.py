@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tri_backend_cpu.lower import avx512
 from tri_backend_cpu.vector_math.number import Float, polynomial
 
 __all__ = ["exp", "exp2"]
@@ -90,9 +89,6 @@ def exp(x: Float) -> Float:
     """e**x: ``x = n ln 2 + r``, so e**x is ``2**n e**r``."""
     f = _FORMATS[x.dtype.bits]
     x = x.at_most(f.high).at_least(f.low)
-    if avx512.applies(x.b, x.value):
-        n = (x * LOG2_E).round()
-        return _exp_reduced(n.fma(-f.ln2_low, n.fma(-f.ln2_high, x)), f).scaled(n)
     shifted = x.fma(LOG2_E, f.magic)
     n = shifted - f.magic
     r = n.fma(-f.ln2_low, n.fma(-f.ln2_high, x))
@@ -103,9 +99,6 @@ def exp2(x: Float) -> Float:
     """2**x: the integer part of x goes to the exponent."""
     f = _FORMATS[x.dtype.bits]
     x = x.at_most(f.high * LOG2_E).at_least(f.low * LOG2_E)
-    if avx512.applies(x.b, x.value):
-        n = x.round()
-        return polynomial(x - n, _EXP2_F32).fma(x - n, 1.0).scaled(n)
     shifted = x + f.magic
     r = x - (shifted - f.magic)
     if x.dtype.bits == 32:

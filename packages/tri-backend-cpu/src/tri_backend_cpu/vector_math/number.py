@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from tri_backend_cpu.graph.types import DType
-from tri_backend_cpu.lower import avx512
 from tri_backend_cpu.lower.builder import I32, I64, Builder, width_of
 from tri_core.mlir import ir
 
@@ -123,10 +122,6 @@ class Float(_Number):
     def sqrt(self) -> Float:
         """The square root, rounded to nearest."""
         return self._wrap(self.b.same("math.sqrt", self.value))
-
-    def scaled(self, exponent: Float) -> Float:
-        """``self * 2**exponent`` for integer exponents, on AVX-512."""
-        return self._wrap(avx512.scale(self.b, self.value, exponent.value))
 
     def abs(self) -> Float:
         """The absolute value."""
