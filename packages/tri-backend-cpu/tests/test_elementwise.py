@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cpu_support import NUMPY, Kernel
+from cpu_support import NUMPY, Kernel, T
 
 Array = npt.NDArray[Any]
 N = 64
@@ -324,3 +324,21 @@ def test_long_chains(length: int, rng: np.random.Generator) -> None:
         for i in range(length):
             expected = expected + (expected if i % 500 else x[i + 1 : i + 1 + N])
     np.testing.assert_array_equal(o, expected ^ x[length + 1 : length + 1 + N])
+
+
+def test_mapped_function(rng: np.random.Generator) -> None:
+    """A region of scalars with two arguments and two results; a value of outside is used in it."""
+    k = Kernel({"x": "*f32", "y": "*f32", "o": "*f32", "p": "*f32", "s": "f32"})
+    x, y = k.read("x", N), k.read("y", N)
+    k.lines.append(f'%m:2 = "tt.map_elementwise"({x.name}, {y.name}) ({{ ^bb0(%a: f32, %b: f32):')
+    a, b = T("%a", "f32"), T("%b", "f32")
+    total, product = k.add(a, k["s"]), k.mul(a, b)
+    k.lines.append(f'"tt.map_elementwise_return"({total.name}, {product.name}) : (f32, f32) -> ()')
+    k.lines.append(f"}}) {{pack = 1 : i32}} : ({x.type}, {y.type}) -> ({x.type}, {y.type})")
+    k.write("o", T("%m#0", "f32", (N,)))
+    k.write("p", T("%m#1", "f32", (N,)))
+    data = [rng.standard_normal(N).astype(np.float32) for _ in range(2)]
+    o, p = np.empty(N, np.float32), np.empty(N, np.float32)
+    k.run(*data, o, p, 1.5)
+    np.testing.assert_array_equal(o, data[0] + np.float32(1.5))
+    np.testing.assert_array_equal(p, data[0] * data[1])

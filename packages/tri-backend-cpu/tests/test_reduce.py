@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from cpu_support import NUMPY, Kernel, T
+from tri_core.api import Unsupported
 
 Array = npt.NDArray[Any]
 SHAPES = [(64,), (1024,), (2,), (1,), (16, 64), (64, 16), (4, 8, 32), (32, 1), (1, 32), (8, 2), (256, 4)]
@@ -204,3 +205,21 @@ def test_sum_over_tiles(block: int, rng: np.random.Generator) -> None:
     for n in (0, 1, 500, 2048, 3000):
         k.run(x, o, n)
         np.testing.assert_allclose(o[0], x[:n].astype(np.float64).sum(), atol=1e-3)
+
+
+def test_branches_in_a_combining_function_are_refused() -> None:
+    k = Kernel({"x": "*f32", "o": "*f32"})
+
+    def combine(left: list[T], right: list[T]) -> Sequence[T]:
+        condition = k.compare(2, left[0], right[0])
+        result = T(f"%c{k.count}", "f32")
+        k.lines.append(
+            f"{result.name} = scf.if {condition.name} -> (f32) {{ scf.yield {left[0].name} : f32 }}"
+            f' else {{ scf.yield {right[0].name} : f32 }} loc("kernel.py":7:5)'
+        )
+        return [result]
+
+    (result,) = k.reduce(0, [k.read("x", 64)], combine)
+    k.store(k["o"], result)
+    with pytest.raises(Unsupported, match=r"(?s)scf.if inside a function.*kernel.py:7:5.*tl.where"):
+        k.compile()
