@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import struct
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from amd_support import TARGETS, Made, compile_body, compile_text, context_of
+from tri_backend_amd import tools
 from tri_backend_amd.architectures import ARCHITECTURES, target
 from tri_backend_amd.dialect import BufferLoadOp, BufferStoreOp, MakeBufferOp
 from tri_backend_amd.dialect.buffers import OUT_OF_BOUNDS, descriptor_flags
@@ -141,19 +143,36 @@ def test_the_instructions_are_those_of_the_processor(arch: str) -> None:
     assert "s_cbranch" not in text[text.rindex("v_cndmask", 0, load) : load]
 
 
-def _disassembled(data: bytes) -> str | None:
+#: processors whose code an older disassembler reads as another's, of which theirs is an extension
+READ_AS = {"gfx950": "gfx942"}
+
+
+def _disassembled(data: bytes, arch: str) -> str | None:
     """The code by the disassembler found here; None when there is none, or one that does not know it all."""
-    with knobs.scope(AMD_OBJDUMP=""):
-        try:
+    try:
+        with knobs.scope(AMD_OBJDUMP=""):
             text = disassemble(data)
-        except ToolchainError:
+    except ToolchainError:
+        if arch not in READ_AS:
             return None
+        text = _disassembled_as(READ_AS[arch], data)
     return text if "s_endpgm" in text and "unknown" not in text else None
+
+
+def _disassembled_as(arch: str, data: bytes) -> str:
+    with tempfile.NamedTemporaryFile(suffix=".hsaco") as file:
+        file.write(data)
+        file.flush()
+        try:
+            command = tools.find(tools.DISASSEMBLER)
+            return tools.run(tools.DISASSEMBLER, command, ("-d", f"--mcpu={arch}", file.name))
+        except ToolchainError:
+            return ""
 
 
 @pytest.mark.parametrize("arch", TARGETS)
 def test_the_disassembly_holds_the_instructions(arch: str) -> None:
-    text = _disassembled(made(arch).data)
+    text = _disassembled(made(arch).data, arch)
     if text is None:
         pytest.skip(f"no llvm-objdump here knows {arch}; the assembled text is compared instead")
     for word in ("ds_bpermute_b32", "v_readfirstlane_b32", "s_barrier", "buffer_load", "buffer_store"):
