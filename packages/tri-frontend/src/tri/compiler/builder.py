@@ -113,6 +113,37 @@ class Builder:
         )
         return tensor(operation.result, result)
 
+    def region(
+        self,
+        name: str,
+        results: Sequence[t.dtype],
+        operands: Sequence[tensor],
+        attributes: dict[str, ir.Attribute] | None,
+        arguments: Sequence[t.dtype],
+        body: Callable[[Sequence[tensor]], Sequence[tensor]],
+        terminator: str,
+    ) -> list[tensor]:
+        """The results of operation ``name``, whose one region computes ``body`` of ``arguments``.
+
+        Language functions give the body as a function, since the interpreter's builder calls it on values.
+        """
+        operation = self.create(name, results, operands, attributes, regions=1)
+        block, inside = self.block(operation.regions[0], arguments)
+        with self.at(block):
+            self.create(terminator, operands=body(inside))
+        return [tensor(r, type_) for r, type_ in zip(operation.results, results, strict=True)]
+
+    def several(
+        self,
+        name: str,
+        results: Sequence[t.dtype],
+        operands: Sequence[tensor],
+        attributes: dict[str, ir.Attribute] | None = None,
+    ) -> list[tensor]:
+        """All results of operation ``name``."""
+        operation = self.create(name, results, operands, attributes)
+        return [tensor(r, type_) for r, type_ in zip(operation.results, results, strict=True)]
+
     def constant(self, value: bool | float, type_: t.dtype) -> tensor:
         """``value`` as a scalar, or in every place of a block; ``value`` must fit the element type."""
         attribute = scalar_attribute(value, type_.scalar)

@@ -30,31 +30,36 @@ def _inputs(b: Builder, input: Any) -> tuple[list[tensor], bool]:
     return values, several
 
 
-def _combine(
-    b: Builder, region: ir.Region, values: Sequence[tensor], combine_fn: Any, terminator: str
-) -> None:
-    """Fill ``region`` with the combine function of (accumulators, elements)."""
-    types = [v.dtype for v in values]
-    block, arguments = b.block(region, [*types, *types])
-    with b.at(block):
+def combine_regions(
+    b: Builder,
+    name: str,
+    types: Sequence[t.dtype],
+    values: Sequence[tensor],
+    combine_fn: Any,
+    attributes: dict[str, ir.Attribute],
+) -> list[tensor]:
+    """The results of ``name`` (``tt.reduce``, ``tt.scan``), whose region is the combine function."""
+    elements = [v.dtype for v in values]
+
+    def body(arguments: Sequence[tensor]) -> tuple[tensor, ...]:
         result = b.expand(combine_fn, arguments)
         results = result if isinstance(result, tuple) else (result,)
         results = tuple(value_of(b, r) for r in results)
-        if [r.type for r in results] != types:
+        if [r.type for r in results] != elements:
             got = ", ".join(str(r.type) for r in results)
             raise CompilationError(
-                f"the combine function gives ({got}) for elements ({', '.join(map(str, types))})",
+                f"the combine function gives ({got}) for elements ({', '.join(map(str, elements))})",
                 remedy="it must return as many values as it combines, of the same types",
             )
-        b.create(terminator, operands=results)
+        return results
+
+    return b.region(name, types, values, attributes, [*elements, *elements], body, f"{name}_return")
 
 
 def _reduce(b: Builder, values: list[tensor], axis: int, combine_fn: Any) -> list[tensor]:
     shape = [d for i, d in enumerate(dimensions(values[0])) if i != axis]
     types = [t.block_type(v.dtype, shape) if shape else v.dtype for v in values]
-    operation = b.create("tt.reduce", types, values, {"axis": b.i32(axis)}, regions=1)
-    _combine(b, operation.regions[0], values, combine_fn, "tt.reduce_return")
-    return [tensor(r, type_) for r, type_ in zip(operation.results, types, strict=True)]
+    return combine_regions(b, "tt.reduce", types, values, combine_fn, {"axis": b.i32(axis)})
 
 
 @member
@@ -95,9 +100,7 @@ def associative_scan(
     axis = normalize_axis(axis, len(dimensions(values[0])))
     attributes = {"axis": b.i32(axis), "reverse": b.boolean(bool(reverse))}
     types = [v.type for v in values]
-    operation = b.create("tt.scan", types, values, attributes, regions=1)
-    _combine(b, operation.regions[0], values, combine_fn, "tt.scan_return")
-    results = [tensor(r, type_) for r, type_ in zip(operation.results, types, strict=True)]
+    results = combine_regions(b, "tt.scan", types, values, combine_fn, attributes)
     return tuple(results) if several else results[0]
 
 

@@ -311,9 +311,8 @@ def split(a: tensor, *, _semantic: Builder) -> tuple[tensor, tensor]:
 def split_pair(b: Builder, x: tensor) -> tuple[tensor, tensor]:
     """The halves of ``x``, whose rank is at least two."""
     half = t.block_type(x.dtype, dimensions(x)[:-1])
-    operation = b.create("tt.split", [half, half], [x])
-    low, high = operation.results
-    return tensor(low, half), tensor(high, half)
+    low, high = b.several("tt.split", [half, half], [x])
+    return low, high
 
 
 @member
