@@ -111,6 +111,7 @@ def _is_constexpr_annotation(node: ast.expr) -> bool:
 def expression(g: Generator, node: ast.Expr) -> None:
     """An expression for its effect."""
     if not isinstance(node.value, ast.Constant):  # a docstring says nothing
+        g.unused = node.value
         g.visit(node.value)
 
 

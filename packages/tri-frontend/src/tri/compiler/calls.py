@@ -47,8 +47,22 @@ def arguments(g: Generator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
 def call(g: Generator, node: ast.Call) -> Any:
     """``f(...)``."""
     function = g.visit(node.func)
+    if g.unused is node:
+        _check_used(function, node)
     args, kwargs = arguments(g, node)
     return call_value(g, function, args, kwargs, node)
+
+
+def _check_used(function: Any, node: ast.Call) -> None:
+    """CompilationError when ``function`` was decorated with ``must_use_result``: this call's result is dropped."""
+    inner = unwrap(function)
+    inner = inner.function if isinstance(inner, BoundMethod) else inner
+    reason = getattr(inner, "__tri_must_use_result__", False)
+    if reason:
+        raise CompilationError(
+            f"the result of {ast.unparse(node.func)} is not used",
+            remedy=reason if isinstance(reason, str) else "assign it to a name",
+        )
 
 
 def call_value(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> Any:

@@ -84,6 +84,8 @@ class Generator:
         self.loop: ast.AST | None = None
         #: the variable that is being assigned, after which operations are named
         self.hint: str | None = None
+        #: the expression that stands as a statement
+        self.unused: ast.expr | None = None
         self._locations: dict[tuple[int, int, str | None], ir.Location] = {}
 
     def visit(self, node: ast.AST) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from tri.language import extra, math, random, standard
+from builtins import slice
+
+from tri.language import core, extra, math, random, semantic, standard, target_info
 from tri.language.arithmetic import add, mul, sub
 from tri.language.atomics import (
     atomic_add,
     atomic_and,
     atomic_cas,
+    atomic_load,
     atomic_max,
     atomic_min,
     atomic_or,
+    atomic_poll,
+    atomic_store,
     atomic_xchg,
     atomic_xor,
 )
@@ -31,6 +36,7 @@ from tri.language.debug import (
     static_print,
 )
 from tri.language.dot import dot
+from tri.language.elementwise import expect_zero, inline_asm_elementwise, map_elementwise, must_use_result
 from tri.language.later import LATER_NAMES
 from tri.language.loops import condition, range, static_range
 from tri.language.math import (
@@ -79,6 +85,7 @@ from tri.language.shapes import (
     trans,
     view,
 )
+from tri.language.sorting import bitonic_merge, sort, topk
 from tri.language.standard import (
     argmax,
     argmin,
@@ -143,12 +150,16 @@ __all__ = [
     "atomic_add",
     "atomic_and",
     "atomic_cas",
+    "atomic_load",
     "atomic_max",
     "atomic_min",
     "atomic_or",
+    "atomic_poll",
+    "atomic_store",
     "atomic_xchg",
     "atomic_xor",
     "bfloat16",
+    "bitonic_merge",
     "block_type",
     "broadcast",
     "broadcast_to",
@@ -162,6 +173,7 @@ __all__ = [
     "const",
     "constexpr",
     "constexpr_function",
+    "core",
     "cos",
     "cumprod",
     "cumsum",
@@ -175,6 +187,7 @@ __all__ = [
     "exp",
     "exp2",
     "expand_dims",
+    "expect_zero",
     "extra",
     "fdiv",
     "flip",
@@ -191,6 +204,7 @@ __all__ = [
     "full",
     "gather",
     "histogram",
+    "inline_asm_elementwise",
     "int1",
     "int8",
     "int16",
@@ -201,6 +215,7 @@ __all__ = [
     "load",
     "log",
     "log2",
+    "map_elementwise",
     "math",
     "max",
     "max_constancy",
@@ -210,6 +225,7 @@ __all__ = [
     "minimum",
     "mul",
     "multiple_of",
+    "must_use_result",
     "num_programs",
     "pair_uniform_to_normal",
     "permute",
@@ -231,9 +247,12 @@ __all__ = [
     "reduce_or",
     "reshape",
     "rsqrt",
+    "semantic",
     "sigmoid",
     "sin",
+    "slice",
     "softmax",
+    "sort",
     "split",
     "sqrt",
     "sqrt_rn",
@@ -247,8 +266,10 @@ __all__ = [
     "sub",
     "sum",
     "swizzle2d",
+    "target_info",
     "tensor",
     "to_tensor",
+    "topk",
     "trans",
     "uint8",
     "uint16",

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.arithmetic import BINARY, compare, logical_not
 from tri.language.builtin import builtin, member
-from tri.language.casts import bitcast, convert
-from tri.language.memory import check_pointer, mask_for, value_for
+from tri.language.casts import bitcast, convert, value_of
+from tri.language.memory import check_pointer, mask_for, points_to_bool, value_for
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
+    from tri_core.mlir import ir
 
 __all__ = [
     "atomic_add",
     "atomic_and",
     "atomic_cas",
+    "atomic_load",
     "atomic_max",
     "atomic_min",
     "atomic_or",
+    "atomic_poll",
+    "atomic_store",
     "atomic_xchg",
     "atomic_xor",
 ]
@@ -110,109 +115,36 @@ def _float_extremum(
     return bitcast(b, b.value("arith.select", up.type, positive, up, down), value.dtype)
 
 
-@member
-@builtin
-def atomic_add(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """Add ``val`` at ``pointer`` where ``mask``; the old values.  fp16 and bf16 too."""
-    return _atomic(_semantic, "add", pointer, val, mask, sem, scope)
+def _changing(name: str, doc: str) -> Callable[..., tensor]:
+    """The function ``tl.atomic_<name>``, which changes memory and gives what was there before."""
+
+    def atomic(
+        pointer: Any,
+        val: Any,
+        mask: Any = None,
+        sem: str | None = None,
+        scope: str | None = None,
+        *,
+        _semantic: Builder,
+    ) -> tensor:
+        return _atomic(_semantic, name, pointer, val, mask, sem, scope)
+
+    atomic.__name__ = atomic.__qualname__ = f"atomic_{name}"
+    atomic.__doc__ = doc
+    return member(builtin(atomic))
 
 
-@member
-@builtin
-def atomic_max(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """The maximum with ``val`` at ``pointer`` where ``mask``; the old values."""
-    return _atomic(_semantic, "max", pointer, val, mask, sem, scope)
-
-
-@member
-@builtin
-def atomic_min(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """The minimum with ``val`` at ``pointer`` where ``mask``; the old values."""
-    return _atomic(_semantic, "min", pointer, val, mask, sem, scope)
-
-
-@member
-@builtin
-def atomic_and(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values."""
-    return _atomic(_semantic, "and", pointer, val, mask, sem, scope)
-
-
-@member
-@builtin
-def atomic_or(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values."""
-    return _atomic(_semantic, "or", pointer, val, mask, sem, scope)
-
-
-@member
-@builtin
-def atomic_xor(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values."""
-    return _atomic(_semantic, "xor", pointer, val, mask, sem, scope)
-
-
-@member
-@builtin
-def atomic_xchg(
-    pointer: Any,
-    val: Any,
-    mask: Any = None,
-    sem: str | None = None,
-    scope: str | None = None,
-    *,
-    _semantic: Builder,
-) -> tensor:
-    """Put ``val`` at ``pointer`` where ``mask``; the old values."""
-    return _atomic(_semantic, "xchg", pointer, val, mask, sem, scope)
+atomic_add = _changing(
+    "add", "Add ``val`` at ``pointer`` where ``mask``; the old values.  fp16 and bf16 too."
+)
+atomic_max = _changing("max", "The maximum with ``val`` at ``pointer`` where ``mask``; the old values.")
+atomic_min = _changing("min", "The minimum with ``val`` at ``pointer`` where ``mask``; the old values.")
+atomic_and = _changing("and", "Bitwise and with ``val`` at ``pointer`` where ``mask``; the old values.")
+atomic_or = _changing("or", "Bitwise or with ``val`` at ``pointer`` where ``mask``; the old values.")
+atomic_xor = _changing(
+    "xor", "Bitwise exclusive or with ``val`` at ``pointer`` where ``mask``; the old values."
+)
+atomic_xchg = _changing("xchg", "Put ``val`` at ``pointer`` where ``mask``; the old values.")
 
 
 @member
@@ -223,15 +155,123 @@ def atomic_cas(
     """Put ``val`` at ``pointer`` where it holds ``cmp``; the old values."""
     b = _semantic
     place = check_pointer(b, pointer, "atomic_cas")
+    _check_width(place, "atomic_cas", (16, 32, 64))
+    if _element(place, "atomic_cas", writes=True).is_ptr():
+        raise CompilationError("atomic_cas does not work on pointers", remedy="use 64-bit integers")
+    expected, value = value_for(b, place, cmp), value_for(b, place, val)
+    attributes = _order_and_scope(b, sem, scope, "acq_rel", tuple(_ORDERS))
+    return b.value("tt.atomic_cas", value.type, place, expected, value, attributes=attributes)
+
+
+# --- loads, stores, waiting -----------------------------------------------------------------------------
+
+
+def _element(place: tensor, name: str, *, writes: bool) -> t.dtype:
     scalar = place.type.scalar
     assert isinstance(scalar, t.pointer_type)
-    if scalar.element_ty.primitive_bitwidth not in (16, 32, 64):
+    if writes and scalar.const:
         raise CompilationError(
-            f"atomic_cas does not work on {scalar.element_ty}", remedy="use 16-, 32- or 64-bit elements"
+            f"{name} through a pointer to constant memory", remedy="drop tl.const from the parameter"
         )
-    expected, value = value_for(b, place, cmp), value_for(b, place, val)
-    attributes = {
-        "sem": b.i32(_enumerator(_ORDERS, sem, "acq_rel", "memory order")),
+    return scalar.element_ty
+
+
+def _check_width(place: tensor, name: str, widths: tuple[int, ...]) -> None:
+    element = _element(place, name, writes=False)
+    if element.primitive_bitwidth not in widths:
+        known = ", ".join(map(str, widths))
+        raise CompilationError(f"{name} does not work on {element}", remedy=f"use elements of {known} bits")
+
+
+def _order_and_scope(
+    b: Builder, sem: str | None, scope: str | None, default: str, orders: tuple[str, ...]
+) -> dict[str, ir.Attribute]:
+    table = {name: _ORDERS[name] for name in orders}
+    return {
+        "sem": b.i32(_enumerator(table, sem, default, "memory order")),
         "scope": b.i32(_enumerator(_SCOPES, scope, "gpu", "scope")),
     }
-    return b.value("tt.atomic_cas", value.type, place, expected, value, attributes=attributes)
+
+
+@member
+@builtin
+def atomic_load(
+    pointer: Any, mask: Any = None, sem: str | None = None, scope: str | None = None, *, _semantic: Builder
+) -> tensor:
+    """The values at ``pointer`` where ``mask`` (elsewhere anything); ``sem``: acquire (default) or relaxed."""
+    b = _semantic
+    is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
+    place = check_pointer(b, pointer, "atomic_load")
+    element = _element(place, "atomic_load", writes=False)
+    if element.is_ptr():
+        raise CompilationError("atomic_load does not work on pointers", remedy="use 64-bit integers")
+    attributes = _order_and_scope(b, sem, scope, "acquire", ("acquire", "relaxed"))
+    attributes["operandSegmentSizes"] = b.segments(1, mask is not None)
+    arguments = [place] if mask is None else [place, mask_for(b, place, mask)]
+    loaded = b.value("tt.atomic_load", place.type.with_element_ty(element), *arguments, attributes=attributes)
+    return convert(b, loaded, t.int1) if is_bool else loaded
+
+
+@member
+@builtin
+def atomic_store(
+    pointer: Any,
+    val: Any,
+    mask: Any = None,
+    sem: str | None = None,
+    scope: str | None = None,
+    *,
+    _semantic: Builder,
+) -> None:
+    """Put ``val`` at ``pointer`` where ``mask``; ``sem``: release (default) or relaxed."""
+    b = _semantic
+    is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
+    place = check_pointer(b, pointer, "atomic_store")
+    if _element(place, "atomic_store", writes=True).is_ptr():
+        raise CompilationError("atomic_store does not work on pointers", remedy="use 64-bit integers")
+    value = convert(b, val, t.int1) if is_bool and isinstance(val, tensor) else val
+    arguments = [place, value_for(b, place, value)]
+    if mask is not None:
+        arguments.append(mask_for(b, place, mask))
+    attributes = _order_and_scope(b, sem, scope, "release", ("release", "relaxed"))
+    attributes["operandSegmentSizes"] = b.segments(1, 1, mask is not None)
+    b.create("tt.atomic_store", operands=arguments, attributes=attributes)
+
+
+@member
+@builtin
+def atomic_poll(
+    pointer: Any,
+    expected_value: Any,
+    sem: str | None = None,
+    scope: str | None = None,
+    timeout_ns: Any = None,
+    *,
+    _semantic: Builder,
+) -> tensor:
+    """Wait until memory at ``pointer`` holds ``expected_value``; int1, false where ``timeout_ns`` passed before.
+
+    Elements are integers of 16, 32 or 64 bits; ``timeout_ns``, a scalar, is for all of them together, and each
+    is read once at least.  ``sem``: acquire (default) or relaxed.
+    """
+    b = _semantic
+    place = check_pointer(b, pointer, "atomic_poll")
+    _check_width(place, "atomic_poll", (16, 32, 64))
+    if not _element(place, "atomic_poll", writes=False).is_int():
+        raise CompilationError("atomic_poll waits for integers", remedy="use a pointer to integers")
+    expected = value_for(b, place, expected_value)
+    arguments = [place, expected]
+    if timeout_ns is not None:
+        arguments.append(_timeout(b, timeout_ns))
+    attributes = _order_and_scope(b, sem, scope, "acquire", ("acquire", "relaxed"))
+    attributes["operandSegmentSizes"] = b.segments(1, 1, timeout_ns is not None)
+    return b.value("tt.atomic_poll", place.type.with_element_ty(t.int1), *arguments, attributes=attributes)
+
+
+def _timeout(b: Builder, timeout_ns: Any) -> tensor:
+    if isinstance(timeout_ns, int) and timeout_ns < 0:
+        raise CompilationError(f"timeout_ns is {timeout_ns}", remedy="give nanoseconds, 0 or more")
+    value = value_of(b, timeout_ns)
+    if value.type.is_block() or not value.dtype.is_int():
+        raise CompilationError(f"timeout_ns is a scalar integer, got {value.type}")
+    return convert(b, value, t.uint64)

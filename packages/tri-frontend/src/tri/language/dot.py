@@ -18,7 +18,7 @@ __all__ = ["dot"]
 #: names of tt.InputPrecision
 _PRECISIONS = {"tf32": 0, "tf32x3": 1, "ieee": 2, "bf16x3": 3, "bf16x6": 4}
 
-_OPERANDS = ("int8", "uint8", "fp16", "bf16", "fp32", "fp64", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8")
+_OPERANDS = ("int8", "fp16", "bf16", "fp32", "fp64", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8")
 _ACCUMULATORS = ("int32", "fp16", "fp32", "fp64")
 
 
@@ -29,6 +29,11 @@ def _check_operands(b: Builder, x: Any, y: Any) -> None:
             raise CompilationError(
                 f"dot's {name} operand has 2 dimensions (3 with a batch), got {got}",
                 remedy="add one with x[:, None]",
+            )
+        if value.dtype is t.uint8:
+            raise CompilationError(
+                f"dot's {name} operand is uint8: matrix units of targets multiply signed bytes",
+                remedy="cast both operands to tl.float16, which holds 0 to 255 exactly (sums are exact below 2**24)",
             )
         if value.dtype.name not in _OPERANDS:
             raise CompilationError(

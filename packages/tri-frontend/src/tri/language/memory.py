@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tri.compiler.builder import Builder
     from tri_core.mlir import ir
 
-__all__ = ["check_pointer", "load", "mask_for", "store", "value_for"]
+__all__ = ["check_pointer", "load", "mask_for", "points_to_bool", "store", "value_for"]
 
 #: Triton's spellings -> enumerators of tt.CacheModifier and tt.EvictionPolicy
 _LOAD_CACHE = {"": 1, ".ca": 2, ".cg": 3, ".cv": 7}
@@ -107,7 +107,7 @@ def load(
     b = _semantic
     if other is not None and mask is None:
         raise CompilationError("load has other= but no mask=", remedy="give the mask that other= is for")
-    is_bool = isinstance(pointer, tensor) and _points_to_bool(pointer)
+    is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
     place = check_pointer(b, pointer, "load")
     scalar = place.type.scalar
     assert isinstance(scalar, t.pointer_type)
@@ -130,7 +130,8 @@ def load(
     return convert(b, loaded, t.int1) if is_bool else loaded
 
 
-def _points_to_bool(pointer: tensor) -> bool:
+def points_to_bool(pointer: tensor) -> bool:
+    """Whether ``pointer`` points to int1, which memory holds as bytes."""
     scalar = pointer.type.scalar
     return isinstance(scalar, t.pointer_type) and scalar.element_ty.is_bool()
 
@@ -152,7 +153,7 @@ def store(
         raise CompilationError(
             "store through a pointer to constant memory", remedy="drop tl.const from the parameter"
         )
-    is_bool = isinstance(pointer, tensor) and _points_to_bool(pointer)
+    is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
     place = check_pointer(b, pointer, "store")
     if is_bool and isinstance(value, tensor):
         value = convert(b, value, t.int1)
