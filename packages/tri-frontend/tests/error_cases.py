@@ -85,7 +85,7 @@ CASES = [
         "x = tl.semantic.TritonSemantic(1)",
         "tri.language.semantic.TritonSemantic is not built in this version",
         "pass _semantic on to functions of tri.language instead of calling its methods",
-        "tl.semantic.TritonSemantic",
+        "tl.semantic.TritonSemantic(1)",
         Unsupported,
     ),
     Case("x = undefinedd + 1", "'undefinedd' is not defined", None, "undefinedd + 1"),
