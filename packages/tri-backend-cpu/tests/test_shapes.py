@@ -115,6 +115,21 @@ def test_gather(axis: int, rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(o, np.take_along_axis(x, i, axis))
 
 
+def test_gather_of_what_is_stored_too(rng: np.random.Generator) -> None:
+    """One nest wants the value at its points and anywhere: it must be whole before."""
+    k = Kernel({"x": "*i32", "i": "*i32", "o": "*i32", "p": "*i32"})
+    indices = k.read("i", 64)
+    double = k.op("arith.addi", [k.read("x", 64), indices], ("i32", (64,)))
+    gathered = k.op("tt.gather", [double, indices], ("i32", (64,)), "axis = 0 : i32")
+    k.write("o", double)
+    k.write("p", gathered)
+    x, i = numbers(rng, 64), rng.permutation(64).astype(np.int32)
+    o, p = np.zeros(64, np.int32), np.zeros(64, np.int32)
+    k.run(x, i, o, p)
+    np.testing.assert_array_equal(o, x + i)
+    np.testing.assert_array_equal(p, (x + i)[i])
+
+
 def test_gather_out_of_range_reads_within_the_tensor(rng: np.random.Generator) -> None:
     k = Kernel({"x": "*i32", "i": "*i32", "o": "*i32"})
     k.write("o", k.op("tt.gather", [k.read("x", 16), k.read("i", 16)], ("i32", (16,)), "axis = 0 : i32"))

@@ -126,8 +126,11 @@ class _Materialiser:
         self.plan.views[value] = view
         write = Write(_order(value), [value], [view])
         here = Demand(first, tuple(range(len(value.shape))))
-        fits = isinstance(first, Nest) and not first.scalar and here in demands and here.is_pointwise(value)
-        stale = any(self.is_stale(value, d) for d in demands if home.ancestor(d.step) is first)
+        at_first = [d for d in demands if home.ancestor(d.step) is first]
+        # a member that wants another point than the nest's reads what is not written yet
+        pointwise = all(d.is_pointwise(value) for d in at_first)
+        fits = isinstance(first, Nest) and not first.scalar and here in demands and pointwise
+        stale = any(self.is_stale(value, d) for d in at_first)
         if isinstance(first, Nest) and fits and index <= limit and not stale:
             first.members.append(write)
             return here
