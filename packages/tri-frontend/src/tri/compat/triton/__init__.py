@@ -1,0 +1,79 @@
+"""``import triton`` means tri, for code that cannot be edited.
+
+::
+
+    import tri.compat.triton
+    tri.compat.triton.install()       # before anything imports triton
+
+    import triton
+    import triton.language as tl      # tri.language, under Triton's names
+
+``python -m tri.compat.triton script.py ...`` does it for a script, ``pytest -p tri.compat.triton.plugin`` for
+a test-suite.  What is there, and what is refused, is written in ``docs/compat.md`` and, as data, in
+:mod:`tri.compat.triton.table`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tri.compat.triton.finder import Finder, StandIn
+from tri.compat.triton.table import VERSION
+from tri_core.errors import TriError
+
+__all__ = ["VERSION", "install", "installed", "is_installed", "uninstall"]
+
+_NAME = "triton"
+_finder = Finder()
+_lock = threading.RLock()
+
+
+def is_installed() -> bool:
+    """Whether ``import triton`` means tri in this process, now."""
+    return _finder in sys.meta_path
+
+
+def install() -> None:
+    """Make ``import triton`` and its submodules mean tri, from now on; once more does nothing.
+
+    Raises TriError when the real package has been imported already: modules that hold its functions would
+    go on using them.
+    """
+    with _lock:
+        if is_installed():
+            return
+        present = sys.modules.get(_NAME)
+        if present is not None and not isinstance(present, StandIn):
+            where = getattr(present, "__file__", None) or "no file"
+            raise TriError(
+                f"triton has been imported already, from {where}",
+                remedy="call tri.compat.triton.install() before anything imports triton (PyTorch's "
+                "torch.compile and torch._inductor do), or start the program with "
+                "python -m tri.compat.triton script.py",
+            )
+        # first: an installed triton must not be found before
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undo :func:`install`: modules that imported the names keep them, new imports find what is installed."""
+    with _lock:
+        if _finder in sys.meta_path:
+            sys.meta_path.remove(_finder)
+        for name in [n for n, m in sys.modules.items() if isinstance(m, StandIn)]:
+            del sys.modules[name]
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """:func:`install` for a ``with`` block; leaves it installed when it was before."""
+    before = is_installed()
+    install()
+    try:
+        yield
+    finally:
+        if not before:
+            uninstall()

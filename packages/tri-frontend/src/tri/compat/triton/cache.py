@@ -1,0 +1,123 @@
+"""``triton.runtime.cache``: folders of files under a key, beside tri's own store of kernels."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "CacheManager",
+    "FileCacheManager",
+    "_base32",
+    "get_cache_key",
+    "get_cache_manager",
+    "get_dump_manager",
+    "get_override_manager",
+    "triton_key",
+]
+
+
+def triton_key() -> str:
+    """A text that changes with the compiler: versions of tri's packages and of its tools."""
+    from tri.compat.triton.driver import current_target
+    from tri_core.plugins import manager
+
+    target = current_target()
+    facts = (sorted(manager().versions(target).items()), sorted(manager().cache_key(target).items()))
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def get_cache_key(src: Any, backend: Any, backend_options: Any, env_vars: Any) -> str:
+    """A text that changes with the source, the target, the options and the environment."""
+    parts = (triton_key(), src.fingerprint(), str(backend), repr(backend_options), repr(env_vars))
+    return hashlib.sha256("-".join(parts).encode()).hexdigest()
+
+
+def _base32(key: str) -> str:
+    """A hexadecimal hash in base 32, for shorter paths."""
+    return base64.b32encode(bytes.fromhex(key)).decode().rstrip("=")
+
+
+class CacheManager:
+    """The interface: files by name, and groups of them, under one key."""
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
+        self.key = key
+
+
+class FileCacheManager(CacheManager):
+    """Files in a folder named by ``key``, below tri's cache (or, for dumps, its dump folder)."""
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
+        super().__init__(key, override, dump)
+        self.cache_dir = str(_root(override=override, dump=dump) / key)
+        os.makedirs(self.cache_dir, exist_ok=True)
+
+    def _make_path(self, filename: str) -> str:
+        return os.path.join(self.cache_dir, filename)
+
+    def has_file(self, filename: str) -> bool:
+        """Whether ``filename`` is there."""
+        return os.path.exists(self._make_path(filename))
+
+    def get_file(self, filename: str) -> str | None:
+        """The path of ``filename``; None when it is not there."""
+        return self._make_path(filename) if self.has_file(filename) else None
+
+    def put(self, data: str | bytes, filename: str, binary: bool = True) -> str:
+        """Write ``filename`` in one step that other processes see whole; its path."""
+        content = data if isinstance(data, bytes) else data.encode()
+        del binary
+        handle, temporary = tempfile.mkstemp(dir=self.cache_dir)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, self._make_path(filename))
+        return self._make_path(filename)
+
+    def put_group(self, filename: str, group: Mapping[str, str]) -> str:
+        """Remember ``group`` (name to path) under ``filename``."""
+        return self.put(json.dumps({"child_paths": sorted(group)}), f"__grp__{filename}")
+
+    def get_group(self, filename: str) -> dict[str, str] | None:
+        """The group put under ``filename``, those files of it that are there; None when there is none."""
+        path = self.get_file(f"__grp__{filename}")
+        if path is None:
+            return None
+        names = json.loads(Path(path).read_text())["child_paths"]
+        return {name: self._make_path(name) for name in names if self.has_file(name)}
+
+
+def _root(*, override: bool, dump: bool) -> Path:
+    from tri_core import knobs
+    from tri_core.cache import default_store
+
+    folder = knobs.get("DUMP_DIR") if dump or override else None
+    return Path(folder) if folder is not None else default_store().directory / "files"
+
+
+def get_cache_manager(key: str) -> FileCacheManager:
+    """The files of ``key``."""
+    return FileCacheManager(_key_folder(key))
+
+
+def get_dump_manager(key: str) -> FileCacheManager:
+    """The files of ``key`` in the dump folder."""
+    return FileCacheManager(_key_folder(key), dump=True)
+
+
+def get_override_manager(key: str) -> FileCacheManager:
+    """As :func:`get_dump_manager`: tri overrides stages through ``tri compile``."""
+    return FileCacheManager(_key_folder(key), override=True)
+
+
+def _key_folder(key: str) -> str:
+    try:
+        return _base32(key)
+    except ValueError:
+        return key

@@ -1,0 +1,140 @@
+"""The modules that stand in for Triton's, and the finder that imports them."""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Sequence
+from email.message import Message
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from tri.compat.triton.table import GONE, MODULES, VERSION, Module
+
+__all__ = ["Finder", "StandIn"]
+
+_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+
+class StandIn(ModuleType):
+    """A module of Triton's name whose names are tri's, looked up when asked for and then kept."""
+
+    __tri_module__: Module
+
+    def __getattr__(self, name: str) -> Any:
+        row = self.__tri_module__
+        if name in row.refused:
+            raise self._missing(name, row.refused[name])
+        if name in row.names:
+            value = load(row.names[name])
+        elif f"{self.__name__}.{name}" in MODULES:
+            return importlib.import_module(f"{self.__name__}.{name}")
+        elif name.startswith("__") and name not in _FORWARDED:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        else:
+            value = self._search(name)
+        if name not in row.live:
+            setattr(self, name, value)
+        return value
+
+    def _search(self, name: str) -> Any:
+        for source in self.__tri_module__.sources:
+            try:
+                return getattr(load(source), name)
+            except (AttributeError, ModuleNotFoundError):
+                continue
+        raise self._missing(name, f"tri has no {name}; see docs/compat.md for what stands in")
+
+    def _missing(self, name: str, advice: str) -> Exception:
+        message = f"{self.__name__}.{name}: {advice}"
+        # Python turns an AttributeError of `from module import name` into an ImportError without its message
+        if _is_import_from(sys._getframe(2)) or _is_import_from(sys._getframe(3)):
+            return ImportError(message, name=self.__name__)
+        return AttributeError(message, name=name, obj=self)
+
+    def __dir__(self) -> Iterable[str]:
+        row = self.__tri_module__
+        names = set(vars(self)) | set(row.names)
+        for source in row.sources:
+            try:
+                module = load(source)
+            except (AttributeError, ModuleNotFoundError):
+                continue
+            names |= set(getattr(module, "__all__", ())) or {n for n in dir(module) if n[0] != "_"}
+        return sorted(names)
+
+
+#: special names that the language's module answers itself
+_FORWARDED = frozenset({"__later__", "__all__"})
+
+
+def _is_import_from(frame: Any) -> bool:
+    if frame is None or frame.f_lasti < 0:
+        return False
+    return bool(frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM)
+
+
+def load(path: str) -> Any:
+    """``package.module``, or ``package.module:attribute.attribute``."""
+    module, _, attributes = path.partition(":")
+    value: Any = importlib.import_module(module)
+    for attribute in filter(None, attributes.split(".")):
+        value = getattr(value, attribute)
+    return value
+
+
+class Finder(importlib.metadata.DistributionFinder):
+    """Finds ``triton`` and its submodules, and says that version |VERSION| of it is installed."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module of the table; ModuleNotFoundError with advice for one that is gone."""
+        del path, target
+        if fullname in MODULES:
+            return ModuleSpec(fullname, _LOADER, origin="tri.compat.triton", is_package=True)
+        if fullname in GONE:
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {GONE[fullname]}", name=fullname)
+        return None
+
+    def find_distributions(
+        self, context: importlib.metadata.DistributionFinder.Context | None = None
+    ) -> Iterable[importlib.metadata.Distribution]:
+        """The distribution ``triton`` itself, for code that asks for its version."""
+        if context is not None and context.name in ("triton", None):
+            yield _Distribution()
+
+
+class _Loader:
+    """Makes a stand-in; there is nothing to execute."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = StandIn(spec.name, f"tri, under the name of {spec.name}.")
+        module.__tri_module__ = MODULES[spec.name]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        for name, value in MODULES[module.__name__].values.items():
+            setattr(module, name, value)
+
+
+_LOADER: Any = _Loader()
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """What ``importlib.metadata`` says of ``triton`` while the stand-in is installed."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename == "METADATA":
+            message = Message()
+            message["Metadata-Version"], message["Name"], message["Version"] = "2.1", "triton", VERSION
+            return message.as_string()
+        return None
+
+    def locate_file(self, path: Any) -> Any:
+        from pathlib import Path
+
+        return Path(__file__).parent / path

@@ -1,0 +1,68 @@
+"""What code outside of Triton subclasses, checks for or reads of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+__all__ = ["ConstexprFunction", "InterpretedFunction", "KernelInterface", "MockTensor", "mangle_type"]
+
+T = TypeVar("T")
+
+
+class KernelInterface(Generic[T]):
+    """A base for what is launched as ``kernel[grid](...)``: a subclass defines ``run``."""
+
+    run: Callable[..., Any]
+
+    def warmup(self, *args: Any, grid: Any, **kwargs: Any) -> Any:
+        """Compile only."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """The kernel over ``grid``."""
+        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+
+
+class _IsConstexprFunction(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        from tri.language.builtin import is_constexpr_function
+
+        return is_constexpr_function(instance)
+
+
+class ConstexprFunction(metaclass=_IsConstexprFunction):
+    """``isinstance(f, ConstexprFunction)``: whether ``f`` was made by ``constexpr_function``."""
+
+
+class InterpretedFunction:
+    """Kernels of Triton's interpreter; tri's run under ``TRI_INTERPRET=1`` and are jit functions."""
+
+
+class MockTensor:
+    """A dtype (with a shape) in place of a tensor, for ``warmup``."""
+
+    def __init__(self, dtype: Any, shape: Any = None) -> None:
+        self.dtype = dtype
+        self.shape = [1] if shape is None else shape
+
+    @staticmethod
+    def wrap_dtype(arg: Any) -> Any:
+        """A mock tensor for a dtype, anything else unchanged."""
+        is_dtype = type(arg).__name__ == "dtype" and type(arg).__module__.partition(".")[0] == "torch"
+        return MockTensor(arg) if is_dtype else arg
+
+    @staticmethod
+    def data_ptr() -> int:
+        """Aligned."""
+        return 0
+
+
+def mangle_type(arg: Any, specialize: bool = False) -> str:
+    """The type of ``arg`` as signatures write it: ``*fp32``, ``i32``, ``constexpr``."""
+    from tri.launch.readers import Constant, Rules, readers
+
+    _, fact = readers(Rules(values=specialize, alignment=specialize))[type(arg)](arg)
+    if isinstance(fact, Constant):
+        return "constexpr"
+    return f"*{fact[0]}" if isinstance(fact, tuple) else str(fact).partition(":")[0]

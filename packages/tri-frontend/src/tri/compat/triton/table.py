@@ -1,0 +1,223 @@
+"""What stands in for which module: the table of the compatibility layer.
+
+A module's names are looked up in ``names`` first, then in its ``sources`` in order.  ``docs/compat.md`` shows
+the same table to users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["GONE", "MODULES", "VERSION", "Module"]
+
+#: the version of Triton whose interface stands in
+VERSION = "3.9.0"
+
+
+@dataclass(frozen=True)
+class Module:
+    """One stand-in.
+
+    ``sources``: modules (``package.module``, or ``package.module:attribute``) whose public names it has;
+    ``names``: single names, with where they come from; ``values``: constants; ``refused``: names that raise,
+    with what to do instead; ``live``: names that are looked up at every use.
+    """
+
+    sources: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    live: frozenset[str] = frozenset()
+
+
+_HERE = "tri.compat.triton"
+_LANGUAGE = "tri.language"
+_INTERNAL = "tri has its own compiler: compile through triton.compile, or tri.compile"
+_NO_PROFILER = "use the profiler of the device's vendor, or tri_runtime's do_bench for timing"
+_GLUON = "Gluon kernels name one vendor's layouts and instructions; write the kernel in triton.language"
+
+_ERRORS = {
+    "TritonError": "tri_core.errors:TriError",
+    "CompilationError": "tri_core.errors:CompilationError",
+    "CompileTimeAssertionFailure": "tri_core.errors:CompilationError",
+    "UnsupportedLanguageConstruct": "tri_core.errors:CompilationError",
+    "OutOfResources": "tri_core.errors:OutOfResources",
+    "PTXASError": "tri_core.errors:ToolchainError",
+    "AutotunerError": "tri_core.errors:TriError",
+    "InterpreterError": f"{_HERE}.errors:InterpreterError",
+}
+_JIT = {
+    "JITFunction": "tri.jit:JITFunction",
+    "JITCallable": "tri.jit:JITFunction",
+    "KernelParam": "tri.jit:KernelParameter",
+    "KernelInterface": f"{_HERE}.kernels:KernelInterface",
+    "ConstexprFunction": f"{_HERE}.kernels:ConstexprFunction",
+    "MockTensor": f"{_HERE}.kernels:MockTensor",
+    "TensorWrapper": "tri.launch.arrays:Reinterpreted",
+    "constexpr_function": "tri.language.builtin:constexpr_function",
+    "jit": "tri.jit:jit",
+    "reinterpret": "tri.launch.arrays:reinterpret",
+    "mangle_type": f"{_HERE}.kernels:mangle_type",
+}
+_DRIVER = {
+    "driver": f"{_HERE}.driver:CONFIG",
+    "DriverConfig": f"{_HERE}.driver:DriverConfig",
+    "active": f"{_HERE}.driver:ACTIVE",
+    "default": f"{_HERE}.driver:ACTIVE",
+    "set_active": f"{_HERE}.driver:set_active",
+    "reset_active": f"{_HERE}.driver:reset_active",
+}
+_COMPILER = {
+    **{n: _ERRORS[n] for n in ("CompilationError",)},
+    "ASTSource": "tri.compiler.source:ASTSource",
+    "IRSource": "tri_core.compiler:IRSource",
+    "CompiledKernel": "tri_core.compiler:CompiledKernel",
+    "LazyDict": "tri_core.compiler:Artifacts",
+    "compile": f"{_HERE}.targets:compile",
+    "make_backend": f"{_HERE}.targets:make_backend",
+    "max_shared_mem": f"{_HERE}.driver:max_shared_mem",
+    "get_cache_key": f"{_HERE}.cache:get_cache_key",
+    "triton_key": f"{_HERE}.cache:triton_key",
+}
+_TARGETS = {
+    "GPUTarget": f"{_HERE}.targets:GPUTarget",
+    "BaseBackend": f"{_HERE}.targets:BaseBackend",
+    "Language": f"{_HERE}.targets:Language",
+}
+_ALLOCATION = {
+    name: f"{_HERE}.allocation:{name}" for name in ("set_allocator", "set_profile_allocator", "NullAllocator")
+}
+_MATH_SOURCES = ("tri.language.math", "tri.language.extra.libdevice")
+_LIBDEVICE = ("tri.language.extra.libdevice", "tri.language.math")
+
+
+def _vendor(namespace: str) -> dict[str, Module]:
+    """``extra.<vendor>`` and its libdevice: what the vendor's backend adds to the language, and the shared one."""
+    path = f"triton.language.extra.{namespace}"
+    return {
+        path: Module((f"tri.language.extra:{namespace}",)),
+        f"{path}.libdevice": Module((f"tri.language.extra:{namespace}.libdevice", *_LIBDEVICE)),
+    }
+
+
+MODULES: dict[str, Module] = {
+    "triton": Module(
+        ("tri",),
+        {
+            **_JIT,
+            **{
+                n: _ERRORS[n]
+                for n in ("TritonError", "CompilationError", "OutOfResources", "InterpreterError")
+            },
+            "compile": f"{_HERE}.targets:compile",
+            **{n: _ALLOCATION[n] for n in ("set_allocator",)},
+        },
+        values={"__version__": VERSION},
+    ),
+    # --- the language
+    "triton.language": Module((_LANGUAGE,)),
+    "triton.language.core": Module(
+        (
+            _LANGUAGE,
+            "tri.language.types",
+            "tri.language.constexpr",
+            "tri.language.builtin",
+            f"{_HERE}.core",
+        )
+    ),
+    "triton.language.math": Module(_MATH_SOURCES),
+    "triton.language.libdevice": Module(_LIBDEVICE),
+    "triton.language.random": Module(("tri.language.random",)),
+    "triton.language.standard": Module(("tri.language.standard", _LANGUAGE, f"{_HERE}.core")),
+    "triton.language.target_info": Module(("tri.language.target_info",)),
+    "triton.language.semantic": Module(
+        refused={"TritonSemantic": f"building TTIR by hand is internal; {_INTERNAL}"}
+    ),
+    "triton.language.extra": Module(("tri.language.extra",)),
+    "triton.language.extra.libdevice": Module(_LIBDEVICE),
+    **_vendor("cuda"),
+    **_vendor("hip"),
+    # --- the runtime
+    "triton.runtime": Module(
+        ("tri",),
+        {**_JIT, **_ERRORS, **{n: _DRIVER[n] for n in ("driver",)}},
+    ),
+    "triton.runtime.jit": Module(("tri", "tri.jit"), {**_JIT, "driver": _DRIVER["driver"]}),
+    "triton.runtime.autotuner": Module(
+        ("tri",), {**_ERRORS, **{n: _JIT[n] for n in ("KernelInterface",)}, "driver": _DRIVER["driver"]}
+    ),
+    "triton.runtime.driver": Module((), _DRIVER),
+    "triton.runtime.cache": Module((f"{_HERE}.cache",)),
+    "triton.runtime.errors": Module((), _ERRORS),
+    "triton.runtime._allocation": Module((f"{_HERE}.allocation",)),
+    "triton.runtime.interpreter": Module(
+        ("tri.interpreter",), {"InterpretedFunction": f"{_HERE}.kernels:InterpretedFunction"}
+    ),
+    "triton.runtime.build": Module(
+        refused=dict.fromkeys(
+            ("compile_module_from_src", "compile_module_from_file", "compile_so_from_src", "_build"),
+            "tri needs no C compiler, and calls none",
+        )
+    ),
+    # --- the compiler
+    "triton.compiler": Module((f"{_HERE}.targets",), {**_COMPILER}),
+    "triton.compiler.compiler": Module((f"{_HERE}.targets",), {**_COMPILER, **_TARGETS}),
+    "triton.compiler.errors": Module((), _ERRORS),
+    "triton.compiler.code_generator": Module(refused={"ast_to_ttir": _INTERNAL, "CodeGenerator": _INTERNAL}),
+    "triton.backends": Module(
+        (), {**_TARGETS, "backends": f"{_HERE}.targets:BACKENDS", "Backend": f"{_HERE}.targets:Backend"}
+    ),
+    "triton.backends.compiler": Module((), _TARGETS),
+    "triton.backends.driver": Module(
+        (), {"DriverBase": f"{_HERE}.driver:ActiveDriver", "GPUDriver": f"{_HERE}.driver:ActiveDriver"}
+    ),
+    **{
+        f"triton.backends.{vendor}{module}": Module(refused=dict.fromkeys(names, _INTERNAL))
+        for vendor in ("nvidia", "amd")
+        for module, names in {
+            "": (),
+            ".driver": ("make_tensordesc_arg", "CudaDriver", "HIPDriver", "libcuda_dirs", "library_dirs"),
+            ".compiler": ("CUDAOptions", "CUDABackend", "HIPOptions", "HIPBackend"),
+        }.items()
+    },
+    # --- the rest
+    "triton.testing": Module(("tri.testing",)),
+    "triton.tools": Module(),
+    "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
+    "triton.knobs": Module((f"{_HERE}.knobs",)),
+    "triton._utils": Module((f"{_HERE}.utils",)),
+    "triton.profiler": Module(
+        refused=dict.fromkeys(
+            ("start", "finalize", "scope", "profile", "activate", "deactivate"), _NO_PROFILER
+        )
+    ),
+    "triton.profiler.language": Module(
+        refused=dict.fromkeys(("enter_scope", "exit_scope", "record"), _NO_PROFILER)
+    ),
+    "triton._C": Module(),
+    "triton._C.libtriton": Module(
+        refused=dict.fromkeys(
+            ("ir", "passes", "llvm", "interpreter", "nvidia", "amd", "native_specialize_impl"),
+            f"there is no libtriton behind this module; {_INTERNAL}",
+        )
+    ),
+}
+
+#: modules that are absent on purpose, with what to do
+GONE: dict[str, str] = {
+    "triton.ops": "Triton dropped it in 3.0; use the kernels of a package such as liger-kernel",
+    "triton.ops.blocksparse": "Triton dropped it in 3.0",
+    "triton.ops.flash_attention": "Triton dropped it in 3.0; take the attention of Triton's tutorials",
+    "triton.ops.matmul_perf_model": "Triton dropped it in 3.0; give autotune an early_config_prune of your own",
+    "triton.common": "Triton dropped it in 3.0",
+    "triton.common.backend": "Triton dropped it in 3.0; targets are in triton.backends.compiler",
+    "triton.common.build": "Triton dropped it in 3.0; tri needs no C compiler",
+    "triton.experimental": _GLUON,
+    "triton.experimental.gluon": _GLUON,
+    "triton.experimental.gluon.language": _GLUON,
+    "triton.tools.experimental_descriptor": "Triton dropped it; use triton.tools.tensor_descriptor",
+    "triton.compiler.make_launcher": "Triton dropped it; kernels are launched through kernel[grid](...)",
+    "triton.tools.mxfp": "it is test code of Triton's; ml_dtypes has the formats",
+}
