@@ -75,10 +75,10 @@ CASES = [
         "for i in range(3):",
     ),
     Case(
-        "a, *b = (n, n, n)",
-        "a kernel cannot assign to a starred name",
-        "slice the tuple, e.g. x[1:]",
-        "a, *b = (n, n, n)",
+        "a, b, *c = (n,)",
+        "2 names and a starred one are assigned 1 values",
+        None,
+        "a, b, *c = (n,)",
     ),
     Case("x = tl.lod(p)", "tri.language has no attribute 'lod'", "did you mean load or log?", "tl.lod(p)"),
     Case(
@@ -206,10 +206,10 @@ CASES = [
         'for j in "abc":',
     ),
     Case(
-        "x = 0 < n < 5",
-        "chained comparisons are not supported in kernels",
-        "write (a < b) & (b < c)",
-        "0 < n < 5",
+        "x = 0 < n < tl.arange(0, 16) < f < p",
+        "operator < is not defined for fp32 and pointer<fp32>",
+        "a pointer takes + and - with an integer offset, in elements",
+        "0 < n < tl.arange(0, 16) < f < p",
     ),
     Case(
         "for i in range(n):\n    break",
@@ -342,8 +342,8 @@ CASES = [
     Case("x, y = 1, 2, 3", "2 names are assigned 3 values", None, "x, y = 1, 2, 3"),
     Case(
         "p[0] = 1",
-        "a kernel assigns to names only, not to attributes or items",
-        "use tl.store for memory, tl.where to change elements",
+        "a kernel assigns to names only, not to items",
+        "use tl.store for memory, tl.where to change elements, and build a new tuple",
         "p[0] = 1",
     ),
     Case(

@@ -58,7 +58,7 @@ def test_error(kernel_file, case):
         ('x = "a" + 1', "the constexpr 'a' + the constexpr 1: "),
         ("x = n.shape[0]", "()[the constexpr 0]: "),
         ("x = tl.reduce(tl.arange(0, 16), 0, tl.maximum)", "the combine function is <function maximum"),
-        ("x = [i for i in range(3)]", "kernels cannot use this syntax (ListComp)"),
+        ("x = {i: i for i in (1, 2)}", "kernels cannot use this syntax (DictComp)"),
     ],
 )
 def test_error_in_python_s_words(kernel_file, body, start):

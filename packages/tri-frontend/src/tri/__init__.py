@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.compiling import compile  # noqa: A004  Triton's name
     from tri.context import target
+    from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
     from tri.launch.arrays import reinterpret
     from tri_core import errors
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ASTSource",
     "JITFunction",
+    "aggregate",
     "cdiv",
     "compile",
     "constexpr_function",
@@ -45,6 +47,7 @@ __all__ = [
 #: names that cost an import, loaded when asked for: name -> module (and the attribute there)
 _LAZY: dict[str, tuple[str, str | None]] = {
     "ASTSource": ("tri.compiler.source", "ASTSource"),
+    "aggregate": ("tri.language.aggregate", "aggregate"),
     "compile": ("tri.compiling", "compile"),
     "constexpr_function": ("tri.language.builtin", "constexpr_function"),
     "errors": ("tri_core.errors", None),

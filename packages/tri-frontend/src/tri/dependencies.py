@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from tri.compiler.values_key import source_text, stable
 from tri.jit import JITFunction
+from tri.language.aggregate import Aggregate, is_aggregate_class
 from tri.language.builtin import is_constexpr_function
 from tri.language.constexpr import constexpr
 
@@ -17,41 +18,62 @@ __all__ = ["fingerprint", "used_values"]
 
 #: the language itself is covered by the version and content of this package, which every cache key holds
 _LIBRARY = "tri.language"
+#: values that are part of the code that names them
+_FACTS = (constexpr, Aggregate, tuple, int, float, str)
 
 
 def fingerprint(function: JITFunction) -> str:
     """A hash that changes when ``function``, or anything outside of it that its code depends on, does."""
     parts: list[str] = []
-    seen: set[JITFunction] = set()
-    pending = [function]
+    seen: set[int] = set()
+    pending: list[Any] = [function]
     while pending:
         current = pending.pop()
-        if current in seen:
+        if id(current) in seen:
             continue
-        seen.add(current)
-        parts.append(
-            f"{current.__module__}.{current.__qualname__} {current.noinline} {current.debug}\n{current.src}"
-        )
-        for name, value in used_values(current):
-            if isinstance(value, JITFunction):
-                if not value.__module__.startswith(_LIBRARY):
+        seen.add(id(current))
+        parts.append(_own_text(current))
+        for name, value in _used_by(current):
+            if _is_code(value):
+                if not str(value.__module__).startswith(_LIBRARY):
                     pending.append(value)
             else:
-                parts.append(f"{name}={_text(value)}")
+                parts.append(f"{name}={stable(value)}")
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
-def _text(value: Any) -> str:
-    if is_constexpr_function(value):
-        try:
-            return inspect.getsource(value)
-        except OSError:
-            return f"{value.__module__}.{value.__qualname__}"
-    return repr(value)
+def _is_code(value: Any) -> bool:
+    """Whether ``value`` has code of its own, which is followed."""
+    return isinstance(value, JITFunction) or is_constexpr_function(value) or is_aggregate_class(value)
+
+
+def _own_text(value: Any) -> str:
+    name = f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, JITFunction):
+        return f"{name} {value.noinline} {value.debug}\n{value.src}"
+    if is_aggregate_class(value):
+        return f"{name} {[(n, getattr(t, '__qualname__', str(t))) for n, t in value.__tri_fields__.items()]}"
+    return f"{value.__qualname__}\n{source_text(value)}"
+
+
+def _used_by(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, JITFunction):
+        yield from used_values(value)
+    elif is_aggregate_class(value):
+        yield from ((n, v) for n, v in value.__tri_defaults__.items())
+        for field in value.__tri_fields__.values():
+            if is_aggregate_class(field):
+                yield field.__name__, field
+        for member in value.__tri_functions__:
+            inner = getattr(member, "__func__", member)
+            yield (
+                getattr(inner, "__name__", "?"),
+                inner if isinstance(inner, JITFunction) else constexpr(inner),
+            )
 
 
 def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
-    """The jit functions, constexprs and constexpr functions that ``function`` names, with their names."""
+    """What ``function`` names of the outside and depends on: functions, aggregates, constexprs, numbers."""
     spaces = (function.closure, function.fn.__globals__)
     seen = set()
     for node in ast.walk(function.source.tree):
@@ -62,9 +84,7 @@ def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(path)
         value = _resolve(path, spaces)
-        if isinstance(value, (JITFunction, constexpr, tuple, int, float, str)) or is_constexpr_function(
-            value
-        ):
+        if _is_code(value) or isinstance(value, _FACTS):
             yield path, value
 
 

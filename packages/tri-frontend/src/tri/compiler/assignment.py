@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from tri.compiler.expressions import _BINARY, binary, unpack
+from tri.compiler.expressions import unpack
 from tri.compiler.generator import Exit
+from tri.compiler.operators import augmented
 from tri.compiler.rules import rule
 from tri.compiler.values import NONE, describe, has_tensors, runtime
 from tri.language.constexpr import constexpr, unwrap
-from tri.language.debug import device_assert, static_assert
-from tri.language.tensor import tensor
+from tri.language.debug import device_assert
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -34,28 +34,45 @@ def bind(g: Generator, target: ast.expr, value: Any) -> None:
         g.names[target.id] = value
         g.lost.pop(target.id, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        items = unpack(value)
-        if any(isinstance(element, ast.Starred) for element in target.elts):
-            raise CompilationError(
-                "a kernel cannot assign to a starred name", remedy="slice the tuple, e.g. x[1:]"
-            )
-        if len(items) != len(target.elts):
-            raise CompilationError(f"{len(target.elts)} names are assigned {len(items)} values")
-        for element, item in zip(target.elts, items, strict=True):
-            bind(g, element, item)
+        for element, item in zip(target.elts, _matched(target, unpack(value)), strict=True):
+            bind(g, element.value if isinstance(element, ast.Starred) else element, item)
+    elif isinstance(target, ast.Attribute):
+        raise CompilationError(
+            "a kernel cannot assign to an attribute: its values are immutable",
+            remedy="make a changed copy with tl.aggregate_replace(x, field=value), or x._replace for a named tuple",
+        )
     else:
         raise CompilationError(
-            "a kernel assigns to names only, not to attributes or items",
-            remedy="use tl.store for memory, tl.where to change elements",
+            "a kernel assigns to names only, not to items",
+            remedy="use tl.store for memory, tl.where to change elements, and build a new tuple",
         )
+
+
+def _matched(target: ast.Tuple | ast.List, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """One item per target; what is left over for a starred one, as a tuple."""
+    count = len(target.elts)
+    stars = [i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
+    if not stars:
+        if len(items) != count:
+            raise CompilationError(f"{count} names are assigned {len(items)} values")
+        return items
+    if len(items) < count - 1:
+        raise CompilationError(f"{count - 1} names and a starred one are assigned {len(items)} values")
+    first, after = stars[0], count - 1 - stars[0]
+    end = len(items) - after
+    return (*items[:first], tuple(items[first:end]), *items[end:])
 
 
 @rule(ast.Assign)
 def assign(g: Generator, node: ast.Assign) -> None:
     """``x = ...`` and ``x, y = ...``: numbers become run-time values."""
-    value = runtime(g.b, named(g, node.targets[0], node.value))
+    value = named(g, node.targets[0], node.value)
     for target in node.targets:
-        bind(g, target, value)
+        if isinstance(target, ast.Name) and target.id in g.promised:
+            g.promised.discard(target.id)
+            _bind_constexpr(g, target, value)
+        else:
+            bind(g, target, runtime(g.b, value))
 
 
 @rule(ast.NamedExpr)
@@ -70,15 +87,14 @@ def named_expression(g: Generator, node: ast.NamedExpr) -> Any:
 def augmented_assign(g: Generator, node: ast.AugAssign) -> None:
     """``x += ...``."""
     if not isinstance(node.target, ast.Name):
-        raise CompilationError("a kernel assigns to names only", remedy="use tl.store for memory")
+        bind(g, node.target, None)  # refuses it
+        return
     load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     saved, g.hint = g.hint, node.target.id
     try:
         x, y = g.visit(load), g.visit(node.value)
         g.b.location = g.ir_location(node)
-        if type(node.op) not in _BINARY:
-            raise CompilationError("operator @= is not defined in kernels", remedy="use tl.dot")
-        value = binary(g, *_BINARY[type(node.op)], x, y)
+        value = augmented(g, node, x, y)
     finally:
         g.hint = saved
     bind(g, node.target, runtime(g.b, value))
@@ -86,19 +102,27 @@ def augmented_assign(g: Generator, node: ast.AugAssign) -> None:
 
 @rule(ast.AnnAssign)
 def annotated_assign(g: Generator, node: ast.AnnAssign) -> None:
-    """``x: tl.constexpr = ...`` keeps a compile-time value; other annotations say nothing."""
+    """``x: tl.constexpr = ...`` keeps a compile-time value; other annotations say nothing.
+
+    ``x: tl.constexpr`` without a value says it of the next assignment.
+    """
+    constant = _is_constexpr_annotation(node.annotation)
     if node.value is None:
-        return
-    if not _is_constexpr_annotation(node.annotation):
+        if constant and isinstance(node.target, ast.Name):
+            g.promised.add(node.target.id)
+    elif constant:
+        _bind_constexpr(g, node.target, g.visit(node.value))
+    else:
         bind(g, node.target, runtime(g.b, named(g, node.target, node.value)))
-        return
-    value = g.visit(node.value)
+
+
+def _bind_constexpr(g: Generator, target: ast.expr, value: Any) -> None:
     if has_tensors(value):
         raise CompilationError(
             f"a constexpr is assigned a run-time value ({describe(value)})",
             remedy="drop the annotation, or compute it from constexprs",
         )
-    bind(g, node.target, value)
+    bind(g, target, value)
 
 
 def _is_constexpr_annotation(node: ast.expr) -> bool:
@@ -123,11 +147,10 @@ def nothing(g: Generator, node: ast.Pass) -> None:
 
 @rule(ast.Assert)
 def assertion(g: Generator, node: ast.Assert) -> None:
-    """``assert``: at compile time for constexprs, else a device assert."""
+    """``assert``: a device assert, also of what is known already, since it may never be reached."""
     condition = g.visit(node.test)
     message = unwrap(g.visit(node.msg)) if node.msg is not None else ""
-    check = device_assert if isinstance(condition, tensor) else static_assert
-    check(unwrap(condition), message, _semantic=g.b)
+    device_assert(unwrap(condition), message, _semantic=g.b)
 
 
 @rule(ast.Return)

@@ -8,6 +8,7 @@ false.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,10 +54,55 @@ def statements(g: Generator, body: Sequence[ast.stmt], *, tail: bool = False) ->
     for i, node in enumerate(body):
         if isinstance(node, ast.If) and g.source.returns(node):
             return branch_with_return(g, node, body[i + 1 :], tail)
+        if isinstance(node, ast.For) and g.source.returns(node):
+            turns = located(g, node, functools.partial(_turns, g, node))
+            if turns is not None:
+                return statements(g, [*turns, *body[i + 1 :]], tail=tail)
         exit_: Exit | None = g.visit(node)
         if exit_ is not None:
             return exit_
     return Exit(NONE) if tail else None
+
+
+class Turn(ast.stmt):
+    """One turn of an unrolled loop: ``value`` is bound to ``target``.  What a loop with a return becomes."""
+
+    def __init__(self, target: ast.expr, value: Any) -> None:
+        super().__init__()
+        self.target, self.value = target, value
+        ast.copy_location(self, target)
+
+
+def _turns(g: Generator, node: ast.For) -> list[ast.stmt] | None:
+    """The statements of an unrolled loop, turn after turn; None for a loop at run time."""
+    from tri.compiler.loops import unrolled
+    from tri.language import loops
+
+    values = unrolled(g, node)
+    if isinstance(values, loops.range):
+        return None
+    return [s for value in values for s in (Turn(node.target, value), *node.body)]
+
+
+@rule(Turn)
+def turn(g: Generator, node: Turn) -> None:
+    """The loop's variable in one turn."""
+    from tri.compiler.assignment import bind
+
+    bind(g, node.target, node.value)
+
+
+def located(g: Generator, node: ast.AST, make: Callable[[], Any]) -> Any:
+    """What ``make`` gives, its operations and errors located at ``node``."""
+    b = g.b
+    saved, b.location = b.location, g.ir_location(node)
+    try:
+        return make()
+    except CompilationError as error:
+        error.location = error.location or g.source.locate(node)
+        raise
+    finally:
+        b.location = saved
 
 
 @rule(ast.If)
@@ -72,26 +118,12 @@ def branch(g: Generator, node: ast.If) -> Exit | None:
 
 def branch_with_return(g: Generator, node: ast.If, rest: Sequence[ast.stmt], tail: bool) -> Exit | None:
     """An ``if`` that may return, and the statements after it."""
-    b = g.b
-    saved, b.location = b.location, g.ir_location(node)
-    try:
-        decision = truth(g, g.visit(node.test), "the condition of an if")
-    except CompilationError as error:
-        error.location = error.location or g.source.locate(node)
-        raise
-    finally:
-        b.location = saved
+    decision = located(g, node, lambda: truth(g, g.visit(node.test), "the condition of an if"))
     if isinstance(decision, bool):
         chosen = node.body if decision else node.orelse
         return statements(g, [*chosen, *rest], tail=tail)
-    b.location = g.ir_location(node)
-    try:
-        return _two_sides(g, node, decision, rest, tail)
-    except CompilationError as error:
-        error.location = error.location or g.source.locate(node)
-        raise
-    finally:
-        b.location = saved
+    exit_: Exit | None = located(g, node, lambda: _two_sides(g, node, decision, rest, tail))
+    return exit_
 
 
 def _two_sides(

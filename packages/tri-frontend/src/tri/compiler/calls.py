@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.expressions import unpack
 from tri.compiler.functions import call_jit
+from tri.compiler.members import attribute_of
 from tri.compiler.rules import rule
 from tri.compiler.scope import BUILTINS
 from tri.compiler.values import BoundMethod, describe, has_tensors, wrap
 from tri.jit import JITFunction
 from tri.language import math, selection
+from tri.language.aggregate import is_aggregate_class
 from tri.language.builtin import is_builtin, is_constexpr_function
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_print
@@ -65,19 +67,48 @@ def _check_used(function: Any, node: ast.Call) -> None:
         )
 
 
-def call_value(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> Any:
+def call_value(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any], node: ast.AST) -> Any:
     """Call any value of the language."""
+    known = isinstance(function, constexpr)  # part of the kernel's identity, as every constexpr is
     if isinstance(function, constexpr):
         function = function.value
+    method = isinstance(function, BoundMethod)
     if isinstance(function, BoundMethod):
         function, args = function.function, [function.receiver, *args]
     if isinstance(function, JITFunction):
         return call_jit(g, function, args, kwargs, node)
     if is_builtin(function):
         return _call_builtin(g, function, args, kwargs)
-    if function in _DYNAMIC_BUILTINS:
-        return _DYNAMIC_BUILTINS[function](g, args, kwargs)
-    return _call_python(function, args, kwargs)
+    if method and not is_constexpr_function(function):
+        return _call_as_is(g, function, args, kwargs)
+    if is_aggregate_class(function) or getattr(function, "__tri_raw__", False):
+        return _call_as_is(g, function, args, kwargs)
+    if _is_replace(function):
+        return wrap(function(**kwargs))
+    special = _DYNAMIC_BUILTINS.get(function) if isinstance(function, Hashable) else None
+    if special is not None:
+        return special(g, args, kwargs)
+    return _call_python(function, args, kwargs, known=known)
+
+
+def _is_replace(function: Any) -> bool:
+    """Whether ``function`` is ``x._replace`` of a named tuple, which takes run-time values too."""
+    owner = getattr(function, "__self__", None)
+    return isinstance(owner, tuple) and getattr(function, "__name__", "") == "_replace"
+
+
+def _call_as_is(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Plain Python that works on values of the language: constructors and methods of aggregates."""
+    name = getattr(function, "__name__", repr(function))
+    accepted = inspect.signature(function).parameters
+    if "_semantic" in accepted or is_aggregate_class(function):
+        kwargs = {**kwargs, "_semantic": g.b}
+    try:
+        return wrap(function(*args, **kwargs))
+    except TriError:
+        raise
+    except Exception as error:
+        raise CompilationError(f"{name}: {error}") from error
 
 
 def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -113,29 +144,25 @@ def _check_arguments(function: Callable[..., Any], args: Sequence[Any], kwargs: 
 # --- Python's functions ---------------------------------------------------------------------------------
 
 
-def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A Python function or class on compile-time values, at compile time."""
+#: builtins that look at their arguments from outside, so that run-time values in them do not matter
+_LOOKING = frozenset((isinstance, issubclass, len, type, tuple, list, zip, enumerate, reversed))
+
+
+def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any], *, known: bool = False) -> Any:
+    """A Python function or class on compile-time values, at compile time.
+
+    ``known``: the function itself is the value of a constexpr.
+    """
     name = getattr(function, "__name__", repr(function))
     if not callable(function):
         raise CompilationError(f"{describe(wrap(function))} cannot be called")
-    looks_only = function in (
-        isinstance,
-        issubclass,
-        getattr,
-        hasattr,
-        len,
-        type,
-        tuple,
-        list,
-        zip,
-        enumerate,
-    )
-    if has_tensors((*args, *kwargs.values())) and not looks_only and not is_tuple_class(function):
+    sees_tensors = is_tuple_class(function) or is_constexpr_function(function) or _is_looking(function)
+    if has_tensors((*args, *kwargs.values())) and not sees_tensors:
         raise CompilationError(
             f"{name} is a Python function: it cannot take run-time values",
             remedy=f"decorate {name} with @tri.jit, or use a function of tri.language",
         )
-    if not looks_only and not isinstance(function, type) and not _may_call(function):
+    if not (known or sees_tensors or isinstance(function, type) or _may_call(function)):
         raise CompilationError(
             f"{name} is a plain Python function",
             remedy="decorate it with @tri.jit, or with @tri.constexpr_function to run it while compiling",
@@ -150,20 +177,24 @@ def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise CompilationError(f"{name} raised {type(error).__name__}: {error}") from error
 
 
+def _is_looking(function: Any) -> bool:
+    return isinstance(function, Hashable) and function in _LOOKING
+
+
 def is_tuple_class(function: Any) -> bool:
     """Whether ``function`` is a class of tuples, whose items may be run-time values."""
     return isinstance(function, type) and issubclass(function, tuple)
 
 
 def _may_call(function: Any) -> bool:
-    if is_constexpr_function(function) or function in BUILTINS.values():
+    if isinstance(function, Hashable) and function in BUILTINS.values():
         return True
     # functions of C modules and of the standard library (math.log2), reached through their module
     return not hasattr(function, "__code__") or function.__module__ in ("math", "operator")
 
 
 def _python_result(value: Any) -> Any:
-    return tuple(value) if isinstance(value, (zip, enumerate)) else value
+    return tuple(value) if isinstance(value, (zip, enumerate, reversed)) else value
 
 
 def _extremum(
@@ -214,6 +245,34 @@ def _constexpr(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return wrap(unwrap(args[0]))
 
 
+def _getattr(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if kwargs or not 2 <= len(args) <= 3:
+        raise CompilationError("getattr takes a value, a name and perhaps a default")
+    try:
+        return attribute_of(g, args[0], _name(args[1]))
+    except CompilationError:
+        if len(args) == 3:
+            return args[2]
+        raise
+
+
+def _hasattr(g: Generator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2:
+        raise CompilationError("hasattr takes a value and a name")
+    try:
+        attribute_of(g, args[0], _name(args[1]))
+    except CompilationError:
+        return constexpr(False)
+    return constexpr(True)
+
+
+def _name(value: Any) -> str:
+    name = unwrap(value)
+    if not isinstance(name, str):
+        raise CompilationError(f"an attribute's name is a constexpr string, got {describe(value)}")
+    return name
+
+
 #: Python's builtins (and constexpr) that take run-time values too, or refuse them in their own words
 _DYNAMIC_BUILTINS: dict[Any, Callable[[Generator, list[Any], dict[str, Any]], Any]] = {
     min: _extremum(selection.minimum, min),
@@ -224,4 +283,6 @@ _DYNAMIC_BUILTINS: dict[Any, Callable[[Generator, list[Any], dict[str, Any]], An
     float: _number(float),
     bool: _number(bool),
     constexpr: _constexpr,
+    getattr: _getattr,
+    hasattr: _hasattr,
 }

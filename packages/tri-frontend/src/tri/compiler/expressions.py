@@ -1,59 +1,22 @@
-"""Rules of expressions."""
+"""Rules of expressions: literals, sequences, comprehensions, conditionals, strings."""
 
 from __future__ import annotations
 
 import ast
-import operator
-import types as python_types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.branches import either, truth
 from tri.compiler.generator import Exit
 from tri.compiler.rules import rule
-from tri.compiler.scope import is_usable_global, lookup, near
-from tri.compiler.values import BoundMethod, describe, runtime, wrap
-from tri.jit import JITFunction
-from tri.language.arithmetic import BINARY, COMPARISONS, UNARY, logical_and, logical_or
-from tri.language.builtin import is_builtin
+from tri.compiler.scope import lookup
+from tri.compiler.values import describe, runtime, wrap
 from tri.language.constexpr import constexpr, unwrap
-from tri.language.later import LATER_METHODS
-from tri.language.shapes import getitem
 from tri.language.tensor import tensor
-from tri_core.errors import CompilationError, Unsupported
+from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
     from tri.compiler.generator import Generator
-
-_BINARY: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Add: ("+", operator.add),
-    ast.Sub: ("-", operator.sub),
-    ast.Mult: ("*", operator.mul),
-    ast.Div: ("/", operator.truediv),
-    ast.FloorDiv: ("//", operator.floordiv),
-    ast.Mod: ("%", operator.mod),
-    ast.Pow: ("**", operator.pow),
-    ast.BitAnd: ("&", operator.and_),
-    ast.BitOr: ("|", operator.or_),
-    ast.BitXor: ("^", operator.xor),
-    ast.LShift: ("<<", operator.lshift),
-    ast.RShift: (">>", operator.rshift),
-}
-_COMPARE: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Eq: ("==", operator.eq),
-    ast.NotEq: ("!=", operator.ne),
-    ast.Lt: ("<", operator.lt),
-    ast.LtE: ("<=", operator.le),
-    ast.Gt: (">", operator.gt),
-    ast.GtE: (">=", operator.ge),
-}
-_UNARY: dict[type[ast.unaryop], tuple[str, Callable[[Any], Any]]] = {
-    ast.USub: ("-", operator.neg),
-    ast.UAdd: ("+", operator.pos),
-    ast.Invert: ("~", operator.invert),
-    ast.Not: ("not", operator.not_),
-}
-
 
 #: ``{x!r}`` in an f-string
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
@@ -83,118 +46,49 @@ def sequence(g: Generator, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
     return tuple(items)
 
 
+@rule(ast.ListComp, ast.GeneratorExp)
+def comprehension(g: Generator, node: ast.ListComp | ast.GeneratorExp) -> tuple[Any, ...]:
+    """``[f(x) for x in xs if c]`` over tuples and constexpr ranges: a tuple.  Its names end with it."""
+    before = dict(g.names)
+    items: list[Any] = []
+    try:
+        _comprehend(g, node, 0, items)
+    finally:
+        walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+        g.names = {**before, **{k: v for k, v in g.names.items() if k in walrus}}
+    return tuple(items)
+
+
+def _comprehend(g: Generator, node: ast.ListComp | ast.GeneratorExp, depth: int, items: list[Any]) -> None:
+    from tri.compiler.assignment import bind
+    from tri.compiler.loops import static_items
+
+    if depth == len(node.generators):
+        items.append(g.visit(node.elt))
+        return
+    clause = node.generators[depth]
+    for item in static_items(g, clause.iter):
+        bind(g, clause.target, item)
+        conditions = (truth(g, g.visit(c), "the condition of a comprehension") for c in clause.ifs)
+        if all(map(_known, conditions)):
+            _comprehend(g, node, depth + 1, items)
+
+
+def _known(decision: Any) -> bool:
+    if isinstance(decision, tensor):
+        raise CompilationError(
+            "the condition of a comprehension is a run-time value",
+            remedy="use a constexpr condition: it decides how many values there are",
+        )
+    return bool(decision)
+
+
 def unpack(value: Any) -> tuple[Any, ...]:
     """The items of a tuple, or of a constexpr that holds one."""
     inner = wrap(unwrap(value)) if isinstance(value, constexpr) else value
     if isinstance(inner, tuple):
         return inner
     raise CompilationError(f"{describe(value)} cannot be unpacked", remedy="unpack tuples only")
-
-
-# --- operators ------------------------------------------------------------------------------------------
-
-
-def fold(sign: str, function: Callable[..., Any], *values: Any) -> Any:
-    """An operator of compile-time values, by Python's rules."""
-    try:
-        return wrap(function(*map(unwrap, values)))
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise CompilationError(f"{f' {sign} '.join(map(describe, values))}: {error}") from error
-
-
-def binary(g: Generator, sign: str, function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """``x sign y`` of any values: at run time when one of them is a tensor."""
-    if not isinstance(x, tensor) and not isinstance(y, tensor):
-        if isinstance(x, tuple) and isinstance(y, tuple) and sign == "+":
-            return x + y
-        return fold(sign, function, x, y)
-    emit = BINARY.get(sign) or COMPARISONS.get(sign)
-    if emit is None:
-        raise CompilationError(
-            f"operator {sign} is for constexprs only, got {describe(x)} and {describe(y)}",
-            remedy="multiply, or use tl.exp2 and tl.log2",
-        )
-    return emit(g.b, unwrap(x), unwrap(y))
-
-
-@rule(ast.BinOp)
-def binary_operator(g: Generator, node: ast.BinOp) -> Any:
-    """``x + y`` and its like."""
-    x, y = g.visit(node.left), g.visit(node.right)
-    if type(node.op) not in _BINARY:
-        raise CompilationError("operator @ is not defined in kernels", remedy="use tl.dot")
-    return binary(g, *_BINARY[type(node.op)], x, y)
-
-
-@rule(ast.UnaryOp)
-def unary_operator(g: Generator, node: ast.UnaryOp) -> Any:
-    """``-x`` and its like."""
-    x = g.visit(node.operand)
-    sign, function = _UNARY[type(node.op)]
-    return UNARY[sign](g.b, x) if isinstance(x, tensor) else fold(sign, function, x)
-
-
-@rule(ast.Compare)
-def comparison(g: Generator, node: ast.Compare) -> Any:
-    """``x < y``, ``x is y``, ``x in y``."""
-    if len(node.ops) != 1:
-        raise CompilationError(
-            "chained comparisons are not supported in kernels", remedy="write (a < b) & (b < c)"
-        )
-    x, y = g.visit(node.left), g.visit(node.comparators[0])
-    op = node.ops[0]
-    if isinstance(op, (ast.Is, ast.IsNot)):
-        return constexpr((_identity(x) is _identity(y)) is isinstance(op, ast.Is))
-    if isinstance(op, (ast.In, ast.NotIn)):
-        return _membership(x, y, isinstance(op, ast.In))
-    return binary(g, *_COMPARE[type(op)], x, y)
-
-
-def _identity(value: Any) -> Any:
-    return unwrap(value) if isinstance(value, constexpr) else value
-
-
-def _membership(x: Any, y: Any, wanted: bool) -> constexpr:
-    if isinstance(x, tensor) or isinstance(y, tensor):
-        raise CompilationError("in is for constexprs only", remedy="compare with each value")
-    return constexpr((unwrap(x) in unwrap(y)) is wanted)
-
-
-@rule(ast.BoolOp)
-def logical_operator(g: Generator, node: ast.BoolOp) -> Any:
-    """``and``, ``or``: constexprs decide at compile time, left to right; run-time values are all computed."""
-    is_and = isinstance(node.op, ast.And)
-    emit = logical_and if is_and else logical_or
-    result: Any = None
-    for operand in node.values:
-        value = g.visit(operand)
-        if isinstance(value, tensor) or isinstance(result, tensor):
-            result = value if result is None else _logical(g, emit, result, value)
-            continue
-        result = value
-        if bool(unwrap(value)) is not is_and:
-            return value
-    return result
-
-
-def _logical(g: Generator, emit: Callable[..., tensor], x: Any, y: Any) -> Any:
-    """Two operands that do not decide alone: a static one says nothing beside a truth value."""
-    for value, other in ((x, y), (y, x)):
-        if (
-            not isinstance(value, tensor)
-            and bool(unwrap(value)) is (emit is logical_and)
-            and other.dtype.is_bool()
-        ):
-            return other
-        if (
-            isinstance(value, constexpr)
-            and isinstance(other, tensor)
-            and not isinstance(value.value, (bool, int))
-        ):
-            raise CompilationError(
-                f"{describe(value)} is combined with a run-time value by and/or", remedy="compare it first"
-            )
-    return emit(g.b, unwrap(x), unwrap(y))
 
 
 @rule(ast.IfExp)
@@ -214,76 +108,11 @@ def conditional(g: Generator, node: ast.IfExp) -> Any:
     return result.value
 
 
-# --- attributes and subscripts --------------------------------------------------------------------------
-
-
-@rule(ast.Attribute)
-def attribute(g: Generator, node: ast.Attribute) -> Any:
-    """``x.name``, of values, modules and Python objects."""
-    owner = g.visit(node.value)
-    if isinstance(owner, tensor):
-        return _tensor_attribute(g, owner, node.attr)
-    holder = owner.value if isinstance(owner, constexpr) else owner
-    try:
-        value = getattr(holder, node.attr)
-    except AttributeError:
-        raise _no_attribute(holder, node.attr) from None
-    if isinstance(holder, python_types.ModuleType):
-        return _module_attribute(holder, node.attr, value)
-    return wrap(value)
-
-
-def _tensor_attribute(g: Generator, owner: tensor, attr: str) -> Any:
-    if attr == "T":
-        attr = "trans"
-        return getattr(tensor, attr)(owner, _semantic=g.b)
-    member = getattr(tensor, attr, None)
-    if isinstance(member, JITFunction) or is_builtin(member):
-        return BoundMethod(owner, member)
-    if attr in ("dtype", "type", "shape", "numel"):
-        return wrap(getattr(owner, attr))
-    if attr in LATER_METHODS:
-        raise Unsupported(f"tensor.{attr} is not built in this version", remedy=LATER_METHODS[attr])
-    known = [n for n in dir(tensor) if not n.startswith("_")]
-    raise CompilationError(f"a tensor has no attribute {attr!r}", remedy=near(attr, known))
-
-
-def _module_attribute(module: python_types.ModuleType, attr: str, value: Any) -> Any:
-    if is_usable_global(value) or callable(value):
-        return value
-    return wrap(value)
-
-
-def _no_attribute(holder: Any, attr: str) -> CompilationError | Unsupported:
-    name = getattr(holder, "__name__", type(holder).__name__)
-    later = getattr(holder, "__later__", {})
-    if attr in later:
-        return Unsupported(f"{name}.{attr} is not built in this version", remedy=later[attr])
-    return CompilationError(f"{name} has no attribute {attr!r}", remedy=near(attr, dir(holder)))
-
-
 @rule(ast.Slice)
 def slice_(g: Generator, node: ast.Slice) -> constexpr:
     """``a:b:c`` in a subscript."""
     parts = [unwrap(g.visit(p)) if p is not None else None for p in (node.lower, node.upper, node.step)]
     return constexpr(slice(*parts))
-
-
-@rule(ast.Subscript)
-def subscript(g: Generator, node: ast.Subscript) -> Any:
-    """``x[...]``: dimensions of a block, items of a tuple."""
-    owner, index = g.visit(node.value), g.visit(node.slice)
-    if isinstance(owner, tensor):
-        return getitem(g.b, owner, unwrap(index))
-    if isinstance(index, tensor):
-        raise CompilationError(
-            f"{describe(owner)} is indexed with a run-time value",
-            remedy="use a constexpr index, or tl.static_range",
-        )
-    try:
-        return wrap((owner.value if isinstance(owner, constexpr) else owner)[unwrap(index)])
-    except (TypeError, LookupError) as error:
-        raise CompilationError(f"{describe(owner)}[{describe(index)}]: {error}") from error
 
 
 # --- strings --------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ _DEEPEST = 100
 
 
 def call_jit(
-    g: Generator, function: JITFunction, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+    g: Generator, function: JITFunction, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
 ) -> Any:
     """A call of another jit function: its body here, on these arguments; what it returns."""
     bound = bind_arguments(function, args, kwargs)

@@ -28,7 +28,7 @@ _REFUSED: dict[str, str] = {
     "Continue": "put the rest of the body under an if",
     "Try": "kernels have no exceptions; use tl.device_assert",
     "Raise": "use tl.static_assert or tl.device_assert",
-    "With": "kernels have no context managers",
+    "With": "write its body without it",
     "FunctionDef": "define the function at module level and decorate it with @tri.jit",
     "Lambda": "define a function at module level and decorate it with @tri.jit",
     "ClassDef": "define the class outside of the kernel",
@@ -37,7 +37,6 @@ _REFUSED: dict[str, str] = {
     "Import": "import at the top of the file",
     "ImportFrom": "import at the top of the file",
     "Delete": "names live to the end of the kernel",
-    "ListComp": "use a loop over tl.static_range",
     "GeneratorExp": "use a loop over tl.static_range",
     "DictComp": "use a loop over tl.static_range",
     "SetComp": "use a loop over tl.static_range",
@@ -80,6 +79,8 @@ class Generator:
         self.names = names
         #: names that were bound and are not any more, with the reason
         self.lost: dict[str, str] = {}
+        #: names announced as constexpr by a bare annotation, until they are assigned
+        self.promised: set[str] = set()
         #: the loop that the walk is inside of, innermost
         self.loop: ast.AST | None = None
         #: the variable that is being assigned, after which operations are named

@@ -30,19 +30,21 @@ _RANGES = {range: loops.range, loops.range: loops.range, loops.static_range: loo
 @rule(ast.For)
 def for_loop(g: Generator, node: ast.For) -> None:
     """``for``: unrolled over tuples and static_range, else an ``scf.for``."""
+    turns = unrolled(g, node)
+    if not isinstance(turns, loops.range):
+        for value in turns:
+            bind(g, node.target, value)
+            statements(g, node.body)
+        return
+    _loop(g, node, turns)
+
+
+def unrolled(g: Generator, node: ast.For) -> loops.range | Sequence[Any]:
+    """What a ``for`` runs over: the values of an unrolled loop, or a range known at run time only."""
     if node.orelse:
         raise CompilationError("a loop in a kernel has no else", remedy="put it after the loop")
     iterable = _iterable(g, node.iter)
-    if isinstance(iterable, loops.range):
-        _loop(g, node, iterable)
-        return
-    saved, g.loop = g.loop, node
-    try:
-        for value in _static_values(iterable):
-            bind(g, node.target, value)
-            statements(g, node.body)
-    finally:
-        g.loop = saved
+    return iterable if isinstance(iterable, loops.range) else _static_values(iterable)
 
 
 def _iterable(g: Generator, node: ast.expr) -> Any:
@@ -64,6 +66,11 @@ def _iterable(g: Generator, node: ast.expr) -> Any:
         f"a kernel cannot loop over {describe(value)}",
         remedy="use range, tl.range, tl.static_range or a tuple",
     )
+
+
+def static_items(g: Generator, node: ast.expr) -> Sequence[Any]:
+    """What ``node`` runs over, item by item: a tuple, or a range whose bounds are known."""
+    return _static_values(_iterable(g, node))
 
 
 def _static_values(iterable: Any) -> Sequence[Any]:
@@ -147,8 +154,13 @@ def _hints(g: Generator, loop: loops.range) -> dict[str, ir.Attribute]:
         if getattr(loop, name):
             attributes[f"tt.{name}"] = b.unit()
     if loop.disable_licm:
-        attributes["tt.disable_licm"] = b.unit()
+        attributes["llvm.loop_annotation"] = _without_licm()
     return attributes
+
+
+def _without_licm() -> ir.Attribute:
+    """The annotation that keeps invariant code inside of a loop."""
+    return ir.Attribute.parse("#llvm.loop_annotation<licm = <disable = true>>")
 
 
 # --- while ----------------------------------------------------------------------------------------------
@@ -169,7 +181,9 @@ def while_loop(g: Generator, node: ast.While) -> None:
     block, inside = b.block(operation.regions[0], types, names)
     g.names = {**before, **_rebind(carried, inside)}
     with b.at(block):
-        decision = _while_condition(g, node)
+        decision, hints = _while_condition(g, node)
+        for name, hint in hints.items():
+            operation.attributes[name] = hint
         passed = [g.names[n] for n in carried]
         b.create("scf.condition", operands=[decision, *flatten(tuple(passed))])
     block, inside = b.block(operation.regions[1], types, names)
@@ -180,12 +194,17 @@ def while_loop(g: Generator, node: ast.While) -> None:
     _leave(g, before, carried, operation, lost)
 
 
-def _while_condition(g: Generator, node: ast.While) -> tensor:
+def _while_condition(g: Generator, node: ast.While) -> tuple[tensor, dict[str, ir.Attribute]]:
+    """The condition as an int1, and the loop's attributes from ``tl.condition``."""
     value = g.visit(node.test)
+    hints: dict[str, ir.Attribute] = {}
     if isinstance(value, constexpr) and isinstance(value.value, loops.condition):
-        value = wrap(value.value.arg1)
+        given = value.value
+        if unwrap(given.disable_licm):
+            hints["llvm.loop_annotation"] = _without_licm()
+        value = wrap(given.condition)
     decision = truth(g, value, "the condition of a while")
-    return g.b.constant(decision, t.int1) if isinstance(decision, bool) else decision
+    return (g.b.constant(decision, t.int1) if isinstance(decision, bool) else decision), hints
 
 
 # --- carried values -------------------------------------------------------------------------------------

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tri.compiler import assignment, branches, calls, expressions, loops  # noqa: F401  they register the rules
+from tri.compiler import (  # noqa: F401  they register the rules
+    assignment,
+    branches,
+    calls,
+    expressions,
+    loops,
+    members,
+    operators,
+)
 from tri.compiler.builder import Builder
 from tri.compiler.functions import make_kernel
 

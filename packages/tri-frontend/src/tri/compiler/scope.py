@@ -24,7 +24,8 @@ BUILTINS: dict[str, Any] = {
     name: getattr(builtins, name)
     for name in (
         "abs", "bool", "float", "getattr", "hasattr", "int", "isinstance", "issubclass", "len", "list", "max",
-        "min", "print", "range", "repr", "round", "str", "sum", "tuple", "type", "zip", "enumerate",
+        "min", "print", "range", "repr", "round", "str", "sum", "reversed", "tuple", "type", "zip",
+        "enumerate",
         "ValueError", "TypeError", "AssertionError",
     )
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types as python_types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from tri.language import types as t
 from tri.language.builtin import is_builtin
 from tri.language.casts import convert, is_plain, value_of
 from tri.language.constexpr import constexpr
+from tri.language.structure import Structure, parts, remake
 from tri.language.tensor import tensor
 
 if TYPE_CHECKING:
@@ -39,27 +40,25 @@ NONE = constexpr(None)
 class BoundMethod:
     """``x.f`` before it is called."""
 
-    receiver: tensor
+    receiver: Any
     function: Any
+
+
+#: classes whose objects are values of the language as they are
+_LANGUAGE = (
+    tensor, constexpr, t.dtype, JITFunction, BoundMethod, Structure, python_types.ModuleType, type
+)  # fmt: skip
 
 
 def wrap(value: Any) -> Any:
     """A Python value as a value of the language: primitives become constexprs."""
-    if isinstance(
-        value, (tensor, constexpr, t.dtype, JITFunction, BoundMethod, python_types.ModuleType, type)
-    ):
+    if isinstance(value, _LANGUAGE):
         return value
     if isinstance(value, tuple):
-        return _like(value, map(wrap, value))
+        return remake(value, map(wrap, value))
     if isinstance(value, list):
         return tuple(map(wrap, value))
     return value if is_builtin(value) else constexpr(value)
-
-
-def _like(value: tuple[Any, ...], items: Iterator[Any]) -> tuple[Any, ...]:
-    """``items`` as a tuple of the class of ``value`` (a named tuple stays one)."""
-    make: Callable[[Iterator[Any]], tuple[Any, ...]] = getattr(type(value), "_make", tuple)
-    return make(items)
 
 
 def is_static(value: Any) -> bool:
@@ -69,29 +68,32 @@ def is_static(value: Any) -> bool:
 
 def has_tensors(value: Any) -> bool:
     """Whether a run-time value is in ``value``."""
-    if isinstance(value, tuple):
-        return any(map(has_tensors, value))
-    return isinstance(value, tensor)
+    items = parts(value)
+    return isinstance(value, tensor) if items is None else any(map(has_tensors, items))
 
 
 def flatten(value: Any) -> list[tensor]:
     """The run-time values in ``value``, in order."""
     if isinstance(value, tensor):
         return [value]
-    return [leaf for item in value for leaf in flatten(item)] if isinstance(value, tuple) else []
+    return [leaf for item in parts(value) or () for leaf in flatten(item)]
 
 
 def rebuild(value: Any, leaves: Iterator[tensor]) -> Any:
     """``value`` with its run-time values replaced, in order, by ``leaves``."""
     if isinstance(value, tensor):
         return next(leaves)
-    return _like(value, (rebuild(item, leaves) for item in value)) if isinstance(value, tuple) else value
+    items = parts(value)
+    return value if items is None else remake(value, [rebuild(item, leaves) for item in items])
 
 
 def runtime(b: Builder, value: Any) -> Any:
-    """``value`` with every number in it made a run-time value: what an assignment binds."""
+    """``value`` with every number in it made a run-time value: what an assignment binds.
+
+    The fields of an aggregate keep their kind: it is part of their type.
+    """
     if isinstance(value, tuple):
-        return _like(value, (runtime(b, item) for item in value))
+        return remake(value, (runtime(b, item) for item in value))
     if isinstance(value, constexpr) and is_plain(value.value):
         return value_of(b, value)
     return value
@@ -101,15 +103,17 @@ def same_type(x: Any, y: Any) -> bool:
     """Whether ``x`` and ``y`` have one structure with run-time values of one type."""
     if isinstance(x, tensor) or isinstance(y, tensor):
         return isinstance(x, tensor) and isinstance(y, tensor) and x.type is y.type
-    if isinstance(x, tuple) or isinstance(y, tuple):
-        return type(x) is type(y) and len(x) == len(y) and all(map(same_type, x, y))
-    return key(x) == key(y)
+    items, others = parts(x), parts(y)
+    if items is None or others is None:
+        return items is others and bool(key(x) == key(y))
+    return type(x) is type(y) and len(items) == len(others) and all(map(same_type, items, others))
 
 
 def placeholder(b: Builder, value: Any) -> Any:
     """Zeros of the structure of ``value``, for a path on which it is never read."""
-    if isinstance(value, tuple):
-        return _like(value, (placeholder(b, item) for item in value))
+    items = parts(value)
+    if items is not None:
+        return remake(value, [placeholder(b, item) for item in items])
     if not isinstance(value, tensor):
         return value
     if value.dtype.is_ptr():
@@ -121,8 +125,9 @@ def key(value: Any) -> Any:
     """What a specialised function depends on of an argument: its type, or its value when static."""
     if isinstance(value, tensor):
         return value.type
-    if isinstance(value, tuple):
-        return (type(value), *map(key, value))
+    items = parts(value)
+    if items is not None:
+        return (type(value), *map(key, items))
     if isinstance(value, constexpr):
         inner = value.value
         try:
@@ -141,4 +146,7 @@ def describe(value: Any) -> str:
         return f"the constexpr {value.value!r}" if value.value is not None else "None"
     if isinstance(value, tuple):
         return f"({', '.join(map(describe, value))})"
+    if isinstance(value, Structure):
+        fields = zip(value.structure_names(), value.structure_parts(), strict=True)
+        return f"{type(value).__name__}({', '.join(f'{n}: {describe(v)}' for n, v in fields)})"
     return repr(value)

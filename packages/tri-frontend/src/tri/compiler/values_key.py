@@ -1,20 +1,86 @@
-"""Text of compile-time values that is the same in every process."""
+"""Text of compile-time values, for hashes: the same in every process, or of this process only."""
 
 from __future__ import annotations
 
+import dataclasses
+import enum
+import inspect
+import itertools
+import os
+import types as python_types
+import uuid
+import weakref
 from typing import Any
 
 from tri.jit import JITFunction
 from tri.language.constexpr import unwrap
+from tri.language.structure import Structure
 
-__all__ = ["stable"]
+__all__ = ["source_text", "stable"]
+
+_PROCESS = uuid.uuid4().hex
+_numbers = itertools.count()
+_tokens: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 def stable(value: Any) -> str:
-    """``value`` as text for a hash: jit functions by their own hash, others by type and repr."""
+    """``value`` as text: functions by their source, what has no text of its own by a token of this process."""
     value = unwrap(value)
     if isinstance(value, JITFunction):
         return value.cache_key
+    kind = type(value).__qualname__
     if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(stable, value))})"
-    return f"{type(value).__qualname__} {value!r}"
+        return f"{kind if type(value) is not list else 'tuple'}({', '.join(map(stable, value))})"
+    if isinstance(value, Structure):
+        return f"{kind}({', '.join(map(stable, value.structure_parts()))})"
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__module__}.{kind}.{value.name}={stable(value.value)}"
+    if inspect.isfunction(value) or inspect.ismethod(value):
+        return _of_function(value)
+    if isinstance(value, (type, python_types.BuiltinFunctionType)):
+        return f"{value.__module__}.{value.__qualname__}"
+    if dataclasses.is_dataclass(value):
+        fields = (f"{f.name}={stable(getattr(value, f.name))}" for f in dataclasses.fields(value))
+        return f"{type(value).__module__}.{kind}({', '.join(fields)})"
+    return f"{kind} {value!r}" if _has_text(value) else _token(value)
+
+
+def _has_text(value: Any) -> bool:
+    return getattr(type(value), "__repr__", None) is not getattr(object, "__repr__", None)
+
+
+def _of_function(function: Any) -> str:
+    """A Python function: its source, its defaults, and the values of enclosing functions that it uses."""
+    cells = [stable(c.cell_contents) for c in function.__closure__ or () if _is_filled(c)]
+    owner = getattr(function, "__self__", None)
+    receiver = "" if owner is None else stable(owner)
+    own = f"{function.__module__}.{function.__qualname__}\n{source_text(function)}"
+    return f"{own}\n{stable(function.__defaults__)} {cells} {receiver}"
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
+def source_text(function: Any) -> str:
+    """The source of a Python function; its code where there is no source."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        return f"{code.co_code.hex()} {code.co_consts} {code.co_names}" if code else _token(function)
+
+
+def _token(value: Any) -> str:
+    """A name for an object that nothing else has, in this process or another."""
+    try:
+        if value not in _tokens:
+            _tokens[value] = next(_numbers)
+        number = _tokens[value]
+    except TypeError:  # neither hashable nor weakly referable: never the same again
+        number = next(_numbers)
+    return f"{type(value).__qualname__} {_PROCESS} {os.getpid()} {number}"

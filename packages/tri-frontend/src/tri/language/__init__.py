@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from builtins import slice
+from builtins import slice, tuple
 
 from tri.language import core, extra, math, random, semantic, standard, target_info
+from tri.language.aggregate import aggregate_replace
 from tri.language.arithmetic import add, mul, sub
 from tri.language.atomics import (
     atomic_add,
@@ -142,6 +143,7 @@ __all__ = [
     "PropagateNan",
     "abs",
     "add",
+    "aggregate_replace",
     "arange",
     "argmax",
     "argmin",
@@ -271,6 +273,7 @@ __all__ = [
     "to_tensor",
     "topk",
     "trans",
+    "tuple",
     "uint8",
     "uint16",
     "uint32",

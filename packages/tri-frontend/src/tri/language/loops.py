@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["range", "static_range"]
+__all__ = ["condition", "range", "static_range"]
 
 
 class range:
@@ -47,9 +46,11 @@ class static_range:
         self.end: Any = arg1 if arg2 is None else arg2
 
 
-@dataclass(frozen=True)
 class condition:
     """The condition of a ``while``, with hints: ``while tl.condition(x > 0, disable_licm=True)``."""
 
-    arg1: Any
-    disable_licm: bool = False
+    __tri_raw__ = True
+
+    def __init__(self, arg1: Any, disable_licm: bool = False) -> None:
+        self.condition = arg1
+        self.disable_licm = disable_licm
