@@ -8,10 +8,20 @@ from tri_core.passes.canonicalize import Canonicalize
 from tri_core.passes.cse import CSE
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
+from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.stage import ttir_stage
 from tri_core.passes.symbol_dce import SymbolDCE
 
-__all__ = ["CSE", "LICM", "Canonicalize", "Inline", "Pass", "SymbolDCE", "ttir_stage"]
+__all__ = [
+    "CSE",
+    "LICM",
+    "Canonicalize",
+    "Inline",
+    "Pass",
+    "RewriteTensorDescriptors",
+    "SymbolDCE",
+    "ttir_stage",
+]
 
-for _pass in (Inline, Canonicalize, CSE, LICM, SymbolDCE):
+for _pass in (Inline, Canonicalize, CSE, LICM, SymbolDCE, RewriteTensorDescriptors):
     registry.add_pass(_pass)

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from tri_core.mlir import ir
+from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
 from tri_core.passes.cse import CSE
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
+from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.symbol_dce import SymbolDCE
 from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
 
 __all__ = ["ttir_stage"]
 
 
-def ttir_stage() -> Stage:
-    """Stage ``ttir``: the kernel as one function, in its simplest form."""
+def ttir_stage(native: Container[str] = ()) -> Stage:
+    """Stage ``ttir``: the kernel as one function, in its simplest form.
+
+    ``native`` names what the target does itself and is left as it is: ``"descriptors"``.
+    """
+    rewrites: list[Pass] = []
+    if "descriptors" not in native:
+        rewrites.append(RewriteTensorDescriptors())
     passes = PassList(
         [
             Anchor("ttir.begin"),
             Inline(),  # first: everything else sees one function at a time
             SymbolDCE(),  # what was inlined everywhere need not be optimised
+            *rewrites,  # what they make is canonicalized
             CSE(),  # before canonicalization, whose rules ask whether two operands are the same value
             Canonicalize(),
             CSE(),  # again: rules make constants and splats where they need them

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.tensor import tensor
-from tri_core.dialects.tt import TT, PointerType
+from tri_core.dialects.tt import TT, PointerType, TensorDescType
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir, registry
 
@@ -58,12 +58,25 @@ def ir_type(type_: t.dtype) -> ir.Type:
 def _make_type(type_: t.dtype) -> ir.Type:
     if isinstance(type_, t.block_type):
         return ir.RankedTensorType.get(type_.shape, ir_type(type_.element_ty))
+    if isinstance(type_, t.tensor_descriptor_type):
+        return _descriptor_type(type_.block_type)
     if isinstance(type_, t.pointer_type):
         pointee = t.int8 if type_.element_ty.is_bool() else type_.element_ty
         return PointerType.of(ir_type(pointee), type_.address_space)
     if type_.name not in _SCALARS:
         raise Unsupported(f"{type_} has no representation in the IR", remedy="convert it to another dtype")
     return _SCALARS[type_.name]()
+
+
+def _descriptor_type(block: t.block_type) -> ir.Type:
+    """The type of descriptors of ``block``, which know the signedness of their elements."""
+    element = block.element_ty
+    scalar = ir_type(element)
+    if element.is_int():
+        signed = element.is_int_signed()
+        bits = element.int_bitwidth
+        scalar = ir.IntegerType.get_signed(bits) if signed else ir.IntegerType.get_unsigned(bits)
+    return TensorDescType.get(ir.RankedTensorType.get(block.shape, scalar))
 
 
 class Builder:

@@ -12,6 +12,7 @@ from tri.language import types as t
 from tri.language.builtin import is_builtin
 from tri.language.casts import convert, is_plain, value_of
 from tri.language.constexpr import constexpr
+from tri.language.descriptors import null_descriptor
 from tri.language.structure import Structure, parts, remake
 from tri.language.tensor import tensor
 
@@ -116,6 +117,8 @@ def placeholder(b: Builder, value: Any) -> Any:
         return remake(value, [placeholder(b, item) for item in items])
     if not isinstance(value, tensor):
         return value
+    if isinstance(value.type, t.tensor_descriptor_type):
+        return null_descriptor(b, value.type)
     if value.dtype.is_ptr():
         return convert(b, b.constant(0, value.type.with_element_ty(t.int64)), value.dtype)
     return b.constant(0, value.type)

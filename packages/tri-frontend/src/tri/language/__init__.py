@@ -36,6 +36,12 @@ from tri.language.debug import (
     static_assert,
     static_print,
 )
+from tri.language.descriptors import (
+    load_tensor_descriptor,
+    make_tensor_descriptor,
+    store_tensor_descriptor,
+    tensor_descriptor,
+)
 from tri.language.dot import dot
 from tri.language.elementwise import expect_zero, inline_asm_elementwise, map_elementwise, must_use_result
 from tri.language.later import LATER_NAMES
@@ -215,8 +221,10 @@ __all__ = [
     "interleave",
     "join",
     "load",
+    "load_tensor_descriptor",
     "log",
     "log2",
+    "make_tensor_descriptor",
     "map_elementwise",
     "math",
     "max",
@@ -264,12 +272,14 @@ __all__ = [
     "static_print",
     "static_range",
     "store",
+    "store_tensor_descriptor",
     "str_to_ty",
     "sub",
     "sum",
     "swizzle2d",
     "target_info",
     "tensor",
+    "tensor_descriptor",
     "to_tensor",
     "topk",
     "trans",

@@ -11,11 +11,7 @@ _SCALED = "scale the operands, and use tl.dot"
 LATER_NAMES: dict[str, str] = {
     "advance": _DESCRIPTORS,
     "dot_scaled": _SCALED,
-    "load_tensor_descriptor": _DESCRIPTORS,
     "make_block_ptr": _DESCRIPTORS,
-    "make_tensor_descriptor": _DESCRIPTORS,
-    "store_tensor_descriptor": "store through a block of pointers with a mask",
-    "tensor_descriptor": _DESCRIPTORS,
 }
 
 #: methods of :class:`tri.language.tensor`

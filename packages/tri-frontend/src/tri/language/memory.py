@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from tri.compiler.builder import Builder
     from tri_core.mlir import ir
 
-__all__ = ["check_pointer", "load", "mask_for", "points_to_bool", "store", "value_for"]
+__all__ = [
+    "check_pointer",
+    "load",
+    "load_policies",
+    "mask_for",
+    "points_to_bool",
+    "store",
+    "store_policies",
+    "value_for",
+]
 
 #: Triton's spellings -> enumerators of tt.CacheModifier and tt.EvictionPolicy
 _LOAD_CACHE = {"": 1, ".ca": 2, ".cg": 3, ".cv": 7}
@@ -89,6 +98,18 @@ def _policies(b: Builder, cache: int, evict: int) -> dict[str, ir.Attribute]:
     return attributes
 
 
+def load_policies(b: Builder, cache_modifier: str, eviction_policy: str) -> dict[str, ir.Attribute]:
+    """The attributes of a load for Triton's spellings of its cache hints."""
+    cache = _choice(_LOAD_CACHE, cache_modifier, "cache_modifier")
+    return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
+
+
+def store_policies(b: Builder, cache_modifier: str, eviction_policy: str) -> dict[str, ir.Attribute]:
+    """The attributes of a store for Triton's spellings of its cache hints."""
+    cache = _choice(_STORE_CACHE, cache_modifier, "cache_modifier")
+    return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
+
+
 @builtin
 def load(
     pointer: Any,
@@ -116,11 +137,7 @@ def load(
         arguments.append(mask_for(b, place, mask))
     if other is not None:
         arguments.append(value_for(b, place, other, "other"))
-    attributes = _policies(
-        b,
-        _choice(_LOAD_CACHE, cache_modifier, "cache_modifier"),
-        _choice(_EVICTION, eviction_policy, "eviction_policy"),
-    )
+    attributes = load_policies(b, cache_modifier, eviction_policy)
     if volatile:
         attributes["isVolatile"] = b.boolean(True)
     attributes["operandSegmentSizes"] = b.segments(1, mask is not None, other is not None)
@@ -160,10 +177,6 @@ def store(
     arguments = [place, value_for(b, place, value)]
     if mask is not None:
         arguments.append(mask_for(b, place, mask))
-    attributes = _policies(
-        b,
-        _choice(_STORE_CACHE, cache_modifier, "cache_modifier"),
-        _choice(_EVICTION, eviction_policy, "eviction_policy"),
-    )
+    attributes = store_policies(b, cache_modifier, eviction_policy)
     attributes["operandSegmentSizes"] = b.segments(1, 1, mask is not None)
     b.create("tt.store", operands=arguments, attributes=attributes)

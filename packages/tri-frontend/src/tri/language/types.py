@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
@@ -30,6 +31,7 @@ __all__ = [
     "pi32_t",
     "pointer_type",
     "str_to_ty",
+    "tensor_descriptor_type",
     "uint8",
     "uint16",
     "uint32",
@@ -383,6 +385,35 @@ class block_type(dtype):
         return self.name
 
 
+class tensor_descriptor_type(dtype):
+    """A descriptor of a tensor in memory that is read and written in blocks of ``block_type``."""
+
+    block_type: block_type
+
+    def __new__(cls, block: block_type) -> Self:
+        """The one type of descriptors of ``block``."""
+        key = (cls, block)
+        found = cls._interned.get(key)
+        if found is None:
+            found = cls._interned[key] = object.__new__(cls)
+            found.block_type = block
+            shape = ", ".join(map(str, block.shape))
+            found.name = f"tensordesc<{block.element_ty.mangle()}[{shape}]>"
+            found.primitive_bitwidth = found.itemsize = 0
+        return found  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by name, so that types stay interned."""
+        return tensor_descriptor_type, (self.block_type,)
+
+    def mangle(self) -> str:
+        """The type inside the name of a specialised function."""
+        return f"TD{self.block_type.mangle()}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 void = dtype("void")
 int1 = dtype("int1")
 int8 = dtype("int8")
@@ -410,13 +441,20 @@ ALL_DTYPES: tuple[dtype, ...] = tuple(dtype(n) for n in (*_UNSIGNED[:1], *_SIGNE
 #: the names that signatures use (``i32``, ``u8``, ``fp16``, ``B``)
 _SIGNATURE: dict[str, dtype] = {t.mangle(): t for t in ALL_DTYPES} | {"i1": int1, "B": int1}
 
+#: ``tensordesc<fp16[64, 64]>``
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[(\d+(?:\s*,\s*\d+)*)\]>")
+
 
 def parse_type(text: str) -> dtype:
-    """The type that a signature writes as ``*fp32``, ``*ki8`` (constant memory), ``i32``; ValueError otherwise."""
+    """The type that a signature writes as ``*fp32``, ``*ki8`` (constant memory), ``i32``, ``tensordesc<fp16[64, 64]>``; ValueError otherwise."""
     if text.startswith("*k"):
         return pointer_type(parse_type(text[2:]), const=True)
     if text.startswith("*"):
         return pointer_type(parse_type(text[1:]))
+    descriptor = _DESCRIPTOR.fullmatch(text)
+    if descriptor:
+        shape = [int(size) for size in descriptor[2].split(",")]
+        return tensor_descriptor_type(block_type(parse_type(descriptor[1]), shape))
     if text not in _SIGNATURE:
         raise ValueError(f"{text!r} is not a type; known: {', '.join(_SIGNATURE)}, and * before them")
     return _SIGNATURE[text]

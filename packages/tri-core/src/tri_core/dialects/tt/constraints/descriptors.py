@@ -38,9 +38,9 @@ def _made(view: View) -> str | None:
     if counts != (rank, rank):
         return f"expects {rank} values of shape and of strides, as the block has dimensions; got {counts[0]} and {counts[1]}"
     target = PointerType(view.type("base")).pointee_type
-    if block.element_type != target:
-        return f"expects a block of {target}, what base points to; got {block.element_type}"
-    return None
+    if _alike(block.element_type, target):
+        return None
+    return f"expects a block of {target}, what base points to; got {block.element_type}"
 
 
 def _moves(name: str) -> Constraint:
@@ -78,13 +78,18 @@ def _rows(name: str) -> Constraint:
 def _same_element(block: ir.RankedTensorType, name: str, type_: ir.Type) -> str | None:
     found = ir.RankedTensorType(type_).element_type
     wanted = block.element_type
-    if found == wanted or (
-        isinstance(wanted, ir.IntegerType)
-        and isinstance(found, ir.IntegerType)
-        and wanted.width == found.width
-    ):
-        return None  # a descriptor may know the signedness of its elements
-    return f"expects {name} of element type {wanted}, the block's; got {found}"
+    return (
+        None
+        if _alike(wanted, found)
+        else f"expects {name} of element type {wanted}, the block's; got {found}"
+    )
+
+
+def _alike(x: ir.Type, y: ir.Type) -> bool:
+    """Whether the types are the same, but that a descriptor may know the signedness of its elements."""
+    if isinstance(x, ir.IntegerType) and isinstance(y, ir.IntegerType):
+        return x.width == y.width
+    return x == y
 
 
 _INDICES: Sequence[Constraint] = (kind("i32", "indices"), scalar("indices"))

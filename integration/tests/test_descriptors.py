@@ -1,0 +1,242 @@
+"""Tensor descriptors on the CPU target, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+from tri_core.errors import CompilationError, Unsupported
+
+
+@pytest.fixture(autouse=True)
+def _cpu():
+    with tri.target("cpu"):
+        yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def window(x, starts, sizes, padding):
+    """The block of ``x`` at ``starts``, padded: the oracle."""
+    out = np.full(sizes, padding, x.dtype)
+    for place in np.ndindex(*sizes):
+        at = tuple(s + p for s, p in zip(starts, place, strict=True))
+        if all(0 <= a < n for a, n in zip(at, x.shape, strict=True)):
+            out[place] = x[at]
+    return out
+
+
+@tri.jit
+def windows(
+    x_ptr,
+    out_ptr,
+    at,
+    SHAPE: tl.constexpr,
+    STRIDES: tl.constexpr,
+    BLOCK: tl.constexpr,
+    NAN: tl.constexpr,
+    SIZE: tl.constexpr,
+):
+    desc = tl.make_tensor_descriptor(x_ptr, SHAPE, STRIDES, BLOCK, padding_option="nan" if NAN else "zero")
+    tl.static_assert(desc.dtype == x_ptr.dtype.element_ty)
+    tl.static_assert(desc.block_shape == BLOCK)
+    if len(BLOCK) == 1:
+        block = desc.load([at])
+    elif len(BLOCK) == 2:
+        block = tl.load_tensor_descriptor(desc, [-1, at])
+    elif len(BLOCK) == 3:
+        block = desc.load([1, -1, at])
+    elif len(BLOCK) == 4:
+        block = desc.load([1, -1, 0, at])
+    else:
+        block = desc.load([1, -1, 0, 2, at])
+    tl.store(out_ptr + tl.arange(0, SIZE), tl.reshape(block, [SIZE]))
+
+
+STARTS = {1: (), 2: (-1,), 3: (1, -1), 4: (1, -1, 0), 5: (1, -1, 0, 2)}
+
+
+@pytest.mark.parametrize("at", [-3, 0, 7])
+@pytest.mark.parametrize("nan", [False, True])
+@pytest.mark.parametrize("block", [(16,), (4, 8), (2, 4, 8), (2, 1, 4, 8), (2, 2, 1, 4, 4)])
+def test_loads_of_every_rank(rng, block, nan, at):
+    shape = (3, 5, 2, 4, 12)[5 - len(block) :]
+    x = rng.standard_normal(shape).astype(np.float32)
+    strides = tuple(s // 4 for s in x.strides)
+    out = np.full(int(np.prod(block)), 9, np.float32)
+    windows[(1,)](x, out, at, SHAPE=shape, STRIDES=strides, BLOCK=block, NAN=nan, SIZE=out.size)
+    expected = window(x, (*STARTS[len(block)], at), block, np.nan if nan else 0)
+    np.testing.assert_array_equal(out.reshape(block), expected)
+
+
+@tri.jit
+def copy_tiles(x_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    source = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(out_ptr, [N, M], [M, 1], [BN, BM])
+    both = (source, target)
+    for i in range(tl.cdiv(M, BM)):
+        for j in range(tl.cdiv(N, BN)):
+            source, target = both
+            target.store([j * BN, i * BM], tl.trans(source.load([i * BM, j * BN])))
+            both = (source, target)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.int64])
+def test_a_transposition_in_tiles(rng, dtype):
+    x = (100 * rng.standard_normal((48, 80))).astype(dtype)
+    out = np.zeros((80, 48), dtype)
+    copy_tiles[(1,)](x, out, 48, 80, BM=16, BN=32)
+    np.testing.assert_array_equal(out, x.T)
+
+
+@tri.jit
+def load_two(desc, other, i):
+    return desc.load([i, 0]) + other.load([i, 0])
+
+
+@tri.jit
+def chosen(x_ptr, y_ptr, out_ptr, which, n, B: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [n, B], [B, 1], [4, B])
+    y = tl.make_tensor_descriptor(y_ptr, [n, B], [B, 1], [4, B])
+    desc = x
+    other = y
+    if which > 0:
+        desc = y
+        other = x
+    for i in range(0, n, 4):
+        value = load_two(desc, desc, i) - other.load([i, 0]) + desc.shape[0] + desc.strides[0]
+        tl.store_tensor_descriptor(tl.make_tensor_descriptor(out_ptr, [n, B], [B, 1], [4, B]), [i, 0], value)
+        desc, other = other, desc
+
+
+@pytest.mark.parametrize("which", [0, 5])
+def test_control_flow_and_calls(rng, which):
+    x, y = rng.standard_normal((2, 10, 16)).astype(np.float32)
+    out = np.zeros_like(x)
+    chosen[(1,)](x, y, out, which, 10, B=16)
+    first = (np.arange(10) // 4 % 2 == 0) ^ (which > 0)
+    a, b = np.where(first[:, None], x, y), np.where(first[:, None], y, x)
+    np.testing.assert_allclose(out, 2 * a - b + 10 + 16, rtol=1e-5)
+
+
+@tri.jit
+def rows(x_ptr, out_ptr, rows_ptr, M, N, R: tl.constexpr, C: tl.constexpr):
+    source = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [1, C])
+    target = tl.make_tensor_descriptor(out_ptr, [M, N], [N, 1], [1, C])
+    where = tl.load(rows_ptr + tl.arange(0, R))
+    for j in range(0, N, C):
+        target.scatter(source.gather(where, j) * 2, where, j)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_gather_and_scatter(rng, dtype):
+    m, n = 20, 24
+    x, out = rng.standard_normal((m, n)).astype(np.float32), np.zeros((m, n), np.float32)
+    where = rng.permutation(np.arange(-3, m + 4))[:16].astype(dtype)
+    rows[(1,)](x, out, where, m, n, R=16, C=16)
+    expected = np.zeros_like(x)
+    inside = where[(where >= 0) & (where < m)]
+    expected[inside] = 2 * x[inside]
+    np.testing.assert_array_equal(out, expected)
+
+
+@tri.jit
+def reduces(x_ptr, out_ptr, M, N, OP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    source = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(out_ptr, [BM - 1, N], [N, 1], [BM, BN])
+    i = tl.program_id(0)
+    value = source.load([i * BM, 0])
+    if OP == "add":
+        target.atomic_add([0, 0], value)
+    elif OP == "min":
+        target.atomic_min([0, 0], value)
+    elif OP == "max":
+        target.atomic_max([0, 0], value)
+    elif OP == "and":
+        target.atomic_and([0, 0], value)
+    elif OP == "or":
+        target.atomic_or([0, 0], value)
+    else:
+        target.atomic_xor([0, 0], value)
+
+
+REDUCES = {
+    "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", REDUCES)
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.uint64])
+def test_reductions_into_memory(rng, op, dtype):
+    info = np.iinfo(dtype)
+    x = rng.integers(info.min, info.max, (32, 12), dtype, endpoint=True)
+    out = rng.integers(info.min, info.max, (8, 12), dtype, endpoint=True)
+    expected = out.copy()
+    for block in x.reshape(4, 8, 12):
+        expected[:7] = REDUCES[op](expected[:7], block[:7])
+    reduces[(4,)](x, out, 32, 12, OP=op, BM=8, BN=16)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_a_sum_of_floats_into_memory(rng):
+    x, out = rng.standard_normal((32, 12)).astype(np.float32), np.ones((8, 12), np.float32)
+    reduces[(4,)](x, out, 32, 12, OP="add", BM=8, BN=16)
+    np.testing.assert_allclose(out[:7], 1 + x.reshape(4, 8, 12)[:, :7].sum(0), rtol=1e-5)
+    assert (out[7] == 1).all()
+
+
+# --- errors ---------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def wrong(x_ptr, n, HOW: tl.constexpr):
+    if HOW == "stride":
+        tl.make_tensor_descriptor(x_ptr, [n, n], [n, 2], [8, 8])
+    elif HOW == "narrow":
+        tl.make_tensor_descriptor(x_ptr, [n, n], [n, 1], [8, 2])
+    elif HOW == "rows":
+        tl.make_tensor_descriptor(x_ptr, [n, n], [7, 1], [8, 8])
+    elif HOW == "rank":
+        tl.make_tensor_descriptor(x_ptr, [n], [n, 1], [8, 8])
+    elif HOW == "padding":
+        tl.make_tensor_descriptor(x_ptr, [n, n], [n, 1], [8, 8], padding_option="one")
+    desc = tl.make_tensor_descriptor(x_ptr, [n, n], [n, 1], [8, 8])
+    if HOW == "offsets":
+        desc.load([0])
+    elif HOW == "wide":
+        desc.load([0, tl.full([], 0, tl.int64)])
+    elif HOW == "block":
+        desc.store([0, 0], tl.zeros([8, 4], tl.float32))
+    elif HOW == "atomic":
+        desc.atomic_max([0, 0], tl.zeros([8, 8], tl.float32))
+    elif HOW == "gather":
+        desc.gather(tl.arange(0, 8), 0)
+    elif HOW == "attribute":
+        desc.offsets  # noqa: B018
+    else:
+        tl.load_tensor_descriptor(x_ptr, [0, 0])
+
+
+@pytest.mark.parametrize(("how", "kind", "message"), [
+    ("stride", CompilationError, "the last stride of a descriptor is the constexpr 1, got 2"),
+    ("narrow", CompilationError, "has 8 bytes; 16 or more are needed"),
+    ("rows", CompilationError, r"strides\[0\] is 7 elements, 28 bytes"),
+    ("rank", CompilationError, "shape has 1 items; 2 are needed"),
+    ("padding", CompilationError, "padding_option is 'one'"),
+    ("offsets", CompilationError, "offsets has 1 items; 2 are needed"),
+    ("wide", CompilationError, "offset 1 is int64; int32 is needed"),
+    ("block", CompilationError, r"takes a block of shape \[8, 8\]"),
+    ("atomic", Unsupported, "atomic_max through a descriptor of fp32"),
+    ("gather", CompilationError, "needs a descriptor of blocks of one row"),
+    ("attribute", CompilationError, "has no attribute 'offsets'"),
+    ("pointer", CompilationError, "a tensor descriptor is needed, got pointer<fp32>"),
+])  # fmt: skip
+def test_errors(how, kind, message):
+    with pytest.raises(kind, match=message) as error:
+        wrong[(1,)](np.zeros((16, 16), np.float32), 16, HOW=how)
+    assert error.value.location is not None

@@ -1,0 +1,294 @@
+"""Accesses through tensor descriptors as accesses through tensors of pointers.
+
+The block's origin moves the base pointer and the bounds, as scalars; what is left for every element is its
+place in the block, which does not change in loops::
+
+    base + sum(index_d * stride_d)            the pointer of the block's first element
+    sum(range_d * stride_d)                   the offsets of all elements from it
+    -index_d <= range_d < shape_d - index_d   the mask
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tri_core.dialects.tt import PointerType
+from tri_core.dialects.tt.enums import AtomicOp, DescriptorReduceKind, MemSemantic, MemSyncScope
+from tri_core.errors import Unsupported
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import constant, make
+from tri_core.passes.rules.uniform import uniform_attr
+
+__all__ = ["ACCESSES", "Descriptor"]
+
+_SLT, _SGE = 2, 5
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """What a descriptor stands for: ``shape`` and ``strides`` are i64 in elements, ``nan`` says how it pads (i1)."""
+
+    block: ir.RankedTensorType
+    base: ir.Value
+    shape: Sequence[ir.Value]
+    strides: Sequence[ir.Value]
+    nan: ir.Value
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the elements of an access are: tensors of pointers and of i1."""
+
+    pointers: ir.Value
+    mask: ir.Value | None
+
+
+# --- shapes ---------------------------------------------------------------------------------------------
+
+
+def _tensor(shape: Sequence[int], element: ir.Type) -> ir.RankedTensorType:
+    return ir.RankedTensorType.get(list(shape), element)
+
+
+def _int(bits: int) -> ir.Type:
+    return ir.IntegerType.get_signless(bits)
+
+
+def _with_shape(op: ir.Operation, value: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """A scalar or a tensor of ones and full dimensions as a tensor of ``shape``."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return make(op, "tt.splat", _tensor(shape, value.type), [value])
+    type_ = ir.RankedTensorType(value.type)
+    if list(type_.shape) == list(shape):
+        return value
+    return make(op, "tt.broadcast", _tensor(shape, type_.element_type), [value])
+
+
+def _along(op: ir.Operation, value: ir.Value, axis: int, rank: int) -> ir.Value:
+    """A one-dimensional ``value`` along ``axis`` of ``rank`` dimensions, the others being 1."""
+    type_ = ir.RankedTensorType(value.type)
+    shape = list(type_.shape)
+    for dim in range(rank):
+        if dim != axis:
+            shape.insert(dim, 1)
+            attributes = {"axis": ir.IntegerAttr.get(_int(32), dim)}
+            value = make(op, "tt.expand_dims", _tensor(shape, type_.element_type), [value], attributes)
+    return value
+
+
+def _range(op: ir.Operation, size: int) -> ir.Value:
+    """0 to ``size`` as i64."""
+    i32 = _int(32)
+    attributes = {"start": ir.IntegerAttr.get(i32, 0), "end": ir.IntegerAttr.get(i32, size)}
+    places = make(op, "tt.make_range", _tensor([size], i32), [], attributes)
+    return make(op, "arith.extsi", _tensor([size], _int(64)), [places])
+
+
+# --- places ---------------------------------------------------------------------------------------------
+
+
+def _moved(op: ir.Operation, base: ir.Value, index: ir.Value, stride: ir.Value) -> ir.Value:
+    """``base`` at ``index`` (i64) along a dimension."""
+    if _known(index) == 0:
+        return base
+    distance = make(op, "arith.muli", _int(64), [index, stride])
+    return make(op, "tt.addptr", base.type, [base, distance])
+
+
+def _known(value: ir.Value) -> int | None:
+    attribute = uniform_attr(value)
+    return ir.IntegerAttr(attribute).value if attribute is not None else None
+
+
+def _inside(op: ir.Operation, places: ir.Value, index: ir.Value | None, shape: ir.Value) -> ir.Value:
+    """``0 <= index + places < shape`` (index None: 0, and places of either sign)."""
+    type_ = ir.RankedTensorType(places.type)
+    high, low = shape, None
+    if index is not None and _known(index) != 0:
+        high = make(op, "arith.subi", _int(64), [shape, index])
+    known = None if index is None else _known(index)
+    if known is None or known < 0:
+        zero = constant(op, ir.IntegerAttr.get(_int(64), 0))
+        low = zero if index is None else make(op, "arith.subi", _int(64), [zero, index])
+    mask = _compare(op, _SLT, places, _with_shape(op, high, type_.shape))
+    if low is None:
+        return mask
+    above = _compare(op, _SGE, places, _with_shape(op, low, type_.shape))
+    return make(op, "arith.andi", mask.type, [above, mask])
+
+
+def _compare(op: ir.Operation, predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:
+    type_ = _tensor(ir.RankedTensorType(x.type).shape, _int(1))
+    return make(op, "arith.cmpi", type_, [x, y], {"predicate": ir.IntegerAttr.get(_int(64), predicate)})
+
+
+def _block_places(op: ir.Operation, desc: Descriptor, indices: Sequence[ir.Value]) -> _Places:
+    """The places of a block that begins at ``indices`` (i32)."""
+    shape = list(desc.block.shape)
+    base = desc.base
+    along: list[tuple[ir.Value, ir.Value | None, ir.Value]] = []
+    for dim, (size, index) in enumerate(zip(shape, indices, strict=True)):
+        wide = make(op, "arith.extsi", _int(64), [index]) if _known(index) is None else _wide(op, index)
+        base = _moved(op, base, wide, desc.strides[dim])
+        along.append((_along(op, _range(op, size), dim, len(shape)), wide, desc.strides[dim]))
+    return _places(op, desc, base, shape, along)
+
+
+def _wide(op: ir.Operation, index: ir.Value) -> ir.Value:
+    return constant(op, ir.IntegerAttr.get(_int(64), _known(index) or 0))
+
+
+def _row_places(op: ir.Operation, desc: Descriptor, rows: ir.Value, column: ir.Value) -> _Places:
+    """The places of ``rows`` (a vector of i16 or i32) from ``column`` (i32) on."""
+    count = ir.RankedTensorType(rows.type).shape[0]
+    shape = [count, desc.block.shape[1]]
+    wide_rows = make(op, "arith.extsi", _tensor([count], _int(64)), [rows])
+    wide = make(op, "arith.extsi", _int(64), [column]) if _known(column) is None else _wide(op, column)
+    base = _moved(op, desc.base, wide, desc.strides[1])
+    along = [
+        (_along(op, wide_rows, 0, 2), None, desc.strides[0]),
+        (_along(op, _range(op, shape[1]), 1, 2), wide, desc.strides[1]),
+    ]
+    return _places(op, desc, base, shape, along)
+
+
+def _places(
+    op: ir.Operation,
+    desc: Descriptor,
+    base: ir.Value,
+    shape: Sequence[int],
+    along: Sequence[tuple[ir.Value, ir.Value | None, ir.Value]],
+) -> _Places:
+    """``along``: for every dimension the places along it, where they begin, and the stride."""
+    offsets = mask = None
+    for dim, (places, index, stride) in enumerate(along):
+        type_ = ir.RankedTensorType(places.type)
+        steps = places
+        if _known(stride) != 1:
+            steps = make(op, "arith.muli", type_, [places, _with_shape(op, stride, type_.shape)])
+        steps = _with_shape(op, steps, shape)
+        offsets = steps if offsets is None else make(op, "arith.addi", steps.type, [offsets, steps])
+        inside = _with_shape(op, _inside(op, places, index, desc.shape[dim]), shape)
+        mask = inside if mask is None else make(op, "arith.andi", inside.type, [mask, inside])
+    pointers = _with_shape(op, base, shape)
+    return _Places(make(op, "tt.addptr", pointers.type, [pointers, offsets]), mask)
+
+
+# --- accesses -------------------------------------------------------------------------------------------
+
+
+def _hints(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in ("cache", "evict") if name in op.attributes}
+
+
+def _segments(*sizes: int) -> dict[str, ir.Attribute]:
+    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(sizes))}
+
+
+def _padding(op: ir.Operation, desc: Descriptor, type_: ir.RankedTensorType) -> ir.Value:
+    """What is read out of bounds, in every place."""
+    element = type_.element_type
+    if not isinstance(element, ir.FloatType):
+        return constant(op, ir.DenseElementsAttr.get_splat(type_, ir.IntegerAttr.get(element, 0)))
+    zero = constant(op, ir.FloatAttr.get(element, 0.0))
+    nan = constant(op, ir.FloatAttr.get(element, float("nan")))
+    known = _known(desc.nan)
+    chosen = make(op, "arith.select", element, [desc.nan, nan, zero])
+    if known is not None:
+        chosen = nan if known else zero
+    return make(op, "tt.splat", type_, [chosen])
+
+
+def _read(op: ir.Operation, desc: Descriptor, places: _Places) -> ir.Value:
+    pointers = ir.RankedTensorType(places.pointers.type)
+    type_ = _tensor(pointers.shape, PointerType(pointers.element_type).pointee_type)
+    operands = [places.pointers, places.mask, _padding(op, desc, type_)]
+    value = make(op, "tt.load", type_, operands, _hints(op) | _segments(1, 1, 1))
+    return _reshaped(op, value, op.result.type)
+
+
+def _reshaped(op: ir.Operation, value: ir.Value, type_: ir.Type) -> ir.Value:
+    """``value`` without or with the leading dimensions of size 1 that an access may leave out."""
+    return value if value.type == type_ else make(op, "tt.reshape", type_, [value])
+
+
+def _stored(op: ir.Operation, value: ir.Value, places: _Places) -> ir.Value:
+    shape = ir.RankedTensorType(places.pointers.type).shape
+    return _reshaped(op, value, _tensor(shape, ir.RankedTensorType(value.type).element_type))
+
+
+def _write(op: ir.Operation, value: ir.Value, places: _Places) -> None:
+    ir.Operation.create(
+        "tt.store",
+        operands=[places.pointers, _stored(op, value, places), places.mask],
+        attributes=_hints(op) | _segments(1, 1, 1),
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+
+
+def _load(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
+    return [_read(op, desc, _block_places(op, desc, list(op.operands)[1:]))]
+
+
+def _gather(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
+    return [_read(op, desc, _row_places(op, desc, op.operands[1], op.operands[2]))]
+
+
+def _store(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
+    _write(op, op.operands[1], _block_places(op, desc, list(op.operands)[2:]))
+    return []
+
+
+def _scatter(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
+    _write(op, op.operands[3], _row_places(op, desc, op.operands[1], op.operands[2]))
+    return []
+
+
+#: reduction -> the atomic operation on floats, signed and unsigned integers; None where there is none
+_ATOMICS: dict[int, tuple[AtomicOp | None, AtomicOp | None, AtomicOp | None]] = {
+    DescriptorReduceKind.ADD: (AtomicOp.FADD, AtomicOp.ADD, AtomicOp.ADD),
+    DescriptorReduceKind.MIN: (None, AtomicOp.MIN, AtomicOp.UMIN),
+    DescriptorReduceKind.MAX: (None, AtomicOp.MAX, AtomicOp.UMAX),
+    DescriptorReduceKind.AND: (None, AtomicOp.AND, AtomicOp.AND),
+    DescriptorReduceKind.OR: (None, AtomicOp.OR, AtomicOp.OR),
+    DescriptorReduceKind.XOR: (None, AtomicOp.XOR, AtomicOp.XOR),
+}
+
+
+def _reduce(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
+    kind = ir.IntegerAttr(op.attributes["kind"]).value
+    element = desc.block.element_type
+    if isinstance(element, ir.IntegerType):
+        operation = _ATOMICS.get(kind, (None, None, None))[2 if element.is_unsigned else 1]
+    else:
+        operation = _ATOMICS.get(kind, (None, None, None))[0]
+    if operation is None:
+        raise Unsupported(
+            f"the reduction {DescriptorReduceKind(kind).name.lower()} of {element} into memory",
+            remedy="reduce integers of 32 or 64 bits",
+            location=source_location(op.location),
+        )
+    places = _block_places(op, desc, list(op.operands)[2:])
+    value = _stored(op, op.operands[1], places)
+    i32 = _int(32)
+    attributes: dict[str, ir.Attribute] = {
+        "atomic_rmw_op": ir.IntegerAttr.get(i32, int(operation)),
+        "sem": ir.IntegerAttr.get(i32, int(MemSemantic.RELEASE)),
+        "scope": ir.IntegerAttr.get(i32, int(MemSyncScope.GPU)),
+    }
+    operands = [places.pointers, value, places.mask]
+    make(op, "tt.atomic_rmw", value.type, operands, attributes | _segments(1, 1, 1))
+    return []
+
+
+#: op -> what replaces its results
+ACCESSES: Mapping[str, Callable[[ir.Operation, Descriptor], Sequence[ir.Value]]] = {
+    "tt.descriptor_load": _load,
+    "tt.descriptor_store": _store,
+    "tt.descriptor_gather": _gather,
+    "tt.descriptor_scatter": _scatter,
+    "tt.descriptor_reduce": _reduce,
+}

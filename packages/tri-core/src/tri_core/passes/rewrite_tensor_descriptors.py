@@ -1,0 +1,94 @@
+"""Tensor descriptors as pointers, shapes, strides and masks, for targets that have nothing better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.dialects.tt import PointerType, TensorDescType
+from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.mlir import ir
+from tri_core.passes.base import Pass
+from tri_core.passes.descriptor_access import ACCESSES, Descriptor
+from tri_core.passes.expansion import Expansion, expand
+from tri_core.passes.rewriting import constant, make
+from tri_core.pipeline import StageContext
+
+__all__ = ["RewriteTensorDescriptors"]
+
+Rule = Callable[[ir.Operation, Expansion], None]
+
+
+@dataclass(frozen=True)
+class RewriteTensorDescriptors(Pass):
+    """Every ``!tt.tensordesc`` becomes a pointer, its shape and strides (i64) and whether it pads with NaN (i1).
+
+    Accesses become loads, stores and atomics through tensors of pointers, masked where the block leaves the
+    tensor.  A kernel's descriptor parameters become that many parameters.
+    """
+
+    name: ClassVar[str] = "rewrite-tensor-descriptors"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite ``module`` in place."""
+        if _has_descriptors(module):
+            expand(module, _part_types, _RULES)
+
+
+def _has_descriptors(module: ir.Module) -> bool:
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        name = op.name
+        found = found or name == "tt.make_tensor_descriptor" or name.startswith("tt.descriptor_")
+        found = found or (name == "tt.func" and "tensordesc" in str(op.attributes["function_type"]))
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _part_types(type_: ir.Type) -> Sequence[ir.Type] | None:
+    if not isinstance(type_, TensorDescType):
+        return None
+    block = type_.block_type
+    i64 = ir.IntegerType.get_signless(64)
+    pointer = PointerType.of(_signless(block.element_type))
+    return [pointer, *([i64] * 2 * block.rank), ir.IntegerType.get_signless(1)]
+
+
+def _signless(type_: ir.Type) -> ir.Type:
+    """``type_`` as memory holds it: a descriptor alone knows the signedness of its elements."""
+    return ir.IntegerType.get_signless(type_.width) if isinstance(type_, ir.IntegerType) else type_
+
+
+def _make(op: ir.Operation, state: Expansion) -> None:
+    base, *numbers = op.operands
+    rank = len(numbers) // 2
+    i64 = ir.IntegerType.get_signless(64)
+    shape = [make(op, "arith.extsi", i64, [n]) for n in numbers[:rank]]
+    padding = ir.IntegerAttr(op.attributes["padding"]).value if "padding" in op.attributes else 1
+    nan = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), int(padding == PaddingOption.PAD_NAN))
+    state.parts[op.result] = [base, *shape, *numbers[rank:], constant(op, nan)]
+
+
+def _access(rule: Callable[[ir.Operation, Descriptor], Sequence[ir.Value]]) -> Rule:
+    def apply(op: ir.Operation, state: Expansion) -> None:
+        block = TensorDescType(op.operands[0].type).block_type
+        parts = state.parts[op.operands[0]]
+        rank = block.rank
+        descriptor = Descriptor(
+            block, parts[0], parts[1 : 1 + rank], parts[1 + rank : 1 + 2 * rank], parts[-1]
+        )
+        for result, value in zip(op.results, rule(op, descriptor), strict=True):
+            result.replace_all_uses_with(value)
+
+    return apply
+
+
+_RULES: dict[str, Rule] = {
+    "tt.make_tensor_descriptor": _make,
+    **{name: _access(rule) for name, rule in ACCESSES.items()},
+}
