@@ -30,6 +30,14 @@ TEST_TOOLS = (
 #: the newest PyTorch with a CPU build where CI runs; `nox -s tests -- --torch` installs it elsewhere
 TORCH = "torch==2.13.0"
 
+#: tests whose kernels are compared with Triton's: all that launch kernels of the language on the CPU target
+RECORDED = (
+    "packages/tri-frontend/tests",
+    "integration/tests",
+    "--deselect",
+    "integration/tests/test_third_party.py",
+)
+
 
 def _packages() -> list[str]:
     found = [p.parent.name for p in sorted(TOP.glob("packages/*/pyproject.toml"))]
@@ -79,6 +87,26 @@ def nightly(session: nox.Session) -> None:
     session.install(*TEST_TOOLS, TORCH)
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+
+
+@nox.session
+def triton(session: nox.Session) -> None:
+    """Check the suite's kernels, types and refusals against Triton itself (no GPU is needed)."""
+    session.install(*TEST_TOOLS, TORCH, "triton==3.9.0")
+    _install(session, _packages(), editable=True)
+    with tempfile.TemporaryDirectory() as cases, tempfile.TemporaryDirectory() as cache:
+        environment = {"TRI_RECORD_TO": cases, "TRI_CACHE_DIR": cache}
+        recorder = ("-p", "integration.original.recorder")
+        session.run("python", "-m", "pytest", "-q", *recorder, *RECORDED, env=environment)
+        session.run("python", "-m", "integration.original", "--cases", cases, *session.posargs)
+
+
+@nox.session
+def random(session: nox.Session) -> None:
+    """Random kernels on every target that executes here: ``nox -s random -- --count 2000``."""
+    session.install("hypothesis>=6", "rich")
+    _install(session, [*CORE, *GPU, "tri-backend-intel"])
+    session.run("python", "-m", "integration.random_kernels", *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,173 @@
+"""What is compared with the original, case by case."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from integration.original.client import Original
+from integration.original.recorder import Case
+from tri_core import mlir
+from tri_core.compiler import CompiledKernel, IRSource
+from tri_core.compiler import compile as compile_source
+from tri_core.dialects.tt.text import to_original_syntax
+from tri_runtime import runtime
+
+__all__ = ["ARCHITECTURES", "Verdict", "its_ttir", "reads_ours", "we_read_its"]
+
+#: compute capabilities that the original compiles for
+ARCHITECTURES = (80, 90)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one check: ``problem`` is empty when it passed."""
+
+    case: str
+    problem: str = ""
+
+
+def generic(ttir: str) -> str:
+    """TTIR of ours in the generic form that the original parses."""
+    with mlir.session():
+        module = mlir.parse(ttir)
+        return to_original_syntax(
+            module.operation.get_asm(print_generic_op_form=True, assume_verified=True, enable_debug_info=True)
+        )
+
+
+def reads_ours(original: Original, case: Case, arch: int) -> Verdict:
+    """(a) The original's parser and pipeline take our TTIR to a cubin."""
+    name = f"{case.test or case.name} sm_{arch}"
+    answer = original.ask("compile", ttir=generic(case.ttir), arch=arch, options=_its_options(case.options))
+    return Verdict(name, answer.get("error", "" if answer.get("cubin") else "an empty cubin"))
+
+
+def its_ttir(original: Original, case: Case) -> dict[str, Any]:
+    """What the original's frontend makes of the source."""
+    return original.ask(
+        "frontend",
+        source=case.source,
+        constants=case.constants,
+        signature=case.signature,
+        attributes=case.attributes,
+        arch=90,
+        options=_its_options(case.options),
+    )
+
+
+def we_read_its(original: Original, case: Case) -> Verdict:
+    """(b) The original's TTIR, compiled by us for the CPU, stores what ours did on the same arguments."""
+    name = case.test or case.name
+    answer = its_ttir(original, case)
+    if "error" in answer:
+        return Verdict(name, f"the original refuses the kernel: {answer['error']}")
+    source = IRSource("ttir", answer["ttir"], path=f"{case.name}.ttir")
+    kernel = compile_source(source, "cpu", case.options)
+    outputs = _run(kernel, case)
+    for position, (got, argument) in enumerate(zip(outputs, case.arguments, strict=True)):
+        if got is not None and not np.array_equal(got, argument[1]):
+            where = np.flatnonzero(got != argument[1])
+            return Verdict(
+                name, f"argument {position}: {where.size} bytes of {got.size} differ, first {where[:4]}"
+            )
+    return Verdict(name)
+
+
+def _run(kernel: CompiledKernel, case: Case) -> Sequence[npt.NDArray[np.uint8] | None]:
+    """Launch on copies of the recorded arguments; the arrays afterwards."""
+    owner = runtime("cpu")
+    launch = owner.launcher(owner.load(kernel.image, owner.current_device()), kernel.image)
+    # the kernel may rely on the alignment that the recorded arrays had
+    arrays = [_aligned(a[0]) if isinstance(a, tuple) else None for a in case.arguments]
+    values = [
+        a if array is None else array.ctypes.data for a, array in zip(case.arguments, arrays, strict=True)
+    ]
+    launch(case.grid, None, values)
+    return arrays
+
+
+def _aligned(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """A copy that begins at a multiple of 64 bytes."""
+    memory = np.zeros(data.size + 64, np.uint8)
+    first = -memory.ctypes.data % 64
+    memory[first : first + data.size] = data
+    return memory[first : first + data.size]
+
+
+#: our options by the original's names; what has no counterpart is left out
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "enable_fp_fusion", "debug")
+
+
+def _its_options(options: dict[str, Any]) -> dict[str, Any]:
+    return {n: v for n, v in options.items() if n in _OPTIONS}
+
+
+# --- (c) types and refusals ---------------------------------------------------------------------------------
+
+_FRONTEND_TESTS = Path(__file__).parents[2] / "packages/tri-frontend/tests"
+
+#: wrong kernels that the original takes, and why we do not
+STRICTER: Mapping[str, str] = {
+    "x: tl.constexpr = n": "the annotation promises a constant, and n is none",
+    "return 3": "a kernel has no one to return a value to",
+    "x = needs(n)": "the parameter is annotated as a constexpr, and n is none",
+}
+
+
+def same_promotions(python: str) -> Verdict:
+    """The recorded table of result types, which our tests compare with ours, is what the original gives."""
+    script = _FRONTEND_TESTS / "data" / "make_promotion.py"
+    made = subprocess.run([python, "-W", "ignore", str(script)], capture_output=True, text=True, check=True)
+    recorded = json.loads(script.with_name("promotion.json").read_text())
+    return Verdict("promotions", "" if json.loads(made.stdout) == recorded else "the tables differ")
+
+
+def wrong_kernels() -> list[str]:
+    """The bodies of the kernels that our tests expect to be refused."""
+    return [case.body for case in _error_cases().CASES]
+
+
+def refuses_too(original: Original, body: str) -> Verdict:
+    """The original refuses a kernel that we refuse, or is known to be less strict."""
+    cases = _error_cases()
+    parameters = ", ".join(
+        f"{n}: tl.constexpr" if t == "constexpr" else n for n, t in cases.SIGNATURE.items()
+    )
+    indented = "".join(f"    {line}\n" for line in body.split("\n"))
+    text = (
+        f"import tri\nimport tri.language as tl\n{cases.HELPERS}\n@tri.jit\ndef k({parameters}):\n{indented}"
+    )
+    answer = original.ask(
+        "module",
+        text=text,
+        kernel="k",
+        signature=cases.SIGNATURE,
+        constants={"B": 16},
+        attributes={},
+        arch=90,
+    )
+    if "error" in answer or body in STRICTER:
+        return Verdict(body)
+    return Verdict(body, "the original takes this kernel, which we refuse")
+
+
+def _error_cases() -> Any:
+    name = "tri_error_cases"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, _FRONTEND_TESTS / "error_cases.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
