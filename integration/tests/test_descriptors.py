@@ -7,7 +7,8 @@ import pytest
 
 import tri
 import tri.language as tl
-from tri_core.errors import CompilationError, Unsupported
+from tri.tools.tensor_descriptor import TensorDescriptor
+from tri_core.errors import CompilationError, LaunchError, TriError, Unsupported
 
 
 @pytest.fixture(autouse=True)
@@ -240,3 +241,99 @@ def test_errors(how, kind, message):
     with pytest.raises(kind, match=message) as error:
         wrong[(1,)](np.zeros((16, 16), np.float32), 16, HOW=how)
     assert error.value.location is not None
+
+
+# --- made on the host -----------------------------------------------------------------------------------
+
+
+@tri.jit
+def matmul(a, b, c, K, scale):
+    i, j = tl.program_id(0), tl.program_id(1)
+    acc = tl.zeros([a.block_shape[0], b.block_shape[1]], tl.float32)
+    for k in range(0, K, a.block_shape[1]):
+        acc = tl.dot(a.load([i * a.block_shape[0], k]), b.load([k, j * b.block_shape[1]]), acc)
+    c.store([i * c.block_shape[0], j * c.block_shape[1]], (acc * scale).to(c.dtype))
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 32), (50, 24, 40)])
+def test_a_product_of_host_made_descriptors(rng, m, n, k):
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = rng.standard_normal((k, n)).astype(np.float16)
+    c = np.zeros((m, n), np.float32)
+    descriptors = [
+        TensorDescriptor(a, a.shape, [k, 1], [32, 16]),
+        TensorDescriptor.from_tensor(b, [16, 16]),
+        TensorDescriptor.from_tensor(c, [32, 16]),
+    ]
+    kernel = matmul[tri.cdiv(m, 32), tri.cdiv(n, 16)](*descriptors, k, 0.5)
+    np.testing.assert_allclose(c, 0.5 * (a.astype(np.float64) @ b.astype(np.float64)), rtol=2e-2, atol=2e-2)
+    again = matmul[tri.cdiv(m, 32), tri.cdiv(n, 16)](*descriptors, k, 0.5)
+    assert again is kernel
+    descriptors[0].block_shape = [16, 16]
+    descriptors[2].block_shape = [16, 16]
+    assert matmul[tri.cdiv(m, 16), tri.cdiv(n, 16)](*descriptors, k, 0.5) is not kernel
+
+
+@tri.jit
+def first_block(before, desc, out_ptr, after, N: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, N), desc.load([4]) + before + after + desc.shape[0])
+
+
+@pytest.mark.parametrize("padding", ["zero", "nan"])
+def test_padding_of_a_host_made_descriptor(rng, padding):
+    x, out = rng.standard_normal(10).astype(np.float32), np.zeros(8, np.float32)
+    first_block[(1,)](1, TensorDescriptor.from_tensor(x, [8], padding=padding), out, 100, N=8)
+    expected = np.append(x[4:], [0, 0] if padding == "zero" else [np.nan, np.nan]) + 111
+    np.testing.assert_allclose(out, expected.astype(np.float32), rtol=1e-5)
+
+
+def test_descriptors_of_torch_tensors(rng):
+    torch = pytest.importorskip("torch")
+    x = torch.arange(24.0).reshape(2, 12)[:, 4:]
+    out = torch.zeros(8)
+    desc = TensorDescriptor.from_tensor(x, [1, 8])
+    assert desc.strides == [12, 1]
+    first_row[(1,)](desc, out, N=8)
+    assert torch.equal(out, x[1])
+
+
+@tri.jit
+def first_row(desc, out_ptr, N: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, N), tl.reshape(desc.load([1, 0]), [N]))
+
+
+F = np.zeros((16, 16), np.float32)
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: TensorDescriptor(F, [16, 16], [16, 1], [8]), "block_shape has 1 items; 2 are needed"),
+    (lambda: TensorDescriptor(F, [16, 16], [16, 2], [8, 8]), "the last stride of a descriptor is 1, got 2"),
+    (lambda: TensorDescriptor(F, [16, 16], [15, 1], [8, 8]), r"strides\[0\] is 15 elements, 60 bytes"),
+    (lambda: TensorDescriptor(F, [16, 16], [16, 1], [8, 12]), "block_shape has 12; powers of two"),
+    (lambda: TensorDescriptor(F, [16, 0], [16, 1], [8, 8]), "shape has 0"),
+    (lambda: TensorDescriptor(F, [16, 16], [16, 1], [8, 8], "one"), "padding is 'one'"),
+    (lambda: TensorDescriptor(F.astype(np.int32), [16, 16], [16, 1], [8, 8], "nan"), "int32 has no NaN"),
+    (lambda: TensorDescriptor(F[:, 1:], [16, 15], [16, 1], [8, 8]), "no multiple of 16 bytes"),
+    (lambda: TensorDescriptor(F, [], [], []), "1 to 5 dimensions, got 0"),
+    (lambda: TensorDescriptor("F", [1], [1], [1]), "the base of a descriptor is a str"),
+    (lambda: TensorDescriptor.from_tensor(F.T[:, :], [8, 8]), "the last stride of a descriptor is 1, got 16"),
+])  # fmt: skip
+def test_what_the_host_refuses(make, message):
+    with pytest.raises(LaunchError, match=message):
+        make()
+
+
+def test_signatures_name_descriptors():
+    source = tri.ASTSource(
+        first_row, {"desc": "tensordesc<fp16[1, 8]>", "out_ptr": "*fp16", "N": "constexpr"}, {"N": 8}
+    )
+    assert [(p.name, p.type) for p in source.signature().parameters] == [
+        ("desc", "*fp16"), ("desc.shape.0", "i32"), ("desc.shape.1", "i32"), ("desc.stride.0", "i64"), ("out_ptr", "*fp16"),
+    ]  # fmt: skip
+    assert tri.compile(source, target="cpu").asm["ttir"]
+
+
+def test_an_allocator_can_be_set():
+    tri.set_allocator(lambda size, alignment, stream: np.empty(size, np.int8))
+    with pytest.raises(TriError, match="an allocator is a function"):
+        tri.set_allocator(None)

@@ -21,6 +21,7 @@ from tri.jit import JITFunction, jit
 
 if TYPE_CHECKING:
     from tri import language
+    from tri.allocation import set_allocator
     from tri.compiler.source import ASTSource
     from tri.compiling import compile  # noqa: A004  Triton's name
     from tri.context import target
@@ -41,6 +42,7 @@ __all__ = [
     "language",
     "next_power_of_2",
     "reinterpret",
+    "set_allocator",
     "target",
 ]
 
@@ -53,6 +55,7 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "errors": ("tri_core.errors", None),
     "language": ("tri.language", None),
     "reinterpret": ("tri.launch.arrays", "reinterpret"),
+    "set_allocator": ("tri.allocation", "set_allocator"),
     "target": ("tri.context", "target"),
 }
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tri.compiler.branches import statements
 from tri.compiler.builder import ir_type
 from tri.compiler.generator import Generator
+from tri.compiler.parameters import parameter_facts, parameter_values, runtime_parameters
 from tri.compiler.values import NONE, describe, flatten, key, wrap
 from tri.jit import JITFunction, KernelParameter
 from tri.language import types as t
@@ -125,8 +126,10 @@ def make_kernel(
     g = Generator(b, function, {})
     b.expand = expander(g)
     b.location = g.ir_location(function.source.tree)
-    block, arguments = _function(b, name, types, attributes)
-    values = dict(zip(types, arguments, strict=True))
+    parameters = runtime_parameters(types)
+    block, arguments = _function(b, name, parameters, parameter_facts(types, attributes))
+    with b.at(block):
+        values = parameter_values(b, types, dict(zip(parameters, arguments, strict=True)), attributes)
     g.names = {
         p.name: values[p.name] if p.name in values else _constant(p, constants) for p in function.params
     }

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.signature import parameter_types, signature_text
 from tri.compiler.values_key import stable
 from tri.jit import JITFunction
 from tri.language.types import dtype, parse_type
@@ -55,8 +56,8 @@ class ASTSource:
             key = key[0]
         if isinstance(key, int) and 0 <= key < len(self.fn.params):
             return self.fn.params[key].name
-        if isinstance(key, str) and key in self.fn.arg_names:
-            return key
+        if isinstance(key, str) and key.partition(".")[0] in self.fn.arg_names:
+            return key  # of a descriptor's numbers too, such as "desc.shape.0"
         raise CompilationError(
             f"{key!r} names no parameter of {self.fn.__name__}",
             remedy=f"its parameters are {self.fn.signature_text}",
@@ -91,8 +92,12 @@ class ASTSource:
 
     def signature(self) -> KernelSignature:
         """The name and the run-time parameters."""
-        parameters = tuple(Parameter(name, self._texts[name]) for name in self.types)
-        return KernelSignature(name=self.name, parameters=parameters)
+        parameters: list[Parameter] = []
+        for name, type_ in self.types.items():
+            parts = parameter_types(name, type_)
+            texts = [self._texts[name]] if parts == {name: type_} else map(signature_text, parts.values())
+            parameters.extend(map(Parameter, parts, texts))
+        return KernelSignature(name=self.name, parameters=tuple(parameters))
 
     def build(self, target: Target, options: CommonOptions) -> ir.Module:
         """The TTIR of the kernel; the caller is inside :func:`tri_core.mlir.session`."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -281,8 +282,28 @@ def array_reader(cls: type) -> ArrayReader:
 
 
 def describe(array: Any) -> ArrayArgument:
-    """``array`` with its extent and owner, for staging; LookupError when it is no array."""
+    """``array`` (or the base of a descriptor) with its extent and owner, for staging.
+
+    LookupError when it is no array, LaunchError for a descriptor that reaches beyond its base.
+    """
+    if isinstance(array, TensorDescriptor):
+        return _describe_descriptor(array)
     found = _reader_and_describer(type(array))
     if found is None:
         raise LookupError(type(array))
     return found[1](array)
+
+
+def _describe_descriptor(desc: TensorDescriptor) -> ArrayArgument:
+    found = describe(desc.base)
+    from tri.language.types import parse_type
+
+    steps = zip(desc.shape, desc.strides, strict=True)
+    needed = (1 + sum((n - 1) * step for n, step in steps)) * parse_type(found.dtype).itemsize
+    if needed > found.nbytes:
+        raise LaunchError(
+            f"a descriptor of {list(desc.shape)} with strides {list(desc.strides)} reaches over {needed} bytes; "
+            f"its base has {found.nbytes}",
+            remedy="give the shape and strides of the base, or a base that holds the whole tensor",
+        )
+    return found

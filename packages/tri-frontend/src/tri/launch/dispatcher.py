@@ -287,7 +287,7 @@ class Dispatcher:
         device = place.device if place is not None else owner.current_device()
         launch = self._load(owner, kernel, device)
         count = sum(not p.is_constexpr for p in self.function.params)
-        whole = version.kept == tuple(range(count))
+        whole = version.kept == tuple((i,) for i in range(count))
         runtime_parameters = [p.num for p in self.function.params if not p.is_constexpr]
         return Entry(
             kernel,
@@ -296,7 +296,7 @@ class Dispatcher:
             place,
             owner,
             staged,
-            tuple(runtime_parameters[i] for i in version.kept),
+            tuple(runtime_parameters[path[0]] for path in version.kept),
         )
 
     def _host_arrays(self, owner: Runtime, host: tuple[int, ...], target: Target) -> tuple[int, ...]:
@@ -326,11 +326,10 @@ def _mock(value: Any) -> Any:
     return DtypeArray.of(value) or value
 
 
-def _picker(kept: tuple[int, ...]) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
-    """A function that takes the items ``kept`` out of a tuple, as a tuple."""
-    if not kept:
-        return lambda values: ()
-    if len(kept) == 1:
-        only = kept[0]
-        return lambda values: (values[only],)
-    return operator.itemgetter(*kept)
+def _picker(kept: tuple[tuple[int, ...], ...]) -> Callable[[tuple[Any, ...]], Sequence[Any]]:
+    """A function that takes the items at the paths ``kept`` out of a nested tuple, as a tuple."""
+    if len(kept) > 1 and all(len(path) == 1 for path in kept):
+        return operator.itemgetter(*(path[0] for path in kept))
+    items = "".join(f"v{''.join(f'[{i}]' for i in path)}, " for path in kept)
+    picker: Callable[[tuple[Any, ...]], Sequence[Any]] = eval(f"lambda v: ({items})")
+    return picker

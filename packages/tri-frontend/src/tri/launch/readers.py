@@ -4,7 +4,7 @@ A reader takes an argument and gives ``(value, fact)``.  Facts are cheap to hash
 compiled code may depend on:
 
 * a pointer: ``(dtype, aligned, place)``; * an integer: its dtype, with ``:D`` when divisible, or ``1``;
-* a float or a bool: its dtype; * what is folded into the code: :class:`Constant`.
+* a tensor descriptor: :class:`DescriptorFact`; * a float or a bool: its dtype; * what is folded into the code: :class:`Constant`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from tri.jit import JITFunction
 from tri.language.constexpr import constexpr
 from tri.language.types import dtype
-from tri.launch.arrays import ArrayReader, array_reader
+from tri.launch.arrays import ArrayReader, Place, array_reader
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
-__all__ = ["Constant", "Readers", "Rules", "readers", "static_fact"]
+__all__ = ["Constant", "DescriptorFact", "Readers", "Rules", "readers", "static_fact"]
 
 Reader = Callable[[Any], tuple[Any, Any]]
 
@@ -56,6 +57,19 @@ class Constant:
 
     def __hash__(self) -> int:
         return hash((self.kind, self.text))
+
+
+class DescriptorFact(NamedTuple):
+    """What a kernel is specialized on of a tensor descriptor: all but its numbers.
+
+    ``divisible``: for every dimension, whether its size is.
+    """
+
+    dtype: str
+    block: tuple[int, ...]
+    padding: str
+    divisible: tuple[bool, ...]
+    place: Place | None
 
 
 NONE = Constant(type(None), None, None)
@@ -106,6 +120,8 @@ class Readers(dict[type, Reader]):
             return lambda value: self[int](int(value))
         if issubclass(cls, float):
             return lambda value: self[float](float(value))
+        if issubclass(cls, TensorDescriptor):
+            return _descriptors(self.rules)
         try:
             return _pointers(array_reader(cls), self.rules)
         except LookupError:
@@ -143,6 +159,23 @@ def _pointers(read: ArrayReader, rules: Rules) -> Reader:
         return address, (dtype_, False, place)
 
     return reader if mask >= 0 else unaligned
+
+
+def _descriptors(rules: Rules) -> Reader:
+    """Of descriptors: the base's address, the sizes, the strides but the last."""
+    mask = rules.divisibility - 1 if rules.values and rules.alignment else -1
+
+    def reader(desc: TensorDescriptor) -> tuple[tuple[int, ...], DescriptorFact]:
+        address, dtype_, place = array_reader(type(desc.base))(desc.base)
+        if address & 15:
+            raise LaunchError(
+                f"the base of a descriptor is at {address:#x}, which is no multiple of 16 bytes"
+            )
+        divisible = tuple([not size & mask for size in desc.shape])
+        fact = DescriptorFact(dtype_, tuple(desc.block_shape), desc.padding, divisible, place)
+        return (address, *desc.shape, *desc.strides[:-1]), fact
+
+    return reader
 
 
 def _integers(rules: Rules) -> Reader:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import Place
-from tri.launch.readers import DIVISIBLE, ONE, Constant
+from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact
 from tri_core.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -21,12 +21,13 @@ __all__ = ["Specialization", "specialize"]
 class Specialization:
     """A version of a kernel.
 
-    ``source``: what is compiled; ``kept``: which of the binder's values are run-time parameters, in order;
+    ``source``: what is compiled; ``kept``: which of the binder's values are run-time parameters, in order, each
+    as a path: its place, then its place in that (for the numbers of a descriptor);
     ``arrays``: which of those are pointers, with their places.
     """
 
     source: ASTSource
-    kept: tuple[int, ...]
+    kept: tuple[tuple[int, ...], ...]
     arrays: tuple[tuple[int, Place | None], ...]
 
 
@@ -37,7 +38,7 @@ def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -
     signature: dict[str, str] = {}
     constants: dict[str, Any] = {}
     attributes: dict[str, list[tuple[str, int]]] = {}
-    kept: list[int] = []
+    kept: list[tuple[int, ...]] = []
     arrays: list[tuple[int, Place | None]] = []
     runtime = -1
     for parameter, fact in zip(function.params, facts, strict=True):
@@ -46,6 +47,12 @@ def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -
         constant = _constant(parameter.is_constexpr, fact)
         if constant is not None:
             signature[name], constants[name] = "constexpr", constant[0]
+            continue
+        if isinstance(fact, DescriptorFact):
+            signature[name] = f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>"
+            attributes |= _descriptor_facts(name, fact, divisibility)
+            arrays.append((len(kept), fact.place))
+            kept.extend((runtime, i) for i in range(2 * len(fact.block)))
             continue
         if isinstance(fact, tuple):
             dtype, divisible, place = fact
@@ -56,8 +63,18 @@ def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -
             divisible = fact.endswith(DIVISIBLE)
         if divisible:
             attributes[name] = [("tt.divisibility", divisibility)]
-        kept.append(runtime)
+        kept.append((runtime,))
     return Specialization(ASTSource(function, signature, constants, attributes), tuple(kept), tuple(arrays))
+
+
+def _descriptor_facts(name: str, fact: DescriptorFact, divisibility: int) -> dict[str, list[tuple[str, int]]]:
+    """The facts about a descriptor, by the names of its parts (see :func:`tri.compiler.signature.parameter_types`)."""
+    found = {
+        f"{name}.shape.{i}": [("tt.divisibility", divisibility)]
+        for i, holds in enumerate(fact.divisible)
+        if holds
+    }
+    return found | ({name: [("tt.padding", 2)]} if fact.padding == "nan" else {})
 
 
 def _constant(is_constexpr: bool, fact: Any) -> tuple[Any] | None:
