@@ -247,11 +247,29 @@ def test_argument_given_twice():
 
 def test_argument_of_a_wrong_class():
     with pytest.raises(LaunchError) as caught:
-        add[(1,)](aligned(4), [1, 2], 4, BLOCK=4)
+        add[(1,)](aligned(4), "x", 4, BLOCK=4)
     error = caught.value
-    assert error.message == "argument 'y_ptr' of add: a builtins.list was passed to a kernel"
+    assert error.message == "argument 'y_ptr' of add: a builtins.str was passed to a kernel"
     assert error.location.file == __file__
     assert "NumPy" in error.remedy
+
+
+def test_list_as_an_argument():
+    with pytest.raises(LaunchError) as caught:
+        add[(1,)](aligned(4), [1, 2], 4, BLOCK=4)
+    assert caught.value.message == "argument 'y_ptr' of add: a list was passed to a kernel"
+    assert (
+        caught.value.remedy == "pass a tuple or a named tuple, whose length and types are part of the kernel"
+    )
+
+
+def test_variable_keywords_are_refused():
+    @tri.jit
+    def takes_any(x_ptr, **more):
+        pass
+
+    with pytest.raises(LaunchError, match=r"takes_any takes \*\*more; kernels have no variable keywords"):
+        takes_any[(1,)](aligned(4))
 
 
 def test_array_of_a_dtype_that_kernels_lack():

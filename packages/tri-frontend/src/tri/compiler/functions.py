@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.arguments import fill
 from tri.compiler.branches import statements
 from tri.compiler.builder import ir_type
 from tri.compiler.generator import Generator
@@ -19,12 +21,13 @@ from tri.compiler.parameters import parameter_facts, parameter_values, runtime_p
 from tri.compiler.values import NONE, describe, flatten, key, wrap
 from tri.jit import JITFunction, KernelParameter
 from tri.language import types as t
-from tri.language.constexpr import constexpr, unwrap
+from tri.language.constexpr import unwrap
 from tri_core.errors import CompilationError, SourceLocation, TriError
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
+    from tri.compiler.source import ASTSource
     from tri.language.tensor import tensor
 
 __all__ = ["bind_arguments", "call_jit", "expander", "make_kernel"]
@@ -70,6 +73,7 @@ def _called_from(g: Generator, function: JITFunction, error: TriError, node: ast
 
 def bind_arguments(function: JITFunction, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by parameter name, defaults filled in; constexpr parameters must get static values."""
+    refuse_keywords(function)
     try:
         bound = function.signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -86,6 +90,17 @@ def bind_arguments(function: JITFunction, args: Sequence[Any], kwargs: Mapping[s
                 remedy="pass a compile-time value, or drop the annotation of the parameter",
             )
     return values
+
+
+def refuse_keywords(function: JITFunction) -> None:
+    """CompilationError for a function with ``**kwargs``, which have no order to pass them in."""
+    for parameter in function.params:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            raise CompilationError(
+                f"{function.__name__} takes **{parameter.name}; jit functions have no variable keywords",
+                remedy="name the parameters, or pass a named tuple",
+                location=function.source.locate(function.source.tree),
+            )
 
 
 def _body(g: Generator) -> Any:
@@ -110,29 +125,19 @@ def expander(g: Generator) -> Callable[[Any, Sequence[Any]], Any]:
 # --- the kernel -----------------------------------------------------------------------------------------
 
 
-def make_kernel(
-    b: Builder,
-    function: JITFunction,
-    types: Mapping[str, t.dtype],
-    constants: Mapping[str, Any],
-    attributes: Mapping[str, Sequence[tuple[str, int]]],
-    name: str,
-) -> None:
-    """Generate ``function`` as the public kernel ``name``.
-
-    ``types``: the run-time parameters in order; ``constants``: the others' values; ``attributes``: facts
-    about run-time parameters, as pairs (``("tt.divisibility", 16)``).
-    """
+def make_kernel(b: Builder, source: ASTSource) -> None:
+    """Generate ``source`` as the public kernel of its name."""
+    function = source.fn
+    refuse_keywords(function)
     g = Generator(b, function, {})
     b.expand = expander(g)
     b.location = g.ir_location(function.source.tree)
-    parameters = runtime_parameters(types)
-    block, arguments = _function(b, name, parameters, parameter_facts(types, attributes))
+    parameters = runtime_parameters(source.types)
+    block, arguments = _function(b, source.name, parameters, parameter_facts(source.types, source.attrs))
     with b.at(block):
-        values = parameter_values(b, types, dict(zip(parameters, arguments, strict=True)), attributes)
-    g.names = {
-        p.name: values[p.name] if p.name in values else _constant(p, constants) for p in function.params
-    }
+        given = dict(zip(parameters, arguments, strict=True))
+        values = parameter_values(b, source.types, given, source.attrs)
+    g.names = {p.name: _argument(p, values, source) for p in function.params}
     with b.at(block):
         result = _body(g)
         b.location = g.ir_location(function.source.tree)
@@ -143,6 +148,14 @@ def make_kernel(
             remedy="a kernel gives results through tl.store",
             location=function.source.locate(_first_return(function)),
         )
+
+
+def _argument(parameter: KernelParameter, values: Mapping[str, tensor], source: ASTSource) -> Any:
+    """What the kernel sees of a parameter: a run-time value, a tuple of values, or a constant."""
+    name = parameter.name
+    if name in source.trees:
+        return fill(source.trees[name], lambda leaf: values[leaf.name])
+    return values[name] if name in values else _constant(parameter, source.constants)
 
 
 def _function(
@@ -173,8 +186,7 @@ def _constant(parameter: KernelParameter, constants: Mapping[str, Any]) -> Any:
             f"parameter {parameter.name!r} has neither a type in the signature nor a constexpr value",
             remedy="add it to the signature, or to constexprs",
         )
-    value = wrap(constants[parameter.name])
-    return value if isinstance(value, (constexpr, tuple, JITFunction)) else constexpr(value)
+    return wrap(constants[parameter.name])
 
 
 def _first_return(function: JITFunction) -> ast.AST:

@@ -28,5 +28,5 @@ __all__ = ["build_module"]
 def build_module(source: ASTSource, target: Target, options: CommonOptions) -> ir.Module:
     """TTIR of ``source``: its kernel, with every call expanded."""
     builder = Builder(target, options)
-    make_kernel(builder, source.fn, source.types, source.constants, source.attrs, source.name)
+    make_kernel(builder, source)
     return builder.module

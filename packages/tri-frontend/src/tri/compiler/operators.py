@@ -87,6 +87,8 @@ def _of_tuples(sign: str, function: Callable[[Any, Any], Any], x: Any, y: Any) -
         return (*x, *y)
     if sign == "*" and isinstance(x, tuple) and isinstance(y, constexpr) and isinstance(y.value, int):
         return tuple(x) * y.value
+    if sign in ("==", "!=") and isinstance(x, tuple) and isinstance(y, tuple) and len(x) != len(y):
+        return constexpr(sign == "!=")
     if has_tensors(x) or has_tensors(y):
         raise CompilationError(
             f"{describe(x)} {sign} {describe(y)}: tuples with run-time values have no operator {sign}",

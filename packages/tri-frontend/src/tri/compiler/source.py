@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.arguments import CONSTEXPR, Path, build_tree, paths
 from tri.compiler.signature import parameter_types, signature_text
 from tri.compiler.values_key import stable
 from tri.jit import JITFunction
@@ -20,54 +21,79 @@ if TYPE_CHECKING:
 
 __all__ = ["ASTSource"]
 
-Key = str | int | tuple[int, ...]
+Key = str | int | tuple[Any, ...]
 
 
 class ASTSource:
     """A jit function with the types of its run-time parameters and the values of the others.
 
-    ``signature`` maps every parameter, by name or position, to its type (``"*fp32"``, ``"i32"``) or to
-    ``"constexpr"``; ``constexprs`` gives the values, by name, position or ``(position,)``; ``attrs`` maps
-    ``(position,)`` to facts such as ``[["tt.divisibility", 16]]``.
+    ``signature`` maps every parameter, by name or position, to its type (``"*fp32"``, ``"i32"``), to
+    ``"constexpr"``, or to a (named) tuple of these; ``constexprs`` gives the values, by name, position or path
+    (``(position,)``, or ``(position, item)`` inside a tuple); ``attrs`` maps paths to facts such as
+    ``[["tt.divisibility", 16]]``.
+
+    ``types``, ``attrs``: of the run-time parameters of the compiled kernel, where an item of a tuple is called
+    ``t.0``; ``trees``: what the kernel sees of tuples; ``constants``: values of whole parameters.
     """
 
     def __init__(
         self,
         fn: JITFunction,
-        signature: Mapping[Any, str],
+        signature: Mapping[Any, Any],
         constexprs: Mapping[Any, Any] | None = None,
         attrs: Mapping[Any, Sequence[Sequence[Any]]] | None = None,
     ) -> None:
         if not isinstance(fn, JITFunction):
             raise CompilationError(f"{fn!r} is not a kernel", remedy="decorate the function with @tri.jit")
         self.fn = fn
-        types = {self._name(k): v for k, v in signature.items()}
-        self.constants = {self._name(k): v for k, v in (constexprs or {}).items()}
-        self.attrs = {
-            self._name(k): tuple((str(n), v) for n, v in facts) for k, facts in (attrs or {}).items()
-        }
-        self.types = {p.name: t for p in fn.params if (t := self._type(p.name, types)) is not None}
-        self._texts = types
+        values = {self._path(k): v for k, v in (constexprs or {}).items()}
+        facts = {self._fact_key(k): tuple((str(n), v) for n, v in f) for k, f in (attrs or {}).items()}
+        texts = {self._path(k)[0]: v for k, v in signature.items()}
+        self.constants: dict[str, Any] = {path[0]: v for path, v in values.items() if len(path) == 1}
+        self.types: dict[str, dtype] = {}
+        self.attrs = {key: found for key, found in facts.items() if isinstance(key, str)}
+        self.trees: dict[str, Any] = {}
+        self._texts: dict[str, str] = {}
+        for p in fn.params:
+            if p.name not in self.constants:
+                self._add(p.name, texts.get(p.name, CONSTEXPR), values, facts)
         self.name = fn.__name__ if fn.repr is None else fn.repr(self)
         self._fingerprint: str | None = None
 
-    def _name(self, key: Key) -> str:
-        if isinstance(key, tuple) and len(key) == 1:
-            key = key[0]
-        if isinstance(key, int) and 0 <= key < len(self.fn.params):
-            return self.fn.params[key].name
+    def _add(
+        self, parameter: str, signature: Any, values: Mapping[Path, Any], facts: Mapping[Any, Any]
+    ) -> None:
+        """Enter one parameter that is no constant as a whole."""
+        named: dict[Path, str] = {}
+        for path, name, text in paths(signature, (parameter,)):
+            if text == CONSTEXPR or path in values:
+                continue
+            self.types[name], self._texts[name] = self._type(name, text), text
+            if path in facts:
+                self.attrs[name] = facts[path]
+            named[path] = name
+        if isinstance(signature, tuple):
+            self.trees[parameter] = build_tree(signature, (parameter,), named, values)
+
+    def _fact_key(self, key: Key) -> Path | str:
+        """A name such as ``t.0`` or ``desc.shape.0`` as it is, anything else as a path."""
         if isinstance(key, str) and key.partition(".")[0] in self.fn.arg_names:
-            return key  # of a descriptor's numbers too, such as "desc.shape.0"
+            return key
+        return self._path(key)
+
+    def _path(self, key: Key) -> Path:
+        """``key`` with the parameter's name first."""
+        first, *rest = key if isinstance(key, tuple) and key else (key,)
+        if isinstance(first, int) and 0 <= first < len(self.fn.params):
+            return (self.fn.params[first].name, *rest)
+        if isinstance(first, str) and first in self.fn.arg_names:
+            return (first, *rest)
         raise CompilationError(
             f"{key!r} names no parameter of {self.fn.__name__}",
             remedy=f"its parameters are {self.fn.signature_text}",
         )
 
-    def _type(self, name: str, types: Mapping[str, str]) -> dtype | None:
-        """The type of a run-time parameter; None for one that is a constant."""
-        text = types.get(name, "constexpr")
-        if text == "constexpr" or name in self.constants:
-            return None
+    def _type(self, name: str, text: str) -> dtype:
         try:
             return parse_type(text)
         except ValueError as error:
@@ -85,6 +111,7 @@ class ASTSource:
             self.name,
             *(f"{name}:{type_!r}" for name, type_ in self.types.items()),
             *(f"{name}={stable(value)}" for name, value in sorted(self.constants.items())),
+            *(f"{name} is {stable(tree)}" for name, tree in sorted(self.trees.items())),
             *(f"{name} {facts}" for name, facts in sorted(self.attrs.items())),
         )
         self._fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()

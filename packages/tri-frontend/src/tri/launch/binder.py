@@ -18,6 +18,7 @@ from typing import Any
 from tri.jit import JITFunction, KernelParameter
 from tri.language.types import ALL_DTYPES
 from tri.launch.readers import Rules, readers, static_fact
+from tri_core.errors import LaunchError
 
 __all__ = ["Binder", "make_binder"]
 
@@ -33,6 +34,7 @@ _ANNOTATED: dict[str, str] = {
 
 def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) -> Binder:
     """The binder of ``function`` for targets that specialize by ``divisibility`` and ``equal_to_one``."""
+    _refuse_keywords(function)
     names: dict[str, Any] = {"static_fact": static_fact}
     body: list[str] = []
     values: list[str] = []
@@ -52,6 +54,15 @@ def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) ->
     return binder
 
 
+def _refuse_keywords(function: JITFunction) -> None:
+    for parameter in function.params:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            raise LaunchError(
+                f"{function.__name__} takes **{parameter.name}; kernels have no variable keywords",
+                remedy="name the parameters, or pass a named tuple",
+            )
+
+
 def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
@@ -61,6 +72,10 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any]) -> str
     shown = []
     keyword_only = False
     for parameter in params:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            keyword_only = True
+            shown.append(f"*{parameter.name}")
+            continue
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             shown.append("*")

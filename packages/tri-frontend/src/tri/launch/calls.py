@@ -39,7 +39,8 @@ def check_arguments(function: JITFunction, args: Sequence[Any], kwargs: dict[str
     name = function.__name__
     known = {k: v for k, v in kwargs.items() if k in function.signature.parameters}
     positional = [p for p in function.params if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    if len(args) > len(positional):
+    variable = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in positional)
+    if len(args) > len(positional) and not variable:
         raise LaunchError(
             f"{name} takes {len(positional)} arguments, {len(args)} were given",
             remedy=f"its parameters are {function.signature_text}",
@@ -50,7 +51,10 @@ def check_arguments(function: JITFunction, args: Sequence[Any], kwargs: dict[str
     if twice:
         raise LaunchError(f"{name} is given {twice[0]!r} twice", location=call_site())
     missing = [
-        p.name for p in function.params if not p.has_default and p.name not in given and p.name not in known
+        p.name
+        for p in function.params
+        if not (p.has_default or p.name in given or p.name in known)
+        and p.kind is not inspect.Parameter.VAR_POSITIONAL
     ]
     if missing:
         raise LaunchError(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen
+from tri.language.structure import remake
 from tri.launch.arrays import DtypeArray, Place, describe
 from tri.launch.binder import Binder, make_binder
 from tri.launch.calls import call_site, check_arguments, show, unknown_option
@@ -50,7 +51,8 @@ class Entry:
     """A version of a kernel, ready to launch.
 
     ``pick`` takes the run-time parameters out of the binder's values (None: all of them); ``staged`` names
-    the host arrays among these that have to be copied, ``parameters`` says which parameter each of these is.
+    the host arrays among these that have to be copied, ``parameters`` says which parameter each of these is,
+    and where in it for an item of a tuple.
     """
 
     kernel: CompiledKernel
@@ -59,7 +61,7 @@ class Entry:
     place: Place | None
     runtime: Runtime
     staged: tuple[int, ...] = ()
-    parameters: tuple[int, ...] = ()
+    parameters: tuple[tuple[int, ...], ...] = ()
 
 
 class Dispatcher:
@@ -136,10 +138,11 @@ class Dispatcher:
         kwargs: dict[str, Any],
     ) -> None:
         """Launch with device copies of the host arrays."""
-        bound = list(self.function.signature.bind(*args, **self._own(kwargs)).arguments.items())
-        given = {**self.defaults, **dict(bound)}
-        names = [self.function.params[i].name for i in entry.parameters]
-        with entry.runtime.staged([describe(given[names[i]]) for i in entry.staged]) as handles:
+        bound = self.function.signature.bind(*args, **self._own(kwargs)).arguments
+        given = [{**self.defaults, **bound}.get(p.name, ()) for p in self.function.params]
+        with entry.runtime.staged(
+            [describe(_at(given, entry.parameters[i])) for i in entry.staged]
+        ) as handles:
             staged = list(arguments)
             for i, handle in zip(entry.staged, handles, strict=True):
                 staged[i] = handle
@@ -176,11 +179,18 @@ class Dispatcher:
             return error
         given = {**dict(zip(self.function.arg_names, args, strict=False)), **kwargs}
         for name, value in given.items():
-            if name not in self.function.signature.parameters:
+            parameter = self.function.signature.parameters.get(name)
+            if parameter is None or parameter.kind is parameter.VAR_POSITIONAL:
                 continue
             try:
                 single = make_binder(self.function, *_USUAL)
-                single(**{p.name: value if p.name == name else None for p in self.function.params})
+                single(
+                    **{
+                        p.name: value if p.name == name else None
+                        for p in self.function.params
+                        if p.kind is not parameter.VAR_POSITIONAL
+                    }
+                )
             except LaunchError as found:
                 return LaunchError(
                     f"argument {name!r} of {self.function.__name__}: {found.message}",
@@ -288,7 +298,7 @@ class Dispatcher:
         launch = self._load(owner, kernel, device)
         count = sum(not p.is_constexpr for p in self.function.params)
         whole = version.kept == tuple((i,) for i in range(count))
-        runtime_parameters = [p.num for p in self.function.params if not p.is_constexpr]
+        numbers = [p.num for p in self.function.params if not p.is_constexpr]
         return Entry(
             kernel,
             launch,
@@ -296,7 +306,7 @@ class Dispatcher:
             place,
             owner,
             staged,
-            tuple(runtime_parameters[path[0]] for path in version.kept),
+            tuple((numbers[first], *rest) for first, *rest in version.kept),
         )
 
     def _host_arrays(self, owner: Runtime, host: tuple[int, ...], target: Target) -> tuple[int, ...]:
@@ -323,7 +333,19 @@ class Dispatcher:
 
 def _mock(value: Any) -> Any:
     """An argument for a compile only: an aligned array for a dtype of the language, NumPy or PyTorch."""
+    if isinstance(value, tuple):
+        return remake(value, map(_mock, value))
     return DtypeArray.of(value) or value
+
+
+def _at(values: Sequence[Any], path: Sequence[int]) -> Any:
+    """The argument at ``path`` in nested tuples: of a descriptor's numbers, the descriptor."""
+    found: Any = values
+    for i in path:
+        if not isinstance(found, (tuple, list)):
+            break
+        found = found[i]
+    return found
 
 
 def _picker(kept: tuple[tuple[int, ...], ...]) -> Callable[[tuple[Any, ...]], Sequence[Any]]:

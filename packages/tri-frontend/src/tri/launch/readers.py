@@ -4,25 +4,27 @@ A reader takes an argument and gives ``(value, fact)``.  Facts are cheap to hash
 compiled code may depend on:
 
 * a pointer: ``(dtype, aligned, place)``; * an integer: its dtype, with ``:D`` when divisible, or ``1``;
-* a tensor descriptor: :class:`DescriptorFact`; * a float or a bool: its dtype; * what is folded into the code: :class:`Constant`.
+* a tensor descriptor: :class:`DescriptorFact`; * a tuple: :class:`Items`; * a float or a bool: its dtype;
+* what is folded into the code: :class:`Constant`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tri.jit import JITFunction
 from tri.language.constexpr import constexpr
+from tri.language.structure import remake
 from tri.language.types import dtype
 from tri.launch.arrays import ArrayReader, Place, array_reader
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
-__all__ = ["Constant", "DescriptorFact", "Readers", "Rules", "readers", "static_fact"]
+__all__ = ["Constant", "DescriptorFact", "Items", "Readers", "Rules", "readers", "static_fact"]
 
 Reader = Callable[[Any], tuple[Any, Any]]
 
@@ -72,6 +74,14 @@ class DescriptorFact(NamedTuple):
     place: Place | None
 
 
+@dataclass(frozen=True)
+class Items:
+    """A tuple argument: its class, and the fact of each item."""
+
+    kind: type
+    facts: tuple[Any, ...]
+
+
 NONE = Constant(type(None), None, None)
 
 
@@ -81,7 +91,8 @@ def static_fact(value: Any) -> Constant:
         value = value.value
     if isinstance(value, (tuple, list)):
         items = tuple(map(static_fact, value))
-        return Constant(tuple, items, tuple(i.value for i in items))
+        kind = tuple if isinstance(value, list) else type(value)
+        return Constant(kind, items, remake(value, [i.value for i in items]))
     # -0.0 equals 0.0 and NaN nothing, but their texts are as they should be
     text = repr(value) if isinstance(value, float) else value
     fact = Constant(type(value), text, value)
@@ -116,6 +127,8 @@ class Readers(dict[type, Reader]):
             return lambda value: (None, static_fact(value))
         if _is_numpy_scalar(cls):
             return lambda value: self[type(value.item())](value.item())
+        if issubclass(cls, tuple):
+            return _tuples(cls, replace(self.rules, alignment=True, values=True, type=""))
         if issubclass(cls, int):
             return lambda value: self[int](int(value))
         if issubclass(cls, float):
@@ -125,6 +138,11 @@ class Readers(dict[type, Reader]):
         try:
             return _pointers(array_reader(cls), self.rules)
         except LookupError:
+            if issubclass(cls, (list, dict, set)):
+                raise LaunchError(
+                    f"a {cls.__name__} was passed to a kernel",
+                    remedy="pass a tuple or a named tuple, whose length and types are part of the kernel",
+                ) from None
             raise LaunchError(
                 f"a {cls.__module__}.{cls.__qualname__} was passed to a kernel",
                 remedy="pass an array (NumPy, PyTorch, DLPack or a device-array interface), a number, a bool or None; "
@@ -136,6 +154,17 @@ class Readers(dict[type, Reader]):
 def readers(rules: Rules) -> Readers:
     """The readers for ``rules``, shared by all parameters under the same ones."""
     return Readers(rules)
+
+
+def _tuples(cls: type, rules: Rules) -> Reader:
+    """The reader of a tuple: each item as an argument without annotations."""
+
+    def reader(value: tuple[Any, ...]) -> tuple[Any, Items]:
+        table = readers(rules)
+        read = [table[type(item)](item) for item in value]
+        return tuple([v for v, _ in read]), Items(cls, tuple([f for _, f in read]))
+
+    return reader
 
 
 def _is_numpy_scalar(cls: type) -> bool:

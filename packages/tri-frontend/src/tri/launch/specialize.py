@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import Place
-from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact
+from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Items
 from tri_core.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ __all__ = ["Specialization", "specialize"]
 class Specialization:
     """A version of a kernel.
 
-    ``source``: what is compiled; ``kept``: which of the binder's values are run-time parameters, in order, each
-    as a path: its place, then its place in that (for the numbers of a descriptor);
-    ``arrays``: which of those are pointers, with their places.
+    ``source``: what is compiled; ``kept``: which of the binder's values are run-time parameters, in order, as
+    paths (``(i,)``, or ``(i, j)`` for an item of a tuple); ``arrays``: which of those are pointers, with their places.
     """
 
     source: ASTSource
@@ -35,36 +34,71 @@ def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -
     """The version of ``function`` for the binder's ``facts``."""
     from tri.compiler.source import ASTSource
 
-    signature: dict[str, str] = {}
-    constants: dict[str, Any] = {}
-    attributes: dict[str, list[tuple[str, int]]] = {}
-    kept: list[tuple[int, ...]] = []
-    arrays: list[tuple[int, Place | None]] = []
+    found = _Found(divisibility)
+    signature: dict[str, Any] = {}
     runtime = -1
     for parameter, fact in zip(function.params, facts, strict=True):
         runtime += not parameter.is_constexpr
+        if parameter.is_constexpr and not isinstance(fact, Constant):
+            fact = Constant(type(fact), fact, fact)
         name = parameter.name
-        constant = _constant(parameter.is_constexpr, fact)
+        signature[name] = found.text(fact, name, (name,), (runtime,), parameter.is_const)
+    source = ASTSource(function, signature, found.constants, found.attributes)
+    return Specialization(source, tuple(found.kept), tuple(found.arrays))
+
+
+class _Found:
+    """What the facts say, collected along the tree of arguments."""
+
+    def __init__(self, divisibility: int) -> None:
+        self.divisibility = divisibility
+        self.constants: dict[Any, Any] = {}
+        self.attributes: dict[str, list[tuple[str, int]]] = {}
+        self.kept: list[tuple[int, ...]] = []
+        self.arrays: list[tuple[int, Place | None]] = []
+
+    def text(self, fact: Any, name: str, path: tuple[Any, ...], place: tuple[int, ...], const: bool) -> Any:
+        """The signature of one fact.
+
+        ``name`` and ``path`` say where it is in the source (``t.0``, ``("t", 0)``), ``place`` where among the
+        binder's values.
+        """
+        if isinstance(fact, Items):
+            return self._tuple(fact, name, path, place, const)
+        constant = _constant(fact)
         if constant is not None:
-            signature[name], constants[name] = "constexpr", constant[0]
-            continue
+            self.constants[path] = constant[0]
+            return "constexpr"
         if isinstance(fact, DescriptorFact):
-            signature[name] = f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>"
-            attributes |= _descriptor_facts(name, fact, divisibility)
-            arrays.append((len(kept), fact.place))
-            kept.extend((runtime, i) for i in range(2 * len(fact.block)))
-            continue
+            return self._descriptor(fact, name, place)
         if isinstance(fact, tuple):
-            dtype, divisible, place = fact
-            signature[name] = f"*k{dtype}" if parameter.is_const else f"*{dtype}"
-            arrays.append((len(kept), place))
+            dtype, divisible, where = fact
+            text = f"*k{dtype}" if const else f"*{dtype}"
+            self.arrays.append((len(self.kept), where))
         else:
-            signature[name] = fact.removesuffix(DIVISIBLE)
+            text = fact.removesuffix(DIVISIBLE)
             divisible = fact.endswith(DIVISIBLE)
         if divisible:
-            attributes[name] = [("tt.divisibility", divisibility)]
-        kept.append((runtime,))
-    return Specialization(ASTSource(function, signature, constants, attributes), tuple(kept), tuple(arrays))
+            self.attributes[name] = [("tt.divisibility", self.divisibility)]
+        self.kept.append(place)
+        return text
+
+    def _tuple(
+        self, fact: Items, name: str, path: tuple[Any, ...], place: tuple[int, ...], const: bool
+    ) -> tuple[Any, ...]:
+        fields = getattr(fact.kind, "_fields", range(len(fact.facts)))
+        texts = [
+            self.text(item, f"{name}.{field}", (*path, i), (*place, i), const)
+            for i, (field, item) in enumerate(zip(fields, fact.facts, strict=True))
+        ]
+        made: tuple[Any, ...] = getattr(fact.kind, "_make", tuple)(texts)
+        return made
+
+    def _descriptor(self, fact: DescriptorFact, name: str, place: tuple[int, ...]) -> str:
+        self.attributes |= _descriptor_facts(name, fact, self.divisibility)
+        self.arrays.append((len(self.kept), fact.place))
+        self.kept.extend((*place, i) for i in range(2 * len(fact.block)))
+        return f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>"
 
 
 def _descriptor_facts(name: str, fact: DescriptorFact, divisibility: int) -> dict[str, list[tuple[str, int]]]:
@@ -77,12 +111,10 @@ def _descriptor_facts(name: str, fact: DescriptorFact, divisibility: int) -> dic
     return found | ({name: [("tt.padding", 2)]} if fact.padding == "nan" else {})
 
 
-def _constant(is_constexpr: bool, fact: Any) -> tuple[Any] | None:
+def _constant(fact: Any) -> tuple[Any] | None:
     """The value that is folded into the code, in a tuple; None for a run-time argument."""
     if isinstance(fact, Constant):
         return (fact.value,)
-    if is_constexpr:
-        return (fact,)
     return (1,) if fact == ONE else None
 
 
