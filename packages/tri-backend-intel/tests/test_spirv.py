@@ -161,3 +161,49 @@ def test_bit_reversals_are_spelled_out(width: int) -> None:
     launch((1, 1, 1), None, [x.ctypes.data, out.ctypes.data])
     expected = [int(f"{int(v) & ((1 << width) - 1):0{width}b}"[::-1], 2) for v in x]
     assert [int(v) & ((1 << 64) - 1) for v in out] == expected
+
+
+NEGATES = """
+@s = internal addrspace(3) global i32 poison
+define spir_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y) !reqd_work_group_size !0 !intel_reqd_sub_group_size !1 {
+  %i = call spir_func i64 @_Z12get_local_idj(i32 0)
+  %p = getelementptr TYPE, ptr addrspace(1) %x, i64 %i
+  %q = getelementptr TYPE, ptr addrspace(1) %y, i64 %i
+  %v = load TYPE, ptr addrspace(1) %p
+  %n = fneg TYPE %v
+  store i32 1, ptr addrspace(3) @s
+  call spir_func void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 272)
+  %t = load i32, ptr addrspace(3) @s
+  store TYPE %n, ptr addrspace(1) %q
+  ret void
+}
+declare spir_func void @_Z22__spirv_ControlBarrierjjj(i32, i32, i32)
+declare spir_func i64 @_Z12get_local_idj(i32)
+!0 = !{i32 64, i32 1, i32 1}
+!1 = !{i32 16}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "dtype"),
+    [("half", "float16"), ("float", "float32"), ("double", "float64"), ("<2 x float>", "c8")],
+)
+def test_negations_live_across_a_barrier(type_: str, dtype: str) -> None:
+    """The CPU device's compiler would give every sub-group the values of the last."""
+    text = NEGATES.replace("TYPE", type_)
+    options = IntelOptions()
+    image = image_of(to_spirv(text), 2, options)
+    launch = runtime().launcher(runtime().load(image, runtime().current_device()), image)
+    x = np.random.default_rng(3).standard_normal(128).astype(np.float32).view("c8")
+    x = x if dtype == "c8" else x.real.astype(dtype)
+    x[5] = 0.0
+    out = np.full_like(x, np.nan)
+    launch((1, 1, 1), None, [x.ctypes.data, out.ctypes.data])
+    assert out.tobytes() == (-x).tobytes()
+
+
+def test_gpus_negate() -> None:
+    """Only the CPU device needs it spelled out."""
+    text = NEGATES.replace("TYPE", "float")
+    sizes = [len(bytes(to_spirv(text, arch).artifact)) for arch in ("opencl-cpu", "pvc")]
+    assert sizes[0] > sizes[1]

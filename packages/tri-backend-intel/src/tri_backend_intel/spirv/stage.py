@@ -7,6 +7,7 @@ from dataclasses import replace
 from tri_backend_intel.lowering import PRECISE
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.spirv.legalize import legalize
+from tri_backend_intel.spirv.negation import without_negation
 from tri_backend_intel.spirv.reader import SpirvModule, read_module
 from tri_core.api import (
     CodegenRequest,
@@ -47,7 +48,7 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     target, options = context.target, context.options
     if target.spec.llvm is None or not isinstance(options, IntelOptions):
         raise InternalError(f"{target} is not an Intel target")
-    data = _generate(llvm_ir, target.spec.llvm.triple, (_extension_option(target),), context.codegen)
+    data = _generate(llvm_ir, target, context.codegen)
     module = read_module(data)
     _check(module, target)
     return StageResult(
@@ -56,14 +57,22 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     )
 
 
-def _generate(llvm_ir: str, triple: str, llvm_options: tuple[str, ...], codegen: CodegenService) -> bytes:
+def _generate(llvm_ir: str, target: Target, codegen: CodegenService) -> bytes:
     """Optimise, spell out what cannot be selected, emit: two jobs.
 
     The second one has a process that has seen no other module: LLVM's SPIR-V target keeps the numbers of basic
     blocks, and gives them again to blocks that happen to lie at the same address.
     """
-    optimised = CodegenRequest(llvm_ir=llvm_ir, triple=triple, emit=("llvm-ir",), llvm_options=llvm_options)
+    assert target.spec.llvm is not None
+    optimised = CodegenRequest(
+        llvm_ir=llvm_ir,
+        triple=target.spec.llvm.triple,
+        emit=("llvm-ir",),
+        llvm_options=(_extension_option(target),),
+    )
     text = legalize(codegen.compile(optimised).texts["llvm-ir"])
+    if not target.has("gpu"):
+        text = without_negation(text)
     emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="", isolated=True)
     return codegen.compile(emitted).objects["object"]
 
