@@ -20,6 +20,7 @@ from tri.language.atomics import (
     atomic_xchg,
     atomic_xor,
 )
+from tri.language.block_pointers import advance, block_pointer, make_block_ptr
 from tri.language.builtin import builtin, constexpr_function
 from tri.language.casts import cast, to_tensor
 from tri.language.collect import gather, histogram
@@ -149,6 +150,7 @@ __all__ = [
     "PropagateNan",
     "abs",
     "add",
+    "advance",
     "aggregate_replace",
     "arange",
     "argmax",
@@ -168,6 +170,7 @@ __all__ = [
     "atomic_xor",
     "bfloat16",
     "bitonic_merge",
+    "block_pointer",
     "block_type",
     "broadcast",
     "broadcast_to",
@@ -224,6 +227,7 @@ __all__ = [
     "load_tensor_descriptor",
     "log",
     "log2",
+    "make_block_ptr",
     "make_tensor_descriptor",
     "map_elementwise",
     "math",

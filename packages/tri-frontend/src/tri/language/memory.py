@@ -8,6 +8,7 @@ from tri.language import types as t
 from tri.language.builtin import builtin, member
 from tri.language.casts import convert, value_of
 from tri.language.shapes import stretch
+from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 
@@ -110,11 +111,42 @@ def store_policies(b: Builder, cache_modifier: str, eviction_policy: str) -> dic
     return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
 
 
+def _block_access(
+    b: Builder, pointer: Structure, mask: Any, other: Any, boundary_check: Any, padding_option: str, verb: str
+) -> tuple[tensor, tensor | None, tensor | None]:
+    """Pointers, mask and other value of an access through a block pointer."""
+    from tri.language.block_pointers import block_pointer, padding, places  # made of loads' parts
+
+    if not isinstance(pointer, block_pointer):
+        raise CompilationError(
+            f"{verb} needs a pointer or a block of pointers, got {pointer!r}",
+            remedy=f"use its method, e.g. desc.{verb}(offsets{', value' if verb == 'store' else ''})",
+        )
+    if mask is not None or other is not None:
+        raise CompilationError(
+            f"{verb} through a block pointer takes no mask= or other=",
+            remedy="use boundary_check= and padding_option=",
+        )
+    pointers, inside = places(b, pointer, boundary_check)
+    other = padding(b, pointer, padding_option) if inside is not None else None
+    return pointers, inside, other if verb == "load" else None
+
+
+def _no_block_pointer(pointer: Any) -> CompilationError:
+    got = pointer.type if isinstance(pointer, tensor) else repr(pointer)
+    return CompilationError(
+        f"boundary_check and padding_option are for block pointers, got {got}",
+        remedy="use mask= and other=, or make the pointer with tl.make_block_ptr",
+    )
+
+
 @builtin
 def load(
     pointer: Any,
     mask: Any = None,
     other: Any = None,
+    boundary_check: Any = (),
+    padding_option: str = "",
     *,
     cache_modifier: str = "",
     eviction_policy: str = "",
@@ -123,9 +155,15 @@ def load(
 ) -> tensor:
     """The values at ``pointer``; where ``mask`` is false memory is not touched and ``other`` is given.
 
-    ``mask`` and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee.
+    ``mask`` and ``other`` are broadcast to the pointers' shape, ``other`` is converted to the pointee.  A block
+    pointer takes instead ``boundary_check``, the dimensions along which the block may leave the tensor, and
+    ``padding_option`` (``"zero"`` or ``"nan"``) for what is outside.
     """
     b = _semantic
+    if isinstance(pointer, Structure):
+        pointer, mask, other = _block_access(b, pointer, mask, other, boundary_check, padding_option, "load")
+    elif boundary_check or padding_option:
+        raise _no_block_pointer(pointer)
     if other is not None and mask is None:
         raise CompilationError("load has other= but no mask=", remedy="give the mask that other= is for")
     is_bool = isinstance(pointer, tensor) and points_to_bool(pointer)
@@ -159,13 +197,22 @@ def store(
     pointer: Any,
     value: Any,
     mask: Any = None,
+    boundary_check: Any = (),
+    padding_option: str = "",
     *,
     cache_modifier: str = "",
     eviction_policy: str = "",
     _semantic: Builder,
 ) -> None:
-    """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee."""
+    """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
+
+    A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor.
+    """
     b = _semantic
+    if isinstance(pointer, Structure):
+        pointer, mask, _ = _block_access(b, pointer, mask, None, boundary_check, padding_option, "store")
+    elif boundary_check or padding_option:
+        raise _no_block_pointer(pointer)
     if isinstance(pointer, tensor) and pointer.type.scalar.is_const():
         raise CompilationError(
             "store through a pointer to constant memory", remedy="drop tl.const from the parameter"
