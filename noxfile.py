@@ -82,6 +82,23 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def published(session: nox.Session) -> None:
+    """Published kernels through ``tri.compat.triton``: ``nox -s published -- [--target cpu] [--torch cpu] [names]``."""
+    arguments = session.posargs
+    target = arguments[arguments.index("--target") + 1] if "--target" in arguments else "cpu"
+    _install(session, [*CORE, *_backend_of(target)])
+    if "--torch" not in arguments:
+        session.install(TORCH)
+    listed = session.run("python", "-m", "integration.published", "--requirements", silent=True)
+    folder = Path(session.create_tmp()) / "packages"
+    # their dependencies would bring Triton itself
+    session.run(
+        "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder), *str(listed).split()
+    )
+    session.run("python", "-m", "integration.published", "--packages", str(folder), *arguments)
+
+
+@nox.session
 def nightly(session: nox.Session) -> None:
     """The slow sweeps."""
     session.install(*TEST_TOOLS, TORCH)

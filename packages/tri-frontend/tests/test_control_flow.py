@@ -101,6 +101,18 @@ def both_sides(n, m):
 
 
 @tri.jit
+def with_annotations(a: tl.constexpr, b: tl.constexpr):
+    c: tl.constexpr = a * 2
+    d: tl.constexpr = 3
+    return c - b * d
+
+
+@tri.jit
+def run_time_values_of_constexpr_parameters(n, m):
+    return with_annotations(n, m + 1)
+
+
+@tri.jit
 def return_before_a_loop(n, m):
     if n < 0:
         return -1
@@ -223,6 +235,7 @@ def tuples(n, m):
 
 FUNCTIONS = [
     early, guard_chain, nested_partial, both_sides, return_before_a_loop, names_of_one_side, loops, booleans,
+    run_time_values_of_constexpr_parameters,
     calls_in_loops, constants_decide, walrus, tuples,
     loop_variables_shadow,
 ]  # fmt: skip

@@ -51,7 +51,9 @@ def _annotation_text(annotation: Any) -> str:
     if isinstance(annotation, str):
         return annotation.strip("'\"")
     codegen_name = getattr(annotation, "codegen_name", None)
-    return codegen_name() if codegen_name is not None else getattr(annotation, "__name__", str(annotation))
+    if codegen_name is not None and not isinstance(annotation, type):
+        return str(codegen_name())
+    return getattr(annotation, "__name__", str(annotation))
 
 
 class JITFunction:

@@ -9,7 +9,7 @@ from tri.compiler.expressions import unpack
 from tri.compiler.generator import Exit
 from tri.compiler.operators import augmented
 from tri.compiler.rules import rule
-from tri.compiler.values import NONE, describe, has_tensors, runtime
+from tri.compiler.values import NONE, runtime
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_assert
 from tri_core.errors import CompilationError
@@ -70,7 +70,7 @@ def assign(g: Generator, node: ast.Assign) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name) and target.id in g.promised:
             g.promised.discard(target.id)
-            _bind_constexpr(g, target, value)
+            bind(g, target, value)
         else:
             bind(g, target, runtime(g.b, value))
 
@@ -102,27 +102,19 @@ def augmented_assign(g: Generator, node: ast.AugAssign) -> None:
 
 @rule(ast.AnnAssign)
 def annotated_assign(g: Generator, node: ast.AnnAssign) -> None:
-    """``x: tl.constexpr = ...`` keeps a compile-time value; other annotations say nothing.
+    """``x: tl.constexpr = ...`` keeps a compile-time value as one; other annotations say nothing.
 
-    ``x: tl.constexpr`` without a value says it of the next assignment.
+    A run-time value stays one under any annotation, as in Triton.  ``x: tl.constexpr`` without a value says
+    it of the next assignment.
     """
     constant = _is_constexpr_annotation(node.annotation)
     if node.value is None:
         if constant and isinstance(node.target, ast.Name):
             g.promised.add(node.target.id)
     elif constant:
-        _bind_constexpr(g, node.target, g.visit(node.value))
+        bind(g, node.target, g.visit(node.value))
     else:
         bind(g, node.target, runtime(g.b, named(g, node.target, node.value)))
-
-
-def _bind_constexpr(g: Generator, target: ast.expr, value: Any) -> None:
-    if has_tensors(value):
-        raise CompilationError(
-            f"a constexpr is assigned a run-time value ({describe(value)})",
-            remedy="drop the annotation, or compute it from constexprs",
-        )
-    bind(g, target, value)
 
 
 def _is_constexpr_annotation(node: ast.expr) -> bool:

@@ -72,7 +72,11 @@ def _called_from(g: Generator, function: JITFunction, error: TriError, node: ast
 
 
 def bind_arguments(function: JITFunction, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by parameter name, defaults filled in; constexpr parameters must get static values."""
+    """Arguments by parameter name, defaults filled in.
+
+    As in Triton, a function that a kernel calls takes run-time values for constexpr parameters, too: only
+    what it does with them decides.
+    """
     refuse_keywords(function)
     try:
         bound = function.signature.bind(*args, **kwargs)
@@ -81,15 +85,7 @@ def bind_arguments(function: JITFunction, args: Sequence[Any], kwargs: Mapping[s
             f"{function.__name__}: {error}", remedy=f"its parameters are {function.signature_text}"
         ) from None
     bound.apply_defaults()
-    values = {name: wrap(value) for name, value in bound.arguments.items()}
-    for parameter in function.params:
-        value = values[parameter.name]
-        if parameter.is_constexpr and flatten(value):
-            raise CompilationError(
-                f"parameter {parameter.name!r} of {function.__name__} is a constexpr, got {describe(value)}",
-                remedy="pass a compile-time value, or drop the annotation of the parameter",
-            )
-    return values
+    return {name: wrap(value) for name, value in bound.arguments.items()}
 
 
 def refuse_keywords(function: JITFunction) -> None:

@@ -1,0 +1,45 @@
+"""Device guards of PyTorch that kernels' launchers use, for tensors in host memory.
+
+Launchers written for one vendor's GPUs ask ``torch.cuda`` for the current device and enter ``torch.cuda.device``
+around a launch.  With tensors on the CPU there is nothing to guard; these stand in while the cases run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import torch
+
+__all__ = ["guarded"]
+
+
+def _no_guard(*unused: Any, **unused_too: Any) -> Any:
+    return nullcontext()
+
+
+_ON_HOST = {
+    "device": _no_guard,
+    "device_of": _no_guard,
+    "current_device": lambda: 0,
+    "get_device_capability": lambda device=None: (8, 0),
+    "get_device_properties": lambda device=None: SimpleNamespace(
+        multi_processor_count=os.cpu_count(), major=8, minor=0, total_memory=1 << 34
+    ),
+    "synchronize": lambda device=None: None,
+    "is_current_stream_capturing": lambda: False,
+}
+
+
+@contextmanager
+def guarded(device: str) -> Iterator[None]:
+    """For tensors on the CPU, ``torch.cuda``'s guards do nothing; for others they stay as they are."""
+    with ExitStack() as stack:
+        if device == "cpu":
+            for name, value in _ON_HOST.items():
+                stack.enter_context(mock.patch.object(torch.cuda, name, value))
+        yield

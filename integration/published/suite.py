@@ -1,0 +1,42 @@
+"""All cases, and the report on them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from integration.published import cce, conch, fla, gems, liger, sage
+from integration.published.cases import CASES, Bench, Case, Outcome, run
+from integration.published.guards import guarded
+
+__all__ = ["MODULES", "report", "select"]
+
+#: the modules that enter cases
+MODULES = (cce, conch, fla, gems, liger, sage)
+
+
+def select(names: Sequence[str]) -> list[Case]:
+    """The cases whose name holds one of ``names``; all when there are none."""
+    return [c for c in CASES if not names or any(n in c.name for n in names)]
+
+
+def report(cases: Sequence[Case], device: str, folder: Path) -> int:
+    """Run ``cases`` with tensors on ``device``, write a line for each; how many failed."""
+    bench = Bench(device, folder)
+    failed = 0
+    with guarded(device):
+        for item in cases:
+            outcome = run(item, bench)
+            failed += not outcome.passed
+            sys.stdout.write(_line(outcome))
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(cases) - failed} of {len(cases)} pass\n")
+    return failed
+
+
+def _line(outcome: Outcome) -> str:
+    if outcome.failure:
+        return f"FAIL {outcome.case.name} ({outcome.seconds:.1f} s)\n{outcome.failure}\n"
+    shown = " ".join(f"{n} {e:.1e}{'' if e <= t else f' > {t:.0e}'}" for n, e, t in outcome.checks)
+    return f"{'ok  ' if outcome.passed else 'FAIL'} {outcome.case.name} ({outcome.seconds:.1f} s): {shown}\n"
