@@ -1,0 +1,60 @@
+"""``tl.extra``: ``libdevice``, and what plugins add to the language, each under its own name (``tl.extra.name``)."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tri_core.target import TargetKey
+
+__all__: list[str] = []
+
+
+@functools.lru_cache
+def _namespace(generation: int, name: str) -> ModuleType:
+    from tri_core.plugins import manager
+
+    for extension in manager().languages():
+        if extension.namespace == name:
+            if extension.builtins:
+                made = ModuleType(f"tri.language.extra.{name}")
+                vars(made).update(extension.builtins)
+                return made
+            return importlib.import_module(extension.module)
+    known = ", ".join(e.namespace for e in manager().languages()) or "none"
+    raise AttributeError(f"no plugin provides tri.language.extra.{name}; there are: {known}")
+
+
+@functools.lru_cache
+def _overrides(generation: int, module: str, backend: str) -> Mapping[str, Callable[..., Any]]:
+    from tri_core.plugins import manager
+
+    found: dict[str, Callable[..., Any]] = {}
+    for extension in manager().languages():
+        if module in extension.module_map and backend in extension.targets:
+            found |= importlib.import_module(extension.module_map[module]).FUNCTIONS
+    return found
+
+
+def overrides(module: str, target: TargetKey) -> Mapping[str, Callable[..., Any]]:
+    """What plugins have instead of functions of ``module`` for ``target``: their ``FUNCTIONS``, by name.
+
+    They are builtins; they get the operands converted to a signature of the function that they replace.
+    """
+    from tri_core.plugins import manager
+
+    return _overrides(manager().generation, module, target.backend)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if name == "libdevice":
+        return importlib.import_module("tri.language.extra.libdevice")
+    from tri_core.plugins import manager
+
+    return _namespace(manager().generation, name)
