@@ -21,6 +21,7 @@ TEST_TOOLS = (
     "pytest>=8",
     "pytest-timeout",
     "hypothesis>=6",
+    "mpmath>=1.3",
     "networkx>=3",
     "pyelftools",
     "msgpack",

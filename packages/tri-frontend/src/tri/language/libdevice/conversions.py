@@ -1,6 +1,6 @@
 """Conversions between integers and floats with a rounding mode; out of range they give the nearest integer.
 
-NaN becomes 0, from fp64 or to 64 bits the integer with only its highest bit set, as in PTX's ``cvt``.
+NaN becomes 0, from fp64 or to 64 bits the integer with only its highest bit set, as libdevice has it.
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs, disable-error-code="assignment"
