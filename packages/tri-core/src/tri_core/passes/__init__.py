@@ -6,6 +6,7 @@ from tri_core.mlir import registry
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
 from tri_core.passes.cse import CSE
+from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
@@ -16,6 +17,7 @@ __all__ = [
     "CSE",
     "LICM",
     "Canonicalize",
+    "DecomposeDotScaled",
     "Inline",
     "Pass",
     "RewriteTensorDescriptors",
@@ -23,5 +25,5 @@ __all__ = [
     "ttir_stage",
 ]
 
-for _pass in (Inline, Canonicalize, CSE, LICM, SymbolDCE, RewriteTensorDescriptors):
+for _pass in (Inline, Canonicalize, CSE, LICM, SymbolDCE, RewriteTensorDescriptors, DecomposeDotScaled):
     registry.add_pass(_pass)

@@ -8,6 +8,7 @@ from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
 from tri_core.passes.cse import CSE
+from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
@@ -20,11 +21,13 @@ __all__ = ["ttir_stage"]
 def ttir_stage(native: Container[str] = ()) -> Stage:
     """Stage ``ttir``: the kernel as one function, in its simplest form.
 
-    ``native`` names what the target does itself and is left as it is: ``"descriptors"``.
+    ``native`` names what the target does itself and is left as it is: ``"descriptors"``, ``"dot_scaled"``.
     """
     rewrites: list[Pass] = []
     if "descriptors" not in native:
         rewrites.append(RewriteTensorDescriptors())
+    if "dot_scaled" not in native:
+        rewrites.append(DecomposeDotScaled())
     passes = PassList(
         [
             Anchor("ttir.begin"),

@@ -80,6 +80,7 @@ from tri.language.random import (
     uint_to_uniform_float,
 )
 from tri.language.reductions import associative_scan, reduce
+from tri.language.scaled import dot_scaled
 from tri.language.selection import PropagateNan, clamp, maximum, minimum, where
 from tri.language.shapes import (
     broadcast,
@@ -193,6 +194,7 @@ __all__ = [
     "device_print",
     "div_rn",
     "dot",
+    "dot_scaled",
     "dtype",
     "erf",
     "exp",

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 __all__ = ["LATER_METHODS", "LATER_NAMES"]
 
-_SCALED = "scale the operands, and use tl.dot"
-
 #: functions of :mod:`tri.language`
-LATER_NAMES: dict[str, str] = {
-    "dot_scaled": _SCALED,
-}
+LATER_NAMES: dict[str, str] = {}
 
 #: methods of :class:`tri.language.tensor`
 LATER_METHODS: dict[str, str] = {}
