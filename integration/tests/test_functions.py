@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,9 @@ from tri_core.errors import CompilationError
 ROWS, N = 4, 32
 
 
-@pytest.fixture(autouse=True)
-def _cpu():
-    with tri.target("cpu"):
+@pytest.fixture(autouse=True, params=["compiled", "interpreted"])
+def _cpu(request):
+    with tri.target("cpu"), tri.interpret() if request.param == "interpreted" else nullcontext():
         yield
 
 

@@ -94,6 +94,7 @@ CORE = KnobGroup(
         Knob(name="PLUGINS_STRICT", default=False, parse=parse_bool, help="a quarantine is an error"),
         Knob(name="TRACE_HOOKS", default=False, parse=parse_bool, help="log every hook call"),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
+        Knob(name="INTERPRET", default=False, parse=parse_bool, help="run kernels as Python"),
         Knob(name="CODEGEN_TIMEOUT", default=120.0, parse=float, help="seconds LLVM may take"),
         Knob(name="CODEGEN_WORKERS", default=1, parse=int, help="codegen processes kept alive"),
     ),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.compiling import compile  # noqa: A004  Triton's name
     from tri.context import target
+    from tri.interpreter.state import interpret
     from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
     from tri.launch.arrays import reinterpret
@@ -38,6 +39,7 @@ __all__ = [
     "compile",
     "constexpr_function",
     "errors",
+    "interpret",
     "jit",
     "language",
     "next_power_of_2",
@@ -53,6 +55,7 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "compile": ("tri.compiling", "compile"),
     "constexpr_function": ("tri.language.builtin", "constexpr_function"),
     "errors": ("tri_core.errors", None),
+    "interpret": ("tri.interpreter.state", "interpret"),
     "language": ("tri.language", None),
     "reinterpret": ("tri.launch.arrays", "reinterpret"),
     "set_allocator": ("tri.allocation", "set_allocator"),

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
+from tri.interpreter.state import current, forced
+from tri_core import knobs
 from tri_core.errors import TriError
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ class JITFunction:
         )
         self.arg_names = [p.name for p in self.params]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
+        #: whether launches run as Python, wherever they stand: TRI_INTERPRET when the function was decorated
+        self.interpreted: bool = knobs.get("INTERPRET")
 
     def _parameters(
         self, plain: frozenset[int | str], unaligned: frozenset[int | str]
@@ -149,13 +153,23 @@ class JITFunction:
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
         launch = self._dispatcher.launch
+        if self.interpreted or forced() is not None:
+            launch = self._interpret
         return lambda *args, **kwargs: launch(grid, args, kwargs)
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch over ``grid``, or only compile when ``warmup``; the compiled kernel."""
         if warmup:
             return self._dispatcher.warm_up(args, kwargs)
+        if self.interpreted or forced() is not None:
+            return self._interpret(grid, args, kwargs)
         return self._dispatcher.launch(grid, args, kwargs)
+
+    def _interpret(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Launch as Python on NumPy; there is no compiled kernel to give."""
+        from tri.interpreter.launch import launch
+
+        launch(self, grid, args, kwargs)
 
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
         """Compile for such arguments without a launch; a dtype stands for an array of it."""
@@ -163,11 +177,21 @@ class JITFunction:
         return self._dispatcher.warm_up(args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: a kernel is launched over a grid."""
+        """Refused: a kernel is launched over a grid.  Inside of an interpreted kernel, a call."""
+        if current() is not None:
+            from tri.interpreter.rewrite import as_python
+
+            return as_python(self)(*args, **kwargs)
         raise TriError(
             f"{self.__qualname__} is a kernel: it is launched over a grid, or called from another kernel",
             remedy=f"write {self.__name__}[grid](...)",
         )
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method of an interpreted kernel's values: bound to ``instance``."""
+        if instance is None or current() is None:
+            return self
+        return functools.partial(self, instance)
 
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tri.interpreter.state import current
 from tri.language.tensor import tensor
 from tri_core.errors import TriError
 
@@ -25,6 +26,9 @@ def builtin(function: Callable[..., R]) -> Callable[..., R]:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> R:
         if kwargs.get("_semantic") is None:
+            interpreter = current()
+            if interpreter is not None:
+                return interpreter.call(function, args, kwargs)
             raise TriError(
                 f"tri.language.{function.__name__} was called outside of a kernel",
                 remedy="call it from a function decorated with @tri.jit",

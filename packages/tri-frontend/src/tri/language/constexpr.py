@@ -20,12 +20,17 @@ def unwrap(value: Any) -> Any:
     return value
 
 
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], constexpr]:
-    return lambda self, other: constexpr(function(self.value, unwrap(other)))
+def _static(value: Any) -> Any:
+    """``value`` as a constexpr; a run-time value (while a kernel is interpreted) as it is."""
+    return value if hasattr(value, "handle") else constexpr(value)
 
 
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], constexpr]:
-    return lambda self, other: constexpr(function(unwrap(other), self.value))
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _static(function(self.value, unwrap(other)))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _static(function(unwrap(other), self.value))
 
 
 def _unary(function: Callable[[Any], Any]) -> Callable[[Any], constexpr]:
@@ -90,10 +95,10 @@ class constexpr:
         return constexpr(self.value or unwrap(other))
 
     def __eq__(self, other: object) -> constexpr:  # type: ignore[override]
-        return constexpr(self.value == unwrap(other))
+        return _static(self.value == unwrap(other))
 
     def __ne__(self, other: object) -> constexpr:  # type: ignore[override]
-        return constexpr(self.value != unwrap(other))
+        return _static(self.value != unwrap(other))
 
     __add__ = _binary(operator.add)
     __radd__ = _reflected(operator.add)

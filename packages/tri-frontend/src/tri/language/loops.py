@@ -54,3 +54,7 @@ class condition:
     def __init__(self, arg1: Any, disable_licm: bool = False) -> None:
         self.condition = arg1
         self.disable_licm = disable_licm
+
+    def __bool__(self) -> bool:
+        """Whether it holds, while a kernel is interpreted."""
+        return bool(self.condition)

@@ -343,3 +343,16 @@ def getitem(b: Builder, x: tensor, index: Any) -> tensor:
 
 def _describe_index(entry: object) -> str:
     return "a run-time value" if isinstance(entry, tensor) else repr(entry)
+
+
+def _subscript(self: tensor, index: Any, *, _semantic: Builder) -> tensor:
+    return getitem(_semantic, self, index)
+
+
+def _transposed(self: tensor) -> Any:
+    return trans(self)
+
+
+# the code generator has rules of its own for these; interpreted kernels use them as Python does
+for _name, _function in {"__getitem__": builtin(_subscript), "T": property(_transposed)}.items():
+    setattr(tensor, _name, _function)

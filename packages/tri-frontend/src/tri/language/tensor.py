@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tri.language.constexpr import constexpr
 from tri.language.types import block_type, dtype
+from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
     from tri_core.mlir import ir
@@ -43,10 +46,37 @@ class tensor:
         return constexpr(self.type.numel if isinstance(self.type, block_type) else 1)
 
     def __repr__(self) -> str:
-        return f"tensor{self.type}" if self.type.is_block() else f"tensor<{self.type}>"
+        text = f"tensor{self.type}" if self.type.is_block() else f"tensor<{self.type}>"
+        shown = getattr(self.handle, "shown", None)
+        return text if shown is None else f"{text} {shown(self.type)}"
+
+    # --- values while a kernel is interpreted -----------------------------------------------------------
+
+    def _number(self, what: str) -> Any:
+        """The one element, as a Python number."""
+        number = getattr(self.handle, "number", None)
+        if number is None:
+            raise TypeError(f"a kernel's value has no {what} while it is compiled")
+        if self.type.is_block():
+            raise CompilationError(
+                f"a block ({self.type}) has no {what}", remedy="reduce it, e.g. with tl.max, or use tl.where"
+            )
+        return number(self.type)
 
     def __bool__(self) -> bool:
-        raise TypeError("a kernel's value has no truth value while it is compiled")
+        return bool(self._number("truth value"))
+
+    def __index__(self) -> int:
+        return operator.index(self._number("integer value"))
+
+    def __int__(self) -> int:
+        return int(self._number("integer value"))
+
+    def __float__(self) -> float:
+        return float(self._number("float value"))
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(f"a value of a kernel ({self.type}) cannot be iterated over")
 
     if TYPE_CHECKING:
 

@@ -91,6 +91,19 @@ class Dispatcher:
         self._redirects.clear()
         self._loaded.clear()
 
+    def read(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
+        """Facts about all parameters, values of those that are not constexpr, options; LaunchError if wrong."""
+        try:
+            return self._bind(*args, **kwargs)
+        except (TypeError, LaunchError) as error:
+            raise self._explained(error, args, kwargs) from None
+
+    def shape(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
+        """``grid`` as three integers."""
+        return self._grid(grid, args, kwargs)
+
     # --- launching ------------------------------------------------------------------------------------
 
     def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:

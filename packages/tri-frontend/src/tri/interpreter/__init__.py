@@ -1,0 +1,8 @@
+"""Kernels as Python on NumPy, one program after the other: for debugging, and as a reference."""
+
+from __future__ import annotations
+
+from tri.interpreter.errors import AssertionFailed, InvalidAccess, KernelError, OffsetOverflow, OutOfBounds
+from tri.interpreter.state import interpret
+
+__all__ = ["AssertionFailed", "InvalidAccess", "KernelError", "OffsetOverflow", "OutOfBounds", "interpret"]

@@ -1,0 +1,231 @@
+"""Ops that do something: memory, atomics, prints, asserts, and those that ask about the launch."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tri.interpreter.arrays import Array, Data, unsigned, wide
+from tri.interpreter.calls import Call, Rule
+from tri.interpreter.errors import AssertionFailed
+from tri.interpreter.floats import single, widen
+from tri.interpreter.memory import poison
+from tri.language import types as t
+from tri_core.errors import Unsupported
+
+if TYPE_CHECKING:
+    from tri.interpreter.builder import EagerBuilder
+
+__all__ = ["RULES", "update"]
+
+logger = logging.getLogger(__name__)
+
+_Update = Callable[[Data, Data], Data]
+
+
+def _element(pointer: t.dtype) -> t.dtype:
+    scalar = pointer.scalar
+    if not isinstance(scalar, t.pointer_type):
+        raise Unsupported(f"the interpreter reads memory through pointers, not through {pointer}")
+    return scalar.element_ty
+
+
+# --- pointers -------------------------------------------------------------------------------------------
+
+
+def _move(call: Call) -> Array:
+    pointer, offset = call.operands
+    size = _element(call.types[0]).itemsize
+    data = np.asarray(pointer.data + offset.data.astype(np.int64) * size)
+    if pointer.exact is None and offset.exact is None:
+        return Array(data, owner=pointer.owner)
+    exact = wide(pointer, signed=True) + wide(offset, signed=True) * size
+    return Array(data, np.asarray(exact), pointer.origin or offset.origin, pointer.owner)
+
+
+def _forget_owner(call: Call) -> Array:
+    value = call.operands[0]
+    return Array(value.data.astype(np.int64), value.exact, value.origin)
+
+
+# --- memory ---------------------------------------------------------------------------------------------
+
+
+def _load(call: Call) -> Array:
+    pointers, *rest = call.operands
+    mask = rest[0].data if rest else None
+    other = rest[1].data if len(rest) > 1 else None
+    return call.machine.memory.load(pointers, call.result, mask, other)
+
+
+def _store(call: Call) -> None:
+    pointers, values, *rest = call.operands
+    call.machine.memory.store(pointers, values.data, rest[0].data if rest else None)
+
+
+def _rounds(pointers: Array, mask: Data | None) -> Iterator[Data]:
+    """Masks that together make up ``mask``, with no address twice in one: lanes follow each other in order."""
+    addresses = pointers.data.ravel()
+    active = np.flatnonzero(np.ones(addresses.shape, np.bool_) if mask is None else mask.ravel())
+    order = active[np.argsort(addresses[active], kind="stable")]
+    starts = np.r_[True, addresses[order][1:] != addresses[order][:-1]][: len(order)]
+    position = np.arange(len(order))
+    rank = position - np.maximum.accumulate(np.where(starts, position, 0))
+    for turn in range(int(rank.max()) + 1 if len(order) else 0):
+        lanes = np.zeros(addresses.shape, np.bool_)
+        lanes[order[rank == turn]] = True
+        yield lanes.reshape(pointers.data.shape)
+
+
+def _float_add(element: t.dtype) -> _Update:
+    return lambda old, new: np.asarray(single(widen(old, element) + widen(new, element), element))
+
+
+def _unsigned(function: Callable[[Data, Data], Data]) -> _Update:
+    return lambda old, new: np.asarray(function(unsigned(old), unsigned(new))).view(old.dtype)
+
+
+#: by the numbers of tt.AtomicOp
+_UPDATES: dict[int, _Update] = {
+    1: np.bitwise_and,
+    2: np.bitwise_or,
+    3: np.bitwise_xor,
+    4: np.add,
+    6: np.maximum,
+    7: np.minimum,
+    8: _unsigned(np.maximum),
+    9: _unsigned(np.minimum),
+    10: lambda old, new: new,
+}
+
+
+def update(
+    machine: EagerBuilder,
+    element: t.dtype,
+    pointers: Array,
+    values: Data,
+    mask: Data | None,
+    kind: int,
+    verb: str,
+) -> Array:
+    """Read-modify-write of ``kind``, lane after lane; the old values."""
+    function = _float_add(element) if kind == 5 else _UPDATES[kind]
+    memory = machine.memory
+    old = np.empty(pointers.data.shape, values.dtype)
+    old[...] = poison(values.dtype)
+    for lanes in _rounds(pointers, mask):
+        found = memory.load(pointers, element, lanes, None, verb).data
+        old[lanes] = found[lanes]
+        memory.store(pointers, np.asarray(function(found, values)), lanes, verb)
+    return Array(old)
+
+
+def _atomic(call: Call) -> Array:
+    pointers, values, *rest = call.operands
+    mask = rest[0].data if rest else None
+    kind = call.attributes["atomic_rmw_op"]
+    return update(
+        call.machine, _element(call.types[0]), pointers, values.data, mask, kind, "atomic operation"
+    )
+
+
+def _compare_and_swap(call: Call) -> Array:
+    pointers, expected, values = call.operands
+    memory, element = call.machine.memory, _element(call.types[0])
+    old = np.empty(pointers.data.shape, values.data.dtype)
+    for lanes in _rounds(pointers, None):
+        found = memory.load(pointers, element, lanes, None, "atomic_cas").data
+        old[lanes] = found[lanes]
+        same = lanes & np.asarray(_bits(found) == _bits(expected.data))
+        memory.store(pointers, values.data, same, "atomic_cas")
+    return Array(old)
+
+
+def _bits(data: Data) -> Data:
+    return np.asarray(data).view(f"i{data.dtype.itemsize}")
+
+
+def _atomic_load(call: Call) -> Array:
+    pointers, *rest = call.operands
+    return call.machine.memory.load(
+        pointers, call.result, rest[0].data if rest else None, None, "atomic_load"
+    )
+
+
+def _atomic_store(call: Call) -> None:
+    pointers, values, *rest = call.operands
+    mask = rest[0].data if rest else None
+    for lanes in _rounds(pointers, mask):
+        call.machine.memory.store(pointers, values.data, lanes, "atomic_store")
+
+
+# --- what the author asks for -----------------------------------------------------------------------------
+
+
+def _assert(call: Call) -> None:
+    truth = call.operands[0].data
+    if truth.all():
+        return
+    lane = "" if not truth.ndim else f" (lane {[int(i) for i in np.argwhere(~truth)[0]]})"
+    message = call.attributes.get("message")
+    text = f"device_assert failed: {message}" if message else "device_assert failed"
+    if call.name != "tt.assert":
+        text = "an assumption does not hold"
+    raise call.machine.kernel_error(text + lane, AssertionFailed)
+
+
+def _print(call: Call) -> None:
+    """One line per value: where, what, and its elements."""
+    where = f"pid {call.machine.program}"
+    prefix = call.attributes["prefix"]
+    if not call.operands:
+        sys.stdout.write(f"{where}{prefix}\n")
+    for value, type_ in zip(call.operands, call.types, strict=True):
+        data = unsigned(value.data) if type_.scalar.is_int_unsigned() or type_.scalar.is_ptr() else value.data
+        if call.attributes.get("hex"):
+            shown = np.array2string(_bits(data).view(f"u{data.dtype.itemsize}"), formatter={"int": hex})
+        else:
+            shown = str(widen(data, type_) if type_.scalar.is_floating() else data)
+        sys.stdout.write(f"{where}{prefix}{shown}\n")
+
+
+def _integer(of_axes: tuple[int, int, int], call: Call) -> Array:
+    return Array(np.asarray(of_axes[call.attributes["axis"]], np.int32))
+
+
+def _nothing(call: Call) -> None:
+    """Programs run one after the other: there is nothing to wait for."""
+
+
+def _refuse_assembly(call: Call) -> None:
+    raise Unsupported(
+        "the interpreter cannot run inline assembly",
+        remedy="compute it with tri.language where the kernel is interpreted (a constexpr parameter may choose), "
+        "or run the kernel compiled",
+    )
+
+
+RULES: dict[str, Rule] = {
+    "tt.get_program_id": lambda call: _integer(call.machine.program, call),
+    "tt.get_num_programs": lambda call: _integer(call.machine.grid, call),
+    "tt.addptr": _move,
+    "tt.ptr_to_int": _forget_owner,
+    "tt.int_to_ptr": _forget_owner,
+    "tt.load": _load,
+    "tt.store": _store,
+    "tt.atomic_rmw": _atomic,
+    "tt.atomic_cas": _compare_and_swap,
+    "tt.atomic_load": _atomic_load,
+    "tt.atomic_store": _atomic_store,
+    "tt.assert": _assert,
+    "llvm.intr.assume": _assert,
+    "tt.print": _print,
+    "tt.barrier": _nothing,
+    "tt.grid_dependency_wait": _nothing,
+    "tt.grid_dependency_launch_dependents": _nothing,
+    "tt.elementwise_inline_asm": _refuse_assembly,
+}

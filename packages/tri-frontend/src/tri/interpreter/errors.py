@@ -1,0 +1,38 @@
+"""What the interpreter reports about a running kernel."""
+
+from __future__ import annotations
+
+from tri_core.errors import DeviceError, TriError
+
+__all__ = ["AssertionFailed", "InvalidAccess", "KernelError", "OffsetOverflow", "OutOfBounds"]
+
+
+class KernelError(TriError):
+    """A kernel did something wrong while the interpreter ran it: ``kernel``, ``program`` (x, y, z)."""
+
+    kernel: str
+    program: tuple[int, int, int]
+
+
+class InvalidAccess(KernelError):
+    """An access through an address that belongs to no argument, or a store to memory that is read-only."""
+
+
+class OutOfBounds(InvalidAccess):
+    """An access outside of its argument: ``parameter``, ``offset`` and ``extent`` (both in bytes)."""
+
+    parameter: str
+    offset: int
+    extent: int
+
+
+class OffsetOverflow(KernelError):
+    """An integer computation wrapped around and its result was used as an address of ``parameter``."""
+
+    parameter: str
+    exact: int
+    wrapped: int
+
+
+class AssertionFailed(KernelError, DeviceError):
+    """A ``device_assert`` or ``assume`` of a kernel did not hold."""

@@ -1,0 +1,171 @@
+"""Rounding: every conversion from a wider float to a narrower one, and fused multiply-add.
+
+All are correctly rounded.  From fp64 a narrow format is reached through fp32 *rounded to odd*: the odd last
+bit remembers that something was cut off, so that the second rounding sees what the first one lost.
+8-bit formats saturate at their largest finite number, as the conversions of GPUs do.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tri.interpreter.arrays import Data, numpy_type
+from tri.language import types as t
+
+__all__ = ["fma", "from_f64", "narrow", "product_sum", "single", "tf32", "widen"]
+
+_B15 = "fp8e4b15"
+
+
+def widen(data: Data, type_: t.dtype) -> Data:
+    """Narrow floats as fp32, exactly; fp32 and fp64 as they are."""
+    if data.dtype.itemsize >= 4:
+        return data
+    if type_.scalar.name == _B15:
+        return _b15_values()[data.view(np.uint8)]
+    return data.astype(np.float32)
+
+
+def narrow(data: Data, type_: t.dtype, *, toward_zero: bool = False) -> Data:
+    """fp32 or fp64 ``data`` rounded to ``type_``, to nearest even or toward zero."""
+    scalar = type_.scalar
+    wanted = numpy_type(scalar)
+    if data.dtype == wanted:
+        return data
+    if scalar.is_fp64():
+        return data.astype(wanted)
+    if data.dtype == np.float64:
+        if scalar.is_fp32():
+            return _toward_zero(data.astype(np.float32), data) if toward_zero else data.astype(np.float32)
+        data = _odd_single(data)
+    if scalar.name == _B15:
+        return _encode_b15(data, toward_zero)
+    limit = _largest(scalar.name) if scalar.is_fp8() else None
+    # an infinity is cut too: the formats without one would make it NaN
+    clipped = data if limit is None else np.clip(data, -limit, limit)
+    rounded = clipped.astype(wanted)
+    return _toward_zero(rounded, clipped) if toward_zero else rounded
+
+
+def single(data: Data, type_: t.dtype) -> Data:
+    """An fp32 or fp64 result as ``type_``: what is computed wider is rounded after every op."""
+    return data if data.dtype == numpy_type(type_) else narrow(data, type_)
+
+
+def from_f64(value: float, type_: t.dtype) -> Data:
+    """A Python float as one element of ``type_``."""
+    return np.asarray(narrow(np.asarray(value, np.float64), type_))
+
+
+@cache
+def _largest(name: str) -> np.float32:
+    import ml_dtypes
+
+    return np.float32(ml_dtypes.finfo(numpy_type(t.dtype(name))).max)  # type: ignore[no-untyped-call]
+
+
+def _toward_zero(rounded: Data, exact: Data) -> Data:
+    """``rounded`` one step nearer to zero where rounding went away from zero."""
+    bits = np.asarray(rounded).view(f"u{rounded.dtype.itemsize}")
+    too_far = np.abs(rounded.astype(np.float64)) > np.abs(exact.astype(np.float64))
+    return (bits - too_far.astype(bits.dtype)).view(rounded.dtype)
+
+
+def _odd_single(data: Data) -> Data:
+    """fp64 as fp32 rounded to odd: cut off, and the last bit set where anything was lost."""
+    cut = np.asarray(_toward_zero(np.asarray(data.astype(np.float32)), data))
+    lost = (cut.astype(np.float64) != data) & ~np.isnan(data)
+    return (cut.view(np.uint32) | lost.astype(np.uint32)).view(np.float32)
+
+
+def _odd_double(total: Data, error: Data) -> Data:
+    """``total + error`` rounded to odd, where ``total`` is it rounded to nearest."""
+    total = np.asarray(total)
+    bits = total.view(np.int64)
+    inexact = (error != 0) & np.isfinite(total) & (bits & 1 == 0)
+    away = (error > 0) == (total > 0)
+    step = np.where(away, 1, -1) * inexact
+    return np.asarray(bits + step).view(np.float64)
+
+
+# --- fused multiply-add ---------------------------------------------------------------------------------
+
+
+def _two_sum(x: Data, y: Data) -> tuple[Data, Data]:
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def _halves(x: Data) -> tuple[Data, Data]:
+    scaled = x * 134217729.0
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _two_product(x: Data, y: Data) -> tuple[Data, Data]:
+    product = x * y
+    (a, b), (c, d) = _halves(x), _halves(y)
+    return product, b * d - (((product - a * c) - b * c) - a * d)
+
+
+def fma(x: Data, y: Data, z: Data, type_: t.dtype) -> Data:
+    """``x * y + z``, rounded once; of fp64 exact except next to overflow and underflow."""
+    if x.dtype != np.float64:
+        x, y, z = (widen(v, type_).astype(np.float64) for v in (x, y, z))
+        total, error = _two_sum(x * y, z)  # the product of two fp32 is exact
+        return narrow(_odd_double(total, error), type_)
+    high, low = _two_product(x, y)
+    if not np.isfinite(high).all() or not np.isfinite(z).all():
+        return np.where(np.isfinite(high + low + z), _finite_fma(high, low, z), x * y + z)
+    return _finite_fma(high, low, z)
+
+
+def product_sum(x: Data, y: Data, total: Data) -> Data:
+    """``total + x @ y`` of fp32: a fused multiply-add for each place of the inner dimension, in order."""
+    left, right, kept = x.astype(np.float64), y.astype(np.float64), total.astype(np.float64)
+    for k in range(x.shape[-1]):
+        exact = _odd_double(*_two_sum(left[..., :, k, None] * right[..., k, None, :], kept))
+        kept = exact.astype(np.float32).astype(np.float64)
+    return kept.astype(np.float32)
+
+
+def _finite_fma(high: Data, low: Data, z: Data) -> Data:
+    upper, rest = _two_sum(z, low)
+    total, error = _two_sum(high, upper)
+    return np.asarray(total + _odd_double(*_two_sum(error, rest)))
+
+
+# --- formats without a library --------------------------------------------------------------------------
+
+
+def tf32(data: Data) -> Data:
+    """fp32 rounded to the 10 bits of mantissa of tf32, ties away from zero; infinities and NaN as they are."""
+    bits = np.ascontiguousarray(data).view(np.uint32)
+    rounded = ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(data), rounded, data).reshape(data.shape)
+
+
+@cache
+def _b15_values() -> Data:
+    """The 256 numbers of fp8e4b15: 4 bits of exponent with bias 15, 3 of mantissa, neither infinity nor NaN."""
+    codes = np.arange(128)
+    exponent, mantissa = codes >> 3, codes & 7
+    normal = (1 + mantissa / 8) * 2.0 ** (exponent - 15.0)
+    magnitude = np.where(exponent > 0, normal, mantissa / 8 * 2.0**-14)
+    return np.concatenate([magnitude, -magnitude]).astype(np.float32)
+
+
+def _encode_b15(data: Data, toward_zero: bool) -> Data:
+    magnitudes = _b15_values()[:128].astype(np.float64)
+    wanted = np.minimum(np.abs(data.astype(np.float64)), magnitudes[-1])
+    below = np.clip(np.searchsorted(magnitudes, wanted, side="right") - 1, 0, 127)
+    above = np.minimum(below + 1, 127)
+    middle = (magnitudes[below] + magnitudes[above]) / 2
+    up = (wanted > middle) | ((wanted == middle) & (below & 1 == 1))
+    code: Any = np.where(up & (not toward_zero), above, below)
+    code = np.where(np.isnan(data), 0x7F, code) | (np.signbit(data).astype(np.int64) << 7)
+    return np.asarray(code.astype(np.uint8)).view(np.int8)

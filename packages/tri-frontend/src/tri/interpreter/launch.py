@@ -1,0 +1,125 @@
+"""Launching a kernel in the interpreter: arguments in, programs one after the other, results out."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tri.context import chosen
+from tri.interpreter.arguments import Arguments
+from tri.interpreter.builder import EagerBuilder
+from tri.interpreter.rewrite import as_python
+from tri.interpreter.state import Request, forced, running
+from tri.jit import JITFunction
+from tri.language.constexpr import unwrap
+from tri.language.types import ALL_DTYPES
+from tri_core.errors import CompilationError
+from tri_core.options import CommonOptions
+from tri_core.target import Target, TargetKey, TargetSpec
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["NEUTRAL", "launch"]
+
+logger = logging.getLogger(__name__)
+
+#: seconds after which a launch shows how far it is
+_PATIENCE = 1.0
+
+#: what kernels are interpreted for when no target is chosen: it has everything
+NEUTRAL = Target(
+    key=TargetKey("interpreter"),
+    spec=TargetSpec(
+        dtypes=frozenset(dtype.name for dtype in ALL_DTYPES),
+        dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
+    ),
+)
+
+
+def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Run every program of ``grid``, x fastest, in this thread; arrays are read and written in place."""
+    choice = chosen()
+    target = NEUTRAL if choice is None else choice.target
+    arguments = Arguments(function, args, kwargs)
+    builder = EagerBuilder(function.__name__, target, _options(target, arguments.options), _expand)
+    shape = function._dispatcher.shape(grid, args, kwargs)
+    with ExitStack() as stack:
+        request = forced() or Request(())
+        values = arguments.values(builder.memory, request.arrays, stack)
+        stack.enter_context(running(builder))
+        stack.enter_context(np.errstate(all="ignore"))
+        _run(builder, function, shape, values)
+
+
+def _options(target: Target, given: Mapping[str, Any]) -> CommonOptions:
+    """The options that mean something here: asserts are always checked."""
+    known = target.options_type.__dataclass_fields__
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        logger.info("options without meaning for the interpreter: %s", ", ".join(unknown))
+    return target.options_type.parse(
+        {"debug": True} | {k: v for k, v in given.items() if k in known} | {"debug": True}
+    )
+
+
+def _expand(function: Any, args: Sequence[Any]) -> Any:
+    """A jit function on values: what combine functions are called through."""
+    function = unwrap(function)
+    if not isinstance(function, JITFunction):
+        raise CompilationError(f"the combine function is {function!r}", remedy="decorate it with @tri.jit")
+    return as_python(function)(*args)
+
+
+def _run(
+    builder: EagerBuilder, function: JITFunction, shape: tuple[int, int, int], values: dict[str, Any]
+) -> None:
+    kernel = as_python(function)
+    builder.grid = shape
+    x, y, z = map(range, shape)
+    with _progress(function.__name__, shape[0] * shape[1] * shape[2]) as advance:
+        for k, j, i in product(z, y, x):
+            builder.program = (i, j, k)
+            kernel(**values)
+            advance()
+
+
+@contextmanager
+def _progress(name: str, total: int) -> Iterator[Any]:
+    """A function to call after every program; a bar appears when a launch takes long, on a terminal."""
+    start = time.monotonic()
+    bar: list[Progress] = []
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if bar:
+            bar[0].update(bar[0].task_ids[0], completed=done, refresh=done % max(total // 200, 1) == 0)
+        elif done < total and time.monotonic() - start > _PATIENCE and sys.gettrace() is None:
+            bar.append(_bar(name, total, done))
+
+    try:
+        yield advance
+    finally:
+        if bar:
+            bar[0].stop()
+
+
+def _bar(name: str, total: int, done: int) -> Progress:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # it refreshes between programs only, so that a debugger's prompt is left alone
+    made = Progress(console=Console(stderr=True), transient=True, auto_refresh=False)
+    made.add_task(f"interpreting {name}", total=total, completed=done)
+    if made.console.is_terminal:
+        made.start()
+    return made

@@ -1,0 +1,50 @@
+"""Where an interpreted kernel is: the frames of Python's stack that run rewritten functions."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from types import CodeType, FrameType
+
+from tri_core.errors import SourceLocation
+
+__all__ = ["here", "register"]
+
+#: rewritten code -> whether it is of the language's own library, whose lines say nothing to users
+_codes: dict[CodeType, bool] = {}
+
+
+def register(code: CodeType, *, library: bool) -> None:
+    """Have lines of ``code`` count as a kernel's (and of the functions nested in it)."""
+    _codes[code] = library
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            register(constant, library=library)
+
+
+def _frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if not _codes.get(frame.f_code, True):
+            yield frame
+        frame = frame.f_back
+
+
+def _place(frame: FrameType) -> SourceLocation:
+    code = frame.f_code
+    positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    line, column = positions[0] or frame.f_lineno, positions[2] or 0
+    text = linecache.getline(code.co_filename, line).rstrip("\n")
+    column = len(text.encode()[:column].decode(errors="ignore"))
+    return SourceLocation(code.co_filename, line, column, text or None)
+
+
+def here() -> SourceLocation | None:
+    """The innermost line of a user's kernel, with the calls that led to it; None outside of kernels."""
+    places = [_place(frame) for frame in _frames()]
+    if not places:
+        return None
+    first, *sites = places
+    return SourceLocation(first.file, first.line, first.column, first.source_line, tuple(sites))

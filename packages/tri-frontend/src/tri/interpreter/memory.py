@@ -1,0 +1,232 @@
+"""Memory as the arguments of a launch: every access is checked against the array it goes through."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tri.interpreter.arrays import Array, Data, numpy_type
+from tri.interpreter.errors import InvalidAccess, OffsetOverflow, OutOfBounds
+from tri.language import types as t
+
+if TYPE_CHECKING:
+    from tri.interpreter.builder import EagerBuilder
+
+__all__ = ["Allocation", "Memory", "Part", "poison"]
+
+#: what a masked lane without ``other`` holds, by bytes of an integer: a pattern that is easy to recognise
+_POISON = {1: -0x5B, 2: -0x5A5B, 4: -0x5A5A5B, 8: -0x5A5A5B}
+
+
+def poison(dtype: np.dtype[Any]) -> Data:
+    """One element that no kernel should use: NaN, or a recognisable negative number, or True."""
+    if dtype.kind == "i":
+        return np.asarray(_POISON[dtype.itemsize], dtype)
+    return np.asarray(True if dtype.kind == "b" else np.nan).astype(dtype)
+
+
+@dataclass(eq=False)
+class Allocation:
+    """The bytes of one argument: ``base`` is the address of the first, ``dtype`` and ``shape`` are for messages."""
+
+    name: str
+    base: int
+    nbytes: int
+    dtype: str
+    shape: tuple[int, ...] | None
+    writable: bool
+    owner: Any
+    memory: Data
+    _views: dict[np.dtype[Any], Data] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, name: str, base: int, memory_at: int, nbytes: int, **facts: Any) -> Allocation:
+        """``nbytes`` bytes that kernels see at ``base`` and that are at ``memory_at`` in this process."""
+        raw = memoryview((ctypes.c_uint8 * nbytes).from_address(memory_at))
+        return cls(name=name, base=base, nbytes=nbytes, memory=np.frombuffer(raw, np.uint8), **facts)
+
+    def view(self, dtype: np.dtype[Any]) -> Data:
+        """The bytes as whole elements of ``dtype``."""
+        found = self._views.get(dtype)
+        if found is None:
+            whole = self.nbytes - self.nbytes % dtype.itemsize
+            found = self._views[dtype] = self.memory[:whole].view(dtype)
+        return found
+
+    def read(self, offsets: Data, dtype: np.dtype[Any]) -> Data:
+        """The elements at ``offsets`` (bytes from ``base``, in bounds)."""
+        index, rest = np.divmod(offsets, dtype.itemsize)
+        if not rest.any():
+            return self.view(dtype)[index]
+        return np.ascontiguousarray(self.memory[_bytes(offsets, dtype)]).view(dtype)[..., 0]
+
+    def write(self, offsets: Data, values: Data) -> None:
+        """Put ``values`` at ``offsets`` (bytes from ``base``, in bounds)."""
+        dtype = values.dtype
+        index, rest = np.divmod(offsets, dtype.itemsize)
+        if not rest.any():
+            self.view(dtype)[index] = values
+        else:
+            self.memory[_bytes(offsets, dtype)] = np.ascontiguousarray(values[..., None]).view(np.uint8)
+
+    def extent(self, size: int) -> str:
+        """How large this is, in elements of ``size`` bytes."""
+        shape = "" if self.shape is None else f", shape {self.shape}"
+        return f"{self.nbytes // size} ({self.dtype}{shape})"
+
+
+def _bytes(offsets: Data, dtype: np.dtype[Any]) -> Data:
+    return np.asarray(offsets[..., None] + np.arange(dtype.itemsize))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The active ``lanes`` of an access (None: all of them) that go to one allocation, at ``offsets``."""
+
+    target: Allocation
+    lanes: Data | None
+    offsets: Data
+
+
+class Memory:
+    """All that a launch can reach."""
+
+    def __init__(self, machine: EagerBuilder) -> None:
+        self.machine = machine
+        self.allocations: list[Allocation] = []
+
+    def add(self, allocation: Allocation) -> int:
+        """The number by which pointers name ``allocation``."""
+        self.allocations.append(allocation)
+        return len(self.allocations) - 1
+
+    # --- accesses -------------------------------------------------------------------------------------
+
+    def load(
+        self, pointers: Array, type_: t.dtype, mask: Data | None, other: Data | None, verb: str = "load"
+    ) -> Array:
+        """The elements of ``type_`` at ``pointers`` where ``mask``; elsewhere ``other``, or poison."""
+        dtype = numpy_type(type_)
+        shape = pointers.data.shape
+        parts = list(self.parts(pointers, mask, dtype.itemsize, verb))
+        if len(parts) == 1 and parts[0].lanes is None:
+            return Array(np.asarray(parts[0].target.read(parts[0].offsets, dtype)))
+        values = np.empty(shape, dtype)
+        values[...] = poison(dtype) if other is None else other
+        for part in parts:
+            if part.lanes is None:
+                values[...] = part.target.read(part.offsets, dtype)
+            else:
+                values[part.lanes] = part.target.read(part.offsets, dtype)
+        return Array(values)
+
+    def store(self, pointers: Array, values: Data, mask: Data | None, verb: str = "store") -> None:
+        """Put ``values`` at ``pointers`` where ``mask``."""
+        for part in self.parts(pointers, mask, values.dtype.itemsize, verb):
+            self.check_writable(part, verb)
+            part.target.write(part.offsets, values if part.lanes is None else values[part.lanes])
+
+    def parts(self, pointers: Array, mask: Data | None, size: int, verb: str) -> Iterator[Part]:
+        """The access taken apart by allocation; raises a KernelError where a lane may not go."""
+        if mask is not None and not mask.any():
+            return
+        if mask is not None and mask.all():
+            mask = None
+        if pointers.exact is not None:
+            self._check_overflow(pointers, mask, verb)
+        if isinstance(pointers.owner, int) and pointers.owner >= 0:
+            yield self._part(pointers, mask, self.allocations[pointers.owner], size, verb)
+            return
+        owners = self._owners(pointers, mask)
+        for number in np.unique(owners if mask is None else owners[mask]):
+            lanes = owners == number
+            lanes = lanes if mask is None else lanes & mask
+            if number < 0:
+                raise self._nowhere(pointers, lanes, verb)
+            yield self._part(pointers, lanes, self.allocations[number], size, verb)
+
+    def _part(self, pointers: Array, lanes: Data | None, target: Allocation, size: int, verb: str) -> Part:
+        offsets = (pointers.data if lanes is None else pointers.data[lanes]) - target.base
+        outside = (offsets < 0) | (offsets > target.nbytes - size)
+        if outside.any():
+            raise self._out_of_bounds(np.asarray(outside), offsets, lanes, target, size, verb)
+        return Part(target, lanes, np.asarray(offsets))
+
+    def _owners(self, pointers: Array, mask: Data | None) -> Data:
+        """For each pointer the number of its allocation; by its address where that is not known; or -1."""
+        shape = pointers.data.shape
+        owners = np.full(shape, -1, np.int64)
+        if pointers.owner is not None:
+            owners[...] = pointers.owner
+        for number, target in enumerate(self.allocations):
+            inside = (pointers.data >= target.base) & (pointers.data < target.base + target.nbytes)
+            owners[(owners < 0) & inside] = number
+        return owners
+
+    def check_writable(self, part: Part, verb: str) -> None:
+        """InvalidAccess when the array of ``part`` is read-only."""
+        if not part.target.writable:
+            raise self.machine.kernel_error(
+                f"{verb} to {part.target.name!r}, an array that is read-only",
+                InvalidAccess,
+                remedy="pass a writable array, or a copy",
+            )
+
+    # --- reports --------------------------------------------------------------------------------------
+
+    def _out_of_bounds(
+        self, outside: Data, offsets: Data, lanes: Data | None, target: Allocation, size: int, verb: str
+    ) -> OutOfBounds:
+        offset = int(np.asarray(offsets)[outside].flat[0])
+        places = np.argwhere(outside) if lanes is None else np.argwhere(lanes)[outside]
+        element = f"element {offset // size}" if offset % size == 0 else f"byte {offset}"
+        raise self.machine.kernel_error(
+            f"{verb} reaches {element} of {target.name!r}, which has {target.extent(size)}{_lane(places)}",
+            OutOfBounds,
+            remedy="give a mask that is false there, e.g. mask=offsets < n",
+            parameter=target.name,
+            offset=offset,
+            extent=target.nbytes,
+        )
+
+    def _check_overflow(self, pointers: Array, mask: Data | None, verb: str) -> None:
+        wrapped = np.asarray(pointers.exact != pointers.data)
+        if mask is not None:
+            wrapped = wrapped & mask
+        if not wrapped.any():
+            return
+        assert pointers.exact is not None  # wrapped says so
+        owner = pointers.owner if isinstance(pointers.owner, int) else -1
+        name = self.allocations[owner].name if owner >= 0 else "memory"
+        base = self.allocations[owner].base if owner >= 0 else 0
+        exact, got = (int(a[wrapped].flat[0]) - base for a in (pointers.exact, pointers.data))
+        error = self.machine.kernel_error(
+            f"an integer computation wrapped around, and {verb} uses its result to address {name!r}: "
+            f"byte {exact} became {got}{_lane(np.argwhere(wrapped))}",
+            OffsetOverflow,
+            remedy="compute offsets in 64 bits: convert one operand with .to(tl.int64)",
+            parameter=name,
+            exact=exact,
+            wrapped=got,
+        )
+        error.location = pointers.origin or error.location
+        raise error
+
+    def _nowhere(self, pointers: Array, lanes: Data, verb: str) -> InvalidAccess:
+        address = int(pointers.data[lanes].flat[0])
+        raise self.machine.kernel_error(
+            f"{verb} at address {address:#x}, which belongs to no argument{_lane(np.argwhere(lanes))}",
+            InvalidAccess,
+            remedy="pass the array to the kernel; if its address is stored in memory, "
+            "launch inside `with tri.interpret(array):`",
+        )
+
+
+def _lane(places: Data) -> str:
+    """Where in its block the first of ``places`` is."""
+    first: Sequence[int] = [int(i) for i in places[0]] if len(places) else []
+    return f" (lane {first})" if first else ""

@@ -1,0 +1,52 @@
+"""Whether the interpreter runs here and now: asked by the language's functions, so it imports nothing dear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tri.interpreter.builder import EagerBuilder
+
+__all__ = ["Request", "current", "forced", "interpret", "running"]
+
+
+class Request:
+    """What a ``with tri.interpret(...)`` block asks for: the arrays that kernels reach through addresses."""
+
+    def __init__(self, arrays: tuple[Any, ...]) -> None:
+        self.arrays = arrays
+
+
+_current: ContextVar[EagerBuilder | None] = ContextVar("tri_interpreter", default=None)
+_forced: ContextVar[Request | None] = ContextVar("tri_interpret", default=None)
+
+#: the builder of the kernel that is being interpreted in this thread or task, or None
+current = _current.get
+#: the request of the innermost ``with tri.interpret():`` around this launch, or None
+forced = _forced.get
+
+
+@contextmanager
+def interpret(*arrays: Any) -> Iterator[None]:
+    """Launches inside the ``with`` block, in this thread or task, run as Python on NumPy.
+
+    ``arrays``: arrays that are no arguments, but that kernels reach through addresses stored in memory.
+    """
+    token = _forced.set(Request(arrays))
+    try:
+        yield
+    finally:
+        _forced.reset(token)
+
+
+@contextmanager
+def running(builder: EagerBuilder) -> Iterator[None]:
+    """Language functions called inside the ``with`` block compute with ``builder``."""
+    token = _current.set(builder)
+    try:
+        yield
+    finally:
+        _current.reset(token)
