@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import operator
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tri.compiler.arguments import fill
+from tri.compiler.parameters import parameter_values, runtime_parameters
 from tri.interpreter.arrays import Array
 from tri.interpreter.memory import Allocation, Memory
 from tri.language import types as t
@@ -16,9 +21,11 @@ from tri.language.tensor import tensor
 from tri.launch.arrays import describe
 from tri.launch.calls import call_site
 from tri.launch.specialize import specialize
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, OptionError
 
 if TYPE_CHECKING:
+    from tri.interpreter.builder import EagerBuilder
     from tri.jit import JITFunction
     from tri_core.runtime import ArrayArgument
 
@@ -31,14 +38,11 @@ class Arguments:
     def __init__(self, function: JITFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         facts, self._read, self.options = function._dispatcher.read(args, kwargs)
         version = specialize(function, facts, 16)
-        self._types, self._constants, self._kept = (
-            version.source.types,
-            version.source.constants,
-            version.kept,
-        )
-        self._function = function
+        self._source, self._kept = version.source, version.kept
         own = {k: v for k, v in kwargs.items() if k not in self.options}
-        self._given = function.signature.bind(*args, **own).arguments
+        bound = function.signature.bind(*args, **own)
+        bound.apply_defaults()
+        self._given = [bound.arguments[p.name] for p in function.params if not p.is_constexpr]
         for name in self.options:
             near = difflib.get_close_matches(name, function.arg_names)
             if near:
@@ -48,21 +52,36 @@ class Arguments:
                     location=call_site(),
                 )
 
-    def values(self, memory: Memory, extra: tuple[Any, ...], stack: ExitStack) -> dict[str, Any]:
+    def values(self, builder: EagerBuilder, extra: tuple[Any, ...], stack: ExitStack) -> dict[str, Any]:
         """The values by parameter name; ``stack`` copies back what had to be copied here."""
-        made: dict[str, Any] = {name: unwrap(v) for name, v in self._constants.items()}
-        for (name, type_), index in zip(self._types.items(), self._kept, strict=True):
+        source = self._source
+        given: dict[str, tensor] = {}
+        for (name, type_), path in zip(runtime_parameters(source.types).items(), self._kept, strict=True):
             if type_.is_ptr():
-                array = self._given[name] if name in self._given else self._default(name)
-                made[name] = _pointer(memory, name, array, type_, stack)
+                given[name] = _pointer(builder.memory, name, self._array(path), type_, stack)
             else:
-                made[name] = _scalar(self._read[index], type_)
+                given[name] = _scalar(self._item(path), type_)
         for i, array in enumerate(extra):
-            memory.add(_allocation(f"interpret({i})", array, stack))
-        return made
+            builder.memory.add(_allocation(f"interpret({i})", array, stack))
+        made = parameter_values(builder, source.types, given, source.attrs)  # type: ignore[arg-type]
+        trees = {n: fill(tree, lambda leaf: made[leaf.name]) for n, tree in source.trees.items()}
+        constants = {name: unwrap(v) for name, v in source.constants.items()}
+        return {p.name: _first(p.name, trees, constants, made) for p in source.fn.params}
 
-    def _default(self, name: str) -> Any:
-        return self._function.signature.parameters[name].default
+    def _item(self, path: tuple[int, ...]) -> Any:
+        """What the binder read at ``path``."""
+        return functools.reduce(operator.getitem, path, self._read)
+
+    def _array(self, path: tuple[int, ...]) -> Any:
+        """The array that was given at ``path``."""
+        found = self._given[path[0]]
+        for index in path[1:]:
+            found = found.base if isinstance(found, TensorDescriptor) else found[index]
+        return found
+
+
+def _first(name: str, *tables: Mapping[str, Any]) -> Any:
+    return next(table[name] for table in tables if name in table)
 
 
 def _scalar(value: Any, type_: t.dtype) -> tensor:

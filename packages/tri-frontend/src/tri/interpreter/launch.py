@@ -53,7 +53,7 @@ def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict
     shape = function._dispatcher.shape(grid, args, kwargs)
     with ExitStack() as stack:
         request = forced() or Request(())
-        values = arguments.values(builder.memory, request.arrays, stack)
+        values = arguments.values(builder, request.arrays, stack)
         stack.enter_context(running(builder))
         stack.enter_context(np.errstate(all="ignore"))
         _run(builder, function, shape, values)
