@@ -14,7 +14,8 @@ from tri_gpu_dialect.passes import ConvertTritonToTritonGPU, VerifyLayouts
 
 FILES = Path(__file__).parent / "filecheck"
 PASSES = {getattr(passes, name).name: getattr(passes, name) for name in passes.__all__}
-TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(threads_per_warp=(32,)))
+SPEC = TargetSpec(threads_per_warp=(32,), limits={"shared": 24 << 10})
+TARGET = Target(key=TargetKey("made-up", "m1"), spec=SPEC)
 CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
 
 

@@ -48,9 +48,11 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "coalesce",
         "@ttgir.coalesce",
         "@ttgir.matmul",
+        "stage-dot-operands",
         "remove-layout-conversions",
         "@ttgir.pipeline",
         "@ttgir.end",
+        "fit-shared-memory",
         "allocate-shared-memory",
         "insert-barriers",
     ]

@@ -11,12 +11,13 @@ from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
 
-__all__ = ["pipeline"]
+__all__ = ["make_primitives", "pipeline"]
 
 
-def _primitives(
+def make_primitives(
     target: Target, options: CommonOptions, threads_per_warp: int, num_warps: int
 ) -> NvidiaPrimitives:
+    """The words of one compile."""
     return NvidiaPrimitives(target, options, threads_per_warp=threads_per_warp, num_warps=num_warps)
 
 
@@ -30,7 +31,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             ttir_stage(),
             ttgir_stage(target, options),
-            llir_stage(_primitives, _table, target),
+            llir_stage(make_primitives, _table, target),
             ptx_stage(),
             cubin_stage(),
         )

@@ -22,8 +22,10 @@ from tri_gpu_dialect.passes import (
     AllocateSharedMemory,
     Coalesce,
     ConvertTritonToTritonGPU,
+    FitSharedMemory,
     InsertBarriers,
     RemoveLayoutConversions,
+    StageDotOperands,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
@@ -62,16 +64,20 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
                 num_warps=options.num_warps,
                 threads_per_warp=warp,
                 num_ctas=options.num_ctas,
+                policy=policy,
             ),
             Anchor("ttgir.convert"),
             Coalesce(policy=policy),
             Anchor("ttgir.coalesce"),
             # a backend with matrix instructions gives dots their layouts here; only then do conversions settle
             Anchor("ttgir.matmul"),
+            # what is left is done by multiply-add
+            StageDotOperands(),
             RemoveLayoutConversions(),
             Anchor("ttgir.pipeline"),
             Anchor("ttgir.end"),
             # nothing may move or make shared memory once it has its place
+            FitSharedMemory(),
             AllocateSharedMemory(),
             InsertBarriers(),
         ]

@@ -81,24 +81,29 @@ def test_reduce_gives_a_slice_and_a_conversion_follows(run) -> None:  # type: ig
 def test_dot_operands_have_the_layouts_of_the_result(run, kernel) -> None:  # type: ignore[no-untyped-def]
     (op,) = ops(run(kernel("matmul")), "tt.dot")
     result = encoding_of(op.results[0])
-    assert result == Blocked((8, 4), (2, 16), (4, 1), (1, 0))
+    assert result == Blocked((1, 4), (4, 8), (4, 1), (1, 0))
     assert [encoding_of(v) for v in op.operands] == [DotOperand(0, result), DotOperand(1, result), result]
 
 
 @pytest.mark.parametrize(
-    ("shape", "tile"),
+    ("shape", "run", "cells"),
     [
-        ((64, 64), (8, 4)),
-        ((128, 128), (8, 4)),
-        ((16, 16), (1, 2)),
-        ((32, 32), (2, 4)),
-        ((4, 32, 32), (1, 8, 4)),
+        ((64, 64), 4, (4, 8)),
+        ((128, 128), 4, (8, 16)),
+        ((64, 64), 1, (16, 2)),
+        ((16, 16), 4, (2, 1)),
+        ((32, 32), 4, (2, 4)),
+        ((4, 32, 32), 4, (1, 4, 8)),
+        ((2, 64), 1, (1, 1)),
     ],
 )
-def test_tiles_of_dots_are_as_large_as_threads_leave(shape: tuple[int, ...], tile: tuple[int, ...]) -> None:
-    encoding = dot_encoding(shape, 4, 32)
-    assert encoding.size_per_thread == tile
-    assert encoding.linear_layout(shape).is_surjective
+def test_dots_have_squares_of_elements_per_thread(
+    shape: tuple[int, ...], run: int, cells: tuple[int, ...]
+) -> None:
+    layout = dot_encoding(shape, 4, 32, run=run).linear_layout(shape)
+    assert layout.is_surjective
+    seen = {layout.unpack_out(image) for image in layout.images("register")}
+    assert tuple(len(set(column)) for column in zip(*seen, strict=True)) == cells
 
 
 def test_constants_of_any_kind_follow_their_type(run) -> None:  # type: ignore[no-untyped-def]

@@ -236,3 +236,10 @@ def _dot_result(_: ir.Operation, operands: Operands) -> Encoding | None:
 
 
 add(LayoutRule(Kind.ANCHOR, _dot_result, _dot_operands), "tt.dot")
+
+
+def _local_dot_operands(_: ir.Operation, result: Encoding) -> Operands:
+    return [None, None, result]
+
+
+add(LayoutRule(Kind.ANCHOR, _dot_result, _local_dot_operands), "ttg.local_dot")

@@ -24,6 +24,7 @@ __all__ = [
     "GlobalScratchAllocOp",
     "LocalAllocOp",
     "LocalDeallocOp",
+    "LocalDotOp",
     "LocalGatherOp",
     "LocalLoadOp",
     "LocalScatterOp",
@@ -116,6 +117,17 @@ class LocalScatterOp(TTG.Operation, name="local_scatter"):
     values: _In
     indices: _In
     axis: ir.IntegerAttr
+
+
+class LocalDotOp(TTG.Operation, name="local_dot"):
+    """``a @ b + c`` by multiply-add, ``a`` and ``b`` being row-major buffers; products are added in order of k."""
+
+    a: _In
+    b: _In
+    c: _In
+    inputPrecision: ir.IntegerAttr
+    result: _Out
+    verify_invariants = verify.rule(verify.multiplies)
 
 
 # --- views of shared memory -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ __all__ = [
     "copies_async",
     "indexes",
     "loads",
+    "multiplies",
     "permutes",
     "reshapes",
     "rule",
@@ -161,3 +162,14 @@ def copies_async(op: Any) -> str | None:
         if list(value.type.shape) != shape:
             return f"needs operands of shape {shape}; {value.type} is given"
     return None
+
+
+def multiplies(op: Any) -> str | None:
+    """Buffers ``m x k`` and ``k x n`` (with equal leading dimensions), a tensor ``m x n``."""
+    left, right, addend = op.operands
+    if found := _memory(left, "a") or _memory(right, "b") or _tensor(addend, "c"):
+        return found
+    (*batch, m, k), (*others, inner, n) = left.type.shape, right.type.shape
+    if batch != others or k != inner or list(addend.type.shape) != [*batch, m, n]:
+        return f"cannot multiply {left.type} and {right.type} onto {addend.type}"
+    return None if op.results[0].type == addend.type else f"gives {addend.type}"

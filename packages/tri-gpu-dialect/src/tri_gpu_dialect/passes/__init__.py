@@ -5,15 +5,19 @@ from __future__ import annotations
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
+from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
+from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
 
 __all__ = [
     "AllocateSharedMemory",
     "Coalesce",
     "ConvertTritonToTritonGPU",
+    "FitSharedMemory",
     "InsertBarriers",
     "RemoveLayoutConversions",
+    "StageDotOperands",
     "VerifyLayouts",
 ]

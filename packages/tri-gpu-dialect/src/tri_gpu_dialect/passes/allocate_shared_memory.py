@@ -44,14 +44,21 @@ class AllocateSharedMemory(Pass):
         """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
         total = 0
         for function in functions(module):
-            placed = place([Need.of(b) for b in self.apart(buffers(function, scratch_bytes))])
-            for need, offset in placed:
+            for need, offset in self.placed(function):
                 need.buffer.op.attributes["allocation.offset"] = _i32(offset)
                 total = max(total, offset + need.size)
         module.operation.attributes["ttg.shared"] = _i32(total)
         limit = context.target.spec.limits.get("shared") if context is not None else None
         if limit is not None and total > limit:
             raise _too_large(module, total, limit)
+
+    def placed(self, function: ir.Operation) -> list[tuple[Need, int]]:
+        """Every buffer and scratch memory of ``function`` with its offset in bytes."""
+        return place([Need.of(b) for b in self.apart(buffers(function, scratch_bytes))])
+
+    def needed(self, function: ir.Operation) -> int:
+        """The bytes of shared memory that ``function`` takes as it is."""
+        return max((offset + need.size for need, offset in self.placed(function)), default=0)
 
     def apart(self, given: list[Buffer]) -> list[Buffer]:
         """``given``, the lives of small scratch memories ending only with the next one."""

@@ -14,21 +14,24 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tri_core.api import Pass, StageContext, Unsupported
+from tri_core.api import Pass, Policy, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_of
 from tri_gpu_dialect.edit import CONTROL, GLOBAL, SHARED, barrier, block_ops, convert, functions, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
-from tri_gpu_dialect.types import tensor_info
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["ConvertTritonToTritonGPU", "dot_encoding"]
 
 Shape = tuple[int, ...]
 
-#: the tile of a dot's result per thread: 8 + 4 loaded numbers feed 32 multiply-adds, and rows of 4 are what
-#: a thread stores at once
-DOT_TILE = (8, 4)
+#: columns of a dot's result that a thread has next to each other: what it reads and stores at once
+DOT_RUN = 4
+
+#: columns of a dot's result that neighbouring lanes have: a line of memory, in f32
+DOT_LINE = 32
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class ConvertTritonToTritonGPU(Pass):
     num_warps: int
     threads_per_warp: int
     num_ctas: int = 1
+    policy: Policy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Set the module's execution attributes and convert its functions."""
@@ -148,7 +152,9 @@ class _Conversion:
         info = tensor_info(result.type)
         assert info is not None
         o = self.options
-        encoding = dot_encoding(info.shape, o.num_warps, o.threads_per_warp, o.num_ctas)
+        bits = bitwidth(info.element_type)
+        run = min(max(o.policy.vector_bits(bits, "shared") // bits, 1), DOT_RUN)
+        encoding = dot_encoding(info.shape, o.num_warps, o.threads_per_warp, o.num_ctas, run)
         if encoding != info.encoding:
             assert info.encoding is not None
             set_encoding(result, encoding)
@@ -156,12 +162,29 @@ class _Conversion:
         return encoding
 
 
-def dot_encoding(shape: Shape, num_warps: int, threads_per_warp: int, num_ctas: int = 1) -> Blocked:
-    """The encoding of a plain-FMA dot's result: a tile per thread, as large as the threads leave."""
+def dot_encoding(
+    shape: Shape, num_warps: int, threads_per_warp: int, num_ctas: int = 1, run: int = DOT_RUN
+) -> Blocked:
+    """The encoding of a plain-FMA dot's result: as near as can be to a square of elements per thread.
+
+    A thread's columns come in runs of at most ``run``, its rows one by one: lanes that follow each
+    other along n read a whole line of ``b``, those along m neighbouring rows of ``a``, which are padded to
+    lie in different banks.
+    """
     *batch, m, n = shape
-    left = max(m * n * math.prod(batch) // (num_warps * threads_per_warp * num_ctas), 1)
-    tile_n = min(n, DOT_TILE[1], left)
-    tile_m = min(m, DOT_TILE[0], left // tile_n)
-    per_thread = (*(1 for _ in batch), tile_m, tile_n)
     order = tuple(reversed(range(len(shape))))
-    return Blocked.make(shape, per_thread, order, num_warps, threads_per_warp, num_ctas)
+    left = m * n * math.prod(batch) // (num_warps * threads_per_warp * num_ctas)
+    run = min(run, n)
+    if left < run or num_ctas > 1:
+        return Blocked.make(shape, (1,) * len(shape), order, num_warps, threads_per_warp, num_ctas)
+    columns = min(n, max(1 << (left.bit_length() // 2), run))
+    lanes, warps = [1] * len(shape), [1] * len(shape)
+    lanes[-1] = min(n // columns if run > 1 else n, DOT_LINE // run, threads_per_warp)
+    lanes[-2] = min(m, threads_per_warp // lanes[-1])
+    lanes[0] *= threads_per_warp // (lanes[-1] * lanes[-2])
+    rest = num_warps
+    for d in (*range(len(batch)), len(shape) - 2):
+        warps[d] = min(max(shape[d] // lanes[d], 1), rest)
+        rest //= warps[d]
+    warps[-1] = rest
+    return Blocked((*(1 for _ in shape[:-1]), run), tuple(lanes), tuple(warps), order)

@@ -50,6 +50,11 @@ def _reads_first(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Valu
     return op.operands[:1], ()
 
 
+@effects_of("ttg.local_dot")
+def _reads_two(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    return list(op.operands)[:2], ()
+
+
 @effects_of("ttg.local_store", "ttg.async_copy_global_to_local")
 def _writes_second(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return (), op.operands[1:2]

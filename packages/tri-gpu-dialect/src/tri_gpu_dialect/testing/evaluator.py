@@ -224,6 +224,7 @@ _RULES: dict[str, _Rule] = {
     "tt.cat": _pure(lambda a, b: np.concatenate([a, b])),
     "tt.gather": _gather,
     "tt.dot": _dot,
+    "ttg.local_dot": _dot,
     "ttg.barrier": lambda _, __, ___: None,
     "ttg.local_alloc": lambda _, op, v: v[0] if v else np.zeros(_shape(op.results[0].type)),
     "tt.unsplat": _pure(lambda a: a.reshape(())),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Memory, Target, TargetKey, TargetSpec
 from tri_gpu_dialect.lowering import Builder, Primitives, generic_table, lower
+from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.testing.machine import BarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
 from tri_runtime.simulator import simulate
@@ -82,15 +82,20 @@ def place_in_memory(module: ir.Module) -> int:
     used = 0
     i32 = ir.IntegerType.get_signless(32)
     for op in list(_all_ops(module.operation)):
-        size = _buffer_bytes(op) if op.name == "ttg.local_alloc" else scratch_bytes(op)
+        size = buffer_bytes(op.results[0].type) if op.name == "ttg.local_alloc" else scratch_bytes(op)
         if size:
             op.attributes["allocation.offset"] = ir.IntegerAttr.get(i32, used)
             used = -(-(used + size) // 128) * 128
-        if size or op.name in ("ttg.local_load", "ttg.local_store", "ttg.local_gather", "ttg.local_scatter"):
+        if size or op.name in _ACCESSES:
             space = {"addrSpace": ir.IntegerAttr.get(i32, 1)}
             ir.Operation.create("ttg.barrier", attributes=space, ip=ir.InsertionPoint(op), loc=op.location)
     module.operation.attributes["ttg.shared"] = ir.IntegerAttr.get(i32, used)
     return used
+
+
+_ACCESSES = frozenset(
+    {"ttg.local_load", "ttg.local_store", "ttg.local_gather", "ttg.local_scatter", "ttg.local_dot"}
+)
 
 
 def _all_ops(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -99,13 +104,6 @@ def _all_ops(op: ir.Operation) -> Iterator[ir.Operation]:
             for inner in block.operations:
                 yield inner.operation
                 yield from _all_ops(inner.operation)
-
-
-def _buffer_bytes(op: ir.Operation) -> int:
-    type_: Any = op.results[0].type
-    count = int(np.prod(type_.alloc_shape))
-    # twice: room for any padding
-    return 2 * count * max(getattr(type_.element_type, "width", 64) // 8, 1)
 
 
 def run(

@@ -12,7 +12,7 @@ from tri_gpu_dialect.lowering.rules.floats import cast_float
 from tri_gpu_dialect.lowering.rules.registers import map_registers
 from tri_gpu_dialect.lowering.table import Rule
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "multiply_add", "narrowed", "widened", "working_type"]
 
 #: coordinates of a register's element, as far as registers say
 Place = tuple[int, ...]
@@ -22,12 +22,13 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.dot``: operands are widened to the accumulator's type, f32 for narrower floats."""
     a, b, c = op.operands[0], op.operands[1], op.operands[2]
     result = ctx.element(op.results[0].type)
-    working = _working_type(ctx, result)
-    left, right = (_widened(ctx, o, working) for o in (a, b))
-    accumulators = _widened(ctx, c, working)
+    working = working_type(ctx, result)
+    left, right, accumulators = (
+        widened(ctx, ctx.registers(o), ctx.element(o.type), working) for o in (a, b, c)
+    )
     rows, columns = (_places(ctx.layout(o.type)) for o in (a, b))
     inner = a.type.shape[-1]
-    step = _step(ctx, working)
+    step = multiply_add(ctx, working)
     made: dict[Place, ir.Value] = {}
     outputs = []
     for register, place in enumerate(_list_places(ctx.layout(op.results[0].type))):
@@ -40,28 +41,30 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
                 total = step(x, y, total)
             made[place] = total
         outputs.append(made[place])
-    return [_narrowed(ctx, outputs, working, result)]
+    return [narrowed(ctx, outputs, working, result)]
 
 
-def _working_type(ctx: Lowering, result: ir.Type) -> ir.Type:
+def working_type(ctx: Lowering, result: ir.Type) -> ir.Type:
+    """The type that a dot with elements of type ``result`` is accumulated in."""
     return ctx.b.f32 if isinstance(result, ir.FloatType) and result.width < 32 else result
 
 
-def _widened(ctx: Lowering, operand: ir.Value, working: ir.Type) -> Registers:
-    source = ctx.element(operand.type)
-    registers = ctx.registers(operand)
+def widened(ctx: Lowering, registers: Registers, source: ir.Type, working: ir.Type) -> Registers:
+    """Registers of element type ``source`` as ``working``, exactly."""
     if isinstance(working, ir.FloatType):
         return map_registers(lambda x: cast_float(ctx, x, source, working), registers)
     return map_registers(lambda x: ctx.b.int_cast(x, working, signed=True), registers)
 
 
-def _narrowed(ctx: Lowering, values: Registers, working: ir.Type, result: ir.Type) -> Registers:
+def narrowed(ctx: Lowering, values: Registers, working: ir.Type, result: ir.Type) -> Registers:
+    """Accumulators rounded to the ``result``'s element type."""
     return (
         map_registers(lambda x: cast_float(ctx, x, working, result), values) if working != result else values
     )
 
 
-def _step(ctx: Lowering, working: ir.Type) -> Callable[[ir.Value, ir.Value, ir.Value], ir.Value]:
+def multiply_add(ctx: Lowering, working: ir.Type) -> Callable[[ir.Value, ir.Value, ir.Value], ir.Value]:
+    """``x * y + total`` of scalars of type ``working``, rounded once if the options allow it."""
     b = ctx.b
     if not isinstance(working, ir.FloatType):
         return lambda x, y, total: b.add(total, b.mul(x, y))

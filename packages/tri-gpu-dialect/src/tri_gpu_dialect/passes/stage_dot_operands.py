@@ -1,0 +1,121 @@
+"""Puts the operands of large plain-FMA dots into shared memory: ``tt.dot`` becomes ``ttg.local_dot``.
+
+A dot whose operands are in registers is unrolled along k: every thread holds whole rows and columns, and the
+code has one multiply-add per product.  That is right for small dots only.  A larger one reads its operands
+from shared memory in a loop over chunks of k, so that code and registers do not grow with k.
+
+A buffer is made right after the value that it holds, hence outside of loops if it can, and once for all
+dots that read it; ``fit-shared-memory`` takes this back where the target has too little memory for it.
+Dots that a backend gave to its matrix instructions have another encoding by now, and are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.encodings import Blocked, PaddedShared
+from tri_gpu_dialect.layouts import REGISTER, layout_for
+from tri_gpu_dialect.types import TensorInfo, bitwidth, tensor_info, tensor_type
+
+__all__ = ["StageDotOperands", "operand_encoding"]
+
+#: bytes by which rows of an operand are moved against each other: threads of neighbouring rows then read
+#: different banks, in vectors that stay aligned
+ROW_GAP = 16
+
+
+@dataclass(frozen=True)
+class StageDotOperands(Pass):
+    """See the module; dots of at most ``unrolled`` multiply-adds per thread stay as they are."""
+
+    name: ClassVar[str] = "stage-dot-operands"
+
+    unrolled: int = 512
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the dots of every function of ``module``."""
+        for function in functions(module):
+            buffers: dict[ir.Value, ir.Value] = {}
+            for op in all_ops(function):
+                if op.name == "tt.dot" and self.is_large(op):
+                    _stage(op, buffers)
+
+    def is_large(self, dot: ir.Operation) -> bool:
+        """Whether ``dot`` is done by FMA and too large to be unrolled."""
+        encoding = encoding_of(dot.results[0])
+        result, left = tensor_info(dot.results[0].type), tensor_info(dot.operands[0].type)
+        if not isinstance(encoding, Blocked) or result is None or left is None:
+            return False
+        return _cells_per_thread(result) * left.shape[-1] > self.unrolled
+
+
+def _cells_per_thread(result: TensorInfo) -> int:
+    """Different elements of a dot's result that a thread computes."""
+    assert result.encoding is not None
+    return len(set(layout_for(result.encoding, result.shape).images(REGISTER)))
+
+
+def operand_encoding(shape: Sequence[int], element_bits: int) -> PaddedShared:
+    """Row-major, with a gap after each row."""
+    gap = max(ROW_GAP * 8 // max(element_bits, 8), 1)
+    return PaddedShared(((shape[-1], gap),), tuple(reversed(range(len(shape)))))
+
+
+def _stage(dot: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
+    operands = [_buffer(_source(v), buffers, dot.location) for v in list(dot.operands)[:2]]
+    made = ir.Operation.create(
+        "ttg.local_dot",
+        results=[dot.results[0].type],
+        operands=[*operands, dot.operands[2]],
+        attributes={"inputPrecision": dot.attributes["inputPrecision"]},
+        loc=dot.location,
+        ip=ir.InsertionPoint(dot),
+    )
+    dot.results[0].replace_all_uses_with(made.results[0])
+    dot.erase()
+
+
+def _source(value: ir.Value) -> ir.Value:
+    """What ``value`` is without conversions of its layout."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.convert_layout":
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _buffer(value: ir.Value, buffers: dict[ir.Value, ir.Value], location: ir.Location) -> ir.Value:
+    """The buffer that holds ``value``, made right after it unless it is there."""
+    found = buffers.get(value)
+    if found is None:
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            ip = ir.InsertionPoint.at_block_begin(owner)
+        else:
+            ip = ir.InsertionPoint.after(owner.operation)
+        with ip, location:
+            found = buffers[value] = _allocated(_converted(value))
+    return found
+
+
+def _converted(value: ir.Value) -> ir.Value:
+    """8-bit floats as f16, which holds them exactly: they are widened once, not at each of many reads."""
+    info = tensor_info(value.type)
+    assert info is not None
+    if not isinstance(info.element_type, ir.FloatType) or info.bitwidth > 8:
+        return value
+    wide = tensor_type(info.shape, ir.F16Type.get(), info.encoding)
+    return ir.Operation.create("tt.fp_to_fp", results=[wide], operands=[value]).results[0]
+
+
+def _allocated(value: ir.Value) -> ir.Value:
+    info = tensor_info(value.type)
+    assert info is not None
+    encoding = operand_encoding(info.shape, bitwidth(info.element_type))
+    type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
+    return ir.Operation.create("ttg.local_alloc", results=[type_], operands=[value]).results[0]
