@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.text import (
     CACHE_POLICY,
     DialectSyntax,
     Flags,
     Integer,
     Integers,
+    Keyword,
     TypeSyntax,
     add_syntax,
     op,
@@ -34,6 +36,7 @@ OPS = {
     "ttg.local_store": op("%src, %dst{} : ^src -> ^dst"),
     "ttg.local_gather": op("%src[%indices]{} : ^src, ^indices -> ^result"),
     "ttg.local_scatter": op("%dst[%indices], %values{} : ^dst, ^indices, ^values", order="dst values indices"),
+    "ttg.local_dot": op("%a, %b, %c(?, inputPrecision = $inputPrecision:precision){} : ^a * ^b -> ^result", "c=result", defaults={"inputPrecision": "2 : i32"}),
     "ttg.memdesc_index": op("%src[%index]{} : ^src -> ^result", "index=i32"),
     "ttg.memdesc_subslice": op("%src$offsets:integers{} : ^src -> ^result"),
     "ttg.memdesc_trans": op("%src{} : ^src -> ^result"),
@@ -191,7 +194,12 @@ _SWIZZLE = _in_order("vec", "perPhase", "maxPhase", "order", "CGALayout")
 TTG = DialectSyntax(
     namespace="ttg",
     ops=OPS,
-    kinds={"barrier": _BARRIER, "int": Integer(), "integers": Integers()},
+    kinds={
+        "precision": Keyword.of(InputPrecision),
+        "barrier": _BARRIER,
+        "int": Integer(),
+        "integers": Integers(),
+    },
     types=(
         TypeSyntax("!ttg.memdesc", write=_write_memory, read=_read_memory),
         TypeSyntax("!ttg.async.token", _TOKEN),

@@ -13,6 +13,7 @@ import pytest
 import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
 from tri_core import mlir, text
 from tri_core.testing import renamed
+from tri_gpu_dialect.passes import RemoveLayoutConversions, StageDotOperands
 
 FILES = sorted((Path(__file__).parent / "original").glob("*.ttgir"))
 #: kernels without loops and ops of two results: not a byte differs
@@ -32,3 +33,11 @@ def test_read_and_printed(path: Path) -> None:
 
 def test_there_are_files() -> None:
     assert {p.stem for p in FILES} == {"scale", "rows", "product", "search", "shapes"}
+
+
+def test_a_dot_of_buffers_is_printed_and_read(run, kernel) -> None:  # type: ignore[no-untyped-def]
+    module = run(kernel("matmul"), StageDotOperands(unrolled=0), RemoveLayoutConversions())
+    printed = text.print_module(module)
+    assert "ttg.local_dot %" in printed
+    again = text.parse_module(printed, "printed")
+    assert text.print_module(again) == printed
