@@ -22,13 +22,13 @@ SEPARATOR = "// -----\n"
 def original_text(path: Path) -> str:
     """The modules of ``path``, printed by us, in the original's syntax."""
     from tri_core import mlir
-    from tri_core.dialects.tt.text import to_original_syntax
+    from tri_core.dialects import tt  # noqa: F401  registers the dialect
+    from tri_core.text import print_module
 
     texts = []
     with mlir.session():
         for text in path.read_text().split(SEPARATOR):
-            printed = mlir.parse(text).operation.get_asm(print_generic_op_form=True, assume_verified=True)
-            texts.append(to_original_syntax(printed))
+            texts.append(print_module(mlir.parse(text)))
     return SEPARATOR.join(texts)
 
 

@@ -19,7 +19,7 @@ from integration.original.recorder import Case
 from tri_core import mlir
 from tri_core.compiler import CompiledKernel, IRSource
 from tri_core.compiler import compile as compile_source
-from tri_core.dialects.tt.text import to_original_syntax
+from tri_core.text import parse_module, print_module
 from tri_runtime import runtime
 
 __all__ = ["ARCHITECTURES", "Verdict", "its_ttir", "reads_ours", "we_read_its"]
@@ -37,12 +37,9 @@ class Verdict:
 
 
 def generic(ttir: str) -> str:
-    """TTIR of ours in the generic form that the original parses."""
+    """TTIR of ours as it is printed today, which is the original's own syntax."""
     with mlir.session():
-        module = mlir.parse(ttir)
-        return to_original_syntax(
-            module.operation.get_asm(print_generic_op_form=True, assume_verified=True, enable_debug_info=True)
-        )
+        return print_module(parse_module(ttir))
 
 
 def reads_ours(original: Original, case: Case, arch: int) -> Verdict:

@@ -11,8 +11,9 @@ from integration.kernels.vector_add import vector_add
 
 import tri
 from nvidia_support import primitives, target
-from tri_core.mlir import ir, session
+from tri_core.mlir import session
 from tri_core.plugins import manager
+from tri_core.text import parse_module
 from tri_gpu_dialect.lowering import generic_table, lower
 from tri_runtime.simulator import simulate
 
@@ -38,7 +39,7 @@ def run(kernel, grid, arguments, constants, *, arch="sm_90a", num_warps=4, align
     compiled = tri.compile(source, target=f"nvidia:{arch}", options={"num_warps": num_warps})
     hw = primitives(arch, num_warps)
     with session():
-        module = ir.Module.parse(compiled.asm["ttgir"])
+        module = parse_module(compiled.asm["ttgir"])
         table = manager().lowering(generic_table(), target(arch), hw.options)
         lowered = lower(module, target(arch), hw.options, hw, table)
         simulate(

@@ -135,7 +135,7 @@ def _read_padded(body: str) -> str:
 
 def _write_shared_linear(body: str) -> str:
     fields = _fields(body)
-    made = {k: fields[k] for k in ("offset", "block") if k in fields}
+    made = {k: v for k, v in fields.items() if k != "rank"}
     if str(_rank_of(made.get("offset", ""))) != fields["rank"]:
         made["rank"] = fields["rank"]
     return f"{_written(made, ('offset', 'block'))[:-1]}, alignment = 16>"

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tri_core.errors import (
     BackendError,
     CompilationError,
     OutOfResources,
     PluginError,
-    SourceLocation,
     TriError,
     Unsupported,
-    VerificationError,
 )
 from tri_core.locations import located
 from tri_core.mlir import ir
 from tri_core.plugins.records import Plugin
 from tri_core.target import Target
 
-__all__ = ["explain", "parse_error"]
+__all__ = ["explain"]
 
 #: what a pass says about the user's program is not a failure of the pass
 _FOR_THE_USER = (CompilationError, Unsupported, OutOfResources, PluginError)
@@ -65,17 +62,3 @@ def _translate(error: Exception, step: str | None, target: Target, plugin: Plugi
 def _first_line(error: Exception) -> str:
     text = error.message if isinstance(error, TriError | ir.MLIRError) else str(error)
     return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
-
-
-def parse_error(error: ir.MLIRError, path: str, text: str) -> VerificationError:
-    """As :func:`located` for text given by a user: places are lines of ``text``, which is called ``path``."""
-    made = located(error)
-    where = made.location
-    if where is not None and where.file == "-":
-        lines = text.splitlines()
-        line = lines[where.line - 1] if 0 < where.line <= len(lines) else None
-        made.location = replace(where, file=path, source_line=line)
-    if made.location is None:
-        made.location = SourceLocation(path, 1)
-    made.remedy = made.remedy or "the text must be MLIR that `tri opt` accepts"
-    return made

@@ -40,11 +40,26 @@ class Artifacts(Mapping[str, str | bytes]):
     def _make(self, name: str) -> str | bytes:
         if name in self._stages:
             data = bytes(self._stages[name])
-            return data.decode() if name in self._texts else data
+            return self._text(data.decode()) if name in self._texts else data
         if name in self._disassemblers:
             return self._disassemble(name, self._disassemblers[name])
         known = ", ".join([*self._stages, *self._disassemblers])
         raise KeyError(f"no stage {name!r} for {self._metadata.target}; known: {known}")
+
+    def _text(self, text: str) -> str:
+        """``text``; a module, which is stored as MLIR prints it, in the syntax of its dialects."""
+        from tri_core.compiler.readable import is_module
+
+        if not is_module(text):
+            return text
+        from tri_core import mlir
+        from tri_core.plugins import manager
+        from tri_core.targets import resolve
+        from tri_core.text import to_text
+
+        # made by another process, perhaps: what writes the dialects need not be here yet
+        manager().register_ir(mlir.registry, resolve(self._metadata.target))
+        return to_text(text)
 
     def _disassemble(self, name: str, stage: str) -> str:
         from tri_core.plugins import manager

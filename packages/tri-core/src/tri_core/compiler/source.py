@@ -94,10 +94,11 @@ class IRSource:
 
 #: symbols in the generic and the pretty form of MLIR, definitions in LLVM IR
 _FUNCTION = re.compile(
-    r'sym_name = "([^"]+)"(?![^\n]*"private")|^define (?!internal|private)[^@\n]*@"?([\w.$]+)', re.M
+    r'sym_name = "([^"]+)"(?![^\n]*"private")|^\s*tt\.func (?!private)(?:public )?@"?([\w.$]+)|^define (?!internal|private)[^@\n]*@"?([\w.$]+)',
+    re.M,
 )
 
 
 def _first_function(text: str) -> str | None:
     found = _FUNCTION.search(text)
-    return (found[1] or found[2]) if found else None
+    return (found[1] or found[2] or found[3]) if found else None

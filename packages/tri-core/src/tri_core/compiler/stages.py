@@ -12,9 +12,10 @@ from typing import Any
 
 from tri_core import mlir
 from tri_core.abi import KernelSignature
-from tri_core.compiler.diagnose import explain, parse_error
+from tri_core.compiler.diagnose import explain
 from tri_core.compiler.dump import dump_stage
 from tri_core.compiler.observe import Observers
+from tri_core.compiler.readable import readable
 from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import BackendError, OptionError, OutOfResources, VerificationError
@@ -149,18 +150,17 @@ def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[A
         raise OptionError(f"{source.path}: stage {stage.name!r} is text, and this is not UTF-8")
     if stage.kind == "bytes" and isinstance(artifact, str):
         artifact = artifact.encode()
-    content = source.content if isinstance(source.content, bytes) else source.content.encode()
-    _keep(products, stage, content)
+    with _in_ir(stage.kind == "module"):
+        _keep(products, stage, _content(stage, artifact))
     return artifact, stages[index + 1 :]
 
 
 def _parsed(source: IRSource, products: Products) -> ir.Module:
     text = source.content if isinstance(source.content, str) else source.content.decode()
+    from tri_core.text import parse_module
+
     with mlir.session():
-        try:
-            module = mlir.parse(text)
-        except ir.MLIRError as error:
-            raise parse_error(error, source.path, text) from error
+        module = parse_module(text, source.path)
         if source.given is None:
             products.signature = signature_of(module)
         return module
@@ -181,7 +181,9 @@ def _run_stage(
     _note(job, stage, result, products)
     seconds = time.perf_counter() - start
     if job.dump is not None:
-        dump_stage(job.dump, job.source.name, stage.name, content)
+        dump_stage(
+            job.dump, job.source.name, stage.name, readable(content) if stage.kind == "module" else content
+        )
     if job.observers.listeners:
         facts = {"kernel": job.source.name, "target": str(job.target), "key": job.key, "stage": stage.name}
         job.observers.tell("stage", {**facts, "seconds": seconds, "bytes": len(content)})
@@ -212,7 +214,9 @@ def _content(stage: Stage, artifact: Artifact) -> bytes:
         return str(artifact).encode()
     # A wrong module must not go on, and cannot even be printed: MLIR's printers trust what they print.
     mlir.verify(artifact)
-    text: str = artifact.operation.get_asm(enable_debug_info=True, assume_verified=True)
+    text: str = artifact.operation.get_asm(
+        enable_debug_info=True, use_name_loc_as_prefix=True, assume_verified=True
+    )
     return text.encode()
 
 

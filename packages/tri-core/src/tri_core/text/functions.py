@@ -10,6 +10,7 @@ from tri_core.text.scan import Cursor, dictionary, split, split_pairs
 __all__ = ["read_header", "write_header"]
 
 _IDENTIFIER = re.compile(r'"([A-Za-z_][\w.$]*)"')
+_NUMBERED = re.compile(r"(?:arg)?\d+")
 _OWN = ("function_type", "sym_name", "sym_visibility", "arg_attrs", "res_attrs")
 
 
@@ -82,8 +83,10 @@ def read_header(cursor: Cursor) -> tuple[str, dict[str, str]]:
     block, types, notes = _read_arguments(cursor)
     results, result_notes = _read_results(cursor)
     attributes["function_type"] = f"({', '.join(types)}) -> ({', '.join(results)})"
+    is_kernel = attributes.get("sym_visibility") == '"public"'
     for key, found in (("arg_attrs", notes), ("res_attrs", result_notes)):
-        if any(found):
+        # the front end gives a kernel's arguments their attributes even when all are empty
+        if any(found) or (found and key == "arg_attrs" and is_kernel):
             attributes[key] = f"[{', '.join(n or '{}' for n in found)}]"
     if cursor.accept("attributes"):
         attributes.update(split_pairs(cursor.braces()))
@@ -91,7 +94,9 @@ def read_header(cursor: Cursor) -> tuple[str, dict[str, str]]:
 
 
 def _read_arguments(cursor: Cursor) -> tuple[str, list[str], list[str]]:
-    block, types, notes = [], [], []
+    block: list[str] = []
+    types: list[str] = []
+    notes: list[str] = []
     cursor.expect("(")
     while not cursor.sees(")"):
         if types:
@@ -100,10 +105,16 @@ def _read_arguments(cursor: Cursor) -> tuple[str, list[str], list[str]]:
         cursor.expect(":")
         types.append(cursor.type())
         notes.append(cursor.braces() if cursor.sees("{") else "")
-        where = cursor.location()
+        where = cursor.location() or _named(name, cursor.path)
         block.append(f"{name}: {types[-1]}{' ' if where else ''}{where}")
     cursor.expect(")")
     return ", ".join(block), types, notes
+
+
+def _named(value: str, path: str) -> str:
+    """A location that keeps the name of a value which has one of its own."""
+    name = value[1:]
+    return "" if path == "-" or _NUMBERED.fullmatch(name) else f'loc("{name}"(unknown))'
 
 
 def _read_results(cursor: Cursor) -> tuple[list[str], list[str]]:

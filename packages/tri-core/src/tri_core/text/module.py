@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tri_core.text.reader import Source, from_text
@@ -32,9 +31,26 @@ def parse_module(text: str, path: str = "-") -> ir.Module:
 
     source = from_text(text, path)
     try:
-        return mlir.parse(source.text)
+        module = mlir.parse(source.text)
     except mlir.ir.MLIRError as error:
         raise _explained(error, source, path) from error
+    if path != "-" and "loc(" not in text:
+        _place(module, source, path)
+    return module
+
+
+def _place(module: ir.Module, source: Source, path: str) -> None:
+    """Ops of a text without locations are where they stand in it."""
+    from tri_core.mlir import ir
+
+    def one(op: ir.Operation) -> ir.WalkResult:
+        where = op.location
+        if isinstance(where, ir.FileLineColLoc):
+            line, column = where.start_line, where.start_col
+            op.location = ir.Location.file(path, line, column)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(one)
 
 
 def _explained(error: ir.MLIRError, source: Source, path: str) -> VerificationError:
@@ -42,12 +58,15 @@ def _explained(error: ir.MLIRError, source: Source, path: str) -> VerificationEr
     from tri_core.text.scan import error_at
 
     made = located(error)
+    made.remedy = made.remedy or "the text must be MLIR that `tri opt` accepts"
     where = made.location
-    if where is None or where.file != "-":
+    if where is None:
+        made.location = error_at(source.original, 0, "", path).location
+        return made
+    if where.file != "-":
         return made
     line, column = source.position(where.line, where.column + 1)
     lines = source.original.split("\n")
     offset = sum(len(part) + 1 for part in lines[: line - 1]) + column - 1
-    place = error_at(source.original, offset, made.message, path).location
-    made.location = replace(where, file=path, line=line, column=column - 1) if place is None else place
+    made.location = error_at(source.original, offset, "", path).location
     return made

@@ -264,11 +264,11 @@ def _token(token: str, cursor: Cursor, name: str) -> str:
             return cursor.symbol()
         case "integers":
             cursor.expect("[")
-            found = [] if cursor.sees("]") else [cursor.integer()]
+            numbers = [] if cursor.sees("]") else [cursor.integer()]
             while cursor.accept(","):
-                found.append(cursor.integer())
+                numbers.append(cursor.integer())
             cursor.expect("]")
-            return f"[{', '.join(found)}]"
+            return f"[{', '.join(numbers)}]"
     raise AssertionError(token)
 
 

@@ -61,6 +61,7 @@ class _Open:
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
     operands: list[str] = field(default_factory=list)
+    is_function: bool = False
 
 
 def from_text(text: str, path: str = "-") -> Source:
@@ -144,7 +145,7 @@ class _Reader:
         top = self.stack.pop()
         if top is None:
             return brace
-        if top.name == "tt.func":
+        if top.is_function:
             return f"}}) {self.dictionary(top.attributes)} : () -> ()"
         return self.after_region(top)
 
@@ -199,7 +200,7 @@ class _Reader:
         block, attributes = read_header(self.cursor)
         if not self.cursor.accept("{"):
             self.cursor.fail("a body `{`")
-        self.stack.append(_Open("tt.func", attributes))
+        self.stack.append(_Open("tt.func", attributes, is_function=True))
         return f'"tt.func"() ({{ ^bb0({self.names(block)}):' if block else '"tt.func"() ({'
 
     def written(self, name: str, op: Generic) -> str:

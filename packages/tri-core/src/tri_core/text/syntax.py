@@ -25,8 +25,10 @@ class Kind(Protocol):
         """The generic value of ``text``; ValueError, saying what is expected, when it is none."""
         ...
 
-    #: which token it is: ``word``, ``words`` (separated by ``|``), ``integer``, ``string``, ``symbol``, ``integers``
-    token: str
+    @property
+    def token(self) -> str:
+        """``word``, ``words`` (separated by ``|``), ``integer``, ``integers``, ``string`` or ``symbol``."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from tri_core.dialects.tt import enums as e
 from tri_core.text.kinds import Keyword, Plain
-from tri_core.text.syntax import DialectSyntax, Fold, TypeSyntax, op
+from tri_core.text.syntax import DialectSyntax, Fold, Kind, TypeSyntax, op
 
 __all__ = ["CACHE_POLICY", "TT"]
 
@@ -52,7 +52,7 @@ class _Axis(IntEnum):
     Z = 2
 
 
-KINDS = {
+KINDS: dict[str, Kind] = {
     "axis": Keyword.of(_Axis),
     "rounding": Keyword.of(e.RoundingMode),
     "nan": Keyword.of(e.PropagateNan),
