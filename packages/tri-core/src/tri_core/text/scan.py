@@ -27,6 +27,7 @@ def _nested(opening: str, closing: str, depth: int) -> str:
 BALANCED = _nested("<", ">", 8)
 _BRACES = _nested("{", "}", 6).replace("[^{}", r"[^\{\}").replace("{(?", r"\{(?").replace("*+}", r"*+\}")
 _BLANK = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+)*+")
+_BLANKS = tuple(" \t\r\n/")
 _VALUE = re.compile(r"%[\w.$-]++(?:#\d+)?")
 _WORD = re.compile(r"[A-Za-z_][\w.$]*+")
 _INTEGER = re.compile(r"-?\d++")
@@ -67,9 +68,14 @@ class Cursor:
 
     def blank(self) -> int:
         """Skip blanks and comments; the position after them."""
-        found = _BLANK.match(self.text, self.position)
-        self.position = found.end() if found else self.position
-        return self.position
+        position = self.position
+        if self.text[position : position + 1] == " ":
+            position += 1
+        if self.text[position : position + 1] in _BLANKS:
+            found = _BLANK.match(self.text, position)
+            position = found.end() if found else position
+        self.position = position
+        return position
 
     def _take(self, pattern: re.Pattern[str], expected: str) -> str:
         found = pattern.match(self.text, self.blank())
@@ -83,8 +89,10 @@ class Cursor:
         here = self.blank()
         if not self.text.startswith(literal, here):
             return False
+        if not literal[-1].isalnum():
+            return True
         after = self.text[here + len(literal) : here + len(literal) + 1]
-        return not (literal[-1].isalnum() and (after.isalnum() or after in ("_", ".", "$")) and after)
+        return not after or not (after.isalnum() or after in "_.$")
 
     def accept(self, literal: str) -> bool:
         """Read ``literal`` if it comes next."""
