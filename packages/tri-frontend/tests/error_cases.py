@@ -22,6 +22,9 @@ SIGNATURE = {
 
 #: functions that the bodies call
 HELPERS = """
+import collections
+from math import sqrt
+import numpy as np
 glob = 3
 
 def helper(x):
@@ -41,8 +44,37 @@ def floaty(a, b):
     return (a + b) * 1.0
 
 @tri.jit
+def needs(k: tl.constexpr):
+    return k
+
+@tri.jit
 def rec(a):
     return rec(a)
+
+@tri.jit
+def two_values(a):
+    return a, a + 1
+
+@tri.jit
+def many(a, **more):
+    return a
+
+@tri.jit
+def kind(a):
+    if a > 3:
+        return a
+    return 1.5
+
+@tri.constexpr_function
+def square(a):
+    return a * a
+
+Pair = collections.namedtuple("Pair", "x y")
+
+@tri.aggregate
+class Counter:
+    count: tl.tensor
+    step: tl.constexpr
 """
 
 
@@ -60,20 +92,20 @@ class Case:
 CASES = [
     Case(
         "for i in range(3):\n    n = n + 1\ntl.store(q, i)",
-        "'i' has no value here: it is the variable of the loop of line 28, and ends with it",
+        "'i' has no value here: it is the variable of the loop of line 60, and ends with it",
         "give i a value on every path that leads here",
         "i)",
     ),
     Case(
         "x = n\nfor i in range(3):\n    tl.store(q, x)\n    if n > i:\n        x = None",
-        "'x' has no value in the next turn of the loop: the statement of line 31 binds it to a value on some paths only",
+        "'x' has no value in the next turn of the loop: the statement of line 63 binds it to a value on some paths only",
         "give x a value on every path through the loop",
         "for i in range(3):",
     ),
     Case(
         "a, b, *c = (n,)",
         "2 names and a starred one are assigned 1 values",
-        None,
+        "give at most as many names as there are values",
         "a, b, *c = (n,)",
     ),
     Case("x = tl.lod(p)", "tri.language has no attribute 'lod'", "did you mean load or log?", "tl.lod(p)"),
@@ -161,7 +193,7 @@ CASES = [
     ),
     Case(
         "if n > 3:\n    y = 1\ntl.store(q, y)",
-        "'y' has no value here: the statement of line 28 binds it to a value on some paths only",
+        "'y' has no value here: the statement of line 60 binds it to a value on some paths only",
         "give y a value on every path that leads here",
         "y)",
     ),
@@ -329,7 +361,12 @@ CASES = [
         "did you mean to?",
         "(tl.arange(0, 16)).too(tl.float32)",
     ),
-    Case("x, y = 1, 2, 3", "2 names are assigned 3 values", None, "x, y = 1, 2, 3"),
+    Case(
+        "x, y = 1, 2, 3",
+        "2 names are assigned 3 values",
+        "give as many names as there are values, or star one that takes the others",
+        "x, y = 1, 2, 3",
+    ),
     Case(
         "p[0] = 1",
         "a kernel assigns to names only, not to items",
@@ -428,7 +465,12 @@ CASES = [
         "it must return as many values as it combines, of the same types",
         "tl.reduce(tl.arange(0, 16), 0, floaty)",
     ),
-    Case("x = tl.static_range(3)\ny = n()", "int32 cannot be called", None, "n()"),
+    Case(
+        "x = tl.static_range(3)\ny = n()",
+        "int32 cannot be called",
+        "call jit functions, functions of tri.language and Python's few builtins",
+        "n()",
+    ),
     Case("x = rec(n)", "rec calls itself", "kernels cannot recurse; use a loop", "rec(a)"),
     Case(
         "x = tl.load(p).dtpe",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,12 +14,20 @@ from tri_core.errors import CompilationError, TriError
 from tri_core.mlir import session
 from tri_core.targets import resolve
 
-_SPEC = importlib.util.spec_from_file_location("tri_error_cases", Path(__file__).parent / "error_cases.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-error_cases = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = error_cases
-_SPEC.loader.exec_module(error_cases)
+
+def load(name: str, file: str) -> ModuleType:
+    """A module of cases next to this file."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+error_cases = load("tri_error_cases", "error_cases.py")
+CASES = [*error_cases.CASES, *load("tri_error_cases_python", "error_cases_python.py").CASES]
 
 
 def kernel_text(body: str) -> str:
@@ -35,7 +44,7 @@ def build(module) -> None:
         ASTSource(module.k, error_cases.SIGNATURE, {"B": 16}).build(target, target.options_type())
 
 
-@pytest.mark.parametrize("case", error_cases.CASES, ids=lambda case: case.body)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.body)
 def test_error(kernel_file, case):
     module = kernel_file(kernel_text(case.body))
     with pytest.raises(TriError) as caught:
@@ -56,6 +65,12 @@ def test_error(kernel_file, case):
     [
         ("x = 1 // 0", "the constexpr 1 // the constexpr 0: "),
         ('x = "a" + 1', "the constexpr 'a' + the constexpr 1: "),
+        ("x = (n, f)[2]", "(int32, fp32)[the constexpr 2]: "),
+        ("x = len(n)", "len raised TypeError: "),
+        ("x = Pair(n)", "Pair raised TypeError: "),
+        ("for i in tl.range(n, stages=2):\n    pass", "range: "),
+        ("while tl.condition(n > 0, licm=False):\n    n -= 1", "condition: "),
+        ("x = max()", "max: "),
         ("x = n.shape[0]", "()[the constexpr 0]: "),
         ("x = tl.reduce(tl.arange(0, 16), 0, tl.maximum)", "the combine function is <function maximum"),
         ("x = {i: i for i in (1, 2)}", "kernels cannot use this syntax (DictComp)"),
@@ -75,10 +90,10 @@ def test_error_text_shows_line_caret_and_calls(kernel_file):
     assert (
         str(caught.value)
         == f"""operator & is not defined for fp32
-  at {module.__file__}:16:12
+  at {module.__file__}:19:12
         return y & 3
                ^
-  called from {module.__file__}:28:9
+  called from {module.__file__}:60:9
         x = bad(n)
             ^
   remedy: cast to an integer, or bitcast"""

@@ -13,3 +13,8 @@ def cdiv(x: int, y: int) -> int:
 def next_power_of_2(n: int) -> int:
     """The smallest power of two that is at least ``n``; 1 for ``n`` of at most 1."""
     return 1 << max(n - 1, 0).bit_length()
+
+
+# kernels may call them with compile-time values; the mark is that of tri.constexpr_function, which costs an import
+for _function in (cdiv, next_power_of_2):
+    _function.__tri_constexpr_function__ = True  # type: ignore[attr-defined]

@@ -54,10 +54,16 @@ def _matched(target: ast.Tuple | ast.List, items: tuple[Any, ...]) -> tuple[Any,
     stars = [i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
     if not stars:
         if len(items) != count:
-            raise CompilationError(f"{count} names are assigned {len(items)} values")
+            raise CompilationError(
+                f"{count} names are assigned {len(items)} values",
+                remedy="give as many names as there are values, or star one that takes the others",
+            )
         return items
     if len(items) < count - 1:
-        raise CompilationError(f"{count - 1} names and a starred one are assigned {len(items)} values")
+        raise CompilationError(
+            f"{count - 1} names and a starred one are assigned {len(items)} values",
+            remedy="give at most as many names as there are values",
+        )
     first, after = stars[0], count - 1 - stars[0]
     end = len(items) - after
     return (*items[:first], tuple(items[first:end]), *items[end:])
@@ -112,7 +118,7 @@ def annotated_assign(g: Generator, node: ast.AnnAssign) -> None:
         if constant and isinstance(node.target, ast.Name):
             g.promised.add(node.target.id)
     elif constant:
-        bind(g, node.target, g.visit(node.value))
+        bind(g, node.target, named(g, node.target, node.value))
     else:
         bind(g, node.target, runtime(g.b, named(g, node.target, node.value)))
 

@@ -108,7 +108,26 @@ def _call_as_is(g: Generator, function: Any, args: list[Any], kwargs: dict[str, 
     except TriError:
         raise
     except Exception as error:
-        raise CompilationError(f"{name}: {error}") from error
+        text = str(error) if is_aggregate_class(function) else f"{name}: {error}"
+        raise CompilationError(text, remedy=parameters_of(function)) from error
+
+
+def parameters_of(function: Any) -> str | None:
+    """The remedy for arguments that do not fit: what a class or a function takes."""
+    if is_aggregate_class(function):
+        fields = [f"{n}: {getattr(t, '__name__', t)}" for n, t in function.__tri_fields__.items()]
+        return f"its fields are {', '.join(fields)}"
+    if is_tuple_class(function) and hasattr(function, "_fields"):
+        return f"its fields are {', '.join(function._fields)}"
+    try:
+        shown = [
+            str(p.replace(annotation=inspect.Parameter.empty))
+            for p in inspect.signature(function).parameters.values()
+            if p.name != "_semantic"
+        ]
+    except (TypeError, ValueError):
+        return None
+    return f"its parameters are ({', '.join(shown)})"
 
 
 def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -134,11 +153,7 @@ def _check_arguments(function: Callable[..., Any], args: Sequence[Any], kwargs: 
     try:
         signature.bind(*args, **kwargs, _semantic=None)
     except TypeError as error:
-        shown = [p for p in signature.parameters.values() if p.name != "_semantic"]
-        text = ", ".join(str(p.replace(annotation=inspect.Parameter.empty)) for p in shown)
-        raise CompilationError(
-            f"tl.{function.__name__}: {error}", remedy=f"its parameters are ({text})"
-        ) from None
+        raise CompilationError(f"tl.{function.__name__}: {error}", remedy=parameters_of(function)) from None
 
 
 # --- Python's functions ---------------------------------------------------------------------------------
@@ -155,12 +170,14 @@ def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any], *, know
     """
     name = getattr(function, "__name__", repr(function))
     if not callable(function):
-        raise CompilationError(f"{describe(wrap(function))} cannot be called")
+        raise CompilationError(
+            f"{describe(wrap(function))} cannot be called",
+            remedy="call jit functions, functions of tri.language and Python's few builtins",
+        )
     sees_tensors = is_tuple_class(function) or is_constexpr_function(function) or _is_looking(function)
     if has_tensors((*args, *kwargs.values())) and not sees_tensors:
         raise CompilationError(
-            f"{name} is a Python function: it cannot take run-time values",
-            remedy=f"decorate {name} with @tri.jit, or use a function of tri.language",
+            f"{name} is a Python function: it cannot take run-time values", remedy=_instead(function, name)
         )
     if not (known or sees_tensors or isinstance(function, type) or _may_call(function)):
         raise CompilationError(
@@ -171,10 +188,27 @@ def _call_python(function: Any, args: list[Any], kwargs: dict[str, Any], *, know
         return wrap(
             _python_result(function(*map(_argument, args), **{k: _argument(v) for k, v in kwargs.items()}))
         )
-    except TriError:
+    except TriError as error:
+        if has_tensors((*args, *kwargs.values())):  # it may ask for a type or a shape, but not compute
+            raise CompilationError(
+                f"{name} is a constexpr function: it cannot compute with run-time values",
+                remedy=f"use a function of tri.language, or write one with @tri.jit instead of {name}",
+            ) from error
         raise
     except Exception as error:
-        raise CompilationError(f"{name} raised {type(error).__name__}: {error}") from error
+        remedy = parameters_of(function) if isinstance(error, TypeError) else None
+        raise CompilationError(f"{name} raised {type(error).__name__}: {error}", remedy=remedy) from error
+
+
+def _instead(function: Any, name: str) -> str:
+    """What to call instead of a function of the host: one of the language with its name, or a jit function."""
+    import tri.language
+
+    if name in tri.language.__all__:
+        return f"use tl.{name}"
+    if hasattr(function, "__code__"):
+        return f"decorate {name} with @tri.jit, or use a function of tri.language"
+    return "use functions of tri.language"
 
 
 def _is_looking(function: Any) -> bool:

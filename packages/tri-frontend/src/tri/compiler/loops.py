@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.compiler.assignment import bind
 from tri.compiler.branches import statements, truth
-from tri.compiler.calls import arguments
+from tri.compiler.calls import arguments, parameters_of
 from tri.compiler.rules import rule
 from tri.compiler.values import describe, flatten, has_tensors, rebuild, runtime, same_type, wrap
 from tri.language import loops
@@ -56,7 +56,9 @@ def _iterable(g: Generator, node: ast.expr) -> Any:
             try:
                 return _RANGES[function](*args, **{k: unwrap(v) for k, v in kwargs.items()})
             except TypeError as error:
-                raise CompilationError(f"{function.__name__}: {error}") from error
+                raise CompilationError(
+                    f"{function.__name__}: {error}", remedy=parameters_of(function)
+                ) from error
     value = g.visit(node)
     if isinstance(value, (tuple, loops.range, loops.static_range)):
         return value
@@ -84,7 +86,7 @@ def _static_values(iterable: Any) -> Sequence[Any]:
                 remedy="use range for bounds known at run time only",
             )
     if bounds[2] == 0:
-        raise CompilationError("static_range has step 0")
+        raise CompilationError("static_range has step 0", remedy="use a positive or a negative step")
     return [constexpr(i) for i in range(*bounds)]
 
 
@@ -97,7 +99,7 @@ def _bounds(g: Generator, loop: loops.range) -> tuple[list[tensor], t.dtype, boo
     step = unwrap(loop.step)
     down = isinstance(step, int) and step < 0
     if isinstance(step, int) and step == 0:
-        raise CompilationError("range has step 0")
+        raise CompilationError("range has step 0", remedy="use a positive or a negative step")
     values = []
     for name, bound in (("start", loop.start), ("end", loop.end), ("step", -step if down else step)):
         value = value_of(b, unwrap(bound))
@@ -118,7 +120,9 @@ def _loop(g: Generator, node: ast.For, loop: loops.range) -> None:
     b = g.b
     bounds, index_type, down = _bounds(g, loop)
     if not isinstance(node.target, ast.Name):
-        raise CompilationError("a loop over a range has one name as its variable")
+        raise CompilationError(
+            "a loop over a range has one name as its variable", remedy="write for i in range(...)"
+        )
     carried = _carried(g, node.body, without=node.target.id)
     initial = flatten(tuple(carried.values()))
     types = [v.type for v in initial]
@@ -148,7 +152,10 @@ def _hints(g: Generator, loop: loops.range) -> dict[str, ir.Attribute]:
         value = getattr(loop, name)
         if value is not None:
             if not isinstance(value, int):
-                raise CompilationError(f"range's {name} is {value!r}; a constexpr int is needed")
+                raise CompilationError(
+                    f"range's {name} is {describe(wrap(value))}; a constexpr int is needed",
+                    remedy="give a number, or annotate the parameter that it comes from with tl.constexpr",
+                )
             attributes[f"tt.{name}"] = b.i32(value)
     for name in ("disallow_acc_multi_buffer", "flatten", "warp_specialize"):
         if getattr(loop, name):

@@ -77,7 +77,11 @@ def _no_attribute(holder: Any, attr: str) -> CompilationError | Unsupported:
     later = getattr(holder, "__later__", {})
     if attr in later:
         return Unsupported(f"{name}.{attr} is not built in this version", remedy=later[attr])
-    return CompilationError(f"{name} has no attribute {attr!r}", remedy=near(attr, dir(holder)))
+    remedy = near(attr, [n for n in dir(holder) if not n.startswith("_")])
+    fields = getattr(holder, "_fields", None) or getattr(holder, "__tri_fields__", None)
+    if remedy is None and fields:
+        remedy = f"its fields are {', '.join(fields)}"
+    return CompilationError(f"{name} has no attribute {attr!r}", remedy=remedy)
 
 
 def member_of(owner: Any, name: str) -> BoundMethod | None:

@@ -89,12 +89,22 @@ def _of_tuples(sign: str, function: Callable[[Any, Any], Any], x: Any, y: Any) -
         return tuple(x) * y.value
     if sign in ("==", "!=") and isinstance(x, tuple) and isinstance(y, tuple) and len(x) != len(y):
         return constexpr(sign == "!=")
+    if sign in ("==", "!=") and isinstance(x, tuple) and isinstance(y, tuple) and _identical(x, y):
+        return constexpr(sign == "==")
     if has_tensors(x) or has_tensors(y):
         raise CompilationError(
             f"{describe(x)} {sign} {describe(y)}: tuples with run-time values have no operator {sign}",
             remedy="apply it item by item",
         )
     return fold(sign, function, x, y)
+
+
+def _identical(x: tuple[Any, ...], y: tuple[Any, ...]) -> bool:
+    """Whether two tuples of one length hold the very same values."""
+    return all(
+        a is b or (isinstance(a, tuple) and isinstance(b, tuple) and _identical(a, b))
+        for a, b in zip(x, y, strict=False)
+    )
 
 
 #: operator -> the methods of its left and of its right operand
@@ -223,8 +233,17 @@ def _conjunction(g: Generator, node: ast.AST, values: Iterable[Any], *, is_and: 
         if isinstance(left, Structure) or isinstance(result, Structure):
             result = _by_method(g, "and" if is_and else "or", left, result, node)
         else:
-            result = emit(g.b, left, result)
+            result = emit(g.b, _truth(left), _truth(result))
     return result
+
+
+def _truth(value: tensor) -> tensor:
+    """An operand of and/or: they join truth values only, since Python's would give one of the operands."""
+    if not value.dtype.is_bool():
+        raise CompilationError(
+            f"and, or join truth values, got {value.type}", remedy="compare it, e.g. x != 0"
+        )
+    return value
 
 
 @rule(ast.Subscript)
@@ -243,7 +262,10 @@ def subscript(g: Generator, node: ast.Subscript) -> Any:
     try:
         return wrap((owner.value if isinstance(owner, constexpr) else owner)[unwrap(index)])
     except (TypeError, LookupError) as error:
-        raise CompilationError(f"{describe(owner)}[{describe(index)}]: {error}") from error
+        raise CompilationError(
+            f"{describe(owner)}[{describe(index)}]: {error}",
+            remedy=f"it has {len(owner)} items" if isinstance(owner, tuple) else None,
+        ) from error
 
 
 def _item_by_method(g: Generator, node: ast.Subscript, owner: Any, index: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.jit import JITFunction
 from tri.language import types as t
-from tri.language.builtin import is_builtin, is_constexpr_function
+from tri.language.aggregate import Aggregate
 from tri.language.constexpr import constexpr
 from tri_core.errors import CompilationError
 
@@ -58,11 +58,9 @@ def is_usable_global(value: Any) -> bool:
     """Whether a kernel may use ``value`` from outside: constexprs, functions, types and modules."""
     if isinstance(value, tuple):
         return all(map(is_usable_global, value))
-    if isinstance(value, (constexpr, JITFunction, t.dtype, python_types.ModuleType, type)):
+    if isinstance(value, (constexpr, JITFunction, t.dtype, python_types.ModuleType, Aggregate)):
         return True
-    return callable(value) and (
-        is_builtin(value) or is_constexpr_function(value) or isinstance(value, python_types.FunctionType)
-    )
+    return callable(value)  # classes, and functions, of which a call says whether it may be
 
 
 def _unknown(g: Generator, node: ast.Name) -> CompilationError:
@@ -72,6 +70,12 @@ def _unknown(g: Generator, node: ast.Name) -> CompilationError:
         return CompilationError(
             f"{name!r} has no value here: {g.lost[name]}",
             remedy=f"give {name} a value on every path that leads here",
+            location=location,
+        )
+    if hasattr(builtins, name):
+        return CompilationError(
+            f"Python's {name} has no meaning in a kernel",
+            remedy="use operators and functions of tri.language, or compute on the host and pass the result",
             location=location,
         )
     known = [*g.names, *g.function.fn.__globals__, *g.function.closure]

@@ -60,7 +60,16 @@ def _fit(b: Builder, pointer: tensor, value: tensor, what: str) -> tensor:
             f"{what} is a block ({value.type}) but the pointer is a scalar",
             remedy="give a block of pointers, e.g. ptr + tl.arange(0, N)",
         )
-    return stretch(b, value, dimensions(pointer))
+    wanted, given = dimensions(pointer), dimensions(value)
+    fits = len(given) <= len(wanted) and all(
+        m in (1, n) for m, n in zip(reversed(given), reversed(wanted), strict=False)
+    )
+    if not fits:
+        raise CompilationError(
+            f"{what} is {value.type} but the pointers are {pointer.type}",
+            remedy="make both of one shape: of the same offsets, or with a dimension of 1 from x[:, None]",
+        )
+    return stretch(b, value, wanted)
 
 
 def mask_for(b: Builder, pointer: tensor, mask: Any) -> tensor:
