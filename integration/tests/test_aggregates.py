@@ -215,8 +215,8 @@ def changed_in_a_loop(p, n):
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (wrong_type, "Moments: field 'total' of Moments is a tensor, got constexpr"),
-        (missing, "Options: field 'scale' of Options is given no value"),
+        (wrong_type, "field 'total' of Moments is a tensor, got constexpr"),
+        (missing, "field 'scale' of Options is given no value"),
         (unknown_field, "Options has no field 'powr'"),
         (assigned, "a kernel cannot assign to an attribute: its values are immutable"),
         (
