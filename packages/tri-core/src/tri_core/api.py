@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from tri_core.abi import KernelABI, KernelSignature, Parameter
+from tri_core.aot import AotLauncher, AotParameter
 from tri_core.errors import (
+    AutotuneError,
     BackendError,
     CacheError,
     CodegenCrash,
     CompilationError,
+    CompileRefused,
     DeviceError,
     InternalError,
     LaunchError,
@@ -24,6 +27,7 @@ from tri_core.errors import (
 from tri_core.extensions import (
     BackendInfo,
     ConformanceProfile,
+    DevicePerformance,
     FrameworkAdapter,
     KnownFailure,
     LanguageExtension,
@@ -52,8 +56,11 @@ from tri_core.target import DeviceInfo, LLVMTarget, Memory, MmaDesc, Target, Tar
 __all__ = [
     "HOOKSPEC_API",
     "Anchor",
+    "AotLauncher",
+    "AotParameter",
     "Argument",
     "ArrayArgument",
+    "AutotuneError",
     "BackendError",
     "BackendInfo",
     "CacheError",
@@ -63,9 +70,11 @@ __all__ = [
     "CodegenService",
     "CommonOptions",
     "CompilationError",
+    "CompileRefused",
     "ConformanceProfile",
     "DeviceError",
     "DeviceInfo",
+    "DevicePerformance",
     "FrameworkAdapter",
     "HostMemory",
     "InternalError",

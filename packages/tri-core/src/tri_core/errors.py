@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "AutotuneError",
     "BackendError",
     "CacheError",
     "CodegenCrash",
     "CompilationError",
+    "CompileRefused",
     "DeviceError",
     "InternalError",
     "LaunchError",
@@ -155,6 +157,18 @@ class DeviceError(TriError):
 
 class LaunchError(TriError):
     """A kernel call's arguments or grid are wrong for the kernel."""
+
+
+class CompileRefused(TriError):
+    """A kernel had to be compiled where ``tri.no_compile`` forbids it; ``reasons`` say what made it new."""
+
+    reasons: tuple[str, ...]
+
+
+class AutotuneError(TriError):
+    """No configuration of an autotuned kernel works; ``reasons`` maps each, as text, to what it failed with."""
+
+    reasons: dict[str, str]
 
 
 class CacheError(TriError):

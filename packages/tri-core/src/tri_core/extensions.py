@@ -11,6 +11,7 @@ from tri_core.runtime import ArrayArgument
 __all__ = [
     "BackendInfo",
     "ConformanceProfile",
+    "DevicePerformance",
     "FrameworkAdapter",
     "KnownFailure",
     "LanguageExtension",
@@ -25,7 +26,8 @@ class BackendInfo:
 
     ``device_kinds``: kinds of device that it compiles for; ``runtime``: the device kind whose runtime runs
     its images; ``priority``: a larger one is preferred when nothing else chooses, below 0 never chosen
-    automatically while another live one exists; ``architectures``: the known ones, for error messages.
+    automatically while another live one exists; ``architectures``: the known ones, for error messages;
+    ``testing``: functions that it adds to :mod:`tri.testing`, as ``name -> "module:attribute"``.
     """
 
     name: str
@@ -34,6 +36,22 @@ class BackendInfo:
     priority: int = 0
     architectures: tuple[str, ...] = ()
     description: str = ""
+    testing: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevicePerformance:
+    """Peak rates of a device, for roofs and percentages in benchmarks; 0 where they are not known.
+
+    ``memory_gbps``: GB/s of its memory; ``clock_mhz``: the highest clock of its cores; ``simd_flops`` and
+    ``matrix_flops``: floating-point operations per clock of the whole device (a fused multiply-add is two),
+    by Triton's name of the operands' type.
+    """
+
+    memory_gbps: float = 0.0
+    clock_mhz: float = 0.0
+    simd_flops: Mapping[str, float] = field(default_factory=dict)
+    matrix_flops: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

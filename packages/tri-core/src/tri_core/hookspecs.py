@@ -33,9 +33,11 @@ from tri_core.knobs import KnobGroup
 
 if TYPE_CHECKING:
     from tri_core.abi import KernelABI
+    from tri_core.aot import AotLauncher
     from tri_core.extensions import (
         BackendInfo,
         ConformanceProfile,
+        DevicePerformance,
         FrameworkAdapter,
         LanguageExtension,
         Observer,
@@ -152,6 +154,18 @@ def tri_policy(target: Target, options: CommonOptions) -> Policy:
 @hookspec(firstresult=True)
 def tri_runtime(device_kind: str) -> Runtime:
     """The runtime of ``device_kind``.  At the first launch, once per process and kind."""
+    raise NotImplementedError
+
+
+@hookspec(firstresult=True)
+def tri_aot(target: Target) -> AotLauncher:
+    """How a C program launches images of ``target`` (``tri compile --aot``).  Optional."""
+    raise NotImplementedError
+
+
+@hookspec(firstresult=True)
+def tri_performance(device: DeviceInfo) -> DevicePerformance:
+    """Peak rates of a present ``device``, for :mod:`tri.testing`.  Optional."""
     raise NotImplementedError
 
 

@@ -88,6 +88,17 @@ CORE = KnobGroup(
         Knob(name="CACHE_SIZE", default=2 << 30, parse=parse_size, help="bound of the cache in bytes"),
         Knob(name="ALWAYS_COMPILE", default=False, parse=parse_bool, help="ignore the cache"),
         Knob(name="DUMP_DIR", parse=Path, help="write every stage of every compile below this folder"),
+        Knob(
+            name="NO_COMPILE", default=False, parse=parse_bool, help="a compile is an error (tri.no_compile)"
+        ),
+        Knob(name="AUTOTUNE_CACHE", default=False, parse=parse_bool, help="keep what autotune chose on disk"),
+        Knob(
+            name="AUTOTUNE_PRINT", default=False, parse=parse_bool, help="log what autotune chose on stderr"
+        ),
+        Knob(
+            name="AUTOTUNE_PROGRESS", default=True, parse=parse_bool, help="show a bar when tuning takes long"
+        ),
+        Knob(name="AUTOTUNE_DETERMINISTIC", default=False, parse=parse_bool, help="choose without timing"),
         Knob(name="TARGET", help="the target used when nothing else chooses one"),
         Knob(name="DISABLE_PLUGINS", default="", help="plugins to leave out, separated by commas"),
         Knob(name="PLUGINS", default="", help="load only these plugins, separated by commas"),

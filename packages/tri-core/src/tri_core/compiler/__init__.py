@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from tri_core.compiler.driver import compile, forget  # noqa: A004  the name that users know
+from tri_core.compiler.driver import adopt, compile, environment_of, forget  # noqa: A004  the name that users know
+from tri_core.compiler.gates import Attempt, before_compile
 from tri_core.compiler.kernel import Artifacts, CompiledKernel
 from tri_core.compiler.source import IRSource, Source
 
-__all__ = ["Artifacts", "CompiledKernel", "IRSource", "Source", "compile", "forget"]
+__all__ = [
+    "Artifacts",
+    "Attempt",
+    "CompiledKernel",
+    "IRSource",
+    "Source",
+    "adopt",
+    "before_compile",
+    "compile",
+    "environment_of",
+    "forget",
+]

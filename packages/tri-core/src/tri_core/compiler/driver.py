@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 
 from tri_core import knobs
 from tri_core.cache import Store, default_store
-from tri_core.compiler import dump, key, record
+from tri_core.compiler import dump, gates, key, record
 from tri_core.compiler.kernel import CompiledKernel
 from tri_core.compiler.observe import Observers
 from tri_core.compiler.source import IRSource, Source
@@ -24,7 +25,7 @@ from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
 from tri_core.targets import Spec, resolve
 
-__all__ = ["compile", "forget"]
+__all__ = ["adopt", "compile", "environment_of", "forget"]
 
 logger = logging.getLogger(__name__)
 
@@ -91,9 +92,43 @@ def compile(  # noqa: A001  the name that users know
     with _alone(quick):
         if not always and quick in _memory:
             return _memory[quick]
-        kernel = _compile(_Request(manager(), source, target, options, environment), always)
+        made = _compile(_Request(manager(), source, target, options, environment), always)
+        kernel = dataclasses.replace(made, src=source)
         _remember(quick, kernel)
     return kernel
+
+
+def adopt(
+    kernel: CompiledKernel,
+    source: Source | IRSource,
+    target: Spec | None = None,
+    options: CommonOptions | Mapping[str, Any] | None = None,
+) -> CompiledKernel:
+    """Keep ``kernel``, which another process made of ``source``, as if it had been compiled here.
+
+    The kernel is refused with an OptionError when its key is not that of this compile: the other process
+    had other versions of tri or of its plugins.
+    """
+    target = resolve(target)
+    options = _options(target, options)
+    request = _Request(manager(), source, target, options, environment_of(target))
+    if kernel.hash != request.key:
+        raise OptionError(
+            f"kernel {kernel.name} was compiled by another version of tri or of its plugins",
+            remedy="install the same packages where kernels are compiled and where they run",
+        )
+    store = default_store()
+    if store.get(request.key) is None and store.put(request.key, record.encode_kernel(kernel)):
+        _put_shortcut(store, request)
+    adopted = dataclasses.replace(kernel, src=source)
+    quick = (source.fingerprint(), type(source), request.environment, options, *_knob_values())
+    _remember(quick, adopted)
+    return adopted
+
+
+def environment_of(target: Target) -> str:
+    """A hash of core, of the plugins that take part in compiles for ``target``, and of the target itself."""
+    return _environment(manager(), target)
 
 
 def _remember(quick: tuple[object, ...], kernel: CompiledKernel) -> None:
@@ -223,6 +258,7 @@ def _made(request: _Request, observers: Observers, always: bool) -> CompiledKern
         kernel = None if always else _stored(store, request.key)
         if kernel is not None:
             return kernel
+        gates.pass_all(gates.Attempt(request.source, target=request.target, options=request.options))
         kernel, payload = _run(request, observers)
         if store.put(request.key, payload):
             _put_shortcut(store, request)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from tri_core.compiler.source import IRSource, Source
+from tri_core.errors import LaunchError
 from tri_core.image import KernelImage, KernelMetadata
 
 __all__ = ["Artifacts", "CompiledKernel"]
@@ -69,6 +71,10 @@ class Artifacts(Mapping[str, str | bytes]):
         pipeline = manager().pipeline(target, target.options_type.parse(self._metadata.options))
         return pipeline[stage].disassemblers[name](bytes(self._stages[stage]))
 
+    def parts(self) -> tuple[dict[str, bytes], frozenset[str], Mapping[str, str]]:
+        """What each stage made as bytes, which of these are text, and the disassemblers' stages."""
+        return {name: bytes(data) for name, data in self._stages.items()}, self._texts, self._disassemblers
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._stages)
 
@@ -88,19 +94,62 @@ class Artifacts(Mapping[str, str | bytes]):
 
 @dataclass(frozen=True, eq=False)
 class CompiledKernel:
-    """The result of a compile; pickles, and crosses processes whole.
+    """The result of a compile; pickles, and crosses processes whole (without ``src``).
 
-    ``asm`` maps stage names to what they made; ``image`` is what a runtime loads.
+    ``asm`` maps stage names to what they made; ``image`` is what a runtime loads; ``src`` is what was
+    compiled, None where that is not known; ``loaded`` is what a driver said when it loaded the image.
     """
 
     metadata: KernelMetadata
     asm: Artifacts
     image: KernelImage
+    src: Source | IRSource | None = None
+    loaded: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         return self.metadata.name
+
+    @property
+    def hash(self) -> str:
+        """The key under which the kernel is kept: 64 hexadecimal digits."""
+        return self.metadata.hash
+
+    @property
+    def n_regs(self) -> int | None:
+        """Registers per thread; None where neither the image nor a driver has said it."""
+        return self._resource("registers")
+
+    @property
+    def n_spills(self) -> int | None:
+        """Bytes spilled per thread; None where neither the image nor a driver has said it."""
+        return self._resource("spills")
+
+    @property
+    def n_max_threads(self) -> int | None:
+        """The largest CTA in threads that the loaded kernel can run with; None before it was loaded."""
+        return self.loaded.get("threads")
+
+    def _resource(self, name: str) -> int | None:
+        found = self.loaded.get(name)
+        return found if found is not None else self.metadata.resources.get(name)
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        """The kernel over ``grid``, with all arguments in order; none of them is looked at any more.
+
+        LaunchError for a kernel that was not compiled from a source that knows its arguments.
+        """
+        launch = getattr(self.src, "launch", None)
+        if launch is None:
+            raise LaunchError(
+                f"kernel {self.name} does not know its arguments: it was not compiled from a Python function here",
+                remedy="launch it through the function that it was compiled from",
+            )
+        return lambda *args: launch(self, grid, args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "src": None, "loaded": {}}
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.metadata.target}: {', '.join(self.asm)}>"

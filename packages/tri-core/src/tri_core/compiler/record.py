@@ -11,7 +11,7 @@ from tri_core.compiler.kernel import Artifacts, CompiledKernel
 from tri_core.image import KernelImage, KernelMetadata
 from tri_core.target import TargetKey
 
-__all__ = ["assemble", "decode", "encode"]
+__all__ = ["assemble", "decode", "encode", "encode_kernel"]
 
 FORMAT = 1
 _LENGTH = 8  # bytes of the header's length, little-endian
@@ -44,6 +44,11 @@ def encode(
     }
     text = json.dumps(header, separators=(",", ":")).encode()
     return b"".join([len(text).to_bytes(_LENGTH, "little"), text, *stages.values()])
+
+
+def encode_kernel(kernel: CompiledKernel) -> bytes:
+    """``kernel`` as one byte string."""
+    return encode(kernel.metadata, *kernel.asm.parts())
 
 
 def decode(payload: bytes) -> CompiledKernel | None:

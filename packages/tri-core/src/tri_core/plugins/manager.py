@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tri_core import __version__
 from tri_core.abi import KernelABI
-from tri_core.errors import BackendError, DeviceError, PluginError, TargetError
+from tri_core.aot import AotLauncher
+from tri_core.errors import BackendError, DeviceError, PluginError, TargetError, Unsupported
 from tri_core.extensions import (
     BackendInfo,
     ConformanceProfile,
+    DevicePerformance,
     FrameworkAdapter,
     LanguageExtension,
     Observer,
@@ -206,6 +208,28 @@ class PluginManager:
         """What the conformance kit should expect of ``target``."""
         profile: ConformanceProfile = self._ask("tri_conformance", target.key.backend, target=target)
         return profile
+
+    def aot(self, target: Target) -> AotLauncher:
+        """How a C program launches images of ``target``; Unsupported when its backend does not say."""
+        backend = target.key.backend
+        if "tri_aot" not in self.owner(backend)[1].hooks:
+            raise Unsupported(
+                f"backend {backend!r} has no launcher for C programs",
+                remedy="load the image through its stage, as in tri compile --emit",
+            )
+        launcher: AotLauncher = self._ask("tri_aot", backend, target=target)
+        return launcher
+
+    def performance(self, device: DeviceInfo) -> DevicePerformance:
+        """Peak rates of ``device``; Unsupported when no backend for its kind knows them."""
+        for info, plugin in self._owned().values():
+            if device.kind in info.device_kinds and "tri_performance" in plugin.hooks:
+                found: DevicePerformance = self._ask("tri_performance", info.name, device=device)
+                return found
+        raise Unsupported(
+            f"no backend knows the peak rates of devices of kind {device.kind!r}",
+            remedy="compute percentages from the data sheet's numbers",
+        )
 
     def runtime(self, device_kind: str) -> Runtime:
         """The runtime of ``device_kind``, made once per process; DeviceError after a fork it does not survive."""
