@@ -25,6 +25,8 @@ __all__ = [
     "CORE",
     "Knob",
     "KnobGroup",
+    "assign",
+    "assigned",
     "codegen_snapshot",
     "get",
     "known",
@@ -186,6 +188,28 @@ def plugin_snapshot() -> dict[str, object]:
     """The knobs of plugins, and core's that affect code, that differ from their default."""
     values = ((knob, get(knob.name)) for name, knob in sorted(_known.items()) if name not in _OWN)
     return codegen_snapshot() | {knob.name: value for knob, value in values if value != knob.default}
+
+
+def assign(name: str, value: Any) -> None:
+    """Set knob ``name`` for this process and those that it starts; None goes back to the default.
+
+    OptionError for a value that the knob does not understand.
+    """
+    knob = _knob(name)
+    if value is None:
+        os.environ.pop(knob.variable, None)
+        return
+    text = str(int(value)) if isinstance(value, bool) else str(value)
+    try:
+        knob.parse(text)
+    except ValueError as error:
+        raise OptionError(f"{name} cannot be {value!r}: {error}", remedy=knob.help) from error
+    os.environ[knob.variable] = text
+
+
+def assigned(name: str) -> str | None:
+    """The text that the environment has for knob ``name``; None when it is not set."""
+    return os.environ.get(_knob(name).variable)
 
 
 @contextmanager

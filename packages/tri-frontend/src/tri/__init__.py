@@ -20,36 +20,61 @@ from tri.helpers import cdiv, next_power_of_2
 from tri.jit import JITFunction, jit
 
 if TYPE_CHECKING:
-    from tri import language
+    from tri import knobs, language, testing
     from tri.allocation import set_allocator
     from tri.compiler.source import ASTSource
     from tri.compiling import compile  # noqa: A004  Triton's name
     from tri.context import target
+    from tri.explaining import explain, no_compile
     from tri.interpreter.state import interpret
     from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
     from tri.launch.arrays import reinterpret
+    from tri.launch.asynchronous import AsyncCompileMode, FutureKernel
+    from tri.tuning import Autotuner, Config, Heuristics, autotune, heuristics
     from tri_core import errors
 
 __all__ = [
     "ASTSource",
+    "AsyncCompileMode",
+    "Autotuner",
+    "Config",
+    "FutureKernel",
+    "Heuristics",
     "JITFunction",
     "aggregate",
+    "autotune",
     "cdiv",
     "compile",
     "constexpr_function",
     "errors",
+    "explain",
+    "heuristics",
     "interpret",
     "jit",
+    "knobs",
     "language",
     "next_power_of_2",
+    "no_compile",
     "reinterpret",
     "set_allocator",
     "target",
+    "testing",
 ]
 
 #: names that cost an import, loaded when asked for: name -> module (and the attribute there)
 _LAZY: dict[str, tuple[str, str | None]] = {
+    "AsyncCompileMode": ("tri.launch.asynchronous", "AsyncCompileMode"),
+    "Autotuner": ("tri.tuning", "Autotuner"),
+    "Config": ("tri.tuning", "Config"),
+    "FutureKernel": ("tri.launch.asynchronous", "FutureKernel"),
+    "Heuristics": ("tri.tuning", "Heuristics"),
+    "autotune": ("tri.tuning", "autotune"),
+    "explain": ("tri.explaining", "explain"),
+    "heuristics": ("tri.tuning", "heuristics"),
+    "knobs": ("tri.knobs", None),
+    "no_compile": ("tri.explaining", "no_compile"),
+    "testing": ("tri.testing", None),
     "ASTSource": ("tri.compiler.source", "ASTSource"),
     "aggregate": ("tri.language.aggregate", "aggregate"),
     "compile": ("tri.compiling", "compile"),

@@ -13,8 +13,12 @@ from tri_core import knobs
 from tri_core.errors import TriError
 
 if TYPE_CHECKING:
+    from tri.compiler.source import ASTSource
     from tri.kernel_source import KernelSource
+    from tri.launch.caches import DeviceCaches
     from tri.launch.dispatcher import Dispatcher
+    from tri_core.compiler import CompiledKernel
+    from tri_core.target import Target
 
 __all__ = ["JITFunction", "KernelParameter", "jit"]
 
@@ -92,6 +96,7 @@ class JITFunction:
             frozenset(do_not_specialize or ()), frozenset(do_not_specialize_on_alignment or ())
         )
         self.arg_names = [p.name for p in self.params]
+        self.pre_run_hooks: list[Callable[..., Any]] = []
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
         #: whether launches run as Python, wherever they stand: TRI_INTERPRET when the function was decorated
         self.interpreted: bool = knobs.get("INTERPRET")
@@ -152,6 +157,8 @@ class JITFunction:
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
+        if self.pre_run_hooks:
+            return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
         launch = self._dispatcher.launch
         if self.interpreted or forced() is not None:
             launch = self._interpret
@@ -159,6 +166,8 @@ class JITFunction:
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch over ``grid``, or only compile when ``warmup``; the compiled kernel."""
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
         if warmup:
             return self._dispatcher.warm_up(args, kwargs)
         if self.interpreted or forced() is not None:
@@ -172,9 +181,38 @@ class JITFunction:
         launch(self, grid, args, kwargs)
 
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile for such arguments without a launch; a dtype stands for an array of it."""
+        """Compile for such arguments without a launch; a dtype stands for an array of it.
+
+        Inside :class:`tri.AsyncCompileMode` the result is a :class:`tri.FutureKernel`.
+        """
         del grid
         return self._dispatcher.warm_up(args, kwargs)
+
+    def plan(self, *args: Any, **kwargs: Any) -> tuple[ASTSource, Target, dict[str, Any]]:
+        """What a launch with such arguments would compile: source, target and options."""
+        return self._dispatcher.plan(args, kwargs)
+
+    def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
+        """Call ``hook`` with the arguments of every launch and warm-up, before it."""
+        self.pre_run_hooks.append(hook)
+
+    def preload(self, specialization_data: str) -> CompiledKernel:
+        """Compile the version that ``specialization_data`` describes, so that a launch finds it.
+
+        The text is what ``tri.knobs.runtime.jit_cache_hook`` gets as ``compile["specialization_data"]``, in
+        this or another process.  OptionError when it is of another kernel or another version of its source.
+        """
+        from tri.compiling import compile as compile_source
+        from tri.launch.specialization_data import read_specialization_data
+
+        return compile_source(*read_specialization_data(self, specialization_data))
+
+    @property
+    def device_caches(self) -> DeviceCaches:
+        """The versions in use, by the index of their device."""
+        from tri.launch.caches import DeviceCaches
+
+        return DeviceCaches(self._dispatcher)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched over a grid.  Inside of an interpreted kernel, a call."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_core.compiler.driver import adopt, compile, environment_of, forget  # noqa: A004  the name that users know
+from tri_core.compiler.driver import adopt, compile, environment_of, forget, lookup  # noqa: A004  the name that users know
 from tri_core.compiler.gates import Attempt, before_compile
 from tri_core.compiler.kernel import Artifacts, CompiledKernel
 from tri_core.compiler.source import IRSource, Source
@@ -18,4 +18,5 @@ __all__ = [
     "compile",
     "environment_of",
     "forget",
+    "lookup",
 ]

@@ -25,7 +25,7 @@ from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
 from tri_core.targets import Spec, resolve
 
-__all__ = ["adopt", "compile", "environment_of", "forget"]
+__all__ = ["adopt", "compile", "environment_of", "forget", "lookup"]
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +96,27 @@ def compile(  # noqa: A001  the name that users know
         kernel = dataclasses.replace(made, src=source)
         _remember(quick, kernel)
     return kernel
+
+
+def lookup(
+    source: Source | IRSource,
+    target: Spec | None = None,
+    options: CommonOptions | Mapping[str, Any] | None = None,
+) -> CompiledKernel | None:
+    """The kernel of ``source`` if memory or the store has it; None when it would be compiled."""
+    target = resolve(target)
+    options = _options(target, options)
+    if knobs.get("ALWAYS_COMPILE"):
+        return None
+    environment = environment_of(target)
+    quick = (source.fingerprint(), type(source), environment, options, *_knob_values())
+    found = _memory.get(quick)
+    if found is None:
+        stored = _known(_Request(manager(), source, target, options, environment))
+        if stored is not None:
+            found = dataclasses.replace(stored, src=source)
+            _remember(quick, found)
+    return found
 
 
 def adopt(

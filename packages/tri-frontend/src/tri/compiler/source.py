@@ -15,6 +15,7 @@ from tri_core.abi import KernelSignature, Parameter
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
+    from tri_core.compiler import CompiledKernel
     from tri_core.mlir import ir
     from tri_core.options import CommonOptions
     from tri_core.target import Target
@@ -116,6 +117,16 @@ class ASTSource:
         )
         self._fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return self._fingerprint
+
+    def texts(self) -> dict[str, str]:
+        """The type of every parameter as signatures write it, ``constexpr`` for constants."""
+        return {n: self._texts[n] if n in self.types else "constexpr" for n in self.fn.arg_names}
+
+    def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any]) -> None:
+        """Launch ``kernel``, compiled from this source, over ``grid``; what ``kernel[grid](...)`` does."""
+        from tri.launch.direct import launch
+
+        launch(self, kernel, grid, args)
 
     def signature(self) -> KernelSignature:
         """The name and the run-time parameters."""

@@ -15,13 +15,23 @@ from typing import TYPE_CHECKING, Any
 from tri.context import Choice, chosen
 from tri.language.structure import remake
 from tri.launch.arrays import DtypeArray, Place, describe
+from tri.launch.asynchronous import FutureKernel, active_mode
 from tri.launch.binder import Binder, make_binder
 from tri.launch.calls import call_site, check_arguments, show, unknown_option
+from tri.launch.hooks import (
+    JIT_CACHE,
+    JIT_POST_COMPILE,
+    LAUNCH_ENTER,
+    LAUNCH_EXIT,
+    LaunchFacts,
+    cache_hook_facts,
+)
 from tri.launch.observers import observed, tell_load
 from tri.launch.specialize import Specialization, one_device, specialize
-from tri_core.errors import LaunchError, OptionError, TriError
+from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
 
 if TYPE_CHECKING:
+    from tri.compiler.source import ASTSource
     from tri.jit import JITFunction
     from tri_core.abi import KernelABI
     from tri_core.compiler import CompiledKernel
@@ -36,6 +46,9 @@ _Rules = tuple[int, bool]
 #: what all known targets do
 _USUAL: _Rules = (16, True)
 
+
+#: the hooks of launches: lists that are changed in place, looked at by every launch
+_ENTER, _EXIT = LAUNCH_ENTER.calls, LAUNCH_EXIT.calls
 
 _live: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
 
@@ -129,10 +142,39 @@ class Dispatcher:
         if place is not None and place.current_stream is not None:
             stream = place.current_stream(place.device.index)
         if 0 not in shape:
-            entry.launch(shape, stream, arguments)
+            if _ENTER or _EXIT:
+                self._launch_told(entry, entry.launch, shape, stream, arguments, (args, kwargs))
+            else:
+                entry.launch(shape, stream, arguments)
         return entry.kernel
 
-    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
+    def _launch_told(
+        self,
+        entry: Entry,
+        launch: Launch,
+        shape: tuple[int, int, int],
+        stream: int | None,
+        arguments: Sequence[Any],
+        given: tuple[tuple[Any, ...], dict[str, Any]],
+    ) -> None:
+        """Launch with the hooks of users told before and after."""
+        args, kwargs = given
+        facts = LaunchFacts(
+            entry.kernel,
+            shape,
+            stream,
+            self.function.launch_metadata,
+            lambda: self.named(args, kwargs),
+        )
+        LAUNCH_ENTER(facts)
+        launch(shape, stream, arguments)
+        LAUNCH_EXIT(facts)
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, defaults and options included."""
+        return {**self.defaults, **dict(zip(self.function.arg_names, args, strict=False)), **kwargs}
+
+    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel | FutureKernel:
         """Compile for such arguments without launching or loading; a dtype stands for an aligned array of it."""
         try:
             facts, _, options = self._bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
@@ -140,7 +182,34 @@ class Dispatcher:
             raise self._explained(error, args, kwargs) from None
         version = specialize(self.function, facts, _USUAL[0])
         target, _ = self._target(version, chosen())
-        return self._compile(version, target, options)
+        mode = active_mode.get()
+        if mode is not None:
+            return mode.submit(version.source, target, self._options(target, options))
+        return self._compile(version, target, options, warmup=True)
+
+    def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ASTSource, Target, dict[str, Any]]:
+        """What a launch with such arguments would compile: source, target, options."""
+        try:
+            facts, _, options = self._bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
+        except (TypeError, LaunchError) as error:
+            raise self._explained(error, args, kwargs) from None
+        version = specialize(self.function, facts, _USUAL[0])
+        target, _ = self._target(version, chosen())
+        abi = self._abi(target)
+        if (abi.divisibility, abi.equal_to_one) != _USUAL:
+            bind, _ = self._for_rules((abi.divisibility, abi.equal_to_one))
+            facts, _, options = bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
+            version = specialize(self.function, facts, abi.divisibility)
+        return version.source, target, self._options(target, options)
+
+    def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
+        """The loaded versions by device index and specialization."""
+        found: dict[int, dict[Any, CompiledKernel]] = {}
+        for table in self._tables.values():
+            for key, entry in list(table.items()):
+                index = entry.place.device.index if entry.place is not None else 0
+                found.setdefault(index, {})[key] = entry.kernel
+        return found
 
     def _launch_staged(
         self,
@@ -160,7 +229,7 @@ class Dispatcher:
             for i, handle in zip(entry.staged, handles, strict=True):
                 staged[i] = handle
             if 0 not in shape:
-                entry.launch(shape, None, staged)
+                self._launch_told(entry, entry.launch, shape, None, staged, (args, kwargs))
 
     def _own(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in kwargs.items() if k in self.function.signature.parameters}
@@ -168,7 +237,7 @@ class Dispatcher:
     def _grid(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
         """The grid as three integers."""
         if callable(grid):
-            grid = grid({**self.defaults, **dict(zip(self.function.arg_names, args, strict=False)), **kwargs})
+            grid = grid(self.named(args, kwargs))
         shape = grid if isinstance(grid, (tuple, list)) else (grid,)
         try:
             sizes = tuple(operator.index(n) for n in shape)
@@ -282,21 +351,53 @@ class Dispatcher:
 
         return manager().abi(target)
 
-    def _compile(self, version: Specialization, target: Target, options: Mapping[str, Any]) -> CompiledKernel:
+    def _compile(
+        self, version: Specialization, target: Target, options: Mapping[str, Any], *, warmup: bool = False
+    ) -> CompiledKernel:
+        from tri_core.compiler import IRSource
         from tri_core.compiler import compile as compile_source
 
+        given = self._options(target, options)
+        source = version.source
+        override = given.pop("ir_override", None)
+        if override is not None:
+            return compile_source(IRSource.from_file(override, source.signature()), target, given)
+        if not JIT_CACHE and not JIT_POST_COMPILE:
+            return compile_source(source, target, given)
+        return self._compile_told(source, target, given, warmup)
+
+    @staticmethod
+    def _compile_told(
+        source: ASTSource, target: Target, options: dict[str, Any], warmup: bool
+    ) -> CompiledKernel:
+        """Compile with the hooks of users told before and after."""
+        from tri_core.compiler import compile as compile_source
+
+        before = cache_hook_facts(source, str(target), options, warmup=warmup, cached=False)
+        if JIT_CACHE(**before):
+            raise CompileRefused(
+                f"a jit_cache_hook forbids to compile {source.name} for {target}",
+                remedy="compile it before, or remove the hook from tri.knobs.runtime.jit_cache_hook",
+                reasons=("forbidden by a hook",),
+            )
+        kernel = compile_source(source, target, options)
+        JIT_POST_COMPILE(**before | {"already_compiled": True})
+        return kernel
+
+    def _options(self, target: Target, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a call with those of the decorator; OptionError for a word that is neither."""
         given = dict(options)
         if self.function.debug is not None:
             given.setdefault("debug", self.function.debug)
         known = target.options_type.__dataclass_fields__
         for name in given:
-            if name not in known:
+            if name not in known and name != "ir_override":
                 raise OptionError(
                     f"{name!r} is neither a parameter of {self.function.__name__} nor an option of {target}",
                     remedy=unknown_option(name, self.function, list(known)),
                     location=call_site(),
                 )
-        return compile_source(version.source, target, given)
+        return given
 
     def _entry(
         self, version: Specialization, target: Target, place: Place | None, options: Mapping[str, Any]
@@ -338,6 +439,7 @@ class Dispatcher:
         found = self._loaded.get(key)
         if found is None:
             loaded = owner.load(kernel.image, device)
+            kernel.loaded.update(loaded.resources)
             launch = observed(owner.launcher(loaded, kernel.image), kernel)
             found = self._loaded[key] = (loaded, launch)
             tell_load(kernel, device)

@@ -1,0 +1,97 @@
+"""Why a kernel was compiled: ``tri.explain``, the log ``tri.explain``, and ``tri.no_compile``.
+
+Every compile that neither memory nor the cache on disk could spare is compared with the earlier ones of the
+same kernel, in this process and those before it; what differs from the nearest is the reason.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from tri.explaining import history
+from tri.explaining.compare import reasons
+from tri.explaining.picture import Picture
+from tri_core import knobs
+from tri_core.compiler import before_compile
+from tri_core.errors import CompileRefused
+
+if TYPE_CHECKING:
+    from tri_core.compiler import Attempt
+
+__all__ = ["Explanation", "Picture", "explain", "gate", "no_compile"]
+
+logger = logging.getLogger("tri.explain")
+
+
+class Explanation(tuple[str, ...]):
+    """Why one compile was not spared, a line for each difference; ``picture`` is what was compiled."""
+
+    picture: Picture
+
+    def __new__(cls, picture: Picture, lines: tuple[str, ...]) -> Self:
+        """The reasons ``lines`` of ``picture``."""
+        made = super().__new__(cls, lines)
+        made.picture = picture
+        return made
+
+    def __str__(self) -> str:
+        return "\n".join([self.picture.title(), *(f"  {line}" for line in self)])
+
+
+def explain(kernel: Any) -> list[Explanation]:
+    """The compiles of ``kernel`` that the cache remembers, oldest first, each with its reasons.
+
+    ``kernel`` is a jit function, or what is around one (autotuned, with heuristics).
+    """
+    function = getattr(kernel, "base_fn", kernel)
+    found: list[Explanation] = []
+    earlier: list[Picture] = []
+    for picture in history.load(history.identity(function)):
+        found.append(Explanation(picture, reasons(picture, earlier)))
+        earlier.append(picture)
+    return found
+
+
+@contextmanager
+def no_compile() -> Iterator[None]:
+    """Inside the ``with`` block (in this thread or task) a compile raises CompileRefused with its reasons.
+
+    Kernels that memory or the cache on disk has are used.  ``TRI_NO_COMPILE=1`` and
+    ``tri.knobs.compilation.no_compile`` do it for a process.
+    """
+    with knobs.scope(NO_COMPILE=True):
+        yield
+
+
+def gate(attempt: Attempt) -> None:
+    """Note a compile that is about to run; raise instead where compiles are forbidden."""
+    from tri.compiler.source import ASTSource
+
+    source = attempt.source
+    forbidden = knobs.get("NO_COMPILE")
+    if not isinstance(source, ASTSource):
+        if forbidden:
+            raise _refused(source.name, str(attempt.target), ("it is given as IR",))
+        return
+    name = history.identity(source.fn)
+    picture = Picture.of(attempt, source)
+    lines = reasons(picture, history.load(name))
+    if forbidden:
+        raise _refused(source.name, str(attempt.target), lines)
+    logger.info("%s is compiled for %s: %s", source.name, attempt.target, "; ".join(lines))
+    history.append(name, picture)
+
+
+def _refused(name: str, target: str, lines: tuple[str, ...]) -> CompileRefused:
+    text = "".join(f"\n  {line}" for line in lines)
+    return CompileRefused(
+        f"{name} would be compiled for {target}, where compiles are forbidden:{text}",
+        remedy="warm this version up before, with kernel.warmup(...) of such arguments",
+        reasons=lines,
+    )
+
+
+before_compile(gate)

@@ -1,0 +1,53 @@
+"""The latest compiles of every kernel, kept in memory and in the cache on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from typing import TYPE_CHECKING
+
+from tri.explaining.picture import Picture
+
+if TYPE_CHECKING:
+    from tri.jit import JITFunction
+
+__all__ = ["append", "identity", "load"]
+
+#: compiles remembered of one kernel
+_KEPT = 64
+_FORMAT = 1
+
+_lock = threading.Lock()
+
+
+def identity(function: JITFunction) -> str:
+    """What tells kernels apart over time, whatever their source becomes: file and qualified name."""
+    return f"{function.fn.__code__.co_filename}:{function.__qualname__}"
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(f"explain {_FORMAT} {name}".encode()).hexdigest()
+
+
+def load(name: str) -> list[Picture]:
+    """The remembered compiles of kernel ``name``, oldest first."""
+    from tri_core.cache import default_store
+
+    payload = default_store().get(_key(name))
+    if payload is None:
+        return []
+    try:
+        return [Picture.from_json(entry) for entry in json.loads(payload)]
+    except (ValueError, TypeError):
+        return []  # of another version of tri
+
+
+def append(name: str, picture: Picture) -> None:
+    """Remember ``picture``.  Two processes at once may lose one of their entries: this is a log, not a ledger."""
+    from tri_core.cache import default_store
+
+    with _lock:
+        kept = [*load(name), picture][-_KEPT:]
+        payload = json.dumps([entry.to_json() for entry in kept]).encode()
+        default_store().put(_key(name), payload)

@@ -1,0 +1,89 @@
+"""Launching a compiled kernel with arguments that nobody specializes any more: ``compiled[grid](...)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri.launch.arrays import describe
+from tri.launch.readers import Rules, readers
+from tri_core.errors import LaunchError
+
+if TYPE_CHECKING:
+    from tri.compiler.source import ASTSource
+    from tri_core.compiler import CompiledKernel
+    from tri_core.runtime import Launch
+
+__all__ = ["launch"]
+
+_launches: dict[tuple[str, int], Launch] = {}
+
+
+def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[Any]) -> None:
+    """Launch ``kernel`` over ``grid`` with the arguments of all parameters, or of those that are no constants.
+
+    LaunchError for another number of arguments, and for a pointer that is less aligned than the kernel was
+    compiled for.
+    """
+    from tri_core.targets import resolve
+    from tri_runtime import runtime
+
+    names = source.fn.arg_names
+    wanted = [p.name for p in kernel.metadata.signature.parameters]
+    if len(args) == len(names):
+        given = dict(zip(names, args, strict=True))
+    elif len(args) == len(wanted):
+        given = dict(zip(wanted, args, strict=True))
+    else:
+        raise LaunchError(
+            f"{kernel.name} takes {len(names)} arguments, or {len(wanted)} without constants; {len(args)} were given",
+            remedy=f"its parameters are {source.fn.signature_text}",
+        )
+    owner = runtime(resolve(kernel.metadata.target).device_kind)
+    device = owner.current_device()
+    key = (kernel.hash, id(owner))
+    run = _launches.get(key)
+    if run is None:
+        loaded = owner.load(kernel.image, device)
+        kernel.loaded.update(loaded.resources)
+        run = _launches[key] = owner.launcher(loaded, kernel.image)
+    shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    x, y, z = (*shape, 1, 1)[:3]
+    values, host, stream = _values(source, wanted, given)
+    if not host or owner.host_memory == "direct":
+        run((x, y, z), stream, values)
+        return
+    with owner.staged([describe(given[wanted[i]]) for i in host]) as handles:
+        for i, handle in zip(host, handles, strict=True):
+            values[i] = handle
+        run((x, y, z), None, values)
+
+
+def _values(
+    source: ASTSource, wanted: Sequence[str], given: dict[str, Any]
+) -> tuple[list[Any], list[int], int | None]:
+    """What the launcher takes, which of it are host arrays, and the stream of the device arrays' framework."""
+    plain = readers(Rules(values=False, alignment=False))
+    values: list[Any] = []
+    host: list[int] = []
+    stream = None
+    for name in wanted:
+        value, fact = plain[type(given[name])](given[name])
+        if isinstance(fact, tuple):
+            _check_alignment(source, name, value)
+            place = fact[2]
+            if place is None:
+                host.append(len(values))
+            elif place.current_stream is not None:
+                stream = place.current_stream(place.device.index)
+        values.append(value)
+    return values, host, stream
+
+
+def _check_alignment(source: ASTSource, name: str, address: int) -> None:
+    for fact, value in source.attrs.get(name, ()):
+        if fact == "tt.divisibility" and address % int(value):
+            raise LaunchError(
+                f"{source.name} was compiled for a {name!r} that is aligned to {value} bytes; this one is not",
+                remedy="launch through the function, which compiles another version",
+            )

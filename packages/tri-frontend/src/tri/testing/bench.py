@@ -1,0 +1,114 @@
+"""Timing calls by the clock of the device that they launch on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tri_core.errors import Unsupported
+
+if TYPE_CHECKING:
+    from tri.launch.hooks import LaunchFacts
+    from tri_core.runtime import Runtime
+    from tri_runtime.benchmark import ReturnMode
+
+__all__ = ["check_graphs", "do_bench", "do_bench_cudagraph", "do_bench_graph"]
+
+
+def do_bench(
+    fn: Callable[[], Any],
+    warmup: float = 25,
+    rep: float = 100,
+    grad_to_none: Iterable[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: ReturnMode = "mean",
+    *,
+    runtime: Runtime | None = None,
+) -> Any:
+    """Milliseconds that ``fn()`` keeps its device busy, with the caches flushed before each run.
+
+    ``warmup`` and ``rep`` are milliseconds to spend; ``grad_to_none``: tensors whose ``grad`` is cleared before
+    each run; ``quantiles``: those of the times instead (a number for one of them); ``return_mode``: ``mean``,
+    ``median``, ``min``, ``max`` or ``all``.  The device is that of the kernels that ``fn`` launches.
+    """
+    from tri_runtime.benchmark import do_bench as bench
+
+    owner = runtime if runtime is not None else _runtime_of(fn)
+    flush = getattr(owner, "flush_cache", None)
+    cleared = list(grad_to_none or ())
+
+    def prepare() -> None:
+        for tensor in cleared:
+            tensor.grad = None
+        if flush is not None:
+            flush()
+
+    found = bench(
+        fn, owner, warmup=warmup, rep=rep, quantiles=quantiles, return_mode=return_mode, flush=prepare
+    )
+    return found[0] if isinstance(found, list) and quantiles is not None and len(found) == 1 else found
+
+
+def do_bench_graph(
+    fn: Callable[[], Any],
+    rep: float = 20,
+    grad_to_none: Iterable[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: ReturnMode = "mean",
+    *,
+    runtime: Runtime | None = None,
+) -> Any:
+    """As :func:`do_bench`, of launches that the device's driver recorded once and repeats without the host.
+
+    Unsupported where the runtime of the device cannot record.
+    """
+    from tri_runtime.benchmark import do_bench as bench
+
+    owner = runtime if runtime is not None else _runtime_of(fn)
+    check_graphs(owner)
+    for tensor in grad_to_none or ():
+        tensor.grad = None
+    fn()  # compiles and loads, which cannot be recorded
+    owner.synchronize()
+    replay = owner.capture(fn)  # type: ignore[attr-defined]  # what check_graphs looks for
+    found = bench(replay, owner, warmup=0, rep=rep, quantiles=quantiles, return_mode=return_mode)
+    return found[0] if isinstance(found, list) and quantiles is not None and len(found) == 1 else found
+
+
+#: the name that users know
+do_bench_cudagraph = do_bench_graph
+
+
+def check_graphs(runtime: Runtime) -> None:
+    """Unsupported unless ``runtime`` can record launches (has ``capture(function)``)."""
+    if getattr(runtime, "capture", None) is None:
+        raise Unsupported(
+            f"the runtime of {runtime.device_kind!r} devices cannot record launches as a graph",
+            remedy="time with tri.testing.do_bench, or autotune without graphs",
+        )
+
+
+def _runtime_of(fn: Callable[[], Any]) -> Runtime:
+    """The runtime on which ``fn``, called once, launches; that of the default target if it launches nothing."""
+    from tri.context import chosen
+    from tri.launch.hooks import LAUNCH_ENTER
+    from tri_core.targets import default, resolve
+    from tri_runtime import runtime
+
+    thread = threading.get_ident()
+    kinds: list[str] = []
+
+    def note(facts: LaunchFacts) -> None:
+        if threading.get_ident() == thread:
+            kinds.append(resolve(facts.target).device_kind)
+
+    LAUNCH_ENTER.add(note)
+    try:
+        fn()
+    finally:
+        LAUNCH_ENTER.remove(note)
+    if kinds:
+        return runtime(kinds[-1])
+    choice = chosen()
+    return runtime((choice.target if choice is not None else default()).device_kind)

@@ -1,0 +1,359 @@
+"""``autotune``: the fastest of several configurations of a kernel, found by trying them.
+
+For a new value of the tuning key all configurations are compiled (in parallel, where there is an executor),
+those that cannot be used are set aside, and the others are timed.  One thread of a process tunes at a time:
+two would disturb each other's times.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any
+
+from tri.context import chosen
+from tri.launch.asynchronous import active_mode
+from tri.tuning import report, results
+from tri.tuning.arrays import copy_of, restore, zero
+from tri.tuning.compiling import INFEASIBLE, Plan, compile_all
+from tri.tuning.config import Config
+from tri.tuning.progress import Progress
+from tri.tuning.pruning import Pruning
+from tri.tuning.wrapper import Wrapper
+from tri_core import knobs
+from tri_core.errors import LaunchError, OptionError, TriError
+
+if TYPE_CHECKING:
+    from tri_core.target import Target
+
+__all__ = ["Autotuner", "autotune"]
+
+_QUANTILES = (0.5, 0.2, 0.8)
+#: keywords of a launch that are no arguments of the kernel
+_LAUNCH = ("grid", "warmup")
+#: milliseconds of device time spent on a configuration, where the user does not say
+_WARMUP, _REP = 25, 100
+
+_tuning = threading.RLock()
+
+
+class Autotuner(Wrapper):
+    """A kernel that is tuned at its first launch for every key; made by :func:`autotune`.
+
+    ``best_config`` is the last one used, ``cache`` maps keys to choices; ``configs_timings`` (ms: median, 20 %
+    and 80 % quantile), ``failures`` and ``bench_time`` (seconds) are of the last tuning.
+    """
+
+    best_config: Config
+
+    def __init__(
+        self,
+        fn: Any,
+        arg_names: list[str],
+        configs: Sequence[Config],
+        key: Sequence[str],
+        reset_to_zero: Sequence[str] | None,
+        restore_value: Sequence[str] | None,
+        pre_hook: Callable[..., Any] | None = None,
+        post_hook: Callable[..., Any] | None = None,
+        prune_configs_by: Mapping[str, Any] | None = None,
+        warmup: int | None = None,
+        rep: int | None = None,
+        use_cuda_graph: bool = False,
+        do_bench: Callable[..., Any] | None = None,
+        cache_results: bool = False,
+        *,
+        executor: Executor | None = None,
+        deterministic: bool = False,
+    ) -> None:
+        super().__init__(fn, arg_names)
+        self.configs = list(configs) or [Config({})]
+        self.keys = list(key)
+        self.reset_to_zero = list(reset_to_zero or ())
+        self.restore_value = list(restore_value or ())
+        self.pre_hook = pre_hook or self._reset
+        self.post_hook = post_hook or self._restore
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
+        self.pruning = Pruning.parse(prune_configs_by)
+        self.perf_model = self.pruning.perf_model
+        self.configs_top_k = self.pruning.top_k
+        self.early_config_prune = self.pruning.early_config_prune
+        self.num_warmups, self.num_reps = warmup, rep
+        self.use_cuda_graph = use_cuda_graph
+        self.do_bench = do_bench
+        self.cache_results = cache_results
+        self.executor = executor
+        self.deterministic = deterministic
+        self.cache: dict[tuple[Any, ...], Config] = {}
+        self.configs_timings: dict[Config, list[float]] = {}
+        self.failures: dict[Config, TriError] = {}
+        self.bench_time = 0.0
+        self.restore_copies: dict[str, Any] = {}
+        self._check_names()
+
+    def _check_names(self) -> None:
+        for what in ("keys", "reset_to_zero", "restore_value"):
+            for name in getattr(self, what):
+                if name not in self.arg_names:
+                    raise OptionError(
+                        f"{'key' if what == 'keys' else what} of autotune names {name!r}, no parameter of "
+                        f"{self.__name__}",
+                        remedy=f"its parameters are {', '.join(self.arg_names)}",
+                    )
+
+    # --- launching ------------------------------------------------------------------------------------
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch with the best configuration for these arguments, tuning first for a new key."""
+        if kwargs.get("warmup"):
+            return self._warm_up(args, kwargs)
+        nargs = dict(zip(self.arg_names, args, strict=False))
+        config = self._choice(nargs, args, kwargs)
+        self.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**nargs, **kwargs, **config.all_kwargs()})
+        return self.fn.run(*args, **self._with(config, kwargs))
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+        """Compile every configuration that pruning leaves, without launching; the kernels."""
+        return self._warm_up(args, {**kwargs, "grid": grid})
+
+    def _warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        nargs = dict(zip(self.arg_names, args, strict=False))
+        given = {**kwargs, "warmup": True}
+        kept = self.pruning.choose(self.configs, nargs, given)
+        return [self.fn.run(*args, **self._with(config, given)) for config in kept]
+
+    def plan(self, *args: Any, **kwargs: Any) -> Plan:
+        """What a launch with such arguments would compile, with the configuration chosen for them before."""
+        nargs = dict(zip(self.arg_names, args, strict=False))
+        config = self.cache.get(self._key(nargs, kwargs), self.configs[0])
+        return self._plan(config, args, kwargs)
+
+    def _plan(self, config: Config, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
+        keywords = {k: v for k, v in self._with(config, kwargs).items() if k not in _LAUNCH}
+        plan: Plan = self.fn.plan(*args, **keywords)
+        return plan
+
+    def _with(self, config: Config, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        chosen_ = config.all_kwargs()
+        both = sorted(set(kwargs) & set(chosen_))
+        if both:
+            raise LaunchError(
+                f"{self.__name__} is given {', '.join(map(repr, both))}, which its configurations set",
+                remedy="leave it out of the call, or out of the configurations",
+            )
+        return {**kwargs, **chosen_}
+
+    # --- choosing -------------------------------------------------------------------------------------
+
+    def _key(self, nargs: Mapping[str, Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The tuning key: values of the named arguments, dtypes and devices of arrays, the target."""
+        given = {name: value for name, value in {**nargs, **kwargs}.items() if name in self.arg_names}
+        values = tuple(given.get(name) for name in self.keys)
+        arrays = [
+            (str(v.dtype), str(getattr(v, "device", ""))) for v in given.values() if hasattr(v, "dtype")
+        ]
+        choice = chosen()
+        return (*values, *arrays, "" if choice is None else str(choice.target))
+
+    def _choice(self, nargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
+        if len(self.configs) == 1:
+            return self.configs[0]
+        key = self._key(nargs, kwargs)
+        found = self.cache.get(key)
+        if found is None:
+            with _tuning:
+                found = self.cache.get(key)
+                if found is None:
+                    found = self.cache[key] = self._tune(key, nargs, args, kwargs)
+        return found
+
+    def _tune(
+        self, key: tuple[Any, ...], nargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Config:
+        """The best configuration for ``key``; AutotuneError when none works."""
+        begin = time.perf_counter()
+        kept = self.pruning.choose(self.configs, nargs, kwargs)
+        target = self._plan(kept[0], args, kwargs)[1]
+        store_key = self._store_key(target, key, kept)
+        timings = results.load(store_key, kept) if store_key is not None else None
+        cached = timings is not None
+        self.failures = {}
+        if timings is None:
+            timings = self._measure(kept, target, nargs, args, kwargs)
+            if store_key is not None and timings:
+                results.save(store_key, timings)
+        self.configs_timings = timings
+        best = min(timings, key=timings.__getitem__) if timings else self._undecided(kept, nargs, kwargs)
+        self.bench_time = time.perf_counter() - begin
+        facts = {"fn": self, "key": key, "best_config": best, "timings": timings, "cached": cached}
+        report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})
+        return best
+
+    def _store_key(self, target: Target, key: tuple[Any, ...], kept: Sequence[Config]) -> str | None:
+        """Where the choice is kept; None when it is not: a hook of a configuration is no text."""
+        wanted = self.cache_results or knobs.get("AUTOTUNE_CACHE")
+        if not wanted or any(config.pre_hook is not None for config in kept):
+            return None
+        return results.store_key(self.base_fn, target, key, kept)
+
+    def _undecided(
+        self, kept: Sequence[Config], nargs: Mapping[str, Any], kwargs: Mapping[str, Any]
+    ) -> Config:
+        """Without times: the best by the model, else the first, of those that work."""
+        good = [config for config in kept if config not in self.failures]
+        if not good:
+            raise report.none_works(self.__name__, self.failures)
+        return self.pruning.by_estimate(good, nargs, kwargs)[0]
+
+    # --- measuring ------------------------------------------------------------------------------------
+
+    def _measure(
+        self,
+        kept: Sequence[Config],
+        target: Target,
+        nargs: dict[str, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> dict[Config, list[float]]:
+        """Times of all configurations that work; none when the choice has to be deterministic."""
+        undecided = self.deterministic or knobs.get("AUTOTUNE_DETERMINISTIC")
+        bench = None if undecided else self._bench(target)
+        mode = active_mode.get()
+        executor = self.executor or (mode.executor if mode is not None else None)
+        progress = Progress(f"tuning {self.__name__}", (1 if undecided else 2) * len(kept))
+        timings: dict[Config, list[float]] = {}
+        try:
+            good, self.failures = compile_all(
+                kept, lambda c: self._plan(c, args, kwargs), executor, progress.step
+            )
+            for config in good if bench is not None else ():
+                try:
+                    timings[config] = self._time(bench, config, nargs, args, kwargs)
+                except INFEASIBLE as error:
+                    self.failures[config] = error
+                progress.step()
+        finally:
+            progress.close()
+        report.tell_skipped(self.__name__, self.failures, len(kept))
+        if len(self.failures) == len(kept):
+            raise report.none_works(self.__name__, self.failures)
+        return timings
+
+    def _bench(self, target: Target) -> Callable[..., Any]:
+        """How configurations are timed: by the user's function, or on the runtime of ``target``."""
+        if self.do_bench is not None:
+            return self.do_bench
+        from tri import testing
+        from tri_runtime import runtime
+
+        owner = runtime(target.device_kind)
+        if self.use_cuda_graph:
+            testing.check_graphs(owner)
+            return lambda fn, quantiles: testing.do_bench_graph(
+                fn, rep=self.num_reps or _REP, quantiles=quantiles, runtime=owner
+            )
+        warmup = _WARMUP if self.num_warmups is None else self.num_warmups
+        rep = _REP if self.num_reps is None else self.num_reps
+        return lambda fn, quantiles: testing.do_bench(
+            fn, warmup=warmup, rep=rep, quantiles=quantiles, runtime=owner
+        )
+
+    def _time(
+        self,
+        bench: Callable[..., Any] | None,
+        config: Config,
+        nargs: dict[str, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> list[float]:
+        keywords = self._with(config, kwargs)
+        everything = {**nargs, **keywords}
+
+        def call() -> None:
+            if config.pre_hook is not None:
+                config.pre_hook(everything)
+            self.pre_hook(everything)
+            try:
+                self.fn.run(*args, **keywords)
+            except Exception as error:
+                self.post_hook(everything, exception=error)
+                raise
+            self.post_hook(everything, exception=None)
+
+        assert bench is not None
+        times = bench(call, quantiles=_QUANTILES)
+        self.pre_hook(everything, reset_only=True)
+        return list(times) if isinstance(times, (list, tuple)) else [float(times)]
+
+    def _reset(self, arguments: Mapping[str, Any], reset_only: bool = False) -> None:
+        """Before a trial: zeros where asked for, and copies of what is restored after it."""
+        for name in self.reset_to_zero:
+            zero(arguments[name])
+        if not reset_only:
+            self.restore_copies = {name: copy_of(arguments[name]) for name in self.restore_value}
+
+    def _restore(self, arguments: Mapping[str, Any], exception: BaseException | None = None) -> None:
+        """After a trial, also a failed one: the values from before."""
+        del exception
+        copies, self.restore_copies = self.restore_copies, {}
+        for name, copy in copies.items():
+            restore(arguments[name], copy)
+
+
+def autotune(
+    configs: Sequence[Config],
+    key: Sequence[str],
+    prune_configs_by: Mapping[str, Any] | None = None,
+    reset_to_zero: Sequence[str] | None = None,
+    restore_value: Sequence[str] | None = None,
+    pre_hook: Callable[..., Any] | None = None,
+    post_hook: Callable[..., Any] | None = None,
+    warmup: int | None = None,
+    rep: int | None = None,
+    use_cuda_graph: bool = False,
+    do_bench: Callable[..., Any] | None = None,
+    cache_results: bool = False,
+    *,
+    executor: Executor | None = None,
+    deterministic: bool = False,
+) -> Callable[[Any], Autotuner]:
+    """Launch the fastest of ``configs``, found anew whenever an argument named in ``key`` has a new value.
+
+    ``prune_configs_by``: see :class:`tri.tuning.pruning.Pruning`.  Trials run the kernel many times:
+    arrays named in ``reset_to_zero`` are set to zero before each, those in ``restore_value`` get their old
+    values after each; or ``pre_hook(arguments, reset_only=False)`` and ``post_hook(arguments, exception=)`` do it.
+    ``warmup`` and ``rep`` are milliseconds per configuration; ``use_cuda_graph`` times recorded launches, where
+    the device can record; ``do_bench(call, quantiles=)`` replaces the timing.  ``cache_results`` keeps the
+    choice on disk.  ``executor`` compiles in parallel.  ``deterministic`` never times: the performance model's
+    best, else the first configuration that works.
+
+    A configuration that does not compile or does not fit is skipped with a warning on the log ``tri.autotune``;
+    when none is left, AutotuneError gives all reasons.
+    """
+
+    def decorate(fn: Any) -> Autotuner:
+        return Autotuner(
+            fn,
+            fn.arg_names,
+            configs,
+            key,
+            reset_to_zero,
+            restore_value,
+            pre_hook=pre_hook,
+            post_hook=post_hook,
+            prune_configs_by=prune_configs_by,
+            warmup=warmup,
+            rep=rep,
+            use_cuda_graph=use_cuda_graph,
+            do_bench=do_bench,
+            cache_results=cache_results,
+            executor=executor,
+            deterministic=deterministic,
+        )
+
+    return decorate

@@ -1,0 +1,47 @@
+"""What stands around a kernel and is launched in its place."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tri.jit import JITFunction
+
+__all__ = ["Wrapper"]
+
+
+class Wrapper:
+    """Base of :class:`Autotuner` and :class:`Heuristics`: ``fn`` is the kernel, or another wrapper of it."""
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, fn: Any, arg_names: list[str]) -> None:
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.arg_names = list(arg_names)
+
+    @property
+    def base_fn(self) -> JITFunction:
+        """The kernel below all wrappers."""
+        inner = self.fn
+        while not isinstance(inner, JITFunction) and hasattr(inner, "fn"):
+            inner = inner.fn
+        base: JITFunction = inner
+        return base
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch over ``grid=``, or only compile with ``warmup=True``."""
+        raise NotImplementedError
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+        """Compile without launching."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        """The kernel over ``grid``."""
+        return functools.partial(self.run, grid=grid, warmup=False)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.fn!r})"
