@@ -20,6 +20,7 @@ from tri_core.targets import resolve
 from tri_runtime import registry
 
 _HERE = Path(__file__).parent
+sys.path.insert(0, str(_HERE))
 
 
 def load_module(name: str, path: Path) -> ModuleType:
@@ -85,3 +86,15 @@ def kernel_file(tmp_path: Path) -> Callable[[str], ModuleType]:
         return load_module(f"kernels_{count}_{abs(hash(str(path)))}", path)
 
     return write
+
+
+@pytest.fixture
+def cpu(tmp_path: Path) -> Iterator[None]:
+    """The installed plugins, so that kernels run on the CPU, with a cache of the test's own."""
+    compiler.forget()
+    dispatcher.forget()
+    registry.forget()
+    with plugins.use(PluginManager()), knobs.scope(CACHE_DIR=tmp_path / "cpu-cache", TARGET="cpu"):
+        yield
+    dispatcher.forget()
+    registry.forget()

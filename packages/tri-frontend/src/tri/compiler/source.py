@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from tri.compiler.arguments import CONSTEXPR, Path, build_tree, paths
 from tri.compiler.signature import parameter_types, signature_text
 from tri.compiler.values_key import stable
+from tri.explaining import gate
 from tri.jit import JITFunction
 from tri.language.types import dtype, parse_type
 from tri_core.abi import KernelSignature, Parameter
+from tri_core.compiler import before_compile
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["ASTSource"]
 
 Key = str | int | tuple[Any, ...]
+
+before_compile(gate)
 
 
 class ASTSource:
@@ -120,7 +124,17 @@ class ASTSource:
 
     def texts(self) -> dict[str, str]:
         """The type of every parameter as signatures write it, ``constexpr`` for constants."""
-        return {n: self._texts[n] if n in self.types else "constexpr" for n in self.fn.arg_names}
+        return {name: self._text(name) for name in self.fn.arg_names}
+
+    def _text(self, parameter: str) -> str:
+        if parameter in self.trees:
+            items = (text for name, text in self._texts.items() if name.startswith(f"{parameter}."))
+            return f"({', '.join(items)})"
+        return self._texts.get(parameter, CONSTEXPR)
+
+    def type_texts(self) -> dict[str, str]:
+        """The type of every run-time value, items of tuples by names such as ``t.0``."""
+        return dict(self._texts)
 
     def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any]) -> None:
         """Launch ``kernel``, compiled from this source, over ``grid``; what ``kernel[grid](...)`` does."""

@@ -15,7 +15,6 @@ from tri.explaining import history
 from tri.explaining.compare import reasons
 from tri.explaining.picture import Picture
 from tri_core import knobs
-from tri_core.compiler import before_compile
 from tri_core.errors import CompileRefused
 
 if TYPE_CHECKING:
@@ -92,6 +91,3 @@ def _refused(name: str, target: str, lines: tuple[str, ...]) -> CompileRefused:
         remedy="warm this version up before, with kernel.warmup(...) of such arguments",
         reasons=lines,
     )
-
-
-before_compile(gate)

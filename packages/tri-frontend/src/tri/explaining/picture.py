@@ -86,7 +86,7 @@ def _argument(source: ASTSource, name: str) -> str:
         f", divisible by {value}" if fact == "tt.divisibility" else f", {fact} = {value}"
         for fact, value in source.attrs.get(name, ())
     )
-    return f"{source.texts()[name]}{facts}"
+    return f"{source.type_texts()[name]}{facts}"
 
 
 def _source(function: JITFunction) -> dict[str, str]:

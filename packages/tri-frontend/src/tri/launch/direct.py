@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import describe
 from tri.launch.readers import Rules, readers
-from tri_core.errors import LaunchError
+from tri_core.errors import LaunchError, Unsupported
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -28,6 +28,11 @@ def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[
     from tri_core.targets import resolve
     from tri_runtime import runtime
 
+    if source.trees:
+        raise Unsupported(
+            f"{kernel.name} has a tuple as argument, so that it cannot be launched directly",
+            remedy="launch it through its function",
+        )
     names = source.fn.arg_names
     wanted = [p.name for p in kernel.metadata.signature.parameters]
     if len(args) == len(names):
@@ -45,7 +50,7 @@ def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[
     run = _launches.get(key)
     if run is None:
         loaded = owner.load(kernel.image, device)
-        kernel.loaded.update(loaded.resources)
+        kernel.loaded.update(getattr(loaded, "resources", {}))
         run = _launches[key] = owner.launcher(loaded, kernel.image)
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     x, y, z = (*shape, 1, 1)[:3]

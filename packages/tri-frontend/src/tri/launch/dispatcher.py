@@ -439,7 +439,7 @@ class Dispatcher:
         found = self._loaded.get(key)
         if found is None:
             loaded = owner.load(kernel.image, device)
-            kernel.loaded.update(loaded.resources)
+            kernel.loaded.update(getattr(loaded, "resources", {}))
             launch = observed(owner.launcher(loaded, kernel.image), kernel)
             found = self._loaded[key] = (loaded, launch)
             tell_load(kernel, device)

@@ -19,7 +19,9 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def specialization_data(source: ASTSource, target: str, options: Mapping[str, Any]) -> str | None:
-    """The version as JSON; None for constants that have no text (functions, objects)."""
+    """The version as JSON; None where tuples or objects are among the arguments."""
+    if source.trees:
+        return None
     constants = {}
     for name, value in source.constants.items():
         written = _written(value)

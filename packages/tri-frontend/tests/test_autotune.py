@@ -1,0 +1,398 @@
+"""autotune and heuristics on the CPU."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+from tuning_kernels import accumulate_kernel, grid, scale_kernel
+
+import tri
+import tri.language as tl
+from tri.tuning import results
+from tri.tuning.arrays import zero
+from tri.tuning.progress import Progress
+from tri_core import compiler, knobs
+from tri_core.errors import AutotuneError, LaunchError, OptionError, OutOfResources, Unsupported
+
+pytestmark = pytest.mark.usefixtures("cpu")
+
+N = 1000
+BLOCKS = (16, 64, 256)
+#: more elements than a tensor may have: a configuration that does not compile
+TOO_LARGE = 1 << 21
+
+
+def configs(*blocks: int) -> list[tri.Config]:
+    return [tri.Config({"BLOCK": block}) for block in blocks or BLOCKS]
+
+
+def arrays(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(N).astype(np.float32), np.full(N, np.nan, np.float32)
+
+
+def tuned(kernel: Any = None, *blocks: int, **options: Any) -> Any:
+    options = {"warmup": 0, "rep": 1, **options}
+    return tri.autotune(configs(*blocks), key=["n"], **options)(kernel or scale_kernel())
+
+
+def test_the_fastest_configuration_is_used() -> None:
+    # the timing is the test's, so that the winner is known
+    times = {16: 3.0, 64: 1.0, 256: 2.0}
+    order: list[int] = []
+
+    def bench(call: Any, quantiles: Any) -> list[float]:
+        call()
+        order.append(len(order))
+        return [times[BLOCKS[order[-1] % 3]]] * len(quantiles)
+
+    kernel = tuned(do_bench=bench)
+    x, y = arrays()
+    kernel[grid](x, y, N)
+    np.testing.assert_array_equal(y, 2 * x)
+    assert kernel.best_config.kwargs == {"BLOCK": 64}
+    assert {c.kwargs["BLOCK"]: t[0] for c, t in kernel.configs_timings.items()} == times
+    kernel[grid](x, y, N)
+    assert len(order) == 3
+    kernel[grid](x, y, N - 1)
+    assert len(order) == 6
+    assert len(kernel.cache) == 2
+
+
+def test_real_timings_are_positive() -> None:
+    kernel = tuned()
+    x, y = arrays()
+    kernel[grid](x, y, N)
+    assert len(kernel.configs_timings) == 3
+    assert all(len(t) == 3 and min(t) > 0 for t in kernel.configs_timings.values())
+    assert kernel.bench_time > 0
+
+
+def test_a_configuration_that_fails_is_skipped_and_reported(caplog: pytest.LogCaptureFixture) -> None:
+    kernel = tuned(None, 64, TOO_LARGE)
+    x, y = arrays()
+    with caplog.at_level(logging.WARNING, "tri.autotune"):
+        kernel[grid](x, y, N)
+    np.testing.assert_array_equal(y, 2 * x)
+    assert [c.kwargs["BLOCK"] for c in kernel.failures] == [TOO_LARGE]
+    assert "1 of 2 configurations are skipped" in caplog.text
+    assert f"BLOCK: {TOO_LARGE}" in caplog.text
+
+
+def test_no_configuration_that_works_is_one_error() -> None:
+    kernel = tuned(None, TOO_LARGE, 2 * TOO_LARGE)
+    x, y = arrays()
+    with pytest.raises(AutotuneError, match="none of the 2 configurations of scale works") as caught:
+        kernel[grid](x, y, N)
+    assert len(caught.value.reasons) == 2
+    assert all("num_warps" in name for name in caught.value.reasons)
+
+
+def test_one_that_does_not_fit_is_skipped() -> None:
+    def refuse(arguments: dict[str, Any]) -> None:
+        raise OutOfResources("too much", resource="shared", need=2, have=1)
+
+    kernel = tri.autotune([tri.Config({"BLOCK": 16}, pre_hook=refuse), *configs(64)], key=["n"], rep=1)(
+        scale_kernel()
+    )
+    x, y = arrays()
+    kernel[grid](x, y, N)
+    assert kernel.best_config.kwargs["BLOCK"] == 64
+    assert [type(e) for e in kernel.failures.values()] == [OutOfResources]
+
+
+def test_other_errors_are_raised() -> None:
+    def bench(call: Any, quantiles: Any) -> list[float]:
+        raise ZeroDivisionError
+
+    kernel = tuned(do_bench=bench)
+    with pytest.raises(ZeroDivisionError):
+        kernel[grid](*arrays(), N)
+
+
+def test_restored_values_are_those_from_before_the_trials() -> None:
+    kernel = tuned(accumulate_kernel(), restore_value=["y_ptr"])
+    x, _ = arrays()
+    y = arrays(1)[0]
+    before = y.copy()
+    kernel[grid](x, y, N)
+    np.testing.assert_array_equal(y, before + x)
+    kernel[grid](x, y, N)
+    np.testing.assert_array_equal(y, before + x + x)
+
+
+def test_without_restoring_the_trials_are_seen() -> None:
+    kernel = tuned(accumulate_kernel())
+    x, _ = arrays()
+    y = arrays(1)[0]
+    before = y.copy()
+    kernel[grid](x, y, N)
+    assert np.abs(y - before - x).max() > 1
+
+
+def test_reset_to_zero() -> None:
+    kernel = tuned(accumulate_kernel(), reset_to_zero=["y_ptr"])
+    x, _ = arrays()
+    y = arrays(1)[0]
+    kernel[grid](x, y, N)
+    np.testing.assert_array_equal(y, x)
+
+
+def test_what_cannot_be_zeroed_is_refused() -> None:
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    with pytest.raises(Unsupported, match="ndarray named in reset_to_zero"):
+        zero(frozen)
+
+
+def test_hooks_see_every_trial() -> None:
+    seen: list[tuple[str, Any]] = []
+
+    def before(arguments: dict[str, Any], reset_only: bool = False) -> None:
+        seen.append(("before", reset_only))
+
+    def after(arguments: dict[str, Any], exception: BaseException | None) -> None:
+        seen.append(("after", exception))
+
+    def bench(call: Any, quantiles: Any) -> float:
+        call()
+        return 1.0
+
+    kernel = tuned(None, 16, 64, pre_hook=before, post_hook=after, do_bench=bench)
+    kernel[grid](*arrays(), N)
+    assert seen == [("before", False), ("after", None), ("before", True)] * 2
+    assert kernel.user_defined_pre_hook
+    assert kernel.user_defined_post_hook
+
+
+def test_the_hook_of_the_configuration_runs_before_its_launch() -> None:
+    seen: list[int] = []
+    kernel = tri.autotune([tri.Config({"BLOCK": 64}, pre_hook=lambda a: seen.append(a["n"]))], key=[])(
+        scale_kernel()
+    )
+    kernel[grid](*arrays(), N)
+    assert seen == [N]
+
+
+def test_pruning() -> None:
+    def early(found: list[tri.Config], arguments: dict[str, Any], **keywords: Any) -> list[tri.Config]:
+        assert arguments["n"] == N
+        return [c for c in found if c.kwargs["BLOCK"] > 16]
+
+    by = {"early_config_prune": early, "perf_model": lambda BLOCK, **_: -BLOCK, "top_k": 1}
+    kernel = tuned(prune_configs_by=by)
+    kernel[grid](*arrays(), N)
+    assert [c.kwargs["BLOCK"] for c in kernel.configs_timings] == [256]
+    with pytest.raises(OptionError, match="prune_configs_by has 'perf'"):
+        tuned(prune_configs_by={"perf": 1})
+    with pytest.raises(OptionError, match="top_k is 2.5"):
+        tuned(prune_configs_by={"top_k": 2.5})
+
+
+def test_pruning_all_is_an_error() -> None:
+    kernel = tuned(prune_configs_by={"early_config_prune": lambda configs, arguments, **_: []})
+    with pytest.raises(AutotuneError, match="left no configuration"):
+        kernel[grid](*arrays(), N)
+
+
+def test_a_deterministic_choice_takes_no_times() -> None:
+    kernel = tuned(None, TOO_LARGE, 64, 16, deterministic=True)
+    kernel[grid](*arrays(), N)
+    assert kernel.best_config.kwargs["BLOCK"] == 64
+    assert kernel.configs_timings == {}
+    kernel = tuned(prune_configs_by={"perf_model": lambda BLOCK, **_: abs(BLOCK - 64)})
+    with knobs.scope(AUTOTUNE_DETERMINISTIC=True):
+        kernel[grid](*arrays(), N)
+    assert kernel.best_config.kwargs["BLOCK"] == 64
+
+
+def test_results_are_kept_on_disk() -> None:
+    count = 0
+
+    def bench(call: Any, quantiles: Any) -> list[float]:
+        nonlocal count
+        count += 1
+        call()
+        return [float(count)]
+
+    base = scale_kernel()
+    first = tuned(base, do_bench=bench, cache_results=True)
+    first[grid](*arrays(), N)
+    second = tuned(base, do_bench=bench, cache_results=True)
+    x, y = arrays()
+    second[grid](x, y, N)
+    assert count == 3
+    assert second.best_config == first.best_config
+    assert second.configs_timings == first.configs_timings
+    np.testing.assert_array_equal(y, 2 * x)
+    second[grid](x, y, N - 1)
+    assert count == 6
+    third = tuned(base, do_bench=bench)
+    third[grid](x, y, N)
+    assert count == 9
+
+
+def test_damaged_results_are_measured_anew() -> None:
+    from tri_core.cache import default_store
+
+    default_store().put("a" * 64, b'{"no": "list"}')
+    assert results.load("a" * 64, configs()) is None
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_configurations_compile_on_an_executor(kind: str) -> None:
+    executor: Executor = (
+        ThreadPoolExecutor(2)
+        if kind == "threads"
+        else ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    )
+    with executor:
+        kernel = tuned(None, 16, 64, TOO_LARGE, executor=executor)
+        x, y = arrays()
+        kernel[grid](x, y, N)
+    np.testing.assert_array_equal(y, 2 * x)
+    assert len(kernel.configs_timings) == 2
+    assert [c.kwargs["BLOCK"] for c in kernel.failures] == [TOO_LARGE]
+    compiler.forget()
+    with tri.no_compile():  # what the executor made is in this process's store, under the same keys
+        for block in (16, 64):
+            kernel.base_fn.warmup(x, y, N, BLOCK=block, num_warps=4, num_stages=3, num_ctas=1, grid=(1,))
+
+
+def test_threads_tune_once() -> None:
+    count = 0
+
+    def bench(call: Any, quantiles: Any) -> list[float]:
+        nonlocal count
+        count += 1
+        call()
+        time.sleep(0.01)
+        return [1.0]
+
+    kernel = tuned(do_bench=bench)
+    barrier = threading.Barrier(8)
+    wrong: list[str] = []
+
+    def launch(seed: int) -> None:
+        x, y = arrays(seed)
+        barrier.wait()
+        kernel[grid](x, y, N)
+        if not np.array_equal(y, 2 * x):
+            wrong.append(f"thread {seed}")
+
+    threads = [threading.Thread(target=launch, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert count == 3
+
+
+def test_warmup_compiles_every_configuration() -> None:
+    kernel = tuned()
+    made = kernel.warmup(*arrays(), N, grid=grid)
+    assert len({k.hash for k in made}) == 3
+    compiler.forget()
+    with tri.no_compile():
+        kernel[grid](*arrays(), N)
+
+
+def test_wrong_names_are_refused() -> None:
+    with pytest.raises(OptionError, match="key of autotune names 'm', no parameter of scale"):
+        tri.autotune(configs(), key=["m"])(scale_kernel())
+    with pytest.raises(OptionError, match="restore_value of autotune names 'z'"):
+        tri.autotune(configs(), key=[], restore_value=["z"])(scale_kernel())
+    with pytest.raises(LaunchError, match="given 'BLOCK', which its configurations set"):
+        tuned()[grid](*arrays(), N, BLOCK=16)
+    with pytest.raises(LaunchError, match="heuristics name 'M'"):
+        tri.heuristics({"M": lambda args: 1})(scale_kernel())
+
+
+def test_recorded_launches_need_a_runtime_that_records() -> None:
+    with pytest.raises(Unsupported, match="cannot record launches"):
+        tri.autotune(configs(), key=["n"], use_cuda_graph=True)(scale_kernel())[grid](*arrays(), N)
+
+
+def test_heuristics_and_autotune_stack() -> None:
+    seen: list[dict[str, Any]] = []
+
+    @tri.jit
+    def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        if EVEN:
+            tl.store(y_ptr + i, 2 * tl.load(x_ptr + i))
+        else:
+            tl.store(y_ptr + i, 2 * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+    def even(args: dict[str, Any]) -> bool:
+        seen.append(dict(args))
+        return bool(args["n"] % args["BLOCK"] == 0)
+
+    inner = tri.heuristics({"EVEN": even})(kernel)
+    outer = tri.autotune(configs(16, 8), key=["n"], warmup=0, rep=1)(inner)
+    x, y = arrays()
+    outer[grid](x, y, N)
+    np.testing.assert_array_equal(y, 2 * x)
+    assert {args["BLOCK"] for args in seen} == {16, 8}
+    assert outer.base_fn is kernel
+    other = tri.heuristics({"EVEN": lambda args: False})(
+        tri.autotune(configs(16, 8), key=["n"], warmup=0, rep=1)(kernel)
+    )
+    y[:] = np.nan
+    other[grid](x, y, N)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_the_bar_appears_when_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    progress = Progress("tuning k", 2, patience=0.0)
+    time.sleep(0.001)
+    progress.step()
+    progress.close()
+    assert "tuning k" in capsys.readouterr().err
+    quiet = Progress("tuning k", 2)
+    quiet.step()
+    quiet.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_choices_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[dict[str, Any]] = []
+    with tri.knobs.autotuning.scope():
+        tri.knobs.autotuning.listener.add(lambda **facts: told.append(facts))
+        tri.knobs.autotuning.print = True
+        tuned()[grid](*arrays(), N)
+    assert len(told) == 1
+    assert told[0]["best_config"] in told[0]["timings"]
+    assert "autotuning scale for key" in capsys.readouterr().err
+    tuned()[grid](*arrays(), N)
+    assert len(told) == 1
+
+
+def test_attributes_that_others_read() -> None:
+    kernel = tuned(restore_value=["y_ptr"])
+    assert kernel.keys == ["n"]
+    assert kernel.arg_names == ["x_ptr", "y_ptr", "n", "BLOCK"]
+    assert kernel.restore_value == ["y_ptr"]
+    assert kernel.reset_to_zero == []
+    assert not kernel.user_defined_pre_hook
+    assert kernel.__name__ == "scale"
+    assert tri.Config({"A": 1}, num_warps=8).all_kwargs() == {
+        "A": 1,
+        "num_warps": 8,
+        "num_ctas": 1,
+        "num_stages": 3,
+    }
+    assert tri.Config({"A": 1}) == tri.Config({"A": 1})
+    assert tri.Config({"A": 1}) != tri.Config({"A": 1}, num_warps=8)
