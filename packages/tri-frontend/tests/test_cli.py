@@ -106,9 +106,9 @@ def test_cache_commands(file, tmp_path):
     with knobs.scope(CACHE_DIR=tmp_path / "store"):
         run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32")
         assert run("cache", "path").strip() == str(tmp_path / "store")
-        assert run("cache", "size").startswith("1 kernels, ")
-        assert run("cache", "clear") == "removed 1 kernels\n"
-        assert run("cache", "size").startswith("0 kernels, ")
+        assert run("cache", "size").startswith("2 entries, ")  # the kernel, and why it was compiled
+        assert run("cache", "clear") == "removed 2 entries\n"
+        assert run("cache", "size").startswith("0 entries, ")
 
 
 def test_main_prints_one_message(monkeypatch, capsys):

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tuning_kernels import grid, scale_kernel
 
 import tri
 from tri_core import compiler, knobs
 from tri_core.compiler import IRSource
 from tri_core.errors import CompileRefused
+from tuning_kernels import grid, scale_kernel
 
 pytestmark = pytest.mark.usefixtures("cpu")
 

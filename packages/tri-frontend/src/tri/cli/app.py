@@ -164,7 +164,7 @@ def size() -> None:
 
     files = _files()
     used = sum(p.stat().st_size for p in files)
-    typer.echo(f"{len(files)} kernels, {used / 2**20:.1f} MiB of {default_store().max_bytes / 2**20:.0f} MiB")
+    typer.echo(f"{len(files)} entries, {used / 2**20:.1f} MiB of {default_store().max_bytes / 2**20:.0f} MiB")
 
 
 @cache_app.command()
@@ -174,4 +174,4 @@ def clear() -> None:
 
     count = len(_files())
     default_store().clear()
-    typer.echo(f"removed {count} kernels")
+    typer.echo(f"removed {count} entries")
