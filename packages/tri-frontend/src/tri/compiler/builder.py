@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
+from tri.language.e4b15 import encode_e4b15
 from tri.language.tensor import tensor
 from tri_core.dialects.tt import TT, PointerType, TensorDescType
 from tri_core.errors import Unsupported
@@ -34,6 +35,7 @@ _SCALARS: dict[str, Callable[[], ir.Type]] = {
     "uint32": lambda: ir.IntegerType.get_signless(32),
     "int64": lambda: ir.IntegerType.get_signless(64),
     "uint64": lambda: ir.IntegerType.get_signless(64),
+    "fp8e4b15": lambda: ir.IntegerType.get_signless(8),
     "fp8e5": ir.Float8E5M2Type.get,
     "fp8e5b16": ir.Float8E5M2FNUZType.get,
     "fp8e4nv": ir.Float8E4M3FNType.get,
@@ -243,6 +245,9 @@ def _cached(kind: str, value: object, make: Callable[[], ir.Attribute]) -> ir.At
 
 def scalar_attribute(value: bool | float, type_: t.dtype) -> ir.Attribute:
     """``value`` as an attribute of scalar ``type_``; unsigned values are wrapped to the signed range."""
+    if type_.is_fp8e4b15():
+        value = encode_e4b15(value)
+        return ir.IntegerAttr.get(ir_type(type_), value - 256 * (value >= 128))
     if type_.is_floating():
         return ir.FloatAttr.get(ir_type(type_), float(value))
     bits = type_.int_bitwidth

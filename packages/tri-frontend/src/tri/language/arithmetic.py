@@ -79,6 +79,8 @@ def operands(
             raise _unsupported(sign, x_type, y_type)
         return broadcast_pair(b, x, y)
     common = arithmetic_type(x_type, y_type, x_plain=x_plain, y_plain=y_plain, division=division)
+    if not pointers:
+        check_computable(sign, common)
     for plain, value, other in ((x_plain, x, y_type), (y_plain, y, x_type)):
         if plain and value < 0 and other.is_int_unsigned() and not other.is_bool() and common.is_int():
             raise CompilationError(
@@ -88,6 +90,15 @@ def operands(
     left = _operand(b, x, x_plain, common, y)
     right = _operand(b, y, y_plain, common, x)
     return broadcast_pair(b, left, right)
+
+
+def check_computable(sign: str, type_: t.dtype) -> None:
+    """Refuse arithmetic on a type that is only stored."""
+    if type_.is_fp8e4b15():
+        raise CompilationError(
+            f"operator {sign} is not defined for {type_}, which is only stored",
+            remedy="convert it with .to(tl.float16), compute, and convert the result",
+        )
 
 
 def _operand(b: Builder, x: Any, plain: bool, common: t.dtype, other: Any) -> tensor:
@@ -208,6 +219,7 @@ def negate(b: Builder, x: tensor) -> tensor:
     scalar = x.type.scalar
     if scalar.is_ptr():
         raise CompilationError(f"operator unary - is not defined for {scalar}")
+    check_computable("unary -", scalar)
     if scalar.is_floating():
         return b.value("arith.negf", x.type, x)
     return b.value("arith.subi", x.type, b.constant(0, x.type), x)

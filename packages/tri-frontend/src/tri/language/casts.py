@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language import types as t
 from tri.language.builtin import builtin, member
 from tri.language.constexpr import constexpr
+from tri.language.e4b15 import convert_e4b15
 from tri.language.promotion import scalar_dtype
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError
@@ -80,9 +81,9 @@ def _convert_float(
     b: Builder, x: tensor, source: t.dtype, target: t.dtype, result: t.dtype, rounding: str | None
 ) -> tensor:
     narrow = target.primitive_bitwidth < source.primitive_bitwidth
+    if t.float8e4b15 in (source, target):
+        return convert_e4b15(b, x, target, rounding, convert)
     if source.is_fp8() or target.is_fp8() or (rounding is not None and rounding != "rtne"):
-        if t.float64 in (source, target):
-            return convert(b, convert(b, x, t.float32), target, rounding)
         attributes = {"rounding": b.i32(_ROUNDINGS[rounding or "rtne"])} if narrow else None
         return b.value("tt.fp_to_fp", result, x, attributes=attributes)
     if source.primitive_bitwidth == target.primitive_bitwidth:  # fp16 and bf16 meet in fp32
@@ -91,6 +92,8 @@ def _convert_float(
 
 
 def _not_zero(b: Builder, x: tensor, result: t.dtype) -> tensor:
+    if x.type.scalar.is_fp8e4b15():
+        x = convert(b, x, t.float16)
     zero = b.constant(0, x.type)
     if x.type.scalar.is_floating():
         return b.value("arith.cmpf", result, x, zero, attributes={"predicate": b.i64(13)})
@@ -143,9 +146,14 @@ def bitcast(b: Builder, x: tensor, dtype: t.dtype) -> tensor:
             f"cannot bitcast {source} ({source.primitive_bitwidth} bits) to {target} ({target.primitive_bitwidth} bits)",
             remedy="bitcast needs equal widths; leave bitcast=True out to convert the value",
         )
-    if source.is_int() and target.is_int():
+    if _bits_in_ir(source) and _bits_in_ir(target):
         return tensor(x.handle, result)
     return b.value("tt.bitcast", result, x)
+
+
+def _bits_in_ir(type_: t.dtype) -> bool:
+    """Whether values of ``type_`` are integers in the IR."""
+    return type_.is_int() or type_.is_fp8e4b15()
 
 
 @member

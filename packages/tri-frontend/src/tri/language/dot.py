@@ -18,7 +18,7 @@ __all__ = ["dot"]
 #: names of tt.InputPrecision
 _PRECISIONS = {"tf32": 0, "tf32x3": 1, "ieee": 2, "bf16x3": 3, "bf16x6": 4}
 
-_OPERANDS = ("int8", "fp16", "bf16", "fp32", "fp64", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8")
+_OPERANDS = ("int8", "fp16", "bf16", "fp32", "fp64", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8", "fp8e4b15")
 _ACCUMULATORS = ("int32", "fp16", "fp32", "fp64")
 
 
@@ -133,7 +133,7 @@ def dot(
     """
     b = _semantic
     _check_operands(b, input, other)
-    if input.dtype.is_fp8() and input.dtype.name not in b.target.spec.dtypes:
+    if any(x.dtype.is_fp8() and x.dtype.name not in _computable(b) for x in (input, other)):
         input, other = convert(b, input, t.float16), convert(b, other, t.float16)
     precision = _precision(b, input_precision, allow_tf32)
     scalar = _accumulator_type(input.dtype, out_dtype, acc)
@@ -143,6 +143,11 @@ def dot(
     if max_num_imprecise_acc is not None:
         attributes["maxNumImpreciseAcc"] = b.i32(_imprecise(max_num_imprecise_acc, dimensions(input)[-1]))
     return b.value("tt.dot", accumulator.type, input, other, accumulator, attributes=attributes)
+
+
+def _computable(b: Builder) -> frozenset[str]:
+    """The dtypes that the target multiplies; fp8e4b15 is bytes to every one."""
+    return b.target.spec.dtypes - {"fp8e4b15"}
 
 
 def _imprecise(count: int, depth: int) -> int:

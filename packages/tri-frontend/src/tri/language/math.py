@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language import types as t
 from tri.language.arithmetic import operands
 from tri.language.builtin import builtin, member
-from tri.language.casts import value_of
+from tri.language.casts import bitcast, convert, value_of
 from tri.language.shapes import common_shape, stretch
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
@@ -140,7 +140,7 @@ def abs(x: Any, *, _semantic: Builder) -> tensor:
     value = value_of(b, x)
     scalar = value.dtype
     if scalar.is_fp8():
-        raise CompilationError(f"abs is not defined for {scalar}", remedy="cast to tl.float32")
+        return _abs_of_fp8(b, value)
     if scalar.is_floating():
         return b.value("math.absf", value.type, value)
     if scalar.is_int_signed():
@@ -148,6 +148,15 @@ def abs(x: Any, *, _semantic: Builder) -> tensor:
     if scalar.is_int_unsigned():
         return value
     raise CompilationError(f"abs is not defined for {scalar}")
+
+
+def _abs_of_fp8(b: Builder, x: tensor) -> tensor:
+    """Without the sign bit; formats without -0 have their NaN where it would be."""
+    if x.dtype in (t.float8e4b8, t.float8e5b16):
+        wide = convert(b, x, t.float32)
+        return convert(b, b.value("math.absf", wide.type, wide), x.dtype)
+    bits = bitcast(b, x, t.uint8)
+    return bitcast(b, b.value("arith.andi", bits.type, bits, b.constant(0x7F, bits.type)), x.dtype)
 
 
 @builtin
