@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, KernelABI, hookimpl
+from tri_core.api import BackendInfo, KernelABI, LanguageExtension, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import CommonOptions, DeviceInfo, KnobGroup, Pipeline, Runtime, Target, TargetKey
@@ -39,6 +39,21 @@ def tri_knobs() -> Sequence[KnobGroup]:
     from tri_backend_amd.knobs import KNOBS
 
     return [KNOBS]
+
+
+@hookimpl
+def tri_language() -> Sequence[LanguageExtension]:
+    """``tl.extra.hip``, and the answers of ``tl.target_info``."""
+    from tri_backend_amd.queries import QUERIES
+
+    return [
+        LanguageExtension(
+            namespace="hip",
+            module="tri_backend_amd.language",
+            targets=("amd",),
+            queries=QUERIES,
+        )
+    ]
 
 
 @hookimpl

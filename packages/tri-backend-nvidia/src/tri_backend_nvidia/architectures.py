@@ -135,6 +135,7 @@ def _features(row: Architecture) -> frozenset[str]:
         "cache-policy": 80,
         "fp8-convert": 89,
         "cluster": 90,
+        "griddepcontrol": 90,
         "tma": 90,
         "bf16-atomics": 90,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, KernelABI, hookimpl
+from tri_core.api import BackendInfo, KernelABI, LanguageExtension, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -55,6 +55,22 @@ def tri_adapters() -> Sequence[FrameworkAdapter]:
     from tri_backend_nvidia.adapters import ADAPTERS
 
     return ADAPTERS
+
+
+@hookimpl
+def tri_language() -> Sequence[LanguageExtension]:
+    """``tl.extra.cuda``, and the answers of ``tl.target_info``."""
+    from tri_backend_nvidia.queries import QUERIES
+
+    return [
+        LanguageExtension(
+            namespace="cuda",
+            module="tri_backend_nvidia.language",
+            module_map={"tri.language.extra.libdevice": "tri_backend_nvidia.language.libdevice"},
+            targets=("nvidia",),
+            queries=QUERIES,
+        )
+    ]
 
 
 @hookimpl

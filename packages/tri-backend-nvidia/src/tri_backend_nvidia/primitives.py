@@ -270,6 +270,13 @@ class NvidiaPrimitives(Primitives):
 
     # --- debugging ----------------------------------------------------------------------------------------
 
+    def grid_dependency(self, b: Builder, *, wait: bool) -> None:
+        """``griddepcontrol``, from compute capability 9.0 on."""
+        if not self.target.has("griddepcontrol"):
+            super().grid_dependency(b, wait=wait)
+        what = "wait" if wait else "launch_dependents"
+        b.inline_asm(f"griddepcontrol.{what};", "~{memory}", [])
+
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:

@@ -56,13 +56,20 @@ class DevicePerformance:
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageExtension:
-    """Additions to the kernel language: ``namespace`` appears under ``tri.language.extra``."""
+    """Additions to the kernel language: ``namespace`` appears under ``tri.language.extra``.
+
+    ``module`` is imported when the namespace is used, or ``builtins`` are its content.  ``module_map`` names, for
+    modules of the language with functions of a device library, modules whose ``SYMBOLS`` map (function, names of
+    operand types) to symbols of the library of ``targets`` (names of backends).  ``queries`` are functions of a
+    TargetKey and further constexprs that appear, without the key, in ``tri.language.target_info``.
+    """
 
     namespace: str
     module: str
     builtins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     module_map: Mapping[str, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()
+    queries: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -138,14 +138,40 @@ class AmdPrimitives(Primitives):
             return b.op(f"llvm.intr.{name}", args, b.f32)
         return None
 
+    def inline_assembly(
+        self,
+        b: Builder,
+        text: str,
+        constraints: str,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+        *,
+        pure: bool,
+    ) -> list[ir.Value]:
+        """Refused: the LLVM in use assembles no AMD instructions inside of kernels."""
+        raise Unsupported(
+            f"inline assembly on {self.target}: the LLVM in use assembles no AMD instructions inside of kernels",
+            remedy="use the functions of the kernel language; tl.target_info says what the target is",
+        )
+
     def extern(
         self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type
     ) -> ir.Value:
-        """Refused: ROCm's device libraries are not linked."""
+        """A register of the hardware (library ``amdgcn``); ROCm's device libraries are not linked."""
+        if libname == "amdgcn":
+            return _hardware(b, symbol)
         raise Unsupported(
             f"{symbol} of library {libname!r} cannot be called on {self.target}",
             remedy="use the functions of the kernel language",
         )
+
+
+def _hardware(b: Builder, symbol: str) -> ir.Value:
+    """``clock``, or ``getreg.N``: the bits of a hardware register that N encodes as ``s_getreg_b32`` does."""
+    if symbol == "clock":
+        return b.intrinsic("llvm.readsteadycounter", [], [b.i64])[0]
+    which = b.int_(int(symbol.removeprefix("getreg.")))
+    return b.intrinsic("llvm.amdgcn.s.getreg", [which], [b.i32])[0]
 
 
 def make_primitives(

@@ -275,6 +275,26 @@ class Primitives(abc.ABC):
         """A call of ``symbol`` of a device library on scalars."""
         return b.call(symbol, args, [result])[0]
 
+    def inline_assembly(
+        self,
+        b: Builder,
+        text: str,
+        constraints: str,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+        *,
+        pure: bool,
+    ) -> list[ir.Value]:
+        """The user's assembly."""
+        return b.inline_asm(text, constraints, operands, results, side_effects=not pure)
+
+    def grid_dependency(self, b: Builder, *, wait: bool) -> None:
+        """Wait for the grids before this one, or let those that wait for it begin."""
+        raise Unsupported(
+            f"{self.target} does not order grids from within kernels",
+            remedy="launch the kernels on one stream",
+        )
+
     # --- debugging ----------------------------------------------------------------------------------------
 
     def print(

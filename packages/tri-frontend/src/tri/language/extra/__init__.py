@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -30,24 +30,24 @@ def _namespace(generation: int, name: str) -> ModuleType:
 
 
 @functools.lru_cache
-def _overrides(generation: int, module: str, backend: str) -> Mapping[str, Callable[..., Any]]:
+def _symbols(generation: int, module: str, backend: str) -> Mapping[tuple[str, tuple[str, ...]], str]:
     from tri_core.plugins import manager
 
-    found: dict[str, Callable[..., Any]] = {}
+    found: dict[tuple[str, tuple[str, ...]], str] = {}
     for extension in manager().languages():
         if module in extension.module_map and backend in extension.targets:
-            found |= importlib.import_module(extension.module_map[module]).FUNCTIONS
+            found |= importlib.import_module(extension.module_map[module]).SYMBOLS
     return found
 
 
-def overrides(module: str, target: TargetKey) -> Mapping[str, Callable[..., Any]]:
-    """What plugins have instead of functions of ``module`` for ``target``: their ``FUNCTIONS``, by name.
+def symbols(module: str, target: TargetKey) -> Mapping[tuple[str, tuple[str, ...]], str]:
+    """The symbols of the target's own library that stand for functions of ``module``.
 
-    They are builtins; they get the operands converted to a signature of the function that they replace.
+    Keys are a function's name and the names of its operands' types.
     """
     from tri_core.plugins import manager
 
-    return _overrides(manager().generation, module, target.backend)
+    return _symbols(manager().generation, module, target.backend)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.builtin import builtin, is_builtin
 from tri.language.casts import convert, value_of
+from tri.language.extra import symbols
 from tri.language.libdevice.table import SIGNATURES, Signature
 from tri.language.promotion import arithmetic_type
 from tri.language.shapes import common_shape, stretch
@@ -74,20 +75,25 @@ def _compute(b: Builder, name: str, operands: list[tensor], signature: Signature
     return convert(b, made, signature[1])
 
 
-def _own(b: Builder) -> Mapping[str, Callable[..., Any]]:
-    """What the target's backend has for itself."""
-    from tri.language.extra import overrides
-
-    return overrides(MODULE, b.target.key)
+def _extern(b: Builder, symbol: str, operands: list[tensor], result: t.dtype) -> tensor:
+    """A call of the target's own function."""
+    attributes = {
+        "libname": b.string(""),
+        "libpath": b.string(""),
+        "symbol": b.string(symbol),
+        "pure": b.boolean(True),
+    }
+    type_ = operands[0].type.with_element_ty(result)
+    return b.value("tt.extern_elementwise", type_, *operands, attributes=attributes)
 
 
 def _function(name: str) -> Callable[..., tensor]:
     def function(*args: Any, _semantic: Builder) -> tensor:
         operands, signature = select(_semantic, name, args)
-        native = _own(_semantic).get(name)
-        if native is not None:
-            made: tensor = native(*operands, _semantic=_semantic)
-            return made
+        key = (name, tuple(d.name for d in signature[0]))
+        symbol = symbols(MODULE, _semantic.target.key).get(key)
+        if symbol is not None:
+            return _extern(_semantic, symbol, operands, signature[1])
         return _compute(_semantic, name, operands, signature)
 
     function.__name__ = function.__qualname__ = name

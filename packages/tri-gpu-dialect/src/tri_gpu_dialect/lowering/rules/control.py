@@ -138,6 +138,12 @@ def while_loop(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return _rebuilt(ctx, list(made.results), result_types, like)
 
 
+def grid_dependency(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.grid_dependency_wait`` and ``tt.grid_dependency_launch_dependents``."""
+    ctx.hw.grid_dependency(ctx.b, wait=op.name == "tt.grid_dependency_wait")
+    return []
+
+
 def barrier(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.barrier``."""
     ctx.hw.barrier(ctx.b)
@@ -154,5 +160,7 @@ RULES: dict[str, Rule] = {
     "scf.if": if_else,
     "scf.while": while_loop,
     "ttg.barrier": barrier,
+    "tt.grid_dependency_wait": grid_dependency,
+    "tt.grid_dependency_launch_dependents": grid_dependency,
     "ttg.warp_id": warp_id,
 }

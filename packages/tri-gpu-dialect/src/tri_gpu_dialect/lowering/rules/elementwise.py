@@ -206,7 +206,7 @@ def inline_assembly(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """
     pack = ir.IntegerAttr(op.attributes["packed_element"]).value
     operands = [ctx.registers(o) for o in op.operands]
-    count = max(map(len, operands))
+    count = max(map(len, operands), default=pack)
     if count % pack:
         raise Unsupported(f"inline assembly for {pack} elements at a time; a thread has {count}")
     results: list[Registers] = [[] for _ in op.results]
@@ -225,7 +225,7 @@ def _assemble(ctx: Lowering, op: ir.Operation, groups: list[Registers], pack: in
     types = [ctx.storage(r.type) for r in op.results]
     shapes = [_word_types(ctx, t, pack) for t in types]
     flat = [t for shape in shapes for t in shape]
-    made = iter(b.inline_asm(text, constraints, words, flat, side_effects=not pure))
+    made = iter(ctx.hw.inline_assembly(b, text, constraints, words, flat, pure=pure))
     return [
         _from_words(ctx, [next(made) for _ in shape], t, pack) for t, shape in zip(types, shapes, strict=True)
     ]
