@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from tri.interpreter.location import here
 from tri.language import types as t
-from tri_core.errors import SourceLocation, Unsupported
+from tri_core.errors import CompilationError, SourceLocation, Unsupported
 
 __all__ = ["Array", "Data", "Diverged", "numpy_type", "shape_of", "unsigned", "wide"]
 
@@ -62,8 +63,14 @@ class Array:
             function(owner) if isinstance(owner, np.ndarray) else owner,
         )
 
-    def number(self, type_: t.dtype) -> int | float:
-        """This scalar of ``type_`` as a Python number; Diverged when it stands for many."""
+    def number(self, type_: t.dtype, what: str) -> int | float:
+        """This scalar of ``type_`` as a Python number, ``what`` is wanted; Diverged when it stands for many."""
+        if type_.is_block():
+            raise CompilationError(
+                f"a block ({type_}) has no {what}",
+                remedy="reduce it, e.g. with tl.max, or use tl.where",
+                location=here(),
+            )
         if self.data.ndim:
             raise Diverged
         value = (unsigned(self.data) if type_.is_int_unsigned() else self.data).item()

@@ -8,7 +8,6 @@ bit remembers that something was cut off, so that the second rounding sees what 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -17,15 +16,10 @@ from tri.language import types as t
 
 __all__ = ["fma", "from_f64", "narrow", "product_sum", "single", "tf32", "widen"]
 
-_B15 = "fp8e4b15"
-
-
 def widen(data: Data, type_: t.dtype) -> Data:
     """Narrow floats as fp32, exactly; fp32 and fp64 as they are."""
     if data.dtype.itemsize >= 4:
         return data
-    if type_.scalar.name == _B15:
-        return _b15_values()[data.view(np.uint8)]
     return data.astype(np.float32)
 
 
@@ -41,8 +35,6 @@ def narrow(data: Data, type_: t.dtype, *, toward_zero: bool = False) -> Data:
         if scalar.is_fp32():
             return _toward_zero(data.astype(np.float32), data) if toward_zero else data.astype(np.float32)
         data = _odd_single(data)
-    if scalar.name == _B15:
-        return _encode_b15(data, toward_zero)
     limit = _largest(scalar.name) if scalar.is_fp8() else None
     # an infinity is cut too: the formats without one would make it NaN
     clipped = data if limit is None else np.clip(data, -limit, limit)
@@ -139,33 +131,8 @@ def _finite_fma(high: Data, low: Data, z: Data) -> Data:
     return np.asarray(total + _odd_double(*_two_sum(error, rest)))
 
 
-# --- formats without a library --------------------------------------------------------------------------
-
-
 def tf32(data: Data) -> Data:
     """fp32 rounded to the 10 bits of mantissa of tf32, ties away from zero; infinities and NaN as they are."""
     bits = np.ascontiguousarray(data).view(np.uint32)
     rounded = ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
     return np.where(np.isfinite(data), rounded, data).reshape(data.shape)
-
-
-@cache
-def _b15_values() -> Data:
-    """The 256 numbers of fp8e4b15: 4 bits of exponent with bias 15, 3 of mantissa, neither infinity nor NaN."""
-    codes = np.arange(128)
-    exponent, mantissa = codes >> 3, codes & 7
-    normal = (1 + mantissa / 8) * 2.0 ** (exponent - 15.0)
-    magnitude = np.where(exponent > 0, normal, mantissa / 8 * 2.0**-14)
-    return np.concatenate([magnitude, -magnitude]).astype(np.float32)
-
-
-def _encode_b15(data: Data, toward_zero: bool) -> Data:
-    magnitudes = _b15_values()[:128].astype(np.float64)
-    wanted = np.minimum(np.abs(data.astype(np.float64)), magnitudes[-1])
-    below = np.clip(np.searchsorted(magnitudes, wanted, side="right") - 1, 0, 127)
-    above = np.minimum(below + 1, 127)
-    middle = (magnitudes[below] + magnitudes[above]) / 2
-    up = (wanted > middle) | ((wanted == middle) & (below & 1 == 1))
-    code: Any = np.where(up & (not toward_zero), above, below)
-    code = np.where(np.isnan(data), 0x7F, code) | (np.signbit(data).astype(np.int64) << 7)
-    return np.asarray(code.astype(np.uint8)).view(np.int8)

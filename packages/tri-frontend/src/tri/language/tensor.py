@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from tri.language.constexpr import constexpr
 from tri.language.types import block_type, dtype
-from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
     from tri_core.mlir import ir
@@ -57,11 +56,7 @@ class tensor:
         number = getattr(self.handle, "number", None)
         if number is None:
             raise TypeError(f"a kernel's value has no {what} while it is compiled")
-        if self.type.is_block():
-            raise CompilationError(
-                f"a block ({self.type}) has no {what}", remedy="reduce it, e.g. with tl.max, or use tl.where"
-            )
-        return number(self.type)
+        return number(self.type, what)
 
     def __bool__(self) -> bool:
         return bool(self._number("truth value"))
