@@ -22,6 +22,7 @@ from tri.interpreter.memory import Memory
 from tri.interpreter.regions import REGIONS, Body
 from tri.language import types as t
 from tri.language.constexpr import unwrap
+from tri.language.e4b15 import encode_e4b15
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError, InternalError, SourceLocation, TriError, Unsupported
 from tri_core.options import CommonOptions
@@ -148,6 +149,8 @@ class EagerBuilder:
     def constant(self, value: bool | float, type_: t.dtype) -> tensor:
         """``value`` as a scalar, or in every place of a block."""
         scalar, dtype = type_.scalar, numpy_type(type_)
+        if scalar.is_fp8e4b15():
+            value, scalar = encode_e4b15(value), t.uint8
         if scalar.is_floating():
             element = from_f64(float(value), scalar)
         elif scalar.is_bool():

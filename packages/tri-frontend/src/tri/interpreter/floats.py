@@ -16,6 +16,7 @@ from tri.language import types as t
 
 __all__ = ["fma", "from_f64", "narrow", "product_sum", "single", "tf32", "widen"]
 
+
 def widen(data: Data, type_: t.dtype) -> Data:
     """Narrow floats as fp32, exactly; fp32 and fp64 as they are."""
     if data.dtype.itemsize >= 4:
