@@ -67,6 +67,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@np.errstate(over="ignore")
 def samples(
     format_: Format, dtype: npt.DTypeLike, rng: np.random.Generator, count: int
 ) -> npt.NDArray[np.generic]:
@@ -74,8 +75,8 @@ def samples(
     table = format_.positive
     middles = (table[1:] + table[:-1]) / 2
     edges = np.concatenate([table, middles, table[-1:] * 1.0625, table[-1:] * 2]).astype(dtype)
-    around = np.concatenate([edges, np.nextafter(edges, dtype(0)), np.nextafter(edges, dtype(np.inf))])  # type: ignore[operator]
     special = np.array([0, np.inf, np.nan, 1e-30, 1e30], np.float64).astype(dtype)
+    around = np.concatenate([edges, np.nextafter(edges, dtype(0)), np.nextafter(edges, dtype(np.inf))])  # type: ignore[operator]
     hard = np.concatenate([special, around])
     hard = np.concatenate([hard, -hard])
     rest = count - len(hard)
