@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +14,7 @@ from tri.language.aggregate import Aggregate, is_aggregate_class
 from tri.language.builtin import is_constexpr_function
 from tri.language.constexpr import constexpr
 
-__all__ = ["fingerprint", "used_values"]
+__all__ = ["fingerprint", "used_values", "watched"]
 
 #: the language itself is covered by the version and content of this package, which every cache key holds
 _LIBRARY = "tri.language"
@@ -40,6 +40,32 @@ def fingerprint(function: JITFunction) -> str:
             else:
                 parts.append(f"{name}={stable(value)}")
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
+
+
+def watched(function: JITFunction) -> tuple[tuple[Mapping[str, Any], str, Any], ...]:
+    """The globals that ``function`` and what it calls read, as (names, name, value): a change makes another kernel."""
+    found: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
+    seen: set[int] = set()
+    pending: list[JITFunction] = [function]
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for path, value in used_values(current):
+            owner, _, name = path.rpartition(".")
+            space = vars(_resolve(owner, _spaces(current))) if owner else current.fn.__globals__
+            if str(space.get("__name__", "")).startswith(_LIBRARY):
+                continue
+            if space.get(name) is value:
+                found[id(space), name] = (space, name, value)
+            if isinstance(value, JITFunction) and not value.__module__.startswith(_LIBRARY):
+                pending.append(value)
+    return tuple(found.values())
+
+
+def _spaces(function: JITFunction) -> tuple[Mapping[str, Any], ...]:
+    return (function.closure, function.fn.__globals__)
 
 
 def _is_code(value: Any) -> bool:
@@ -74,7 +100,7 @@ def _used_by(value: Any) -> Iterator[tuple[str, Any]]:
 
 def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
     """What ``function`` names of the outside and depends on: functions, aggregates, constexprs, numbers."""
-    spaces = (function.closure, function.fn.__globals__)
+    spaces = _spaces(function)
     seen = set()
     for node in ast.walk(function.source.tree):
         if not isinstance(node, (ast.Name, ast.Attribute)):

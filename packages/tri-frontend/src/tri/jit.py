@@ -43,12 +43,12 @@ class KernelParameter:
     @property
     def is_constexpr(self) -> bool:
         """Whether the parameter is annotated as ``tl.constexpr``."""
-        return self.annotation.rsplit(".", 1)[-1] == "constexpr"
+        return "constexpr" in self.annotation
 
     @property
     def is_const(self) -> bool:
         """Whether the parameter points to memory that the kernel only reads (``tl.const``)."""
-        return self.annotation.rsplit(".", 1)[-1] == "const"
+        return not self.is_constexpr and ("const" in self.annotation or self.annotation.startswith("*k"))
 
 
 def _annotation_text(annotation: Any) -> str:
@@ -56,10 +56,11 @@ def _annotation_text(annotation: Any) -> str:
         return ""
     if isinstance(annotation, str):
         return annotation.strip("'\"")
+    element = getattr(annotation, "element_ty", None)
+    if element is not None:
+        return f"*{_annotation_text(element)}"
     codegen_name = getattr(annotation, "codegen_name", None)
-    if codegen_name is not None and not isinstance(annotation, type):
-        return str(codegen_name())
-    return getattr(annotation, "__name__", str(annotation))
+    return codegen_name() if codegen_name is not None else getattr(annotation, "__name__", str(annotation))
 
 
 class JITFunction:

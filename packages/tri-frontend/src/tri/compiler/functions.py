@@ -50,9 +50,14 @@ def call_jit(
 
 def _expand(g: Generator, function: JITFunction, bound: dict[str, Any]) -> Any:
     frame = (function, *((name, key(value)) for name, value in bound.items()))
-    if frame in g.stack or len(g.stack) > _DEEPEST:
+    if frame in g.stack:
         raise CompilationError(
             f"{function.__name__} calls itself", remedy="kernels cannot recurse; use a loop"
+        )
+    if len(g.stack) >= _DEEPEST:
+        raise CompilationError(
+            f"{function.__name__} is called at a depth of {_DEEPEST}",
+            remedy="use a loop, or let the recursion end earlier by a constexpr",
         )
     b = g.b
     saved = b.location
@@ -68,6 +73,8 @@ def _called_from(g: Generator, function: JITFunction, error: TriError, node: ast
     here = g.source.locate(node)
     if error.location is None or function.__module__.startswith(_LIBRARY):
         return here
+    if error.location.call_sites[-1:] == (here,):  # a recursion: once is enough
+        return error.location
     return dataclasses.replace(error.location, call_sites=(*error.location.call_sites, here))
 
 
@@ -99,6 +106,19 @@ def refuse_keywords(function: JITFunction) -> None:
             )
 
 
+def _refuse_contradictions(function: JITFunction) -> None:
+    """CompilationError for a constexpr that is not to be specialized on."""
+    for parameter in function.params:
+        if parameter.is_constexpr and (
+            parameter.do_not_specialize or parameter.do_not_specialize_on_alignment
+        ):
+            raise CompilationError(
+                f"parameter {parameter.name!r} of {function.__name__} is a constexpr and in do_not_specialize",
+                remedy="drop one of the two: every value of a constexpr makes a kernel of its own",
+                location=function.source.locate(function.source.tree),
+            )
+
+
 def _body(g: Generator) -> Any:
     exit_ = statements(g, g.source.tree.body, tail=True)
     return exit_.value if exit_ is not None else NONE
@@ -125,6 +145,7 @@ def make_kernel(b: Builder, source: ASTSource) -> None:
     """Generate ``source`` as the public kernel of its name."""
     function = source.fn
     refuse_keywords(function)
+    _refuse_contradictions(function)
     g = Generator(b, function, {})
     b.expand = expander(g)
     b.location = g.ir_location(function.source.tree)

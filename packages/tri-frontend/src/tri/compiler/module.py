@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from tri.compiler import (  # noqa: F401  they register the rules
@@ -24,9 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["build_module"]
 
+#: Python frames that the deepest nest of calls takes
+_FRAMES = 4000
+
 
 def build_module(source: ASTSource, target: Target, options: CommonOptions) -> ir.Module:
     """TTIR of ``source``: its kernel, with every call expanded."""
     builder = Builder(target, options)
-    make_kernel(builder, source)
+    # jit functions may call themselves with other constexprs, and each call takes a dozen frames of ours
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + _FRAMES)
+    try:
+        make_kernel(builder, source)
+    finally:
+        sys.setrecursionlimit(limit)
     return builder.module

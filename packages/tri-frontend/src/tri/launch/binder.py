@@ -25,11 +25,24 @@ __all__ = ["Binder", "make_binder"]
 #: arguments to (facts of all parameters, values of those that are not constexpr, options)
 Binder = Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]]
 
-#: annotations that fix a scalar's type, in both spellings
+#: annotations that fix a parameter's type, in all spellings
 _ANNOTATED: dict[str, str] = {
     **{t.codegen_name(): t.mangle() for t in ALL_DTYPES},
     **{t.mangle(): t.mangle() for t in ALL_DTYPES},
+    "int": "i32",
+    "float": "fp32",
+    "bool": "u1",
 }
+
+
+def _annotated_type(text: str) -> str:
+    """The type that an annotation says as a signature writes it (``i64``, ``*fp32``); empty for none."""
+    text = text.strip().removeprefix("tl.").removeprefix("const ").strip()
+    if text.startswith("*") or text.endswith("*"):
+        inner = text.strip("* ").removeprefix("k") if text.startswith("*k") else text.strip("* ")
+        element = _annotated_type(inner)
+        return f"*{element}" if element else ""
+    return _ANNOTATED.get(text.rsplit(".", 1)[-1].removesuffix("_t"), "")
 
 
 def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) -> Binder:
@@ -88,7 +101,7 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any]) -> str
 
 
 def _rules(parameter: KernelParameter, divisibility: int, equal_to_one: bool) -> Rules:
-    type_ = _ANNOTATED.get(parameter.annotation.rsplit(".", 1)[-1], "")
+    type_ = _annotated_type(parameter.annotation)
     return Rules(
         divisibility=divisibility,
         equal_to_one=equal_to_one,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen
+from tri.dependencies import watched
 from tri.language.structure import remake
 from tri.launch.arrays import DtypeArray, Place, describe
 from tri.launch.asynchronous import FutureKernel, active_mode
@@ -88,6 +89,8 @@ class Dispatcher:
         #: keys whose target specializes by other rules than the usual
         self._redirects: dict[Any, tuple[_Rules, Target, Place | None]] = {}
         self._loaded: dict[tuple[str, DeviceInfo], tuple[LoadedKernel, Launch]] = {}
+        #: the globals that the kernel was compiled with
+        self._watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
         self._bind, self._table = self._for_rules(_USUAL)
         _live.add(self)
 
@@ -103,6 +106,12 @@ class Dispatcher:
             table.clear()
         self._redirects.clear()
         self._loaded.clear()
+        self._watched = ()
+
+    def _renew(self) -> None:
+        """Forget what was compiled with other values of globals."""
+        self.forget()
+        self.function.__dict__.pop("cache_key", None)
 
     def read(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -122,6 +131,10 @@ class Dispatcher:
     def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
         """Launch over ``grid``; compiles on the first call for such arguments."""
         choice = chosen()
+        for space, name, value in self._watched:
+            if space.get(name) is not value:
+                self._renew()
+                break
         try:
             facts, values, options = self._bind(*args, **kwargs)
             entry = self._table.get((facts, choice, *options.items()) if options else (facts, choice))
@@ -294,6 +307,8 @@ class Dispatcher:
     ) -> tuple[Entry, tuple[Any, ...]]:
         """The entry for a new key, made now, and the values for it."""
         key = (facts, choice, *options.items()) if options else (facts, choice)
+        if not self._watched:
+            self._watched = watched(self.function)
         try:
             redirect = self._redirects.get(key)
             if redirect is None:

@@ -112,9 +112,12 @@ class Readers(dict[type, Reader]):
     def __init__(self, rules: Rules) -> None:
         super().__init__()
         self.rules = rules
-        self[bool] = _fixed(rules.type or "u1")
-        self[int] = _integers(rules) if not rules.type or rules.type[0] in "iu" else _fixed(rules.type)
-        self[float] = _fixed(rules.type or "fp32")
+        if rules.type.startswith("*"):
+            self[bool] = self[int] = self[float] = _no_array(rules.type)
+        else:
+            self[bool] = _fixed(rules.type or "u1")
+            self[int] = _integers(rules) if not rules.type or rules.type[0] in "iu" else _fixed(rules.type)
+            self[float] = _fixed(rules.type or "fp32")
         self[type(None)] = lambda value: (None, NONE)
 
     def __missing__(self, cls: type) -> Reader:
@@ -172,12 +175,27 @@ def _is_numpy_scalar(cls: type) -> bool:
     return generic is not None and issubclass(cls, generic)
 
 
+def _no_array(type_: str) -> Reader:
+    def reader(value: Any) -> tuple[Any, Any]:
+        raise LaunchError(
+            f"{value!r} was passed for a pointer (it is annotated as {type_!r})", remedy="pass an array"
+        )
+
+    return reader
+
+
 def _fixed(type_: str) -> Reader:
     return lambda value: (value, type_)
 
 
 def _pointers(read: ArrayReader, rules: Rules) -> Reader:
     mask = rules.divisibility - 1 if rules.values and rules.alignment else -1
+    if rules.type.startswith("*"):  # the annotation says what the memory holds, as in Triton
+        element, read_any = rules.type[1:], read
+
+        def read(array: Any) -> tuple[int, str, Place | None]:
+            address, _, place = read_any(array)
+            return address, element, place
 
     def reader(array: Any) -> tuple[int, Any]:
         address, dtype_, place = read(array)
@@ -209,7 +227,7 @@ def _descriptors(rules: Rules) -> Reader:
 
 def _integers(rules: Rules) -> Reader:
     mask = rules.divisibility - 1
-    one = rules.values and rules.equal_to_one
+    one = rules.values and rules.equal_to_one and not rules.type  # a 1 of a given type keeps its type
     small, small_divisible = rules.type or "i32", (rules.type or "i32") + DIVISIBLE
     divisible = rules.values and rules.alignment
 
