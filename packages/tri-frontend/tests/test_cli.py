@@ -117,3 +117,23 @@ def test_main_prints_one_message(monkeypatch, capsys):
         main()
     assert caught.value.code == 1
     assert "error: there is no file missing.ttir" in capsys.readouterr().err
+
+
+def test_opt_runs_passes_on_a_file_and_on_standard_input(file, tmp_path):
+    ttir = tmp_path / "k.ttir"
+    run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32", "-e", "ttir", "-o", ttir)
+    made = run("opt", ttir, "--passes", "cse,canonicalize")
+    assert "tt.func public @scale(%x_ptr: !tt.ptr<f32>, %n: i32)" in made
+    assert "loc(" not in made
+    assert "loc(" in run("opt", ttir, "--locations")
+    assert CliRunner().invoke(app, ["opt", "-p", "cse"], input=made).stdout == made
+    run("opt", ttir, "-o", tmp_path / "again.ttir")
+    assert (tmp_path / "again.ttir").read_text() == run("opt", ttir)
+
+
+def test_opt_lists_passes_and_shows_each_step(file, tmp_path):
+    assert "cse" in run("opt", "--list-passes").splitlines()
+    ttir = tmp_path / "k.ttir"
+    run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32", "-e", "ttir", "-o", ttir)
+    shown = CliRunner().invoke(app, ["opt", str(ttir), "-p", "cse,licm", "--print-after-all"]).stderr
+    assert [line for line in shown.splitlines() if line.startswith("//")] == ["// after cse", "// after licm"]

@@ -101,6 +101,11 @@ CORE = KnobGroup(
             name="AUTOTUNE_PROGRESS", default=True, parse=parse_bool, help="show a bar when tuning takes long"
         ),
         Knob(name="AUTOTUNE_DETERMINISTIC", default=False, parse=parse_bool, help="choose without timing"),
+        Knob(
+            name="OVERRIDE_DIR",
+            parse=Path,
+            help="a folder whose files <kernel>.<stage> replace what is compiled",
+        ),
         Knob(name="TARGET", help="the target used when nothing else chooses one"),
         Knob(name="DISABLE_PLUGINS", default="", help="plugins to leave out, separated by commas"),
         Knob(name="PLUGINS", default="", help="load only these plugins, separated by commas"),

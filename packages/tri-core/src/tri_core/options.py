@@ -40,6 +40,8 @@ class CommonOptions:
     sanitize_overflow: bool = False
     enable_fp_fusion: bool = True
     default_dot_input_precision: str = "ieee"
+    #: a file, ``kernel.ttgir`` say, that replaces what the stage of its suffix makes
+    ir_override: str = ""
 
     def __post_init__(self) -> None:
         for name in ("num_warps", "num_ctas"):

@@ -18,6 +18,7 @@ from tri_core.cache import Store, default_store
 from tri_core.compiler import dump, gates, key, record
 from tri_core.compiler.kernel import CompiledKernel
 from tri_core.compiler.observe import Observers
+from tri_core.compiler.override import Overridden, with_overrides
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError, TriError
 from tri_core.options import CommonOptions
@@ -82,6 +83,7 @@ def compile(  # noqa: A001  the name that users know
     """
     target = resolve(target)
     options = _options(target, options)
+    source = with_overrides(source, options)
     always = knobs.get("ALWAYS_COMPILE")
     environment = _environment(manager(), target)
     quick = (source.fingerprint(), type(source), environment, options, *_knob_values())
@@ -298,8 +300,10 @@ def _run(request: _Request, observers: Observers) -> tuple[CompiledKernel, bytes
     mlir.registry.add_dialect(tt.TT)
     current.register_ir(mlir.registry, target)
     root = knobs.get("DUMP_DIR")
+    source = request.source
     job = stages.Job(
-        source=request.source,
+        source=source.source if isinstance(source, Overridden) else source,
+        overrides={f.stage: f for f in source.files} if isinstance(source, Overridden) else {},
         target=target,
         options=request.options,
         composition=request.composition,

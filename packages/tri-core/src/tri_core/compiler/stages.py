@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -36,6 +37,9 @@ from tri_core.target import Target
 __all__ = ["Job", "Products", "metadata_of", "run"]
 
 
+logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """Everything that one compile is made of."""
@@ -49,6 +53,8 @@ class Job:
     observers: Observers
     verify: bool = False
     dump: Path | None = None
+    #: files that replace what stages make, by stage
+    overrides: Mapping[str, IRSource] = field(default_factory=dict)
 
 
 @dataclass
@@ -82,9 +88,12 @@ def run(job: Job) -> Products:
     products = Products()
     context = _context(job)
     artifact, waiting = _start(job, products)
+    _check_overrides(job)
     for stage in waiting:
         try:
             artifact = _run_stage(job, stage, artifact, context, products)
+            if stage.name in job.overrides:
+                artifact = _read_in_place(job.overrides[stage.name], stage, products)
         except Exception as error:
             made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
             raise made from (error if made is not error else error.__cause__)
@@ -145,6 +154,11 @@ def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[A
     index = names.index(source.stage)
     stage = stages[index]
     products.signature = source.signature()
+    return _read(source, stage, products), stages[index + 1 :]
+
+
+def _read(source: IRSource, stage: Stage, products: Products) -> Artifact:
+    """The artifact in ``source``, kept as what ``stage`` made."""
     artifact = _parsed(source, products) if stage.kind == "module" else source.content
     if stage.kind == "text" and not isinstance(artifact, str):
         raise OptionError(f"{source.path}: stage {stage.name!r} is text, and this is not UTF-8")
@@ -152,13 +166,39 @@ def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[A
         artifact = artifact.encode()
     with _in_ir(stage.kind == "module"):
         _keep(products, stage, _content(stage, artifact))
-    return artifact, stages[index + 1 :]
+    return artifact
+
+
+def _check_overrides(job: Job) -> None:
+    names = [s.name for s in job.composition.pipeline.stages]
+    for stage, file in job.overrides.items():
+        if stage not in names:
+            raise OptionError(
+                f"{file.path}: {job.target} has no stage {stage!r} to override",
+                remedy=f"its stages are: {', '.join(names)}",
+            )
+
+
+def _read_in_place(file: IRSource, stage: Stage, products: Products) -> Artifact:
+    """The artifact of a file in place of what the stage made; it must have the kernel's parameters."""
+    logger.info("stage %s is taken from %s", stage.name, file.path)
+    expected = products.signature
+    artifact = _read(file, stage, products)
+    found = products.signature
+    products.signature = expected
+    types = [[p.type for p in s.parameters] for s in (expected, found)]
+    if stage.kind == "module" and (found.name, types[1]) != (expected.name, types[0]):
+        raise OptionError(
+            f"{file.path} holds {found.name}({', '.join(types[1])}); "
+            f"{expected.name}({', '.join(types[0])}) is compiled"
+        )
+    return artifact
 
 
 def _parsed(source: IRSource, products: Products) -> ir.Module:
-    text = source.content if isinstance(source.content, str) else source.content.decode()
     from tri_core.text import parse_module
 
+    text = source.content if isinstance(source.content, str) else source.content.decode()
     with mlir.session():
         module = parse_module(text, source.path)
         if source.given is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tri_core.text.reader import Source, from_text
@@ -34,20 +35,28 @@ def parse_module(text: str, path: str = "-") -> ir.Module:
         module = mlir.parse(source.text)
     except mlir.ir.MLIRError as error:
         raise _explained(error, source, path) from error
-    if path != "-" and "loc(" not in text:
+    if "loc(" not in text:
         _place(module, source, path)
     return module
 
 
+#: a value with a name of its own, which is not one that MLIR makes
+_NAMED = re.compile(r"\s*%(?!c-?\d|cst|true|false|arg\d|\d)([A-Za-z_][\w.$-]*) = ")
+
+
 def _place(module: ir.Module, source: Source, path: str) -> None:
-    """Ops of a text without locations are where they stand in it."""
+    """Ops of a text without locations are where they stand in it, by the name of their result."""
     from tri_core.mlir import ir
+
+    lines = source.original.split("\n")
 
     def one(op: ir.Operation) -> ir.WalkResult:
         where = op.location
         if isinstance(where, ir.FileLineColLoc):
-            line, column = where.start_line, where.start_col
-            op.location = ir.Location.file(path, line, column)
+            line = where.start_line
+            place = ir.Location.file(path, line, where.start_col)
+            named = _NAMED.match(lines[line - 1])
+            op.location = ir.Location.name(named[1], place) if named else place
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(one)

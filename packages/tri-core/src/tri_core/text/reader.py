@@ -7,6 +7,7 @@ in the text; :meth:`Source.position` translates those within a rewritten op.
 from __future__ import annotations
 
 import bisect
+import difflib
 import re
 from dataclasses import dataclass, field
 
@@ -192,9 +193,10 @@ class _Reader:
         if syntax is not None:
             raise error_at(self.text, start, f'{name} is written in generic form: "{name}"(...)', self.path)
         namespace = name.partition(".")[0]
-        known = ", ".join(sorted(syntaxes()[namespace].ops))
+        names = sorted(syntaxes()[namespace].ops)
+        known = ", ".join(difflib.get_close_matches(name, names) or names)
         message = f"the {namespace} dialect has no op {name}"
-        raise error_at(self.text, start, message, self.path, f"its ops are: {known}")
+        raise error_at(self.text, start, message, self.path, f"known: {known}")
 
     def function(self) -> str:
         block, attributes = read_header(self.cursor)
