@@ -22,11 +22,11 @@ def compile(  # noqa: A001  Triton's name
     """Compile ``src`` for ``target`` (``"backend:arch"``, or a backend's name for its present device).
 
     ``src`` is a :class:`tri.ASTSource`, or the path of a file of IR whose suffix names its stage
-    (``kernel.ttir``).  The result has ``metadata`` and ``asm[stage]``.  Raises a TriError for all that can
+    (``kernel.ttir``).  Such a kernel is launched as ``kernel[grid](...)`` too.  The result has ``metadata`` and ``asm[stage]``.  Raises a TriError for all that can
     go wrong; see :mod:`tri_core.errors`.
     """
-    from tri_core.compiler import IRSource
+    from tri.launch.files import FileSource
     from tri_core.compiler import compile as compile_source
 
-    source = IRSource.from_file(src) if isinstance(src, (str, Path)) else src
+    source = FileSource.from_file(src) if isinstance(src, (str, Path)) else src
     return compile_source(source, target, options)

@@ -18,7 +18,7 @@ from tri_core.cache import Store, default_store
 from tri_core.compiler import dump, gates, key, record
 from tri_core.compiler.kernel import CompiledKernel
 from tri_core.compiler.observe import Observers
-from tri_core.compiler.override import Overridden, with_overrides
+from tri_core.compiler.override import Overridden, origin, with_overrides
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError, TriError
 from tri_core.options import CommonOptions
@@ -95,7 +95,7 @@ def compile(  # noqa: A001  the name that users know
         if not always and quick in _memory:
             return _memory[quick]
         made = _compile(_Request(manager(), source, target, options, environment), always)
-        kernel = dataclasses.replace(made, src=source)
+        kernel = dataclasses.replace(made, src=origin(source))
         _remember(quick, kernel)
     return kernel
 
@@ -108,6 +108,7 @@ def lookup(
     """The kernel of ``source`` if memory or the store has it; None when it would be compiled."""
     target = resolve(target)
     options = _options(target, options)
+    source = with_overrides(source, options)
     if knobs.get("ALWAYS_COMPILE"):
         return None
     environment = environment_of(target)
@@ -116,7 +117,7 @@ def lookup(
     if found is None:
         stored = _known(_Request(manager(), source, target, options, environment))
         if stored is not None:
-            found = dataclasses.replace(stored, src=source)
+            found = dataclasses.replace(stored, src=origin(source))
             _remember(quick, found)
     return found
 
@@ -134,6 +135,7 @@ def adopt(
     """
     target = resolve(target)
     options = _options(target, options)
+    source = with_overrides(source, options)
     request = _Request(manager(), source, target, options, environment_of(target))
     if kernel.hash != request.key:
         raise OptionError(
@@ -143,7 +145,7 @@ def adopt(
     store = default_store()
     if store.get(request.key) is None and store.put(request.key, record.encode_kernel(kernel)):
         _put_shortcut(store, request)
-    adopted = dataclasses.replace(kernel, src=source)
+    adopted = dataclasses.replace(kernel, src=origin(source))
     quick = (source.fingerprint(), type(source), request.environment, options, *_knob_values())
     _remember(quick, adopted)
     return adopted
@@ -302,7 +304,7 @@ def _run(request: _Request, observers: Observers) -> tuple[CompiledKernel, bytes
     root = knobs.get("DUMP_DIR")
     source = request.source
     job = stages.Job(
-        source=source.source if isinstance(source, Overridden) else source,
+        source=origin(source),
         overrides={f.stage: f for f in source.files} if isinstance(source, Overridden) else {},
         target=target,
         options=request.options,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tri_core.options import CommonOptions
     from tri_core.target import Target
 
-__all__ = ["Overridden", "with_overrides"]
+__all__ = ["Overridden", "origin", "with_overrides"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,11 @@ def with_overrides(source: Source | IRSource, options: CommonOptions) -> Source 
     if root is not None:
         files += [IRSource.from_file(p) for p in sorted(Path(root).glob(f"{source.name}.*"))]
     return Overridden(source, tuple(files)) if files else source
+
+
+def origin(source: Source | IRSource) -> Source | IRSource:
+    """``source`` without its overrides."""
+    return source.source if isinstance(source, Overridden) else source
 
 
 def _named(path: str) -> IRSource:

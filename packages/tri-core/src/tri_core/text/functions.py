@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tri_core.text.scan import Cursor, dictionary, split, split_pairs
 
-__all__ = ["read_header", "write_header"]
+__all__ = ["divisibilities", "read_header", "write_header"]
 
 _IDENTIFIER = re.compile(r'"([A-Za-z_][\w.$]*)"')
 _NUMBERED = re.compile(r"(?:arg)?\d+")
@@ -91,6 +91,14 @@ def read_header(cursor: Cursor) -> tuple[str, dict[str, str]]:
     if cursor.accept("attributes"):
         attributes.update(split_pairs(cursor.braces()))
     return block, attributes
+
+
+def divisibilities(cursor: Cursor) -> list[int]:
+    """The ``tt.divisibility`` of each argument of the function whose signature comes next; 0 for none."""
+    _, attributes = read_header(cursor)
+    notes = split(attributes.get("arg_attrs", "[]")[1:-1])
+    found = [re.search(r"tt\.divisibility = (\d+)", note) for note in notes]
+    return [int(f[1]) if f else 0 for f in found]
 
 
 def _read_arguments(cursor: Cursor) -> tuple[str, list[str], list[str]]:

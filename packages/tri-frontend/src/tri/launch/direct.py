@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import describe
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.runtime import Launch
 
-__all__ = ["launch"]
+__all__ = ["launch", "run"]
+
+Attributes = Mapping[str, Sequence[Sequence[Any]]]
 
 _launches: dict[tuple[str, int], Launch] = {}
 
@@ -25,9 +27,6 @@ def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[
     LaunchError for another number of arguments, and for a pointer that is less aligned than the kernel was
     compiled for.
     """
-    from tri_core.targets import resolve
-    from tri_runtime import runtime
-
     if source.trees:
         raise Unsupported(
             f"{kernel.name} has a tuple as argument, so that it cannot be launched directly",
@@ -44,28 +43,40 @@ def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[
             f"{kernel.name} takes {len(names)} arguments, or {len(wanted)} without constants; {len(args)} were given",
             remedy=f"its parameters are {source.fn.signature_text}",
         )
+    run(kernel, grid, given, source.attrs)
+
+
+def run(kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes: Attributes) -> None:
+    """Launch ``kernel`` over ``grid`` with the arguments ``given`` by name.
+
+    ``attributes`` has (fact, value) pairs of parameters that the kernel was compiled for.
+    """
+    from tri_core.targets import resolve
+    from tri_runtime import runtime
+
+    wanted = [p.name for p in kernel.metadata.signature.parameters]
     owner = runtime(resolve(kernel.metadata.target).device_kind)
     device = owner.current_device()
     key = (kernel.hash, id(owner))
-    run = _launches.get(key)
-    if run is None:
+    start = _launches.get(key)
+    if start is None:
         loaded = owner.load(kernel.image, device)
         kernel.loaded.update(getattr(loaded, "resources", {}))
-        run = _launches[key] = owner.launcher(loaded, kernel.image)
+        start = _launches[key] = owner.launcher(loaded, kernel.image)
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     x, y, z = (*shape, 1, 1)[:3]
-    values, host, stream = _values(source, wanted, given)
+    values, host, stream = _values(kernel.name, wanted, given, attributes)
     if not host or owner.host_memory == "direct":
-        run((x, y, z), stream, values)
+        start((x, y, z), stream, values)
         return
     with owner.staged([describe(given[wanted[i]]) for i in host]) as handles:
         for i, handle in zip(host, handles, strict=True):
             values[i] = handle
-        run((x, y, z), None, values)
+        start((x, y, z), None, values)
 
 
 def _values(
-    source: ASTSource, wanted: Sequence[str], given: dict[str, Any]
+    kernel: str, wanted: Sequence[str], given: Mapping[str, Any], attributes: Attributes
 ) -> tuple[list[Any], list[int], int | None]:
     """What the launcher takes, which of it are host arrays, and the stream of the device arrays' framework."""
     plain = readers(Rules(values=False, alignment=False))
@@ -75,7 +86,7 @@ def _values(
     for name in wanted:
         value, fact = plain[type(given[name])](given[name])
         if isinstance(fact, tuple):
-            _check_alignment(source, name, value)
+            _check_alignment(kernel, name, value, attributes)
             place = fact[2]
             if place is None:
                 host.append(len(values))
@@ -85,10 +96,10 @@ def _values(
     return values, host, stream
 
 
-def _check_alignment(source: ASTSource, name: str, address: int) -> None:
-    for fact, value in source.attrs.get(name, ()):
+def _check_alignment(kernel: str, name: str, address: int, attributes: Attributes) -> None:
+    for fact, value in attributes.get(name, ()):
         if fact == "tt.divisibility" and address % int(value):
             raise LaunchError(
-                f"{source.name} was compiled for a {name!r} that is aligned to {value} bytes; this one is not",
+                f"{kernel} was compiled for a {name!r} that is aligned to {value} bytes; this one is not",
                 remedy="launch through the function, which compiles another version",
             )
