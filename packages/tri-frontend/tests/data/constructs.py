@@ -449,6 +449,43 @@ x = tl.slice(0, 1, None)
 x = n.value
 x = B.value + n
 x = tl.tuple((n, f))
+if p:\n    pass
+for i in range(0, n, 0):\n    pass
+x = tl.constexpr(n)
+x = V.ptr + n\ny = tl.load(x)
+x = [View(p, n), View(p, n)][1].n
+x = Point(Point(n, f), 3).x.y
+x, *y = add_all, n
+t = ()\nfor i in tl.static_range(3):\n    t = t + (n + i,)\nx = t[2]
+t = ()\nfor i in tl.static_range(3):\n    t += (n,)
+x = (n,) + V
+x = V + (n,)
+x = (V, T)[0].n
+x = tl.where(n > 3, *T[0:2])
+x = with_default(*(n,), k=4)
+x = (lambda y: y)(n)
+x = twice(twice(n)) + early(early(n))
+if B == 16 and n > 3:\n    tl.store(p, f)
+if B == 17 and undefined_name:\n    tl.store(p, f)
+if B == 16 or undefined_name:\n    tl.store(p, f)
+x = undefined_name if B == 17 else n
+if B == 17:\n    undefined_name()
+x = n if B == 16 else undefined_name
+while n > 0 and f > 0:\n    n -= 1
+for i in range(B):\n    for j in range(i):\n        n += j
+for i in tl.static_range(2):\n    for j in tl.static_range(i):\n        n += j
+for i in range(tl.cdiv(n, B)):\n    n = n
+for i in range(n, step=2):\n    pass
+for i in tl.range(n, step=2):\n    pass
+for i in tl.static_range(0, 4, step=2):\n    n += i
+for i in range(0, 10, n):\n    pass
+for i in range(tl.arange(0, 16)):\n    pass
+def k2():\n    pass
+return None
+return (n, f)
+if n > 0:\n    return\nelse:\n    tl.store(p, f)\ntl.store(p, n)
+if n > 0:\n    if f > 0:\n        return\n    tl.store(p, n)\ntl.store(p, f)
+while n > 0:\n    if f > 0:\n        return
 '''
 
 #: the bodies; ``\\n`` in the text above starts a line
