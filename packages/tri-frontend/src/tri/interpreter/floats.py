@@ -7,6 +7,8 @@ bit remembers that something was cut off, so that the second rounding sees what 
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -64,7 +66,10 @@ def _toward_zero(rounded: Data, exact: Data) -> Data:
     """``rounded`` one step nearer to zero where rounding went away from zero."""
     bits = np.asarray(rounded).view(f"u{rounded.dtype.itemsize}")
     too_far = np.abs(rounded.astype(np.float64)) > np.abs(exact.astype(np.float64))
-    return (bits - too_far.astype(bits.dtype)).view(rounded.dtype)
+    stepped = np.asarray(bits - too_far.astype(bits.dtype))
+    if bits.dtype.itemsize == 1 and rounded.dtype.name.endswith("fnuz"):
+        stepped = np.where(too_far & (stepped == 0x80), np.uint8(0), stepped)  # there is no -0: it means NaN
+    return stepped.view(rounded.dtype)
 
 
 def _odd_single(data: Data) -> Data:
@@ -106,15 +111,36 @@ def _two_product(x: Data, y: Data) -> tuple[Data, Data]:
 
 
 def fma(x: Data, y: Data, z: Data, type_: t.dtype) -> Data:
-    """``x * y + z``, rounded once; of fp64 exact except next to overflow and underflow."""
+    """``x * y + z``, rounded once."""
     if x.dtype != np.float64:
         x, y, z = (widen(v, type_).astype(np.float64) for v in (x, y, z))
         total, error = _two_sum(x * y, z)  # the product of two fp32 is exact
         return narrow(_odd_double(total, error), type_)
-    high, low = _two_product(x, y)
-    if not np.isfinite(high).all() or not np.isfinite(z).all():
-        return np.where(np.isfinite(high + low + z), _finite_fma(high, low, z), x * y + z)
-    return _finite_fma(high, low, z)
+    made = _finite_fma(*_two_product(x, y), z)
+    safe = _is_safe(x) & _is_safe(y) & _is_safe(z)
+    return made if safe.all() else np.where(safe, made, _EXACT_FMA(x, y, z))
+
+
+def _is_safe(x: Data) -> Data:
+    """Whether products and errors of such numbers neither overflow nor underflow."""
+    size = np.abs(x)
+    return np.asarray((size == 0) | ((size > 2.0**-450) & (size < 2.0**450)))
+
+
+def _exact_fma(x: float, y: float, z: float) -> float:
+    """``x * y + z`` by rational arithmetic: for numbers near the ends of the range."""
+    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+        return x * y + z if math.isfinite(z) or not math.isfinite(x * y) else z
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if not exact:
+        return x * y + z  # the sign of a zero
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+_EXACT_FMA = np.vectorize(_exact_fma, otypes=[np.float64])
 
 
 def product_sum(x: Data, y: Data, total: Data) -> Data:

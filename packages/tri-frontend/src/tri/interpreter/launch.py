@@ -17,7 +17,7 @@ from tri.interpreter.arguments import Arguments
 from tri.interpreter.builder import EagerBuilder
 from tri.interpreter.rewrite import as_python
 from tri.interpreter.state import Request, forced, running
-from tri.jit import JITFunction
+from tri.jit import JITFunction, KernelParameter
 from tri.language.constexpr import unwrap
 from tri.language.types import ALL_DTYPES
 from tri_core.errors import CompilationError
@@ -82,13 +82,23 @@ def _run(
     builder: EagerBuilder, function: JITFunction, shape: tuple[int, int, int], values: dict[str, Any]
 ) -> None:
     kernel = as_python(function)
+    positional = [
+        item
+        for p in function.params
+        if p.kind in (p.kind.POSITIONAL_ONLY, p.kind.POSITIONAL_OR_KEYWORD, p.kind.VAR_POSITIONAL)
+        for item in _items(p, values.pop(p.name))
+    ]
     builder.grid = shape
     x, y, z = map(range, shape)
     with _progress(function.__name__, shape[0] * shape[1] * shape[2]) as advance:
         for k, j, i in product(z, y, x):
             builder.program = (i, j, k)
-            kernel(**values)
+            kernel(*positional, **values)
             advance()
+
+
+def _items(parameter: KernelParameter, value: Any) -> Sequence[Any]:
+    return tuple(value) if parameter.kind is parameter.kind.VAR_POSITIONAL else (value,)
 
 
 @contextmanager

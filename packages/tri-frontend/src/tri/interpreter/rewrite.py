@@ -33,6 +33,7 @@ __all__ = ["as_python"]
 
 #: the name under which rewritten functions find :mod:`tri.interpreter.meaning`
 _NAME = "_tri_"
+_INNER = "_tri_function_"
 _LIBRARY = "tri.language"
 
 
@@ -190,7 +191,10 @@ def _make(function: JITFunction) -> Callable[..., Any]:
     tree.body = [_Rewriter(source.indent).visit(statement) for statement in tree.body]
     tree.body = [s for s in tree.body if s is not None] or [ast.Pass()]
     free = [*original.__code__.co_freevars, _NAME]
-    code = _code(tree, free, source.file)
+    tree.name = _INNER  # its own name stays that of the jit function, for recursion
+    code = _code(tree, free, source.file).replace(
+        co_name=original.__name__, co_qualname=original.__qualname__
+    )
     register(code, library=original.__module__.startswith(_LIBRARY))
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     cells[_NAME] = _meaning()
@@ -210,7 +214,7 @@ def _code(tree: ast.FunctionDef, free: list[str], file: str) -> CodeType:
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, file, "exec", dont_inherit=True)
     (enclosing,) = (c for c in compiled.co_consts if isinstance(c, CodeType))
-    (code,) = (c for c in enclosing.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    (code,) = (c for c in enclosing.co_consts if isinstance(c, CodeType))
     return code
 
 
