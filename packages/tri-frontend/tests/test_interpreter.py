@@ -192,6 +192,24 @@ def test_the_environment_variable(tmp_path):
     assert (done.stdout, done.stderr) == ("value tensor<fp32> 1.0\n", "")
 
 
+@tri.autotune(
+    [tri.Config({"B": 8}), tri.Config({"B": 16})],
+    key=["n"],
+    prune_configs_by={"early_config_prune": lambda c, a, **k: c[1:]},
+)
+@tri.heuristics({"EVEN": lambda args: args["n"] % 2 == 0})
+@tri.jit
+def tuned(out, n, B: tl.constexpr, EVEN: tl.constexpr):
+    tl.store(out, B)
+    tl.store(out + 1, EVEN)
+
+
+def test_tuned_kernels_take_the_first_configuration():
+    out = np.zeros(2, np.int32)
+    tuned[lambda meta: (16 // meta["B"],)](out, 6)
+    assert out.tolist() == [16, 1]
+
+
 # --- debugging ------------------------------------------------------------------------------------------
 
 

@@ -161,7 +161,7 @@ class JITFunction:
         if self.pre_run_hooks:
             return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
         launch = self._dispatcher.launch
-        if self.interpreted or forced() is not None:
+        if self.is_interpreted:
             launch = self._interpret
         return lambda *args, **kwargs: launch(grid, args, kwargs)
 
@@ -171,9 +171,14 @@ class JITFunction:
             hook(*args, **kwargs)
         if warmup:
             return self._dispatcher.warm_up(args, kwargs)
-        if self.interpreted or forced() is not None:
+        if self.is_interpreted:
             return self._interpret(grid, args, kwargs)
         return self._dispatcher.launch(grid, args, kwargs)
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether a launch here and now runs as Python."""
+        return self.interpreted or forced() is not None
 
     def _interpret(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch as Python on NumPy; there is no compiled kernel to give."""

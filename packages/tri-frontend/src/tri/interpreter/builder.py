@@ -24,7 +24,7 @@ from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri.language.e4b15 import encode_e4b15
 from tri.language.tensor import tensor
-from tri_core.errors import CompilationError, InternalError, SourceLocation, TriError, Unsupported
+from tri_core.errors import CompilationError, InternalError, SourceLocation, Unsupported
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 
@@ -197,14 +197,10 @@ class EagerBuilder:
     # --- language functions -----------------------------------------------------------------------------
 
     def call(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A language function on values, constexprs as plain Python values; its errors get their place."""
+        """A language function on values, constexprs as plain Python values."""
+        plain = {k: unwrap(v) for k, v in kwargs.items() if k != "_semantic"}
         try:
-            plain = {k: unwrap(v) for k, v in kwargs.items() if k != "_semantic"}
             return function(*map(unwrap, args), **plain, _semantic=self)
-        except TriError as error:
-            if error.location is None:
-                error.location = here()
-            raise
         except TypeError as error:
             raise CompilationError(f"tl.{function.__name__}: {error}", location=here()) from error
 

@@ -15,12 +15,13 @@ import numpy as np
 from tri.context import chosen
 from tri.interpreter.arguments import Arguments
 from tri.interpreter.builder import EagerBuilder
+from tri.interpreter.location import raised_at
 from tri.interpreter.rewrite import as_python
 from tri.interpreter.state import Request, forced, running
 from tri.jit import JITFunction, KernelParameter
 from tri.language.constexpr import unwrap
 from tri.language.types import ALL_DTYPES
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, TriError
 from tri_core.options import CommonOptions
 from tri_core.target import Target, TargetKey, TargetSpec
 
@@ -56,7 +57,12 @@ def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict
         values = arguments.values(builder, request.arrays, stack)
         stack.enter_context(running(builder))
         stack.enter_context(np.errstate(all="ignore"))
-        _run(builder, function, shape, values)
+        try:
+            _run(builder, function, shape, values)
+        except TriError as error:
+            if error.location is None:
+                error.location = raised_at(error)
+            raise
 
 
 def _options(target: Target, given: Mapping[str, Any]) -> CommonOptions:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import CodeType, FrameType
 
 from tri_core.errors import SourceLocation
 
-__all__ = ["here", "register"]
+__all__ = ["here", "raised_at", "register"]
 
 #: rewritten code -> whether it is of the language's own library, whose lines say nothing to users
 _codes: dict[CodeType, bool] = {}
@@ -24,27 +24,41 @@ def register(code: CodeType, *, library: bool) -> None:
             register(constant, library=library)
 
 
-def _frames() -> Iterator[FrameType]:
+def _stack() -> Iterator[tuple[FrameType, int]]:
+    """Frames and where in their code they are, innermost first."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if not _codes.get(frame.f_code, True):
-            yield frame
+        yield frame, frame.f_lasti
         frame = frame.f_back
 
 
-def _place(frame: FrameType) -> SourceLocation:
+def _place(frame: FrameType, instruction: int) -> SourceLocation:
     code = frame.f_code
-    positions = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    positions = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     line, column = positions[0] or frame.f_lineno, positions[2] or 0
     text = linecache.getline(code.co_filename, line).rstrip("\n")
     column = len(text.encode()[:column].decode(errors="ignore"))
     return SourceLocation(code.co_filename, line, column, text or None)
 
 
-def here() -> SourceLocation | None:
-    """The innermost line of a user's kernel, with the calls that led to it; None outside of kernels."""
-    places = [_place(frame) for frame in _frames()]
+def _innermost(frames: Iterable[tuple[FrameType, int]]) -> SourceLocation | None:
+    places = [_place(*place) for place in frames if not _codes.get(place[0].f_code, True)]
     if not places:
         return None
     first, *sites = places
     return SourceLocation(first.file, first.line, first.column, first.source_line, tuple(sites))
+
+
+def here() -> SourceLocation | None:
+    """The innermost line of a user's kernel, with the calls that led to it; None outside of kernels."""
+    return _innermost(_stack())
+
+
+def raised_at(error: BaseException) -> SourceLocation | None:
+    """The innermost line of a user's kernel that ``error`` came through."""
+    found: list[tuple[FrameType, int]] = []
+    step = error.__traceback__
+    while step is not None:
+        found.append((step.tb_frame, step.tb_lasti))
+        step = step.tb_next
+    return _innermost(reversed(found))

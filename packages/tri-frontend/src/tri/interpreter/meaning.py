@@ -9,9 +9,8 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from tri.interpreter.location import here
 from tri.interpreter.rewrite import as_python
 from tri.interpreter.state import current
 from tri.jit import JITFunction
@@ -24,7 +23,7 @@ from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_assert
 from tri.language.promotion import integer_type
 from tri.language.tensor import tensor
-from tri_core.errors import CompilationError, InternalError, TriError
+from tri_core.errors import CompilationError, InternalError
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder
@@ -44,8 +43,6 @@ __all__ = [
     "value",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 def _builder() -> EagerBuilder:
     builder = current()
@@ -54,25 +51,9 @@ def _builder() -> EagerBuilder:
     return builder
 
 
-def _located(function: F) -> F:
-    """Errors of the language leave ``function`` with the kernel's line."""
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except TriError as error:
-            if error.location is None:
-                error.location = here()
-            raise
-
-    return wrapper  # type: ignore[return-value]
-
-
 # --- assignments ------------------------------------------------------------------------------------------
 
 
-@_located
 def bind(value: Any) -> Any:
     """What an assignment binds: every number in ``value`` as a run-time value."""
     if isinstance(value, tensor):
@@ -87,7 +68,6 @@ def bind(value: Any) -> Any:
     return tuple(map(bind, value)) if isinstance(value, list) else value
 
 
-@_located
 def static(value: Any) -> Any:
     """What ``x: tl.constexpr = value`` binds: ``value``, which must not be known at run time only."""
     items = value if isinstance(value, tuple) else (value,)
@@ -127,25 +107,21 @@ def _logical(is_and: bool, first: Any, later: tuple[Callable[[], Any], ...]) -> 
     return result
 
 
-@_located
 def conjunction(first: Any, *later: Callable[[], Any]) -> Any:
     """``first and ...``: of run-time values all are computed."""
     return _logical(True, first, later)
 
 
-@_located
 def disjunction(first: Any, *later: Callable[[], Any]) -> Any:
     """``first or ...``."""
     return _logical(False, first, later)
 
 
-@_located
 def negation(x: Any) -> Any:
     """``not x``."""
     return logical_not(_builder(), x) if isinstance(x, tensor) else not unwrap(x)  # type: ignore[arg-type]
 
 
-@_located
 def check(condition: Any, message: Any = "") -> None:
     """``assert condition, message``."""
     if isinstance(condition, tensor):
@@ -189,7 +165,6 @@ def iterate(iterable: Any) -> Iterator[Any]:
     return iter(iterable)
 
 
-@_located
 def _static_bound(bound: Any) -> int:
     if not isinstance(bound, int):
         raise CompilationError(
@@ -206,7 +181,6 @@ def _counted(loop: loops.range) -> Iterator[tensor]:
         yield builder.constant(i, type_)
 
 
-@_located
 def _bounds(loop: loops.range) -> tuple[list[int], t.dtype]:
     values = [value_of(_builder(), unwrap(v)) for v in (loop.start, loop.end, loop.step)]  # type: ignore[arg-type]
     for name, bound in zip(("start", "end", "step"), values, strict=True):
@@ -267,7 +241,6 @@ def callee(function: Any) -> Callable[..., Any]:
         return function
 
 
-@_located
 def dropped(function: Callable[..., Any], text: str) -> Callable[..., Any]:
     """``function``, of a call whose result nobody uses; CompilationError where that is refused."""
     reason = getattr(function, "__tri_must_use_result__", False)

@@ -40,8 +40,10 @@ _LIBRARY = "tri.language"
 class _Rewriter(ast.NodeTransformer):
     """Rewrites a function's body in place."""
 
-    def __init__(self, indent: int) -> None:
+    def __init__(self, indent: int, static: frozenset[str]) -> None:
         self.indent = indent
+        #: names that are declared to hold compile-time values
+        self.static = static
 
     def visit(self, node: ast.AST) -> Any:
         """As the base class, and columns counted in the file rather than in the dedented text."""
@@ -64,7 +66,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """``x = value``."""
         self.generic_visit(node)
-        node.value = self._call("bind", node.value, node.value)
+        target = node.targets[0]
+        static = isinstance(target, ast.Name) and target.id in self.static
+        node.value = self._call("static" if static else "bind", node.value, node.value)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
@@ -84,12 +88,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         """``x: tl.constexpr = value`` stays a compile-time value."""
-        text = ast.unparse(node.annotation).rsplit(".", 1)[-1]
+        static = _is_static(node)
         self.generic_visit(node)
         if node.value is None or not isinstance(node.target, ast.Name):
             return None if node.value is None else node
-        name = "static" if text == "constexpr" else "bind"
-        value = self._call(name, node.value, node.value)
+        value = self._call("static" if static else "bind", node.value, node.value)
         return ast.copy_location(ast.Assign([node.target], value), node)
 
     # --- control flow ---------------------------------------------------------------------------------
@@ -170,6 +173,12 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
+def _is_static(node: ast.AnnAssign) -> bool:
+    """Whether ``node`` declares a name as a constexpr."""
+    text = ast.unparse(node.annotation).strip("'").rsplit(".", 1)[-1]
+    return text == "constexpr" and isinstance(node.target, ast.Name)
+
+
 def as_python(function: JITFunction) -> Callable[..., Any]:
     """``function`` as a Python function that runs on the interpreter's values; made once."""
     found = function.__dict__.get("_as_python")
@@ -181,20 +190,8 @@ def as_python(function: JITFunction) -> Callable[..., Any]:
 
 def _make(function: JITFunction) -> Callable[..., Any]:
     source, original = function.source, function.fn
-    tree = copy.deepcopy(source.tree)
-    tree.decorator_list, tree.returns = [], None
-    tree.args.defaults = [ast.copy_location(ast.Constant(None), tree) for _ in tree.args.defaults]
-    tree.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), tree) for d in tree.args.kw_defaults]
-    for argument in ast.walk(tree.args):
-        if isinstance(argument, ast.arg):
-            argument.annotation = None
-    tree.body = [_Rewriter(source.indent).visit(statement) for statement in tree.body]
-    tree.body = [s for s in tree.body if s is not None] or [ast.Pass()]
-    free = [*original.__code__.co_freevars, _NAME]
-    tree.name = _INNER  # its own name stays that of the jit function, for recursion
-    code = _code(tree, free, source.file).replace(
-        co_name=original.__name__, co_qualname=original.__qualname__
-    )
+    code = _code(_rewritten(function), [*original.__code__.co_freevars, _NAME], source.file)
+    code = code.replace(co_name=original.__name__, co_qualname=original.__qualname__)
     register(code, library=original.__module__.startswith(_LIBRARY))
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     cells[_NAME] = _meaning()
@@ -204,6 +201,24 @@ def _make(function: JITFunction) -> Callable[..., Any]:
     made.__dict__.update({k: v for k, v in vars(function).items() if k.startswith("__tri_")})
     made.__qualname__, made.__module__ = original.__qualname__, original.__module__
     return made
+
+
+def _rewritten(function: JITFunction) -> ast.FunctionDef:
+    """The syntax tree of ``function`` as Python, without decorators, defaults and annotations."""
+    tree = copy.deepcopy(function.source.tree)
+    tree.name = _INNER  # its own name stays that of the jit function, for recursion
+    tree.decorator_list, tree.returns = [], None
+    tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
+    tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
+    nodes = list(ast.walk(tree))
+    for argument in nodes:
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    declared = (n.target for n in nodes if isinstance(n, ast.AnnAssign) and _is_static(n))
+    rewriter = _Rewriter(function.source.indent, frozenset(n.id for n in declared if isinstance(n, ast.Name)))
+    statements = map(rewriter.visit, tree.body)
+    tree.body = [s for s in statements if s is not None] or [ast.Pass()]
+    return tree
 
 
 def _code(tree: ast.FunctionDef, free: list[str], file: str) -> CodeType:

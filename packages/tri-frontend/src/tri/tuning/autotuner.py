@@ -163,6 +163,8 @@ class Autotuner(Wrapper):
     def _choice(self, nargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
         if len(self.configs) == 1:
             return self.configs[0]
+        if self.base_fn.is_interpreted:  # its time says nothing: the first that pruning leaves
+            return self.pruning.choose(self.configs, nargs, kwargs)[0]
         key = self._key(nargs, kwargs)
         found = self.cache.get(key)
         if found is None:
