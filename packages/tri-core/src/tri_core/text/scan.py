@@ -86,8 +86,10 @@ class Cursor:
 
     def sees(self, literal: str) -> bool:
         """Whether ``literal`` comes next; a word must end where it ends."""
+        before = self.position
         here = self.blank()
         if not self.text.startswith(literal, here):
+            self.position = before  # the blanks may be another reader's
             return False
         if not literal[-1].isalnum():
             return True
@@ -166,8 +168,10 @@ class Cursor:
 
     def location(self) -> str:
         """``loc(...)`` if it comes next, else nothing."""
+        before = self.position
         found = _LOCATION.match(self.text, self.blank())
         if found is None:
+            self.position = before
             return ""
         depth, position = 1, found.end()
         for part in re.compile(rf"{STRING}|[()]").finditer(self.text, position):

@@ -1,0 +1,120 @@
+"""Every op of ``ttg`` in Triton's syntax; random programs and kernels printed, parsed and printed again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
+from tri_core import mlir, text
+from tri_core.errors import VerificationError
+from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import TTG
+from tri_gpu_dialect.encodings import Linear, PaddedShared, SharedLinear
+from tri_gpu_dialect.passes import AllocateSharedMemory, Coalesce, InsertBarriers, RemoveLayoutConversions
+from tri_gpu_dialect.testing.programs import programs
+
+SAMPLES = (Path(__file__).parent / "ttg_samples.mlir").read_text().split("// -----\n")
+PASSES = (Coalesce(), RemoveLayoutConversions(), AllocateSharedMemory(), InsertBarriers())
+#: ops whose text is not Triton's but MLIR's generic form
+GENERIC = {"ttg.warp_specialize", "ttg.warp_specialize.partitions", "ttg.warp_yield", "ttg.warp_return"}
+
+#: ops that Triton has not
+OURS = {"ttg.local_dot"}
+
+
+def generic(module: ir.Module) -> str:
+    """All that the module says; what IRDL may be told or not, and attributes of no argument, are left out."""
+    printed = str(module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
+    return re.sub(
+        r"(?:arg_attrs = \[(?:\{\}(?:, )?)*\]|(?:operand|result)SegmentSizes = array<[^>]*>)(?:, )?| \{(?=\} :)",
+        "",
+        printed,
+    ).replace(", }", "}")
+
+
+def same_again(module: ir.Module) -> None:
+    printed = text.print_module(module)
+    read = text.parse_module(printed)
+    assert generic(read).replace(" {}", "") == generic(module).replace(" {}", "")
+    assert text.print_module(read) == printed
+    bare = text.print_module(module, locations=False)
+    assert text.print_module(text.parse_module(bare), locations=False) == bare
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_samples(sample: str) -> None:
+    """The original prints these very texts."""
+    module = text.parse_module(sample)
+    mlir.verify(module)
+    assert text.print_module(module, locations=False).strip() == sample.strip()
+    same_again(module)
+
+
+def test_every_op_has_a_format_and_a_sample() -> None:
+    table = text.syntaxes()["ttg"]
+    assert set(table.ops) == {table.names.get(op.OPERATION_NAME, op.OPERATION_NAME) for op in TTG.operations}
+    used = set(re.findall(r"\bttg\.[a-z]\w*(?:\.return)?", "".join(SAMPLES)))
+    assert set(table.ops) - GENERIC - OURS <= used
+
+
+@settings(max_examples=40)
+@given(programs(), st.sampled_from([1, 4]), st.sampled_from([16, 32]))
+def test_random_programs(run: Callable[..., ir.Module], program: str, warps: int, lanes: int) -> None:
+    same_again(mlir.parse(program))
+    same_again(run(program, *PASSES, num_warps=warps, lanes=lanes))
+
+
+@pytest.mark.parametrize("name", ["layernorm", "matmul", "softmax", "vector_add"])
+def test_kernels(run: Callable[..., ir.Module], kernel: Callable[[str], str], name: str) -> None:
+    same_again(mlir.parse(kernel(name)))
+    same_again(run(kernel(name), *PASSES))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        (Linear(1, warp=((1,),)), "#ttg.linear<{register = [], lane = [], warp = [[1]], block = []}>"),
+        (Linear(2), "#ttg.linear<{register = [], lane = [], warp = [], block = [], rank = 2}>"),
+        (PaddedShared(((64, 8), (512, 16)), (1, 0)), "#ttg.padded_shared<[64:+8, 512:+16] {order = [1, 0]}>"),
+        (SharedLinear(1, ((1,), (2,))), "#ttg.shared_linear<{offset = [[1], [2]]}, alignment = 16>"),
+    ],
+)
+def test_encodings(encoding: Linear | PaddedShared | SharedLinear, shown: str) -> None:
+    module = mlir.parse(f"module attributes {{ttg.x = {encoding.to_attr()}}} {{}}")
+    printed = text.print_module(module, locations=False)
+    assert shown in printed
+    assert text.parse_module(printed).operation.attributes["ttg.x"] == encoding.to_attr()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "line", "column"),
+    [
+        ("local_load %3 :", "local_lod %3 :", "the ttg dialect has no op ttg.local_lod", 12, 9),
+        (
+            "ttg.memdesc<3x64x32xf32, #shared, #smem, mutable>\n",
+            "ttg.memdesc<3x64x32xf32>\n",
+            "SHAPExTYPE",
+            10,
+            9,
+        ),
+        ("-> <64x32xf32", "-> 64x32xf32", "a type is expected", 16, 92),
+    ],
+)
+def test_refusals(old: str, new: str, message: str, line: int, column: int) -> None:
+    changed = SAMPLES[0].replace(old, new, 1)
+    assert changed != SAMPLES[0]
+    with pytest.raises(VerificationError, match=message) as caught:
+        text.parse_module(changed, "k.ttgir")
+    assert caught.value.location is not None
+    assert (caught.value.location.line, caught.value.location.column) == (line, column)
+
+
+def test_a_barrier_is_one_of_the_known() -> None:
+    with pytest.raises(VerificationError, match="one of local, global_read, global_write.* is expected"):
+        text.parse_module(SAMPLES[1].replace("ttg.barrier all", "ttg.barrier everywhere"))

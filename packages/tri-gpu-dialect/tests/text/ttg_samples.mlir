@@ -1,0 +1,53 @@
+#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
+#blocked1 = #ttg.blocked<{sizePerThread = [1, 1, 4], threadsPerWarp = [8, 4, 1], warpsPerCTA = [4, 1, 1], order = [2, 1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 8, order = [1, 0]}>
+#shared1 = #ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 8, order = [0, 1]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @memory(%arg0: tensor<64x32xf32, #blocked>, %arg1: tensor<64x32x!tt.ptr<f32>, #blocked>, %arg2: tensor<64x32xi1, #blocked>, %arg3: i32, %arg4: tensor<64x32xi32, #blocked>) {
+    %0 = ttg.convert_layout %arg0 : tensor<64x32xf32, #blocked> -> tensor<64x32xf32, #ttg.slice<{dim = 2, parent = #blocked1}>>
+    %1 = ttg.local_alloc %arg0 : (tensor<64x32xf32, #blocked>) -> !ttg.memdesc<64x32xf32, #shared, #smem>
+    %2 = ttg.local_alloc {alignment = 16 : i32, allocation.offset = 0 : i32} : () -> !ttg.memdesc<3x64x32xf32, #shared, #smem, mutable>
+    %3 = ttg.memdesc_index %2[%arg3] : !ttg.memdesc<3x64x32xf32, #shared, #smem, mutable> -> !ttg.memdesc<64x32xf32, #shared, #smem, mutable>
+    %4 = ttg.local_load %3 : !ttg.memdesc<64x32xf32, #shared, #smem, mutable> -> tensor<64x32xf32, #blocked>
+    ttg.local_store %arg0, %3 : tensor<64x32xf32, #blocked> -> !ttg.memdesc<64x32xf32, #shared, #smem, mutable>
+    %5 = ttg.memdesc_subslice %3[32, 0] : !ttg.memdesc<64x32xf32, #shared, #smem, mutable> -> !ttg.memdesc<32x32xf32, #shared, #smem, mutable, 64x32>
+    %6 = ttg.memdesc_trans %3 {order = array<i32: 1, 0>} : !ttg.memdesc<64x32xf32, #shared, #smem, mutable> -> !ttg.memdesc<32x64xf32, #shared1, #smem, mutable>
+    %7 = ttg.async_copy_global_to_local %arg1, %3 : tensor<64x32x!tt.ptr<f32>, #blocked> -> <64x32xf32, #shared, #smem, mutable>
+    %8 = ttg.async_copy_global_to_local %arg1, %3 mask %arg2 other %arg0 {isVolatile = true} : tensor<64x32x!tt.ptr<f32>, #blocked> -> <64x32xf32, #shared, #smem, mutable>
+    %9 = ttg.async_commit_group tokens %7, %8
+    %10 = ttg.async_commit_group
+    %11 = ttg.async_wait %9 {num = 1 : i32}
+    %12 = ttg.async_wait {num = 0 : i32}
+    %13 = ttg.local_load %3 token %11 : !ttg.memdesc<64x32xf32, #shared, #smem, mutable> -> tensor<64x32xf32, #blocked>
+    %14 = ttg.local_gather %3[%arg4] {axis = 0 : i32} : !ttg.memdesc<64x32xf32, #shared, #smem, mutable>, tensor<64x32xi32, #blocked> -> tensor<64x32xf32, #blocked>
+    ttg.local_scatter %3[%arg4], %arg0 {axis = 0 : i32} : !ttg.memdesc<64x32xf32, #shared, #smem, mutable>, tensor<64x32xi32, #blocked>, tensor<64x32xf32, #blocked>
+    ttg.local_dealloc %2 : !ttg.memdesc<3x64x32xf32, #shared, #smem, mutable>
+    tt.return
+  }
+}
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
+#blocked1 = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
+#linear = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], block = []}>
+#shared = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [1, 0], [2, 2]]}, alignment = 16>
+#shared1 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "made-up:m1", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @others(%arg0: tensor<16x32xf16, #linear>, %arg1: !ttg.memdesc<4x4xf32, #shared, #smem>, %arg2: !ttg.memdesc<64x32xf32, #shared1, #smem, mutable>, %arg3: i32, %arg4: i1, %arg5: tensor<64x32xf16, #ttg.dot_op<{opIdx = 0, parent = #blocked}>>, %arg6: tensor<64x32xi8, #blocked>) {
+    ttg.barrier local
+    ttg.barrier local|global_read
+    ttg.barrier all
+    ttg.barrier none
+    %0 = ttg.warp_id
+    %1 = ttg.predicate_stage %arg3, %arg3, %arg3 maxStage 2 stage 1 : i32 -> i1
+    %2 = ttg.global_scratch_alloc {alignment = 16 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
+    %3 = "ttg.mask"(%arg4) ({
+      ttg.mask.return %arg3 : i32
+    }) : (i1) -> i32
+    %4 = ttg.memdesc_reinterpret %arg2 : !ttg.memdesc<64x32xf32, #shared1, #smem, mutable> -> !ttg.memdesc<32x32xf32, #shared1, #smem, mutable>
+    %5 = ttg.memdesc_reshape %arg2 : !ttg.memdesc<64x32xf32, #shared1, #smem, mutable> -> !ttg.memdesc<128x16xf32, #shared1, #smem, mutable>
+    %6 = ttg.fp4_to_fp %arg6 {axis = 1 : i32} : tensor<64x32xi8, #blocked> -> tensor<64x64xf16, #blocked1>
+    tt.return
+  }
+}
