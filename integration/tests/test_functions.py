@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import time
 from contextlib import nullcontext
 
 import numpy as np
@@ -175,3 +177,211 @@ def test_must_use_result():
     with pytest.raises(CompilationError, match="the result of computes is not used") as caught:
         drops[(1,)](np.ones(1, np.float32))
     assert "it only computes" in str(caught.value)
+
+
+# --- functions of elements ------------------------------------------------------------------------------
+
+
+@tri.jit
+def branching(x, y):
+    if x > 0:
+        r = x * y
+        if y > 0:
+            r = r + 1
+    else:
+        r = y - x
+    return r, x > y
+
+
+@tri.jit
+def maps(x_ptr, y_ptr, r_ptr, b_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    r, b = tl.map_elementwise(branching, tl.load(x_ptr + i), tl.load(y_ptr + i))
+    tl.store(r_ptr + i, r)
+    tl.store(b_ptr + i, b)
+
+
+def test_map_elementwise_branches(rng):
+    x, y = (numbers(rng, "float32", N) for _ in range(2))
+    r, b = np.zeros_like(x), np.zeros(N, bool)
+    maps[(1,)](x, y, r, b, N=N)
+    np.testing.assert_array_equal(r, np.where(x > 0, np.where(y > 0, x * y + 1, x * y), y - x))
+    np.testing.assert_array_equal(b, x > y)
+
+
+@tri.jit
+def loops(x):
+    n = 0
+    while x > 1:
+        x = tl.where(x % 2 == 0, x // 2, 3 * x + 1)
+        n += 1
+    return n
+
+
+@tri.jit
+def maps_loops(x_ptr, n_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(n_ptr + i, tl.map_elementwise(loops, tl.load(x_ptr + i)))
+
+
+def test_map_elementwise_loops(rng):
+    x = rng.integers(1, 1000, N).astype(np.int32)
+    n = np.zeros_like(x)
+    maps_loops[(1,)](x, n, N=N)
+
+    def steps(value: int) -> int:
+        count = 0
+        while value > 1:
+            value, count = (value // 2 if value % 2 == 0 else 3 * value + 1), count + 1
+        return count
+
+    assert n.tolist() == [steps(int(v)) for v in x]
+
+
+@tri.jit
+def exchanged(x0, x1, y0, y1):
+    return x1 + y0, x0 + y1
+
+
+@tri.jit
+def maps_pairs(x_ptr, y_ptr, o_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(o_ptr + i, tl.map_elementwise(exchanged, tl.load(x_ptr + i), tl.load(y_ptr + i), pack=2))
+
+
+def test_map_elementwise_pack(rng):
+    """On this target a pack is neighbours along the last dimension."""
+    x, y = (numbers(rng, "int32", N) for _ in range(2))
+    o = np.zeros_like(x)
+    maps_pairs[(1,)](x, y, o, N=N)
+    np.testing.assert_array_equal(o, x.reshape(-1, 2)[:, ::-1].ravel() + y)
+
+
+@tri.jit
+def maps_fours(x_ptr, o_ptr, ROWS: tl.constexpr, N: tl.constexpr):
+    i = grid_of(ROWS, N)
+    tl.store(o_ptr + i, tl.map_elementwise(reversed_four, tl.load(x_ptr + i), pack=4))
+
+
+@tri.jit
+def reversed_four(a, b, c, d):
+    return d, c, b, a
+
+
+def test_map_elementwise_pack_of_four(rng):
+    x = numbers(rng, "float64", (ROWS, N))
+    o = np.zeros_like(x)
+    maps_fours[(1,)](x, o, ROWS=ROWS, N=N)
+    np.testing.assert_array_equal(o, x.reshape(-1, 4)[:, ::-1].reshape(ROWS, N))
+
+
+# --- assembly of this machine ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compiled(request):
+    """Only where kernels are compiled: the interpreter has no assembler."""
+    if "interpreted" in request.node.callspec.id:
+        pytest.skip("the interpreter refuses assembly")
+
+
+x86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="x86 assembly")
+
+
+@tri.jit
+def assembles(x_ptr, y_ptr, s_ptr, d_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    total, difference = tl.inline_asm_elementwise(
+        "leal ($2,$3), $0; movl $2, $1; subl $3, $1",
+        "=&r,=&r,r,r",
+        [tl.load(x_ptr + i), tl.load(y_ptr + i)],
+        dtype=(tl.int32, tl.int32),
+        is_pure=True,
+        pack=1,
+    )
+    tl.store(s_ptr + i, total)
+    tl.store(d_ptr + i, difference)
+
+
+@x86
+def test_assembly_with_two_results(compiled, rng):
+    x, y = (numbers(rng, "int32", N) >> 2 for _ in range(2))
+    s, d = np.zeros_like(x), np.zeros_like(x)
+    assembles[(1,)](x, y, s, d, N=N)
+    np.testing.assert_array_equal(s, x + y)
+    np.testing.assert_array_equal(d, x - y)
+
+
+@tri.jit
+def swaps_bytes(x_ptr, o_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(o_ptr + i, tl.inline_asm_elementwise("bswap $0", "=r,0", [x], x.dtype, False, 4))
+
+
+@x86
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_assembly_of_packs(compiled, rng, dtype):
+    """Four bytes in one register, reversed."""
+    x = numbers(rng, dtype, N)
+    o = np.zeros_like(x)
+    swaps_bytes[(1,)](x, o, N=N)
+    np.testing.assert_array_equal(o, x.reshape(-1, 4)[:, ::-1].ravel())
+
+
+@tri.jit
+def assembles_scalars(x_ptr, o_ptr):
+    tl.store(o_ptr, tl.inline_asm_elementwise("notl $0", "=r,0", [tl.load(x_ptr)], tl.int32, True, 1))
+
+
+@x86
+def test_assembly_of_scalars(compiled, rng):
+    x = numbers(rng, "int32", 4)
+    o = np.zeros_like(x)
+    assembles_scalars[(1,)](x, o)
+    assert o[0] == ~x[0]
+
+
+@tri.jit
+def no_results(x_ptr):
+    tl.inline_asm_elementwise("nop", "", [tl.load(x_ptr)], (), False, 1)
+
+
+def test_assembly_gives_something():
+    with pytest.raises(CompilationError, match="at least one"):
+        no_results[(1,)](np.ones(1, np.int32))
+
+
+# --- waiting --------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def polls(x_ptr, o_ptr, timeout, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(o_ptr + i, tl.atomic_poll(x_ptr + i, 7, timeout_ns=timeout))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "uint64"])
+def test_poll_ends_at_its_timeout(rng, dtype):
+    x = np.where(rng.integers(0, 2, N) == 1, 7, 3).astype(dtype)
+    o = np.zeros(N, bool)
+    start = time.monotonic()
+    polls[(1,)](x, o, 100_000, N=N)
+    assert time.monotonic() - start < 30
+    np.testing.assert_array_equal(o, x == 7)
+
+
+@tri.jit
+def signals(flag_ptr, o_ptr):
+    if tl.program_id(0) == 0:
+        tl.store(o_ptr, 41)
+        tl.atomic_store(flag_ptr, 1)
+    else:
+        tl.atomic_poll(flag_ptr, 1)
+        tl.store(o_ptr + 1, tl.load(o_ptr) + 1)
+
+
+def test_poll_waits_for_another_program():  # the first program comes first in the interpreter too
+    flag, o = np.zeros(1, np.int32), np.zeros(2, np.int32)
+    signals[(2,)](flag, o)
+    assert o.tolist() == [41, 42]

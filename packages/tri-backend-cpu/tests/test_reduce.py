@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pytest
 
 from cpu_support import NUMPY, Kernel, T
-from tri_core.api import Unsupported
 
 Array = npt.NDArray[Any]
 SHAPES = [(64,), (1024,), (2,), (1,), (16, 64), (64, 16), (4, 8, 32), (32, 1), (1, 32), (8, 2), (256, 4)]
@@ -207,7 +206,7 @@ def test_sum_over_tiles(block: int, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(o[0], x[:n].astype(np.float64).sum(), atol=1e-3)
 
 
-def test_branches_in_a_combining_function_are_refused() -> None:
+def test_branches_in_a_combining_function(rng: np.random.Generator) -> None:
     k = Kernel({"x": "*f32", "o": "*f32"})
 
     def combine(left: list[T], right: list[T]) -> Sequence[T]:
@@ -221,5 +220,6 @@ def test_branches_in_a_combining_function_are_refused() -> None:
 
     (result,) = k.reduce(0, [k.read("x", 64)], combine)
     k.store(k["o"], result)
-    with pytest.raises(Unsupported, match=r"(?s)scf.if inside a function.*kernel.py:7:5.*tl.where"):
-        k.compile()
+    x, o = rng.standard_normal(64).astype(np.float32), np.zeros(1, np.float32)
+    k.run(x, o)
+    assert o[0] == x.max()

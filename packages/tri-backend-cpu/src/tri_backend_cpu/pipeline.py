@@ -98,6 +98,6 @@ def _assemble(text: str, context: StageContext) -> StageResult:
 
 
 def _ttir_stage() -> Stage:
-    from tri_core.passes import ttir_stage
+    from tri_core.passes import Unpack, ttir_stage
 
-    return ttir_stage()
+    return ttir_stage(rewrites=[Unpack()])

@@ -35,6 +35,8 @@ __all__ = ["schedule"]
 
 #: ops on tensors that happen at every point
 _EFFECTS = {
+    "tt.elementwise_inline_asm",
+    "tt.atomic_poll",
     "tt.store",
     "tt.atomic_rmw",
     "tt.atomic_cas",
@@ -47,14 +49,14 @@ _EFFECTS = {
 _VECTOR_EFFECTS = {"tt.store", "tt.assert"}
 #: ops on scalars that touch memory
 _SCALAR_EFFECTS = _EFFECTS | {"tt.load", "tt.barrier"}
+#: those that have to be over at all points before anything else happens
+_ALONE = {"tt.elementwise_inline_asm", "tt.atomic_poll"}
 _CONTROL = {"scf.for", "scf.if", "scf.while"}
 _TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
 _REFUSED = {
     "tt.call": "a call that could not be inlined",
     "tt.dot_scaled": "scaled dot products",
-    "tt.elementwise_inline_asm": "inline assembly",
     "tt.extern_elementwise": "functions of a device library",
-    "tt.atomic_poll": "waiting for another program",
     "tt.make_tensor_descriptor": "tensor descriptors",
 }
 
@@ -93,7 +95,7 @@ class _Scheduler:
             self.control(op)
         elif op.name in _ROOTS:
             _ROOTS[op.name](self, op)
-        elif op.name in _EFFECTS and any(v.is_tensor for v in op.operands):
+        elif op.name in _EFFECTS and any(v.is_tensor for v in (*op.operands, *op.results)):
             self.effect(op)
         elif any(r.is_tensor for r in op.results):
             self.inline(op)
@@ -147,11 +149,15 @@ class _Scheduler:
         writes = op.name in WRITING
         if self.open is not None and writes and (self.load_waits or self.conflicts(op)):
             self.close()
-        shape = max((v.shape for v in op.operands), key=len)
-        view = self.new_view(op.result) if op.results and op.result.uses else None
-        member = Effect(op.order, list(op.operands), [view], op)
+        if op.name in _ALONE:
+            self.close()
+        shape = max((v.shape for v in (*op.operands, *op.results)), key=len)
+        views = [self.new_view(r) if r.uses else None for r in op.results] or [None]
+        member = Effect(op.order, list(op.operands), views, op)
         nest = self.join(shape, member, scalar=op.name not in _VECTOR_EFFECTS)
         self.waits.update(dict.fromkeys(op.results, nest))
+        if op.name in _ALONE:
+            self.close()
 
     def conflicts(self, op: Op) -> bool:
         """Whether the open nest writes what ``op`` writes, at other points."""

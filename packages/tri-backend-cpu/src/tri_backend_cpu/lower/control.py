@@ -74,6 +74,8 @@ def _at_one_point(context: Context, op: Op) -> None:
             | "tt.atomic_cas"
             | "tt.atomic_load"
             | "tt.atomic_store"
+            | "tt.atomic_poll"
+            | "tt.elementwise_inline_asm"
             | "tt.assert"
             | "tt.print"
         ):

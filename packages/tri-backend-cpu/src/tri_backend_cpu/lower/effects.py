@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tri_backend_cpu.analysis.plan import Effect
 from tri_backend_cpu.graph import Op, Value
-from tri_backend_cpu.lower import atomics, memory
+from tri_backend_cpu.lower import assembly, atomics, memory
 from tri_backend_cpu.lower.builder import I1, I64
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.place import Lanes, Place
@@ -136,9 +136,38 @@ def _print(e: Evaluator, member: Effect, place: Place) -> None:
         report_print(e.context, member.op, indices, values)
 
 
+def _assembly(e: Evaluator, member: Effect, place: Place) -> None:
+    op = member.op
+    operands = [e.lanes(v, place).value for v in op.operands]
+    level = len(e.frame.points) - 1
+    with e.frame.at(level) as b:
+        made = assembly.assemble(b, op, operands)
+    for result, view, value in zip(op.results, member.views, made, strict=False):
+        if not result.is_tensor:
+            e.context.scalars[result] = value
+        elif view is not None:
+            memory.write_view(e, view, place, Lanes(value, level, wide=False))
+
+
+def _poll(e: Evaluator, member: Effect, place: Place) -> None:
+    op = member.op
+    pointer = e.address(op.operands[0], place).pointer.value
+    expected = e.lanes(op.operands[1], place).value
+    timeout = e.lanes(op.operands[2], place).value if len(op.operands) > 2 else None
+    level = len(e.frame.points) - 1
+    with e.frame.at(level) as b:
+        seen = assembly.poll(b, op, pointer, expected, timeout)
+    if not op.result.is_tensor:
+        e.context.scalars[op.result] = seen
+    elif member.views[0] is not None:
+        memory.write_view(e, member.views[0], place, Lanes(seen, level, wide=False))
+
+
 _ACTIONS: dict[str, Callable[[Evaluator, Effect, Place], None]] = {
     "tt.store": _store,
     **dict.fromkeys(_ATOMICS, _atomic),
+    "tt.elementwise_inline_asm": _assembly,
+    "tt.atomic_poll": _poll,
     "tt.histogram": _histogram,
     "tt.assert": _assert,
     "tt.print": _print,

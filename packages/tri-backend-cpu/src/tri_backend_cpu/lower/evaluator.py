@@ -186,8 +186,6 @@ class Evaluator:
             return Lanes(narrow(b, quotient, dtype) if dtype.bits < 32 else quotient, level, wide=True)
 
     def _mapped(self, value: Value, op: Op, place: Place) -> Lanes:
-        if op.attributes["pack"] != 1:
-            raise located(Unsupported, op.location, "map_elementwise with pack > 1 on the CPU")
         operands = [self.lanes(v, place) for v in op.operands]
         wide = any(o.wide for o in operands)
         level = max(o.level for o in operands)

@@ -12,6 +12,7 @@ from tri_core.passes.licm import LICM
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.stage import ttir_stage
 from tri_core.passes.symbol_dce import SymbolDCE
+from tri_core.passes.unpack import Unpack
 
 __all__ = [
     "CSE",
@@ -22,8 +23,18 @@ __all__ = [
     "Pass",
     "RewriteTensorDescriptors",
     "SymbolDCE",
+    "Unpack",
     "ttir_stage",
 ]
 
-for _pass in (Inline, Canonicalize, CSE, LICM, SymbolDCE, RewriteTensorDescriptors, DecomposeDotScaled):
+for _pass in (
+    Inline,
+    Canonicalize,
+    CSE,
+    LICM,
+    SymbolDCE,
+    RewriteTensorDescriptors,
+    DecomposeDotScaled,
+    Unpack,
+):
     registry.add_pass(_pass)

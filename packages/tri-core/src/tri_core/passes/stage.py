@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -18,12 +18,13 @@ from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
 __all__ = ["ttir_stage"]
 
 
-def ttir_stage(native: Container[str] = ()) -> Stage:
+def ttir_stage(native: Container[str] = (), rewrites: Sequence[Pass] = ()) -> Stage:
     """Stage ``ttir``: the kernel as one function, in its simplest form.
 
-    ``native`` names what the target does itself and is left as it is: ``"descriptors"``, ``"dot_scaled"``.
+    ``native`` names what the target does itself and is left as it is: ``"descriptors"``, ``"dot_scaled"``;
+    ``rewrites`` are passes of the target's own that come before canonicalization.
     """
-    rewrites: list[Pass] = []
+    rewrites = list(rewrites)
     if "descriptors" not in native:
         rewrites.append(RewriteTensorDescriptors())
     if "dot_scaled" not in native:

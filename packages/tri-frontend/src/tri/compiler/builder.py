@@ -131,7 +131,7 @@ class Builder:
     def region(
         self,
         name: str,
-        results: Sequence[t.dtype],
+        results: Sequence[t.dtype] | Callable[[Sequence[tensor]], Sequence[t.dtype]],
         operands: Sequence[tensor],
         attributes: dict[str, ir.Attribute] | None,
         arguments: Sequence[t.dtype],
@@ -141,11 +141,15 @@ class Builder:
         """The results of operation ``name``, whose one region computes ``body`` of ``arguments``.
 
         Language functions give the body as a function, since the interpreter's builder calls it on values.
+        ``results`` may be a function of what the body gives, where the types depend on it.
         """
-        operation = self.create(name, results, operands, attributes, regions=1)
-        block, inside = self.block(operation.regions[0], arguments)
+        block, inside = self.block(self.scratch().regions[0], arguments)
         with self.at(block):
-            self.create(terminator, operands=body(inside))
+            made = body(inside)
+            self.create(terminator, operands=made)
+        results = results(made) if callable(results) else results
+        operation = self.create(name, results, operands, attributes, regions=1)
+        block.append_to(operation.regions[0])
         return [tensor(r, type_) for r, type_ in zip(operation.results, results, strict=True)]
 
     def several(

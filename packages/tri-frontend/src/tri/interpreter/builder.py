@@ -130,7 +130,7 @@ class EagerBuilder:
     def region(
         self,
         name: str,
-        results: Sequence[t.dtype],
+        results: Sequence[t.dtype] | Callable[[Sequence[tensor]], Sequence[t.dtype]],
         operands: Sequence[tensor],
         attributes: Mapping[str, Any] | None,
         arguments: Sequence[t.dtype],
@@ -143,8 +143,17 @@ class EagerBuilder:
         if rule is None:
             raise Unsupported(f"the interpreter cannot run {name}", remedy="run the kernel compiled")
         values = [x.handle for x in operands]
-        call = Call(self, name, results, values, [x.type for x in operands], attributes or {})
-        return [tensor(v, type_) for v, type_ in zip(rule(call, arguments, body), results, strict=True)]
+        given: list[Sequence[tensor]] = []
+
+        def observed(inputs: Sequence[tensor]) -> Sequence[tensor]:
+            given[:] = [body(inputs)]
+            return given[0]
+
+        types = () if callable(results) else results
+        call = Call(self, name, types, values, [x.type for x in operands], attributes or {})
+        made = rule(call, arguments, observed)
+        types = results(given[0]) if callable(results) else results
+        return [tensor(v, type_) for v, type_ in zip(made, types, strict=True)]
 
     def constant(self, value: bool | float, type_: t.dtype) -> tensor:
         """``value`` as a scalar, or in every place of a block."""

@@ -156,6 +156,20 @@ def _atomic_load(call: Call) -> Array:
     )
 
 
+def _atomic_poll(call: Call) -> Array:
+    """Programs run one after the other: memory that is not as expected now stays so while this one waits."""
+    pointers, expected, *timeout = call.operands
+    element = call.types[1]
+    seen = call.machine.memory.load(pointers, element, None, None, "atomic_poll").data
+    same = np.asarray(_bits(seen) == _bits(expected.data))
+    if not timeout and not same.all():
+        raise call.machine.kernel_error(
+            "atomic_poll waits for a value that is not there, and no other program runs meanwhile",
+            remedy="give timeout_ns, or run the kernel compiled",
+        )
+    return Array(same)
+
+
 def _atomic_store(call: Call) -> None:
     pointers, values, *rest = call.operands
     mask = rest[0].data if rest else None
@@ -220,6 +234,7 @@ RULES: dict[str, Rule] = {
     "tt.atomic_rmw": _atomic,
     "tt.atomic_cas": _compare_and_swap,
     "tt.atomic_load": _atomic_load,
+    "tt.atomic_poll": _atomic_poll,
     "tt.atomic_store": _atomic_store,
     "tt.assert": _assert,
     "llvm.intr.assume": _assert,

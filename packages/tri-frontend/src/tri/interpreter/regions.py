@@ -14,7 +14,6 @@ from tri.interpreter.arrays import Array, Data, Diverged
 from tri.interpreter.calls import Call
 from tri.language import types as t
 from tri.language.tensor import tensor
-from tri_core.errors import InternalError
 
 __all__ = ["REGIONS", "Body"]
 
@@ -73,8 +72,6 @@ def _map(call: Call, types: Sequence[t.dtype], body: Body) -> list[Array]:
     pack = call.attributes["pack"]
     flat = [v.data.reshape(-1, pack) for v in call.operands]
     made = _apply(body, types, [f[:, i] for f in flat for i in range(pack)])
-    if len(made) != pack * len(call.results):
-        raise InternalError(f"a mapped function gives {len(made)} values for {len(call.results)} results")
     shape = call.operands[0].data.shape
     groups = [made[i : i + pack] for i in range(0, len(made), pack)]
     return [Array(np.stack(group, axis=-1).reshape(shape)) for group in groups]

@@ -70,8 +70,7 @@ def inline_asm_elementwise(
         "pure": b.boolean(bool(is_pure)),
         "packed_element": b.i32(pack),
     }
-    made = b.create("tt.elementwise_inline_asm", types, values, attributes)
-    results = tuple(tensor(r, type_) for r, type_ in zip(made.results, types, strict=True))
+    results = tuple(b.several("tt.elementwise_inline_asm", types, values, attributes))
     return results if several else results[0]
 
 
@@ -90,19 +89,24 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Builde
     if not shape:
         made = b.expand(scalar_fn, [v for v in values for _ in range(pack)])
         return made if pack == 1 else made[::pack] if len(made) > pack else made[0]
-    # the types of the results are known after the function's body; made aside, it moves into the operation
-    holder = b.scratch()
-    block, scalars = b.block(holder.regions[0], [v.dtype for v in values for _ in range(pack)])
-    with b.at(block):
+    several = False
+
+    def body(scalars: Sequence[tensor]) -> list[tensor]:
+        nonlocal several
         results = b.expand(scalar_fn, scalars)
         several = isinstance(results, tuple)
-        made = [value_of(b, r) for r in (results if several else (results,))]
-        b.create("tt.map_elementwise_return", operands=made)
-    types = _result_types(made, shape, pack)
-    operation = b.create("tt.map_elementwise", types, values, {"pack": b.i32(pack)}, regions=1)
-    block.append_to(operation.regions[0])
-    mapped = tuple(tensor(r, type_) for r, type_ in zip(operation.results, types, strict=True))
-    return mapped if len(mapped) > 1 or (several and pack == 1) else mapped[0]
+        return [value_of(b, r) for r in (results if isinstance(results, tuple) else (results,))]
+
+    mapped = b.region(
+        "tt.map_elementwise",
+        lambda made: _result_types(made, shape, pack),
+        values,
+        {"pack": b.i32(pack)},
+        [v.dtype for v in values for _ in range(pack)],
+        body,
+        "tt.map_elementwise_return",
+    )
+    return tuple(mapped) if len(mapped) > 1 or (several and pack == 1) else mapped[0]
 
 
 def _result_types(made: Sequence[tensor], shape: tuple[int, ...], pack: int) -> list[t.dtype]:

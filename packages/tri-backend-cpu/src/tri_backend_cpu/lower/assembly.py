@@ -1,0 +1,69 @@
+"""The user's assembly, for one element, and waiting for memory to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_cpu.graph import Op
+from tri_backend_cpu.lower.atomics import atomic_load
+from tri_backend_cpu.lower.builder import I1, I32, I64, Builder
+from tri_core.mlir import ir
+
+__all__ = ["assemble", "poll"]
+
+#: C11's TIME_UTC, the one clock that every C library has
+_TIME_UTC = 1
+
+
+def assemble(b: Builder, op: Op, operands: Sequence[ir.Value]) -> list[ir.Value]:
+    """``tt.elementwise_inline_asm`` of registers, in AT&T's syntax on x86."""
+    types = [b.type(r.dtype) for r in op.results]
+    result = types[0] if len(types) == 1 else ir.Type.parse(f"!llvm.struct<({', '.join(map(str, types))})>")
+    attributes: dict[str, ir.Attribute] = {
+        "asm_string": ir.StringAttr.get(op.attributes["asm_string"]),
+        "constraints": ir.StringAttr.get(op.attributes["constraints"]),
+    }
+    if not op.attributes["pure"]:
+        attributes["has_side_effects"] = ir.UnitAttr.get()
+    made = b.op("llvm.inline_asm", result, *operands, **attributes)
+    if len(types) == 1:
+        return [made]
+    position = ir.DenseI64ArrayAttr.get
+    return [b.op("llvm.extractvalue", t, made, position=position([i])) for i, t in enumerate(types)]
+
+
+def poll(b: Builder, op: Op, pointer: ir.Value, expected: ir.Value, timeout: ir.Value | None) -> ir.Value:
+    """Load until ``expected`` is seen or ``timeout`` nanoseconds are over; whether it was seen."""
+    deadline = b.i64(0) if timeout is None else b.same("arith.addi", _now(b), timeout)
+    kind = b.type(I1)
+    loop = ir.Operation.create("scf.while", results=[kind], operands=[], regions=2, loc=b.location, ip=b.ip)
+    test, body = loop.regions[0].blocks.append(), loop.regions[1].blocks.append(kind, arg_locs=[b.location])
+    with b.inside(test):
+        seen = b.cmp("eq", atomic_load(b, op, pointer), expected)
+        again = b.same("arith.xori", seen, b.constant(1, I1))
+        if timeout is not None:
+            again = b.same("arith.andi", again, b.cmp("slt", _now(b), deadline))
+        b.effect("scf.condition", again, seen)
+    with b.inside(body):
+        b.yield_()
+    return loop.result
+
+
+def _now(b: Builder) -> ir.Value:
+    """Nanoseconds by the C library's clock."""
+    first = (
+        ir.InsertionPoint(b.entry.operations[0]) if len(b.entry.operations) else ir.InsertionPoint(b.entry)
+    )
+    with b.at(first):
+        count = ir.Operation.create(
+            "arith.constant",
+            results=[b.i64_type],
+            attributes={"value": ir.IntegerAttr.get(b.i64_type, 2)},
+            loc=b.location,
+            ip=b.ip,
+        ).result
+        element = ir.TypeAttr.get(b.type(I64))
+        place = b.op("llvm.alloca", ir.Type.parse("!llvm.ptr"), count, elem_type=element)
+    b.call("timespec_get", b.type(I32), place, b.constant(_TIME_UTC, I32))
+    seconds, rest = (b.load(b.offset(place, i, I64), I64) for i in (0, 1))
+    return b.same("arith.addi", b.same("arith.muli", seconds, b.i64(1_000_000_000)), rest)
