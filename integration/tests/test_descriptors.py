@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -335,6 +337,33 @@ def test_signatures_name_descriptors():
         ("desc", "*fp16"), ("desc.shape.0", "i32"), ("desc.shape.1", "i32"), ("desc.stride.0", "i64"), ("out_ptr", "*fp16"),
     ]  # fmt: skip
     assert tri.compile(source, target="cpu").asm["ttir"]
+
+
+def test_a_compiled_kernel_takes_descriptors(rng):
+    x, out = rng.standard_normal((2, 8)).astype(np.float32), np.zeros(8, np.float32)
+    arguments = TensorDescriptor.from_tensor(x, [1, 8]), out
+    kernel = first_row[(1,)](*arguments, N=8)
+    if kernel is None:
+        pytest.skip("the interpreter compiles nothing")
+    out[:] = 0
+    kernel[(1,)](*arguments)
+    np.testing.assert_array_equal(out, x[1])
+
+
+class Pair(NamedTuple):
+    desc: Any
+    scale: float
+
+
+@tri.jit
+def first_of_pair(pair, out_ptr, N: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, N), tl.reshape(pair.desc.load([1, 0]), [N]) * pair.scale)
+
+
+def test_a_descriptor_in_a_tuple(rng):
+    x, out = rng.standard_normal((2, 8)).astype(np.float32), np.zeros(8, np.float32)
+    first_of_pair[(1,)](Pair(TensorDescriptor.from_tensor(x, [1, 8], padding="nan"), 2.0), out, N=8)
+    np.testing.assert_array_equal(out, 2 * x[1])
 
 
 def test_an_allocator_can_be_set():

@@ -33,8 +33,26 @@ def signature_of(module: ir.Module) -> KernelSignature:
             f"a module holds one public tt.func, the kernel; this one has {len(public)}: {', '.join(names)}"
         )
     arguments = public[0].regions[0].blocks[0].arguments
-    parameters = tuple(Parameter(_parameter(a, i), _name(a.type)) for i, a in enumerate(arguments))
-    return KernelSignature(name=names[0], parameters=parameters)
+    parameters = [p for i, a in enumerate(arguments) for p in _parameters(_parameter(a, i), a.type)]
+    return KernelSignature(name=names[0], parameters=tuple(parameters))
+
+
+def _parameters(name: str, type_: ir.Type) -> list[Parameter]:
+    """The parameter called ``name``; of a descriptor its parts, as passes without native descriptors make them."""
+    from tri_core.dialects.tt import TensorDescType
+
+    if not isinstance(type_, TensorDescType):
+        return [Parameter(name, _name(type_))]
+    block = type_.block_type
+    element = block.element_type
+    if isinstance(element, ir.IntegerType):
+        element = ir.IntegerType.get_signless(element.width)
+    parts = [f"{name}.{what}.{i}" for what in ("shape", "stride") for i in range(block.rank)]
+    return [
+        Parameter(name, f"*{_name(element)}"),
+        *(Parameter(part, "i64") for part in parts),
+        Parameter(f"{name}.padding", "i1"),
+    ]
 
 
 def _parameter(argument: ir.BlockArgument, index: int) -> str:
@@ -51,12 +69,9 @@ def _is_public_function(op: Any) -> bool:
 
 
 def _name(type_: ir.Type) -> str:
-    from tri_core.dialects.tt import PointerType, TensorDescType
+    from tri_core.dialects.tt import PointerType
 
     if isinstance(type_, PointerType):
         return f"*{_name(type_.pointee_type)}"
-    if isinstance(type_, TensorDescType):
-        block = type_.block_type
-        return f"tensordesc<{_name(block.element_type)}{list(block.shape)}>"
     text = str(type_)
     return _FLOATS.get(text, text)

@@ -131,7 +131,8 @@ def make_block_ptr(
     dims = unwrap(sequence(order, "order", rank))
     if sorted(dims) != list(range(rank)):
         raise CompilationError(f"order is {dims}; the dimensions 0 to {rank - 1} in some order are needed")
-    return block_pointer(place, *lists, constexpr(block), constexpr(tuple(dims)))
+    sizes, steps, starts = lists
+    return block_pointer(place, sizes, steps, starts, constexpr(block), constexpr(tuple(dims)))
 
 
 @builtin
@@ -149,8 +150,8 @@ def _advance(b: Builder, pointer: block_pointer, offsets: Any) -> block_pointer:
     given = sequence(offsets, "offsets", len(pointer.offsets))
     steps = [scalar_integer(b, x, t.int64, f"offset {i}") for i, x in enumerate(given)]
     moved = [_int("arith.addi", b, x, step) for x, step in zip(pointer.offsets, steps, strict=True)]
-    *parts, _, block, order = pointer.structure_parts()
-    return block_pointer(*parts, moved, block, order)
+    base, shape, strides, _, block, order = pointer.structure_parts()
+    return block_pointer(base, shape, strides, moved, block, order)
 
 
 def _int(name: str, b: Builder, x: tensor, y: tensor) -> tensor:

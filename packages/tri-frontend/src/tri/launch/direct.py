@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import describe
 from tri.launch.readers import Rules, readers
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, Unsupported
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[
             remedy="launch it through its function",
         )
     names = source.fn.arg_names
-    wanted = [p.name for p in kernel.metadata.signature.parameters]
     if len(args) == len(names):
         given = dict(zip(names, args, strict=True))
-    elif len(args) == len(wanted):
-        given = dict(zip(wanted, args, strict=True))
+    elif len(args) == len(source.types):
+        given = dict(zip(source.types, args, strict=True))
     else:
         raise LaunchError(
-            f"{kernel.name} takes {len(names)} arguments, or {len(wanted)} without constants; {len(args)} were given",
+            f"{kernel.name} takes {len(names)} arguments, or {len(source.types)} without constants; "
+            f"{len(args)} were given",
             remedy=f"its parameters are {source.fn.signature_text}",
         )
     run(kernel, grid, given, source.attrs)
@@ -55,6 +56,7 @@ def run(kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes:
     from tri_runtime import runtime
 
     wanted = [p.name for p in kernel.metadata.signature.parameters]
+    given = _taken_apart(given)
     owner = runtime(resolve(kernel.metadata.target).device_kind)
     device = owner.current_device()
     key = (kernel.hash, id(owner))
@@ -73,6 +75,17 @@ def run(kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes:
         for i, handle in zip(host, handles, strict=True):
             values[i] = handle
         start((x, y, z), None, values)
+
+
+def _taken_apart(given: Mapping[str, Any]) -> dict[str, Any]:
+    """``given`` with the parts of descriptors, by the names of the kernel's parameters."""
+    found = dict(given)
+    for name, value in given.items():
+        if isinstance(value, TensorDescriptor):
+            found[name] = value.base
+            found |= {f"{name}.shape.{i}": size for i, size in enumerate(value.shape)}
+            found |= {f"{name}.stride.{i}": step for i, step in enumerate(value.strides)}
+    return found
 
 
 def _values(
