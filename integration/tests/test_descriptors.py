@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -144,7 +144,11 @@ def _start(job: Job, products: Products) -> tuple[Artifact, list[Stage]]:
 
 
 def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[Artifact, list[Stage]]:
-    """Start behind the stage whose output ``source`` holds."""
+    """Start behind the stage whose output ``source`` holds.
+
+    A module that the first stage could have made goes through it again: it may be written by hand or by another
+    frontend, and later stages rely on what the first one takes away (calls, descriptors on targets without them).
+    """
     names = [s.name for s in stages]
     if source.stage not in names:
         raise OptionError(
@@ -154,7 +158,8 @@ def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[A
     index = names.index(source.stage)
     stage = stages[index]
     products.signature = source.signature()
-    return _read(source, stage, products), stages[index + 1 :]
+    again = index == 0 and stage.kind == "module"
+    return _read(source, stage, products), stages[index + (not again) :]
 
 
 def _read(source: IRSource, stage: Stage, products: Products) -> Artifact:
