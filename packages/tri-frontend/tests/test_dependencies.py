@@ -13,9 +13,31 @@ SCALE = tl.constexpr(3)
 UNUSED = tl.constexpr(4)
 
 
+FACTOR = 2
+
+
+def plain(x):
+    return x + 3
+
+
 @tri.constexpr_function
-def helper(x):
-    return x + 1
+def inner(x):
+    return x - 1
+
+
+@tri.constexpr_function
+def helper(x, y=5):
+    return x + 1 + FACTOR + plain(x) + inner(x) + y
+
+
+@tri.aggregate
+class Pair:
+    a: tl.tensor
+    k: tl.constexpr = 6
+
+    @tri.jit
+    def total(self):
+        return self.a + self.k + leaf(self.a)
 
 
 @tri.jit
@@ -31,7 +53,7 @@ def middle(x):
 @tri.jit
 def k(q, n, C: tl.constexpr = 2):
     # a comment
-    tl.store(q, middle(n) + helper(C) + tl.cdiv(n, 2))
+    tl.store(q, middle(n) + helper(C) + tl.cdiv(n, 2) + Pair(n).total())
 """
 
 CHANGES = {
@@ -39,7 +61,14 @@ CHANGES = {
     "a function it calls": ("leaf(x) + 1", "leaf(x) + 2"),
     "a function called by that": ("x * SCALE", "x * SCALE * 2"),
     "a global that one reads": ("SCALE = tl.constexpr(3)", "SCALE = tl.constexpr(5)"),
-    "a constexpr function": ("return x + 1", "return x + 7"),
+    "a constexpr function": ("return x + 1 +", "return x + 7 +"),
+    "a global of a constexpr function": ("FACTOR = 2", "FACTOR = 3"),
+    "a function that it calls": ("return x + 3", "return x + 4"),
+    "a constexpr function that it calls": ("return x - 1", "return x - 2"),
+    "a default of it": ("y=5", "y=6"),
+    "a method of an aggregate": ("self.a + self.k", "self.a * self.k"),
+    "a default of a field": ("tl.constexpr = 6", "tl.constexpr = 7"),
+    "a field": ("    a: tl.tensor", "    a: object"),
     "the type of a global": ("SCALE = tl.constexpr(3)", "SCALE = tl.constexpr(3.0)"),
 }
 
@@ -53,9 +82,11 @@ def test_key_changes_with(kernel_file, change):
 
 def test_key_does_not_change_with_a_global_that_nobody_reads(kernel_file):
     module, other = kernel_file(BASE), kernel_file(BASE.replace("tl.constexpr(4)", "tl.constexpr(9)"))
-    for name in ("leaf", "middle", "k"):
-        getattr(other, name).fn.__module__ = getattr(module, name).fn.__module__
-        getattr(other, name).__module__ = getattr(module, name).__module__
+    for found in (module, other):
+        for value in (found.leaf, found.middle, found.k, found.Pair, found.Pair.total):
+            value.__module__ = "kernels"
+        for value in (found.plain, found.leaf.fn, found.middle.fn, found.k.fn, found.Pair.total.fn):
+            value.__module__ = "kernels"
     assert module.k.cache_key == other.k.cache_key
 
 
@@ -89,3 +120,11 @@ def test_fingerprint_of_a_source_holds_signature_constants_and_attributes(kernel
     ]
     assert len({s.fingerprint() for s in sources}) == len(sources)
     assert sources[0].fingerprint() == ASTSource(k, {1: "i32", 0: "*i32"}, {(2,): 2}).fingerprint()
+
+
+def test_a_global_with_the_name_of_a_local_is_nothing(kernel_file):
+    module = kernel_file(BASE.replace("UNUSED = tl.constexpr(4)", "x = 4"))
+    before = module.k.cache_key
+    module.x = 5
+    del module.k.__dict__["cache_key"]
+    assert module.k.cache_key == before

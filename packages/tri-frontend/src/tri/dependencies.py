@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-from tri.compiler.values_key import source_text, stable
+from tri.compiler.scope import is_usable_global
+from tri.compiler.values_key import captured, source_text, stable
 from tri.jit import JITFunction
 from tri.language.aggregate import Aggregate, is_aggregate_class
 from tri.language.builtin import is_constexpr_function
@@ -20,6 +21,7 @@ __all__ = ["fingerprint", "used_values", "watched"]
 _LIBRARY = "tri.language"
 #: values that are part of the code that names them
 _FACTS = (constexpr, Aggregate, tuple, int, float, str)
+_NO_CODE = (lambda: None).__code__
 
 
 def fingerprint(function: JITFunction) -> str:
@@ -46,26 +48,35 @@ def watched(function: JITFunction) -> tuple[tuple[Mapping[str, Any], str, Any], 
     """The globals that ``function`` and what it calls read, as (names, name, value): a change makes another kernel."""
     found: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
     seen: set[int] = set()
-    pending: list[JITFunction] = [function]
+    pending: list[Any] = [function]
     while pending:
         current = pending.pop()
         if id(current) in seen:
             continue
         seen.add(id(current))
-        for path, value in used_values(current):
-            owner, _, name = path.rpartition(".")
-            space = vars(_resolve(owner, _spaces(current))) if owner else current.fn.__globals__
+        for path, value in _used_by(current):
+            space, name = _home(current, path)
             if str(space.get("__name__", "")).startswith(_LIBRARY):
                 continue
             if space.get(name) is value:
                 found[id(space), name] = (space, name, value)
-            if isinstance(value, JITFunction) and not value.__module__.startswith(_LIBRARY):
+            if _is_code(value) and not str(value.__module__).startswith(_LIBRARY):
                 pending.append(value)
     return tuple(found.values())
 
 
-def _spaces(function: JITFunction) -> tuple[Mapping[str, Any], ...]:
-    return (function.closure, function.fn.__globals__)
+def _home(user: Any, path: str) -> tuple[Mapping[str, Any], str]:
+    """The names among which ``user`` finds what it calls ``path``, and its name there."""
+    owner, _, name = path.rpartition(".")
+    spaces = _spaces(user)
+    return (vars(_resolve(owner, spaces)) if owner else spaces[-1]), name
+
+
+def _spaces(user: Any) -> tuple[Mapping[str, Any], ...]:
+    """Where ``user`` finds names, its globals last."""
+    if isinstance(user, JITFunction):
+        return (user.closure, user.fn.__globals__)
+    return (getattr(user, "__globals__", {}),)
 
 
 def _is_code(value: Any) -> bool:
@@ -79,7 +90,7 @@ def _own_text(value: Any) -> str:
         return f"{name} {value.noinline} {value.debug}\n{value.src}"
     if is_aggregate_class(value):
         return f"{name} {[(n, getattr(t, '__qualname__', str(t))) for n, t in value.__tri_fields__.items()]}"
-    return f"{value.__qualname__}\n{source_text(value)}"
+    return f"{value.__qualname__}\n{source_text(value)}\n{captured(value)}"
 
 
 def _used_by(value: Any) -> Iterator[tuple[str, Any]]:
@@ -94,8 +105,21 @@ def _used_by(value: Any) -> Iterator[tuple[str, Any]]:
             inner = getattr(member, "__func__", member)
             yield (
                 getattr(inner, "__name__", "?"),
-                inner if isinstance(inner, JITFunction) else constexpr(inner),
+                inner if _is_code(inner) else constexpr(inner),
             )
+    else:
+        yield from _names_of(value)
+
+
+def _names_of(function: Any) -> Iterator[tuple[str, Any]]:
+    """What a constexpr function reads by name; of plain functions their text, which is not followed further."""
+    names = getattr(function, "__globals__", {})
+    for name in getattr(function, "__code__", _NO_CODE).co_names:
+        value = names.get(name)
+        if _is_code(value) or isinstance(value, _FACTS):
+            yield name, value
+        elif isinstance(value, FunctionType):
+            yield name, constexpr(value)
 
 
 def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
@@ -110,7 +134,7 @@ def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
             continue
         seen.add(path)
         value = _resolve(path, spaces)
-        if _is_code(value) or isinstance(value, _FACTS):
+        if _is_code(value) or (isinstance(value, _FACTS) and ("." in path or is_usable_global(value))):
             yield path, value
 
 

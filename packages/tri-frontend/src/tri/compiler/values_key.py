@@ -16,7 +16,7 @@ from tri.jit import JITFunction
 from tri.language.constexpr import unwrap
 from tri.language.structure import Structure
 
-__all__ = ["source_text", "stable"]
+__all__ = ["captured", "source_text", "stable"]
 
 _PROCESS = uuid.uuid4().hex
 _numbers = itertools.count()
@@ -51,11 +51,16 @@ def _has_text(value: Any) -> bool:
 
 def _of_function(function: Any) -> str:
     """A Python function: its source, its defaults, and the values of enclosing functions that it uses."""
-    cells = [stable(c.cell_contents) for c in function.__closure__ or () if _is_filled(c)]
     owner = getattr(function, "__self__", None)
     receiver = "" if owner is None else stable(owner)
     own = f"{function.__module__}.{function.__qualname__}\n{source_text(function)}"
-    return f"{own}\n{stable(function.__defaults__)} {cells} {receiver}"
+    return f"{own}\n{captured(function)} {receiver}"
+
+
+def captured(function: Any) -> str:
+    """The defaults of a Python function, and the variables that it closes over."""
+    cells = [stable(c.cell_contents) for c in getattr(function, "__closure__", None) or () if _is_filled(c)]
+    return f"{stable(getattr(function, '__defaults__', None))} {cells}"
 
 
 def _is_filled(cell: Any) -> bool:
