@@ -53,14 +53,21 @@ def check(axis: Axis, array: Array) -> None:
 
 
 class Expression:
-    """Random index arithmetic, together with its values."""
+    """Random index arithmetic on vectors or matrices, together with its values."""
 
     def __init__(self, draw: Any) -> None:
         self.draw = draw
+        self.shape = draw(st.sampled_from(((64,), (8, 16))))
         self.kernel = Kernel({"a": "i32", "d": "i32"}, ("d",))
         self.scalars = {"a": draw(st.integers(0, 100)), "d": 16 * draw(st.integers(1, 8))}
         self.values: list[tuple[Any, Array]] = []
-        self.add(self.kernel.range(64, 0), np.arange(64))
+        if len(self.shape) == 1:
+            self.add(self.kernel.range(64, 0), np.arange(64))
+            return
+        k = self.kernel
+        for axis, size in enumerate(self.shape):
+            index = k.broadcast(k.expand(k.range(size), 1 - axis), self.shape)
+            self.add(index, np.indices(self.shape)[axis])
 
     def add(self, value: Any, array: Array) -> None:
         self.values.append((value, array))
@@ -72,9 +79,9 @@ class Expression:
         k = self.kernel
         if self.draw(st.booleans()):
             name = self.draw(st.sampled_from(("a", "d")))
-            return k.splat(k[name], (64,)), np.full(64, self.scalars[name])
+            return k.splat(k[name], self.shape), np.full(self.shape, self.scalars[name])
         number = self.draw(st.sampled_from((1, 2, 3, 4, 8, 16, 48, 64)))
-        return k.constant(number, "i32", (64,)), np.full(64, number)
+        return k.constant(number, "i32", self.shape), np.full(self.shape, number)
 
     def grow(self) -> None:
         k, (x, ax) = self.kernel, self.pick()

@@ -312,8 +312,13 @@ def test_wrong_names_are_refused() -> None:
         tri.autotune(configs(), key=[], restore_value=["z"])(scale_kernel())
     with pytest.raises(LaunchError, match="given 'BLOCK', which its configurations set"):
         tuned()[grid](*arrays(), N, BLOCK=16)
-    with pytest.raises(LaunchError, match="heuristics name 'M'"):
-        tri.heuristics({"M": lambda args: 1})(scale_kernel())
+    with pytest.raises(OptionError, match="'M' is neither a parameter of scale nor an option"):
+        tri.heuristics({"M": lambda args: 1})(scale_kernel())[grid](*arrays(), N, BLOCK=16)
+
+
+def test_heuristics_compute_options() -> None:
+    kernel = tri.heuristics({"num_warps": lambda args: args["BLOCK"] // 2})(scale_kernel())
+    assert kernel[grid](*arrays(), N, BLOCK=16).metadata.options["num_warps"] == 8
 
 
 def test_recorded_launches_need_a_runtime_that_records() -> None:

@@ -182,6 +182,12 @@ def _at(axis: Axis, groups: tuple[int, ...]) -> int:
     return result
 
 
+def _at_starts(axis: Axis, dimension: int) -> int:
+    """What the elements at the starts of groups along ``dimension`` are multiples of, wherever along the others."""
+    groups = (axis.contiguity[d] if d == dimension else 1 for d in range(len(axis.contiguity)))
+    return _at(axis, tuple(groups))
+
+
 def _product(op: Op, of: AxisAnalysis) -> Axis:
     a, b = (of(v) for v in op.operands)
     for value, other in ((a, op.operands[1]), (b, op.operands[0])):
@@ -198,8 +204,8 @@ def _quotient(op: Op, of: AxisAnalysis) -> Axis:
     if not of.may_divide(op):
         return _both_constant(op, of)
     constancy = tuple(
-        max(min(ka, kb), min(ca, a.divisibility, b.divisibility, kb))
-        for ca, ka, kb in zip(a.contiguity, a.constancy, b.constancy, strict=True)
+        max(min(ka, kb), min(ca, _at_starts(a, d), b.every, kb))
+        for d, (ca, ka, kb) in enumerate(zip(a.contiguity, a.constancy, b.constancy, strict=True))
     )
     return Axis((1,) * len(constancy), constancy)
 
@@ -210,10 +216,11 @@ def _remainder(op: Op, of: AxisAnalysis) -> Axis:
         return _both_constant(op, of)
     a, b = (of(v) for v in op.operands)
     contiguity = tuple(
-        min(ca, a.divisibility, b.divisibility, kb) for ca, kb in zip(a.contiguity, b.constancy, strict=True)
+        min(ca, _at_starts(a, d), b.every, kb)
+        for d, (ca, kb) in enumerate(zip(a.contiguity, b.constancy, strict=True))
     )
     constancy = tuple(map(min, a.constancy, b.constancy))
-    return Axis(contiguity, constancy, min(_at(a, contiguity), b.divisibility))
+    return Axis(contiguity, constancy, min(_at(a, contiguity), b.every))
 
 
 def _compare(op: Op, of: AxisAnalysis) -> Axis:
@@ -226,7 +233,7 @@ def _compare(op: Op, of: AxisAnalysis) -> Axis:
             predicate in codes
         ):  # a < b and a >= b with a run on the left; a > b and a <= b with one on the right
             for d, (c, k) in enumerate(zip(run.contiguity, limit.constancy, strict=True)):
-                constancy[d] = max(constancy[d], min(c, run.divisibility, limit.divisibility, k))
+                constancy[d] = max(constancy[d], min(c, _at_starts(run, d), limit.every, k))
     return Axis((1,) * len(constancy), tuple(constancy))
 
 

@@ -286,6 +286,11 @@ class Builder:
         attributes["alignment"] = ir.IntegerAttr.get(self.i64_type, align or dtype.nbytes)
         self.effect("llvm.store", self.to_storage(value, dtype), address, **attributes)
 
+    def fence_compiler(self) -> None:
+        """Memory accesses stay on their side of this point; no instruction is made for it."""
+        order = ir.IntegerAttr.get(self.i64_type, _ACQUIRE_RELEASE)
+        self.effect("llvm.fence", ordering=order, syncscope=ir.StringAttr.get("singlethread"))
+
     def stack(self, dtype: DType, count: int) -> ir.Value:
         """The address of ``count`` elements on the stack; use it in the entry block only."""
         element = ir.TypeAttr.get(self.type(dtype))
@@ -374,6 +379,7 @@ class Builder:
         self.effect("scf.yield", *values)
 
 
+_ACQUIRE_RELEASE = 6  # LLVM's code of the ordering
 _DYNAMIC = -(1 << 31)  # MLIR's mark for an index that is an operand
 #: comparisons in the order of their codes in ``arith``
 INT_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")

@@ -131,17 +131,24 @@ def _resolve(e: Evaluator, base: Lanes, offset: Linear, element: DType, *, sprea
 
 
 def load(e: Evaluator, op: Op, place: Place) -> Lanes:
-    """A ``tt.load`` at ``place``; memory is not touched where the mask is false."""
+    """A ``tt.load`` at ``place``; memory is not touched where the mask is false.
+
+    A volatile one sees what other threads write: the compiler moves none of the memory's accesses over it.
+    """
     where = e.address(op.operands[0], place)
     mask = e.mask(op.optional("mask"), place)
     other_value = op.optional("other")
     other = e.lanes(other_value, place) if other_value is not None else None
-    return _load(e, where, op.result.dtype, mask, other)
+    level = max(x.level for x in (where.pointer, mask, other) if x is not None)
+    if op.attributes.get("isVolatile"):
+        with e.frame.at(level) as b:
+            b.fence_compiler()
+    return _load(e, where, op.result.dtype, mask, other, level)
 
 
-def _load(e: Evaluator, where: Address, dtype: DType, mask: Lanes | None, other: Lanes | None) -> Lanes:
-    inputs = [x for x in (where.pointer, mask, other) if x is not None]
-    level = max(x.level for x in inputs)
+def _load(
+    e: Evaluator, where: Address, dtype: DType, mask: Lanes | None, other: Lanes | None, level: int
+) -> Lanes:
     if where.contiguous or where.pointer.wide:
         return Lanes(_load_vector(e, where, dtype, mask, other, level), level, wide=True)
     if mask is None:
@@ -293,7 +300,7 @@ def read_view(
 ) -> Lanes:
     """What ``view`` holds at ``place``, read at ``level`` or further in."""
     where = _view_address(e, view, place, replaced, level)
-    return _load(e, where, view.buffer.dtype, None, None)
+    return _load(e, where, view.buffer.dtype, None, None, where.pointer.level)
 
 
 def write_view(e: Evaluator, view: View, place: Place, value: Lanes) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tri.tuning.wrapper import Wrapper
-from tri_core.errors import LaunchError
 
 __all__ = ["Heuristics", "heuristics"]
 
@@ -19,12 +18,6 @@ class Heuristics(Wrapper):
     def __init__(self, fn: Any, arg_names: list[str], values: Mapping[str, Rule]) -> None:
         super().__init__(fn, arg_names)
         self.values = dict(values)
-        unknown = [name for name in self.values if name not in arg_names]
-        if unknown:
-            raise LaunchError(
-                f"heuristics name {', '.join(map(repr, unknown))}, no parameters of {self.__name__}",
-                remedy=f"its parameters are {', '.join(arg_names)}",
-            )
 
     def computed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The keywords with the computed ones; each rule sees those before it."""
@@ -44,7 +37,7 @@ class Heuristics(Wrapper):
 
 
 def heuristics(values: Mapping[str, Rule]) -> Callable[[Any], Heuristics]:
-    """Compute the arguments in ``values`` by functions of all arguments by name::
+    """Compute the arguments in ``values``, options such as ``num_warps`` too, by functions of all by name::
 
     @tri.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
     @tri.jit
