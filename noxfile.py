@@ -25,6 +25,9 @@ TEST_TOOLS = (
     "networkx>=3",
     "pyelftools",
     "msgpack",
+    "distributed",
+    "matplotlib",
+    "ziglang",
     "build",
     "hatchling",
 )

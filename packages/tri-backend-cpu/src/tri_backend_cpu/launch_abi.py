@@ -72,6 +72,12 @@ class Facts:
         return json.dumps(asdict(self))
 
     @classmethod
+    def find(cls, image: bytes) -> Self:
+        """The facts in an object file, wherever it is for: they are the one string that starts like them."""
+        start = image.index(b'{"arena": ')
+        return cls.from_text(image[start : image.index(b"\0", start)])
+
+    @classmethod
     def from_text(cls, text: str | bytes) -> Self:
         """The inverse of :meth:`to_text`."""
         return cls(**json.loads(text))

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 from tri_core.api import BackendInfo, ConformanceProfile, KernelABI, hookimpl
 
 if TYPE_CHECKING:
-    from tri_core.api import CommonOptions, DeviceInfo, KnobGroup, Pipeline, Runtime, Target, TargetKey
+    from tri_core.api import (
+        AotLauncher,
+        CommonOptions,
+        DeviceInfo,
+        KnobGroup,
+        Pipeline,
+        Runtime,
+        Target,
+        TargetKey,
+    )
 
 TRI_PLUGIN_API = (1, 0)
 TRI_REQUIRES = {"tri-runtime": ">=0.1,<0.2"}
@@ -83,6 +92,15 @@ def tri_runtime(device_kind: str) -> Runtime:
     from tri_backend_cpu.runtime import CpuRuntime
 
     return CpuRuntime()
+
+
+@hookimpl
+def tri_aot(target: Target) -> AotLauncher:
+    """Objects that C programs link."""
+    del target
+    from tri_backend_cpu.aot import launcher
+
+    return launcher()
 
 
 @hookimpl

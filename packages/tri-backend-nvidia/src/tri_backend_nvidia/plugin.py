@@ -9,8 +9,10 @@ from tri_core.api import BackendInfo, KernelABI, LanguageExtension, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
+        AotLauncher,
         CommonOptions,
         DeviceInfo,
+        DevicePerformance,
         FrameworkAdapter,
         KnobGroup,
         Pipeline,
@@ -37,6 +39,10 @@ def tri_backends() -> Sequence[BackendInfo]:
             priority=30,
             architectures=tuple(ARCHITECTURES),
             description="NVIDIA GPUs through PTX, ptxas and the CUDA driver",
+            testing={
+                name: f"tri_backend_nvidia.testing:{name}"
+                for name in ("cublas", "cuda_graph_without_gc", "cuda_memcheck", "nvsmi", "set_gpu_clock")
+            },
         )
     ]
 
@@ -131,3 +137,20 @@ def tri_runtime(device_kind: str) -> Runtime:
     from tri_backend_nvidia.runtime import CudaRuntime
 
     return CudaRuntime()
+
+
+@hookimpl
+def tri_aot(target: Target) -> AotLauncher:
+    """Cubins inside of C sources that load the driver themselves."""
+    del target
+    from tri_backend_nvidia.aot import launcher
+
+    return launcher()
+
+
+@hookimpl
+def tri_performance(device: DeviceInfo) -> DevicePerformance:
+    """Rates from the driver's attributes and the data sheet's operations per clock."""
+    from tri_backend_nvidia.performance import performance
+
+    return performance(device)

@@ -114,11 +114,37 @@ def compile_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="write the stage to a file instead")
     ] = None,
+    kernel_name: Annotated[
+        str, typer.Option("--kernel", "-k", help="the kernel, where SOURCE is a Python file alone")
+    ] = "",
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            "--grid", "-g", help="for C: up to three expressions of arguments, '(n + 1023) / 1024, 1'"
+        ),
+    ] = None,
+    aot: Annotated[
+        Path | None,
+        typer.Option("--aot", help="write image, C header, C launcher and manifest to this folder"),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="for C: the function's name; the kernel's if left out")
+    ] = None,
 ) -> None:
-    """Compile a kernel, with no device needed, and show or write what a stage made."""
+    """Compile a kernel, with no device needed, and show or write what a stage made.
+
+    With --aot (or --grid) the kernel is written for C programs.
+    """
     from tri.cli.sources import parse_options, read_source
     from tri.compiling import compile as compile_source
 
+    if kernel_name:
+        source = f"{source}:{kernel_name}"
+    if aot is not None or grid is not None:
+        from tri.cli.building import build_for_c
+
+        build_for_c(source, signature, target, parse_options(option or []), grid or "", name, aot or Path())
+        return
     kernel = compile_source(read_source(source, signature), target, parse_options(option or []))
     if emit is None and output is None:
         _show(kernel)
@@ -140,6 +166,36 @@ def _show(kernel: CompiledKernel) -> None:
     console.print(table)
     for name, value in kernel.metadata.resources.items():
         console.print(f"{name}: {value}", highlight=False)
+
+
+@app.command()
+def link(
+    manifests: Annotated[list[Path], typer.Argument(help="the .json files that tri compile --aot wrote")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the folder of the C files")] = Path(),
+    name: Annotated[
+        str | None, typer.Option("--name", help="the C function's name; the kernel's if left out")
+    ] = None,
+) -> None:
+    """Write one C function that calls the version of a kernel that fits the arguments."""
+    from tri.aot import link as link_versions
+
+    for path in link_versions(manifests, name, output):
+        typer.echo(path)
+
+
+@app.command()
+def explain(
+    source: Annotated[str, typer.Argument(help="FILE.py:kernel")],
+) -> None:
+    """Say why a kernel was compiled, each time that it was; the cache remembers the latest 64."""
+    from tri.cli.sources import read_kernel
+    from tri.explaining import explain as explain_kernel
+
+    found = explain_kernel(read_kernel(source))
+    for explanation in found:
+        typer.echo(str(explanation))
+    if not found:
+        typer.echo(f"the cache remembers no compile of {source}")
 
 
 # --- cache ----------------------------------------------------------------------------------------------

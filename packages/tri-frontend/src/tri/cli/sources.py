@@ -16,14 +16,14 @@ from tri_core.errors import OptionError
 if TYPE_CHECKING:
     from tri_core.compiler import IRSource, Source
 
-__all__ = ["parse_options", "parse_signature", "read_source"]
+__all__ = ["parse_options", "parse_signature", "read_kernel", "read_source"]
 
 
 def read_source(text: str, signature: str) -> Source | IRSource:
     """``FILE.py:kernel`` with its signature, or the path of a file of IR."""
     from tri_core.compiler import IRSource
 
-    path, colon, name = text.rpartition(":")
+    path, colon, _ = text.rpartition(":")
     if not colon or not path.endswith(".py"):
         if text.endswith(".py"):
             raise OptionError(f"{text} is a Python file", remedy=f"name the kernel in it: {text}:kernel")
@@ -34,8 +34,16 @@ def read_source(text: str, signature: str) -> Source | IRSource:
         return IRSource.from_file(text)
     from tri.compiler.source import ASTSource
 
-    kernel = _kernel(_load(Path(path)), path, name)
+    kernel = read_kernel(text)
     return ASTSource(kernel, *parse_signature(kernel, signature))
+
+
+def read_kernel(text: str) -> JITFunction:
+    """The kernel in ``FILE.py:kernel``, without what is around it (tuning, heuristics)."""
+    path, colon, name = text.rpartition(":")
+    if not colon or not path.endswith(".py"):
+        raise OptionError(f"{text} names no kernel", remedy=f"write {text.rstrip(':')}:kernel")
+    return _kernel(_load(Path(path)), path, name)
 
 
 def _load(path: Path) -> ModuleType:
@@ -53,6 +61,7 @@ def _load(path: Path) -> ModuleType:
 
 def _kernel(module: ModuleType, path: str, name: str) -> JITFunction:
     found = getattr(module, name, None)
+    found = getattr(found, "base_fn", found)
     if isinstance(found, JITFunction):
         return found
     kernels = [n for n, v in vars(module).items() if isinstance(v, JITFunction)]

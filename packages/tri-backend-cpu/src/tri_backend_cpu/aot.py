@@ -1,0 +1,105 @@
+"""Kernels in C programs: the object is linked in, and a plain C function fills its task and calls it.
+
+The layout of the task is that of :mod:`tri_backend_cpu.launch_abi`.  Built with OpenMP, all threads share the
+programs of a launch; without, the calling thread runs them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tri_backend_cpu.launch_abi import Facts
+from tri_core.api import AotLauncher, KernelImage, Unsupported
+
+__all__ = ["launcher"]
+
+_TEMPLATE = """\
+#include "{{ header }}"
+
+#include <stdlib.h>
+#include <string.h>
+
+{% set name = manifest.function -%}
+extern void {{ manifest.entry }}(void *task, void *arena);
+
+typedef struct {
+    int64_t next, total, chunk;
+    int32_t grid[3];
+    int32_t failed;
+    void *printer;
+    int32_t failed_program[3];
+    int32_t past_caches;
+{%- for p in passed %}
+    {{ p.ctype }}{{ "" if p.is_pointer else " " }}argument_{{ p.name }};
+{%- endfor %}
+} {{ name }}_task;
+
+int32_t load_{{ name }}(void) { return TRI_OK; }
+
+int32_t unload_{{ name }}(void) { return TRI_OK; }
+
+int32_t {{ name }}({{ manifest.c_parameters() }})
+{
+{%- for constant, value in constants.items() %}
+    const int64_t {{ constant }} = {{ value }};
+{%- endfor %}
+    const int64_t x = {{ grid[0] }}, y = {{ grid[1] }}, z = {{ grid[2] }};
+    const size_t page = 4096, arena_bytes = {{ facts.arena }};
+    {{ name }}_task task;
+    int32_t status = TRI_OK;
+    (void)stream;
+{%- for parameter in unused %}
+    (void){{ parameter }};
+{%- endfor %}
+{%- for constant in constants %}
+    (void){{ constant }};
+{%- endfor %}
+    if (x < 0 || y < 0 || z < 0 || x > INT32_MAX || y > INT32_MAX || z > INT32_MAX) return TRI_BAD_GRID;
+    if (x == 0 || y == 0 || z == 0) return TRI_OK;
+    memset(&task, 0, sizeof task);
+    task.total = x * y * z;
+    task.chunk = task.total / 256 > 1 ? task.total / 256 : 1;
+    task.grid[0] = (int32_t)x;
+    task.grid[1] = (int32_t)y;
+    task.grid[2] = (int32_t)z;
+{%- for p in passed %}
+    task.argument_{{ p.name }} = {{ p.name }};
+{%- endfor %}
+#ifdef _OPENMP
+#pragma omp parallel
+#endif
+    {
+        char *memory = arena_bytes ? malloc(arena_bytes + page) : NULL;
+        if (arena_bytes && !memory)
+            status = TRI_NO_MEMORY;
+        else
+            {{ manifest.entry }}(&task, memory ? memory + (page - (uintptr_t)memory % page) : NULL);
+        free(memory);
+    }
+    /* a thread that got no memory took no programs: the others ran them, unless there was none */
+    if (task.next >= task.total) status = TRI_OK;
+    return task.failed ? TRI_ASSERTION : status;
+}
+"""
+
+
+def _facts(image: KernelImage) -> Mapping[str, Any]:
+    facts = Facts.find(image.data)
+    if facts.prints:
+        raise Unsupported(
+            f"{image.metadata.name} prints, which needs Python",
+            remedy="leave device_print out of kernels for C",
+        )
+    return {"arena": facts.arena}
+
+
+def launcher() -> AotLauncher:
+    """The record that core asks for."""
+    return AotLauncher(
+        template=_TEMPLATE,
+        facts=_facts,
+        image_suffix="o",
+        embed=False,
+        build="cc -O2 -fopenmp program.c KERNEL.c KERNEL.o",
+    )

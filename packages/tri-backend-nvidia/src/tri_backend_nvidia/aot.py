@@ -1,0 +1,127 @@
+"""Kernels in C programs: the cubin is part of the source, and the driver is loaded when the kernel is.
+
+Nothing of CUDA is needed to build the program: neither its headers nor, at link time, its driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tri_core.api import AotLauncher, KernelImage
+
+__all__ = ["launcher"]
+
+_TEMPLATE = """\
+#include "{{ header }}"
+
+#include <stddef.h>
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+{% set name = manifest.function -%}
+/* the part of the driver's interface that a launch needs */
+typedef int (*tri_module_load)(void **module, const void *image);
+typedef int (*tri_module_unload)(void *module);
+typedef int (*tri_get_function)(void **function, void *module, const char *name);
+typedef int (*tri_set_attribute)(void *function, int attribute, int value);
+typedef int (*tri_launch)(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
+                          unsigned block_y, unsigned block_z, unsigned shared, void *stream,
+                          void **parameters, void **extra);
+
+enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
+
+static const unsigned char image[{{ image | length }}] = {
+{%- for byte in image %}{% if loop.index0 % 24 == 0 %}
+    {% endif %}{{ byte }},{% endfor %}
+};
+
+static void *module, *function;
+static tri_launch launch;
+
+static void *symbol(const char *wanted)
+{
+#ifdef _WIN32
+    HMODULE driver = LoadLibraryA("nvcuda.dll");
+    return driver ? (void *)GetProcAddress(driver, wanted) : NULL;
+#else
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    return driver ? dlsym(driver, wanted) : NULL;
+#endif
+}
+
+/* the calling thread must have a context, which cuCtxCreate or any call of the CUDA runtime makes */
+int32_t load_{{ name }}(void)
+{
+    tri_module_load load = (tri_module_load)symbol("cuModuleLoadData");
+    tri_get_function get = (tri_get_function)symbol("cuModuleGetFunction");
+    tri_set_attribute set = (tri_set_attribute)symbol("cuFuncSetAttribute");
+    int status;
+    if (function) return TRI_OK;
+    launch = (tri_launch)symbol("cuLaunchKernel");
+    if (!load || !get || !set || !launch) return TRI_NO_DRIVER;
+    status = load(&module, image);
+    if (!status) status = get(&function, module, "{{ manifest.entry }}");
+{%- if manifest.shared > facts.shared_without_asking %}
+    if (!status) status = set(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, {{ manifest.shared }});
+{%- endif %}
+    return status;
+}
+
+int32_t unload_{{ name }}(void)
+{
+    tri_module_unload unload = (tri_module_unload)symbol("cuModuleUnload");
+    int status = TRI_OK;
+    if (!unload) return TRI_NO_DRIVER;
+    if (module) status = unload(module);
+    module = NULL;
+    function = NULL;
+    return status;
+}
+
+int32_t {{ name }}({{ manifest.c_parameters() }})
+{
+{%- for constant, value in constants.items() %}
+    const int64_t {{ constant }} = {{ value }};
+{%- endfor %}
+    const int64_t x = {{ grid[0] }}, y = {{ grid[1] }}, z = {{ grid[2] }};
+    void *parameters[] = { {%- for p in passed %}(void *)&{{ p.name }}, {% endfor %}NULL };
+{%- for parameter in unused %}
+    (void){{ parameter }};
+{%- endfor %}
+{%- for constant in constants %}
+    (void){{ constant }};
+{%- endfor %}
+    if (!function) return TRI_NOT_LOADED;
+    if (x < 0 || y < 0 || z < 0 || x > {{ facts.grid[0] }} || y > {{ facts.grid[1] }} || z > {{ facts.grid[2] }})
+        return TRI_BAD_GRID;
+    if (x == 0 || y == 0 || z == 0) return TRI_OK;
+    return launch(function, (unsigned)x, (unsigned)y, (unsigned)z,
+                  {{ manifest.num_warps * manifest.threads_per_warp }}, 1, 1, {{ manifest.shared }}, stream,
+                  parameters, NULL);
+}
+"""
+
+
+def _facts(image: KernelImage) -> Mapping[str, Any]:
+    from tri_backend_nvidia.architectures import target
+
+    limits = target(image.metadata.target, None).spec.limits
+    return {
+        "shared_without_asking": 48 * 1024,
+        "grid": [limits["grid_x"], limits["grid_y"], limits["grid_z"]],
+    }
+
+
+def launcher() -> AotLauncher:
+    """The record that core asks for; pointers are device addresses, as the driver's ``CUdeviceptr``."""
+    return AotLauncher(
+        template=_TEMPLATE,
+        facts=_facts,
+        image_suffix="cubin",
+        pointer="uint64_t",
+        build="cc -O2 program.c KERNEL.c -ldl",
+    )
