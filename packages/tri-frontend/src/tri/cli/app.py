@@ -90,6 +90,12 @@ def targets() -> None:
 # --- compile --------------------------------------------------------------------------------------------
 
 
+_SIGNATURE_HELP = (
+    "the parameters in order or by name: '*fp32:16, *fp32, i32, 1024' or 'n=i32, BLOCK=1024'; "
+    "':16' says divisible, ':1' equal to 1, a value is a constexpr"
+)
+
+
 @app.command(name="compile")
 def compile_command(
     source: Annotated[str, typer.Argument(help="FILE.py:kernel, or a file of IR such as kernel.ttir")],
@@ -98,12 +104,7 @@ def compile_command(
     ] = None,
     signature: Annotated[
         str,
-        typer.Option(
-            "--signature",
-            "-s",
-            help="the parameters in order or by name: '*fp32:16, *fp32, i32, 1024' or 'n=i32, BLOCK=1024'; "
-            "':16' says divisible, ':1' equal to 1, a value is a constexpr",
-        ),
+        typer.Option("--signature", "-s", help=_SIGNATURE_HELP),
     ] = "",
     option: Annotated[
         list[str] | None, typer.Option("--option", "-O", help="a compile option: num_warps=8")

@@ -183,8 +183,10 @@ def _plot(benchmark: Benchmark, results: Results, show: bool, folder: Path | Non
         colour, style = benchmark.styles[i] if benchmark.styles else (None, None)
         measured = [lines[i] for _, lines in results]
         axes.plot(positions, [m[0] for m in measured], label=name, color=colour, linestyle=style or "-")
-        if all(low is not None and high is not None for _, low, high in measured):
-            axes.fill_between(positions, [m[1] for m in measured], [m[2] for m in measured], alpha=0.15)
+        lows = [low for _, low, _ in measured if low is not None]
+        highs = [high for _, _, high in measured if high is not None]
+        if len(lows) == len(highs) == len(measured):
+            axes.fill_between(positions, lows, highs, alpha=0.15)
     axes.legend()
     axes.set_xlabel(benchmark.xlabel or x_name)
     axes.set_ylabel(benchmark.ylabel)

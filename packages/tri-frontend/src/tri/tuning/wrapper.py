@@ -18,7 +18,9 @@ class Wrapper:
     __qualname__: str
 
     def __init__(self, fn: Any, arg_names: list[str]) -> None:
-        functools.update_wrapper(self, fn, updated=())
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(fn, name):
+                setattr(self, name, getattr(fn, name))
         self.fn = fn
         self.arg_names = list(arg_names)
 
