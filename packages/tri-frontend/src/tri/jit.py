@@ -198,11 +198,6 @@ class JITFunction:
         """What a launch with such arguments would compile: source, target and options."""
         return self._dispatcher.plan(args, kwargs)
 
-    @property
-    def is_interpreted(self) -> bool:
-        """Whether a launch now would run the function as Python."""
-        return self.interpreted or forced() is not None
-
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Call ``hook`` with the arguments of every launch and warm-up, before it."""
         self.pre_run_hooks.append(hook)
