@@ -8,10 +8,14 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+import tri
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -109,3 +113,10 @@ def broken_plugin(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     site = tmp_path / "site"
     shutil.unpack_archive(build_wheel(project, tmp_path / "wheels"), site, "zip")
     return site
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def mode(request: pytest.FixtureRequest) -> Iterator[str]:
+    """On the CPU target, and in the interpreter under the CPU target's rules."""
+    with tri.target("cpu"), tri.interpret() if request.param == "interpreted" else nullcontext():
+        yield request.param

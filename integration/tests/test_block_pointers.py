@@ -11,9 +11,8 @@ from tri_core.errors import CompilationError
 
 
 @pytest.fixture(autouse=True)
-def _cpu():
-    with tri.target("cpu"):
-        yield
+def _cpu(mode):
+    return mode
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +13,9 @@ from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import CompilationError, LaunchError, TriError, Unsupported
 
 
-@pytest.fixture(autouse=True, params=["compiled", "interpreted"])
-def mode(request):
-    with tri.target("cpu"), tri.interpret() if request.param == "interpreted" else nullcontext():
-        yield request.param
+@pytest.fixture(autouse=True)
+def _cpu(mode):
+    return mode
 
 
 @pytest.fixture

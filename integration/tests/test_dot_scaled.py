@@ -20,9 +20,8 @@ DTYPES = {
 
 
 @pytest.fixture(autouse=True)
-def _cpu():
-    with tri.target("cpu"):
-        yield
+def _cpu(mode):
+    return mode
 
 
 @pytest.fixture

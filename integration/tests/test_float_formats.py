@@ -15,9 +15,8 @@ WIDE = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "fp6
 
 
 @pytest.fixture(autouse=True)
-def _cpu():
-    with tri.target("cpu"):
-        yield
+def _cpu(mode):
+    return mode
 
 
 @tri.jit

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -16,10 +15,9 @@ from tri_core.errors import CompilationError
 ROWS, N = 4, 32
 
 
-@pytest.fixture(autouse=True, params=["compiled", "interpreted"])
-def _cpu(request):
-    with tri.target("cpu"), tri.interpret() if request.param == "interpreted" else nullcontext():
-        yield
+@pytest.fixture(autouse=True)
+def _cpu(mode):
+    return mode
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -14,10 +13,9 @@ import tri.language as tl
 N = 64
 
 
-@pytest.fixture(autouse=True, params=["compiled", "interpreted"])
-def _cpu(request):
-    with tri.target("cpu"), tri.interpret() if request.param == "interpreted" else nullcontext():
-        yield
+@pytest.fixture(autouse=True)
+def _cpu(mode):
+    return mode
 
 
 @pytest.fixture
