@@ -51,7 +51,17 @@ def test_only_regions_stay_generic(sample: str) -> None:
 def test_every_op_has_a_format() -> None:
     table = text.syntaxes()["tt"]
     shown = {table.names.get(op.OPERATION_NAME, op.OPERATION_NAME) for op in tt.TT.operations}
-    assert set(table.ops) == shown - {"tt.func"}
+    assert set(table.ops) | set(table.elsewhere) == shown - {"tt.func"}
+
+
+def test_a_barrier_is_that_of_another_dialect_before_layouts_are_given() -> None:
+    sample = "module {\n  tt.func public @k() {\n    ttg.barrier all\n    tt.return\n  }\n}\n"
+    with mlir.session():
+        module = text.parse_module(sample)
+        assert '"tt.barrier"()' in generic(module)
+        assert text.print_module(module, locations=False) == sample
+        with pytest.raises(VerificationError, match="`all` is expected, found 'local'"):
+            text.parse_module(sample.replace("all", "local"))
 
 
 ADD = """\

@@ -116,5 +116,5 @@ def test_refusals(old: str, new: str, message: str, line: int, column: int) -> N
 
 
 def test_a_barrier_is_one_of_the_known() -> None:
-    with pytest.raises(VerificationError, match="one of local, global_read, global_write.* is expected"):
+    with pytest.raises(VerificationError, match=r"one of local, global_read, global_write.* is expected"):
         text.parse_module(SAMPLES[1].replace("ttg.barrier all", "ttg.barrier everywhere"))

@@ -24,6 +24,10 @@ __all__ = ["Source", "from_text"]
 _WORD = re.compile(r"[%@!#^]?[\w.$]+")
 
 
+#: what a module has whose tensors have layouts
+_LAYOUTS = '"ttg.num-warps"'
+
+
 @dataclass
 class Source:
     """Generic ``text`` made from ``original``.
@@ -76,16 +80,22 @@ class _Reader:
         self.kinds = dict(kinds())
         self.table = {name: s for d in syntaxes().values() for name, s in d.ops.items()}
         self.here = {shown: here for d in syntaxes().values() for here, shown in d.names.items()}
+        spaces = set(syntaxes())
+        if _LAYOUTS not in text:
+            for dialect in syntaxes().values():
+                for name, (shown, syntax) in dialect.elsewhere.items():
+                    self.table[shown], self.here[shown] = syntax, name
+                    spaces.add(shown.partition(".")[0])
         self.names = Reader()
         self.cursor = Cursor(text, 0, path)
         self.stack: list[_Open | None] = []
         self.out: list[str] = []
         self.length = 0
         self.marks: list[tuple[int, int]] = [(0, 0)]
-        spaces = "|".join(sorted(syntaxes()))
+        namespaces = "|".join(sorted(spaces))
         self.search = re.compile(
-            rf'//[^\n]*|"(?P<generic>(?:{spaces})\.[\w.]+)"\(|{STRING}|(?P<brace>[{{}}])|(?P<name>{pattern()})'
-            rf"|(?<![\w.$%@!#^-])(?P<op>(?:{spaces})\.\w[\w.]*)"
+            rf'//[^\n]*|"(?P<generic>(?:{namespaces})\.[\w.]+)"\(|{STRING}|(?P<brace>[{{}}])|(?P<name>{pattern()})'
+            rf"|(?<![\w.$%@!#^-])(?P<op>(?:{namespaces})\.\w[\w.]*)"
         )
 
     def run(self) -> Source:
@@ -193,7 +203,7 @@ class _Reader:
         if syntax is not None:
             raise error_at(self.text, start, f'{name} is written in generic form: "{name}"(...)', self.path)
         namespace = name.partition(".")[0]
-        names = sorted(syntaxes()[namespace].ops)
+        names = sorted(n for n in self.table if n.startswith(f"{namespace}."))
         known = ", ".join(difflib.get_close_matches(name, names) or names)
         message = f"the {namespace} dialect has no op {name}"
         raise error_at(self.text, start, message, self.path, f"known: {known}")

@@ -130,13 +130,18 @@ class TypeSyntax:
 
 @dataclass(frozen=True)
 class DialectSyntax:
-    """The text of a dialect.  ``names``: names of ops here whose name in the text is another one."""
+    """The text of a dialect.
+
+    ``names``: names of ops here whose name in the text is another one.  ``elsewhere``: ops here that the text
+    has in another dialect, before layouts are given: that dialect's name and format.
+    """
 
     namespace: str
     ops: Mapping[str, OpSyntax]
     types: tuple[TypeSyntax, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[str, OpSyntax]] = field(default_factory=dict)
 
 
 _syntaxes: dict[str, DialectSyntax] = {}

@@ -119,7 +119,6 @@ OPS = {
     "tt.descriptor_scatter": op("%desc[%x_offsets, %y_offset], %src{} : ^desc, ^x_offsets, ^y_offset, ^src"),
     "tt.grid_dependency_wait": op("{}"),
     "tt.grid_dependency_launch_dependents": op("{}"),
-    "tt.barrier": op("{}"),
     "tt.print": op("$prefix:string{}(? : %args* : ^args*)"),
     "tt.assert": op("%condition, $message:string{} : ^condition"),
 }
@@ -156,4 +155,5 @@ TT = DialectSyntax(
         "tt.scan_return": "tt.scan.return",
         "tt.map_elementwise_return": "tt.map_elementwise.return",
     },
+    elsewhere={"tt.barrier": ("ttg.barrier", op("all{}"))},
 )

@@ -43,6 +43,8 @@ class _Writer:
     def __init__(self) -> None:
         self.kinds = dict(kinds())
         self.table = {_name_here(name): (name, s) for d in syntaxes().values() for name, s in d.ops.items()}
+        for dialect in syntaxes().values():
+            self.table.update(dialect.elsewhere)
         names = "|".join(sorted(syntaxes()))
         self.line = re.compile(rf'(\s*)((?:%[^"=]* = )?)"((?:{names})\.\w+)"\(([^)]*)\)( \(\{{$)?')
         self.out: list[str | None] = []
