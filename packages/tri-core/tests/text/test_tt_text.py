@@ -111,3 +111,19 @@ def test_refusals(old: str, new: str, message: str, line: int, column: int) -> N
     assert where.file == "k.ttir"
     if line:
         assert (where.line, where.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "module {\n  tt.func private @f() {\n    tt.return\n  }\n}",
+        "module {\n  // tt.what\n  tt.func private @f() { // }\n    tt.return // {\n  }\n}",
+        'module attributes {tt.a, tt.b = 1 : i32, tt.c = "tt.load {"} {\n  tt.func @f(%x: i1)\n  -> i1\n  {\n    tt.return %x\n : i1 }\n}',
+    ],
+)
+def test_shapes_of_text(body: str) -> None:
+    with mlir.session():
+        printed = text.print_module(text.parse_module(body), locations=False)
+        assert "tt.return" in printed
+        assert '"tt.return"' not in printed
+        assert text.print_module(text.parse_module(printed), locations=False) == printed

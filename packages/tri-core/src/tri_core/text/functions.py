@@ -113,16 +113,16 @@ def _read_arguments(cursor: Cursor) -> tuple[str, list[str], list[str]]:
         cursor.expect(":")
         types.append(cursor.type())
         notes.append(cursor.braces() if cursor.sees("{") else "")
-        where = cursor.location() or _named(name, cursor.path)
+        where = cursor.location() or _named(name)
         block.append(f"{name}: {types[-1]}{' ' if where else ''}{where}")
     cursor.expect(")")
     return ", ".join(block), types, notes
 
 
-def _named(value: str, path: str) -> str:
+def _named(value: str) -> str:
     """A location that keeps the name of a value which has one of its own."""
     name = value[1:]
-    return "" if path == "-" or _NUMBERED.fullmatch(name) else f'loc("{name}"(unknown))'
+    return "" if _NUMBERED.fullmatch(name) else f'loc("{name}"(unknown))'
 
 
 def _read_results(cursor: Cursor) -> tuple[list[str], list[str]]:

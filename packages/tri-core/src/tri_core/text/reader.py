@@ -186,14 +186,12 @@ class _Reader:
 
     def is_statement(self, start: int) -> bool:
         """Whether an op may start at ``start``: not within a dictionary, whose entries look alike."""
-        before = (
-            self.text[:start].rstrip(" \t\r\n") if start < 200 else self.text[start - 200 : start].rstrip()
-        )
-        return before[-1:] not in ("{", ",", "[", "(") or self.opens_region(start, before)
-
-    def opens_region(self, start: int, before: str) -> bool:
-        """Whether the brace before ``start`` opens a region: then what follows is no unit attribute."""
-        return before[-1:] == "{" and not self.cursor.sees("}") and not self.cursor.sees(",")
+        before = self.text[max(start - 200, 0) : start]
+        last = before.rstrip()[-1:]
+        if last != "{":
+            return last not in (",", "[", "(")
+        # in a region an op has a line of its own, or else something after it
+        return "\n" in before[before.rindex("{") :] or not (self.cursor.sees("}") or self.cursor.sees(","))
 
     def no_op(self, name: str, start: int, syntax: OpSyntax | None) -> str:
         line = self.text.rfind("\n", 0, start) + 1
