@@ -8,6 +8,7 @@ import pdb
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ import torch
 
 import tri
 import tri.language as tl
-from tri.interpreter import AssertionFailed
+from tri.interpreter import AssertionFailed, arguments
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core import knobs
 from tri_core.errors import CompilationError, LaunchError, OptionError, Unsupported
+from tri_core.target import DeviceInfo
 
 SCALE = tl.constexpr(3)
 
@@ -140,6 +142,26 @@ def test_tuples_descriptors_and_annotated_scalars():
     out, x = np.zeros(4, np.float32), np.arange(8, dtype=np.float32).reshape(1, 8)
     of_tuple[(1,)]((out, 3), TensorDescriptor.from_tensor(x, [1, 4]), 0.5, 3)
     assert out.tolist() == [12, 15, 18, 21]
+
+
+@tri.jit
+def rotate(x, y, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i) + 1)
+
+
+def test_arrays_of_a_device_are_copied_there_and_back(monkeypatch):
+    on_host = arguments.describe
+
+    def describe(array: Any) -> Any:
+        return replace(on_host(array), device=DeviceInfo("other", 0, "one"))
+
+    monkeypatch.setattr(arguments, "describe", describe)
+    whole = torch.arange(8, dtype=torch.float32)
+    rotate[(1,)](whole[:4], whole[2:6], B=4)
+    assert whole.tolist() == [0, 1, 1, 2, 3, 4, 6, 7]
+    with pytest.raises(LaunchError, match="copies only PyTorch's tensors"):
+        rotate[(1,)](np.zeros(4), np.zeros(4), B=4)
 
 
 def test_wrong_arguments():

@@ -133,6 +133,21 @@ def test_pointers_in_memory(kernels):
     assert out[0] == 2
 
 
+@tri.jit
+def masked(out, x, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def test_arrays_without_elements():
+    empty = np.zeros(0, np.float32)
+    masked[(1,)](empty, empty, 0, B=4)
+    with pytest.raises(
+        OutOfBounds, match=r"load reaches element 0 of 'x', which has 0 \(fp32, shape \(0,\)\)"
+    ):
+        masked[(1,)](empty, empty, 1, B=4)
+
+
 def test_a_read_only_array():
     x = np.zeros(4, np.float32)
     x.setflags(write=False)

@@ -7,6 +7,7 @@ import functools
 import operator
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from tri.interpreter.memory import Allocation, Memory
 from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri.language.tensor import tensor
-from tri.launch.arrays import describe
+from tri.launch.arrays import Reinterpreted, describe
 from tri.launch.calls import call_site
 from tri.launch.specialize import specialize
 from tri.tools.tensor_descriptor import TensorDescriptor
@@ -54,15 +55,15 @@ class Arguments:
 
     def values(self, builder: EagerBuilder, extra: tuple[Any, ...], stack: ExitStack) -> dict[str, Any]:
         """The values by parameter name; ``stack`` copies back what had to be copied here."""
-        source = self._source
+        source, staging = self._source, _Staging(stack)
         given: dict[str, tensor] = {}
         for (name, type_), path in zip(runtime_parameters(source.types).items(), self._kept, strict=True):
             if type_.is_ptr():
-                given[name] = _pointer(builder.memory, name, self._array(path), type_, stack)
+                given[name] = _pointer(builder.memory, name, self._array(path), type_, staging)
             else:
-                given[name] = _scalar(self._item(path), type_)
+                given[name] = builder.constant(self._item(path), type_)
         for i, array in enumerate(extra):
-            builder.memory.add(_allocation(f"interpret({i})", array, stack))
+            builder.memory.add(_allocation(f"interpret({i})", array, staging))
         made = parameter_values(builder, source.types, given, source.attrs)  # type: ignore[arg-type]
         trees = {n: fill(tree, lambda leaf: made[leaf.name]) for n, tree in source.trees.items()}
         constants = {name: unwrap(v) for name, v in source.constants.items()}
@@ -84,45 +85,28 @@ def _first(name: str, *tables: Mapping[str, Any]) -> Any:
     return next(table[name] for table in tables if name in table)
 
 
-def _scalar(value: Any, type_: t.dtype) -> tensor:
-    return tensor(Array(_element(value, type_)), type_)
-
-
-def _element(value: Any, type_: t.dtype) -> Any:
-    from tri.interpreter.arrays import numpy_type
-    from tri.interpreter.floats import from_f64
-
-    if type_.is_floating():
-        return from_f64(float(value), type_)
-    bits = type_.int_bitwidth
-    wrapped = int(value) & ((1 << bits) - 1)
-    if type_.is_bool():
-        return np.asarray(bool(wrapped))
-    return np.asarray(wrapped - (wrapped >> (bits - 1) << bits), numpy_type(type_))
-
-
-def _pointer(memory: Memory, name: str, array: Any, type_: t.dtype, stack: ExitStack) -> tensor:
-    allocation = _allocation(name, array, stack)
+def _pointer(memory: Memory, name: str, array: Any, type_: t.dtype, staging: _Staging) -> tensor:
+    allocation = _allocation(name, array, staging)
     owner = memory.add(allocation)
     address = np.asarray(describe(array).pointer, np.int64)
     return tensor(Array(address, owner=owner), type_)
 
 
-def _allocation(name: str, array: Any, stack: ExitStack) -> Allocation:
+def _allocation(name: str, array: Any, staging: _Staging) -> Allocation:
     found = describe(array)
-    shape = getattr(
-        getattr(array, "base", None) if type(array).__name__ == "Reinterpreted" else array, "shape", None
-    )
+    owner = array.base if isinstance(array, Reinterpreted) else array
+    shape = getattr(owner, "shape", None)
     facts = {
         "dtype": found.dtype,
         "shape": None if shape is None else tuple(int(n) for n in shape),
         "writable": found.writable,
-        "owner": array,
     }
     if found.device is not None:
-        return _staged(name, array, found, facts, stack)
+        memory_at, copy = staging.place(name, owner, found)
+        return Allocation.at(name, found.pointer, memory_at, found.nbytes, owner=(array, copy), **facts)
     below = _bytes_below(found.owner)
-    return Allocation.at(name, found.pointer - below, found.pointer - below, found.nbytes + below, **facts)
+    start = found.pointer - below
+    return Allocation.at(name, start, start, found.nbytes + below, owner=array, **facts)
 
 
 def _bytes_below(array: Any) -> int:
@@ -132,23 +116,38 @@ def _bytes_below(array: Any) -> int:
     return -sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0)
 
 
-def _staged(
-    name: str, array: Any, found: ArrayArgument, facts: dict[str, Any], stack: ExitStack
-) -> Allocation:
-    """An array of a device through a copy on the host, written back when the launch ends without an error."""
-    owner = array.base if type(array).__name__ == "Reinterpreted" else array
-    if not hasattr(owner, "detach") or not hasattr(owner, "untyped_storage"):
-        raise LaunchError(
-            f"argument {name!r} is on {found.device.kind if found.device else 'a device'}, "
-            "and the interpreter can only copy PyTorch's tensors from there",
-            remedy="copy it to host memory before the launch",
-            location=call_site(),
-        )
-    import torch
+@dataclass
+class _Staging:
+    """Host copies of the storages of device arrays, each made once, so that arguments that overlap do so here too.
 
-    flat = torch.as_strided(owner.detach(), (found.nbytes // owner.element_size(),), (1,))
-    copy = flat.cpu()
-    stack.push(lambda kind, *_: flat.copy_(copy) if kind is None else None)
-    return Allocation.at(
-        name, found.pointer, copy.data_ptr(), found.nbytes, **{**facts, "owner": (array, copy)}
-    )
+    What is on the device is overwritten when ``stack`` is left without an error.
+    """
+
+    stack: ExitStack
+    copies: dict[int, Any] = field(default_factory=dict)
+
+    def place(self, name: str, owner: Any, found: ArrayArgument) -> tuple[int, Any]:
+        """The address of a copy of the array ``owner``, and what keeps it alive."""
+        if not hasattr(owner, "untyped_storage"):
+            raise LaunchError(
+                f"argument {name!r} is on a device ({found.device.kind if found.device else '?'}), "
+                "and the interpreter copies only PyTorch's tensors from there",
+                remedy="copy it to host memory before the launch",
+                location=call_site(),
+            )
+        storage = owner.untyped_storage()
+        start = storage.data_ptr()
+        if start not in self.copies:
+            count = storage.nbytes() // owner.element_size()
+            self._copy(start, owner.detach().as_strided((count,), (1,), 0))
+        host = self.copies[start]
+        return host.data_ptr() + found.pointer - start, host
+
+    def _copy(self, start: int, device: Any) -> None:
+        host = self.copies[start] = device.to("cpu", copy=True)
+
+        def leave(kind: object, *_: object) -> None:
+            if kind is None:
+                device.copy_(host)
+
+        self.stack.push(leave)
