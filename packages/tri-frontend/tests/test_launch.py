@@ -465,3 +465,12 @@ def test_adapters_of_plugins_read_arrays_on_devices(with_plugin, runtime):
         add[(1,)](DeviceArray(0x1000), aligned(4), 32, BLOCK=4)
     with pytest.raises(LaunchError, match="arrays on several devices: fake:0, fake:1"):
         add[(1,)](DeviceArray(0x1000), DeviceArray(0x1000, 1), 32, BLOCK=4)
+
+
+def test_annotations_may_be_classes_of_the_language() -> None:
+    def kernel(x, kind, n): ...
+
+    kernel.__annotations__ = {"x": tl.pointer_type(tl.float32), "kind": tl.dtype, "n": tl.constexpr}
+    parameters = tri.jit(kernel).params
+    assert [p.annotation for p in parameters] == ["*float32", "dtype", "constexpr"]
+    assert parameters[2].is_constexpr

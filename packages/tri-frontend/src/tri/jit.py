@@ -56,6 +56,8 @@ def _annotation_text(annotation: Any) -> str:
         return ""
     if isinstance(annotation, str):
         return annotation.strip("'\"")
+    if isinstance(annotation, type):  # tl.dtype itself has the members below, for its objects
+        return annotation.__name__
     element = getattr(annotation, "element_ty", None)
     if element is not None:
         return f"*{_annotation_text(element)}"
