@@ -17,6 +17,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--packages", type=Path, help="the folder where the packages are installed")
     parser.add_argument("--target", default="", help="backend or backend:arch (default: by the tensors)")
     parser.add_argument("--torch", default="cpu", help="the device of the tensors: cpu, cuda, ...")
+    parser.add_argument("--compile-for", default="", help="compile every version for this target, too")
     parser.add_argument("--requirements", action="store_true", help="print what pip must install, and stop")
     parser.add_argument("names", nargs="*", help="parts of project/kernel; all when left out")
     return parser.parse_args()
@@ -33,10 +34,22 @@ def main() -> int:
     # what the packages hand to torch.compile runs as it is: only their kernels are of interest
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
     tri.compat.triton.install()
+    from integration.published.elsewhere import compiled_for
     from integration.published.suite import report, select
 
-    with tri.target(arguments.target) if arguments.target else nullcontext():
-        return report(select(arguments.names), arguments.torch, arguments.packages.resolve())
+    with (
+        tri.target(arguments.target) if arguments.target else nullcontext(),
+        compiled_for(arguments.compile_for) if arguments.compile_for else nullcontext() as compiles,
+    ):
+        failed = report(select(arguments.names), arguments.torch, arguments.packages.resolve())
+    if compiles is not None:
+        for name, error in compiles.errors.items():
+            sys.stdout.write(f"FAIL {compiles.target} {name}: {error}\n")
+        sys.stdout.write(
+            f"{len(compiles.seen) - len(compiles.errors)} of {len(compiles.seen)} compile for it\n"
+        )
+        failed += len(compiles.errors)
+    return failed
 
 
 if __name__ == "__main__":
