@@ -7,6 +7,7 @@ written for the original are counted with the reason.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import pickle
@@ -26,6 +27,7 @@ from tri.launch.arrays import describe
 from tri.launch.binder import make_binder
 from tri.launch.dispatcher import Dispatcher
 from tri.launch.specialize import specialize
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import TriError
 
 __all__ = ["Case", "read_cases"]
@@ -92,12 +94,13 @@ class Recorder:
         runtime = [bound.arguments[p.name] for p in function.params if not p.is_constexpr]
         arrays = {i for i, _ in version.arrays}
         made: list[Any] = []
-        for position, kept in enumerate(version.kept):
+        for position, path in enumerate(version.kept):
+            value = functools.reduce(_item, path, runtime)
             if position in arrays:
-                view = _bytes(runtime[kept])
+                view = _bytes(value)
                 made.append((view, view.copy()))
             else:
-                made.append(runtime[kept])
+                made.append(value)
         return made
 
     def _record(self, function: Any, source: Any, options: Any, grid: Any, before: Any, kernel: Any) -> None:
@@ -123,6 +126,13 @@ class Recorder:
         path = self.folder / f"{function.__name__}-{key}.case"
         if not path.exists():
             path.write_bytes(pickle.dumps(case))
+
+
+def _item(value: Any, index: int) -> Any:
+    """Part ``index`` of an argument: an item of a tuple, or of a descriptor's base, sizes and strides."""
+    if isinstance(value, TensorDescriptor):
+        return (value.base, *value.shape, *value.strides)[index]
+    return value[index]
 
 
 def _no_function(value: Any) -> int:

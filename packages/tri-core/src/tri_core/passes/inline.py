@@ -32,6 +32,8 @@ class Inline(Pass):
                 if op.operation.name == "tt.func"
             }
         )
+        for function in inliner.functions.values():
+            _drop_unreachable(function)
         for name in inliner.functions:
             inliner.expand(name)
 
@@ -82,6 +84,16 @@ def _calls(function: ir.Operation) -> list[ir.Operation]:
 
     function.walk(visit)
     return found
+
+
+def _drop_unreachable(function: ir.Operation) -> None:
+    """Take away the blocks after an entry that returns: other frontends leave some behind a ``return``."""
+    blocks = list(function.regions[0].blocks)
+    if len(blocks) < 2 or [*blocks[0].operations][-1].operation.name != "tt.return":
+        return
+    gone = ir.Operation.create("builtin.module", regions=1, loc=function.location, ip=False)
+    for block in blocks[1:]:
+        block.append_to(gone.regions[0])
 
 
 def _splice(callee: ir.Operation, call: ir.Operation) -> None:
