@@ -31,6 +31,13 @@ SIMULATED: dict[str, tuple[str, PrimitivesFactory, tuple[int, int]]] = {
     "pvc": ("intel:pvc", intel, (1, 3)),
 }
 
+#: functions that OpenCL's drivers bring, by mangled name
+_OPENCL: dict[str, Any] = {
+    f"_Z{len(name)}{name}{code}": lambda _, xs, f=function: [f(*xs)]
+    for name, function in (("fmax", np.fmax), ("fmin", np.fmin))
+    for code in ("ff", "dd")
+}
+
 #: names of element types in signatures
 TYPES: dict[Any, str] = {
     np.dtype(np.bool_): "i1", np.dtype(np.int8): "i8", np.dtype(np.int16): "i16", np.dtype(np.int32): "i32",
@@ -78,4 +85,4 @@ def execute(
             kernel[grid](*arguments, **constants, **options)
         return
     made = low_level(machine, kernel, arguments, constants, **options)
-    run(made, grid, arguments, spaces=SIMULATED[machine][2])
+    run(made, grid, arguments, spaces=SIMULATED[machine][2], externals=_OPENCL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -44,10 +44,12 @@ def run(
     arguments: Sequence[npt.NDArray[Any] | float],
     *,
     spaces: tuple[int, int] = (1, 3),
+    externals: Mapping[str, Any] | None = None,
 ) -> None:
     """Run ``made`` on every CTA of ``grid``; arrays are written in place.  Races and strays are errors.
 
-    ``spaces`` are the address spaces of global and of shared memory.
+    ``spaces`` are the address spaces of global and of shared memory; ``externals`` what functions that
+    a driver brings do.
     """
     with mlir.session():
         simulate(
@@ -60,4 +62,5 @@ def run(
             shared_bytes=made.shared_bytes,
             global_space=spaces[0],
             shared_space=spaces[1],
+            externals=externals,
         )

@@ -149,6 +149,8 @@ def _spec(row: Architecture) -> TargetSpec:
             "registers": row.vgprs,
             "waves_per_eu": row.max_waves,
         },
+        # dots by multiply-add compute all as ieee, which none of the others is more precise than
+        dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
         memories=(
             Memory(name="global", address_space=1),
             Memory(name="constant", address_space=4),

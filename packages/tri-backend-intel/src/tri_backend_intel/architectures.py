@@ -120,6 +120,8 @@ def _spec(row: Architecture) -> TargetSpec:
             "grid_z": limit,
             "hardware_threads": row.threads_per_core,
         },
+        # dots by multiply-add compute all as ieee, which none of the others is more precise than
+        dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
         memories=(
             Memory(name="global", address_space=1),
             Memory(name="constant", address_space=2),

@@ -174,7 +174,8 @@ def _spec(row: Architecture) -> TargetSpec:
         dtypes=dtypes,
         emulated_dtypes=frozenset(("bf16", *_FP8, "fp8e4b15")) - dtypes,
         dot=_dot(row),
-        dot_precisions=("ieee", "tf32", "tf32x3") if row.capability >= 80 else ("ieee",),
+        # dots by multiply-add compute all as ieee, which none of the others is more precise than
+        dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
         atomics=_atomics(row),
         max_vector_bits=128,
         copy_engines=("cp.async",) * (row.capability >= 80) + ("tma",) * (row.capability >= 90),

@@ -11,6 +11,7 @@ from tri_backend_nvidia.machine import (
     AtomicCasOp,
     AtomicRmwOp,
     BarrierOp,
+    ClockOp,
     LoadOp,
     ReadRegisterOp,
     ShuffleOp,
@@ -212,7 +213,10 @@ class NvidiaPrimitives(Primitives):
         predicate: ir.Value | None,
         access: AtomicAccess,
     ) -> ir.Value:
-        """``atom``; Unsupported for element types that it does not have."""
+        """``atom`` of global memory; Unsupported for element types that it does not have."""
+        if pointer.type != b.ptr(self.address_space("global")):
+            # LLVM's own is as good, and knows the other memories
+            return super().atomic_rmw(b, kind, pointer, value, predicate, access)
         operation, type_name = self._atomic(kind, value.type)
         attributes: dict[str, ir.Attribute] = {
             "combine": ir.StringAttr.get(operation),
@@ -221,6 +225,18 @@ class NvidiaPrimitives(Primitives):
         }
         operands = [pointer, value, b.true() if predicate is None else predicate]
         return AtomicRmwOp.build(operands, [value.type], attributes)[0]
+
+    def has_atomic(self, kind: AtomicOp | None, element: ir.Type) -> bool:
+        """``atom.cas`` also of 16 bits, ``atom.add`` also of f16 (and bf16, where the processor has it)."""
+        name = str(element)
+        if kind is AtomicOp.FADD:
+            return name in _FLOAT_ADD and (name != "bf16" or self.target.has("bf16-atomics"))
+        narrowest = 16 if kind is None else 32
+        return name.startswith("!llvm.ptr") or element.width >= narrowest
+
+    def nanoseconds(self, b: Builder) -> ir.Value:
+        """``%globaltimer``."""
+        return ClockOp.build([], [b.i64])[0]
 
     def _atomic(self, kind: AtomicOp, type_: ir.Type) -> tuple[str, str]:
         """The instruction's operation and type."""

@@ -7,6 +7,7 @@ from tri_backend_amd.dialect.buffers import BufferLoadOp, BufferStoreOp, MakeBuf
 from tri_backend_amd.dialect.machine import (
     BarrierOp,
     BpermuteOp,
+    ClockOp,
     DppOp,
     NumWorkgroupsOp,
     PermlaneX16Op,
@@ -22,6 +23,7 @@ __all__ = [
     "BpermuteOp",
     "BufferLoadOp",
     "BufferStoreOp",
+    "ClockOp",
     "DppOp",
     "MakeBufferOp",
     "NumWorkgroupsOp",

@@ -6,6 +6,7 @@ control flow.
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -113,6 +114,21 @@ class ReadFirstLaneOp(MachineOp, dialect=AMDG, name="readfirstlane"):
         """The lowest active thread of each wavefront."""
         waves = cta.active.reshape(-1, cta.threads_per_warp)
         return _from_lanes(cta, operands[0], np.repeat(waves.argmax(axis=1), cta.threads_per_warp))
+
+
+class ClockOp(MachineOp, dialect=AMDG, name="realtime"):
+    """Nanoseconds since some time, i64; the clock counts 100 MHz on all processors here."""
+
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic: ``s_memrealtime``, or the message that replaced it."""
+        ticks = b.intrinsic("llvm.readsteadycounter", [], [b.i64])[0]
+        return [b.mul(ticks, b.int_(10, 64))]
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The host's clock."""
+        return [np.full(cta.num_threads, time.perf_counter_ns(), np.int64)]
 
 
 # --- movement between lanes -----------------------------------------------------------------------------

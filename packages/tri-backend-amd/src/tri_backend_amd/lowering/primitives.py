@@ -9,6 +9,7 @@ from tri_backend_amd.architectures import ARCHITECTURES
 from tri_backend_amd.dialect import (
     BarrierOp,
     BpermuteOp,
+    ClockOp,
     NumWorkgroupsOp,
     ReadFirstLaneOp,
     WorkgroupIdOp,
@@ -89,6 +90,10 @@ class AmdPrimitives(Primitives):
         """The cheapest instruction that does it: a DPP move, a swizzle, or a permute."""
         made = xor_lanes(b, value, mask, self.target.has("rdna"))
         return super().shuffle_xor(b, value, mask) if made is None else made
+
+    def nanoseconds(self, b: Builder) -> ir.Value:
+        """The processor's steady clock."""
+        return ClockOp.build([], [b.i64])[0]
 
     # --- global memory ------------------------------------------------------------------------------------
 

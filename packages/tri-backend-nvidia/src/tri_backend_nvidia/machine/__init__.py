@@ -9,7 +9,7 @@ from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
 from tri_backend_nvidia.machine.base import NVM
 from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
-from tri_backend_nvidia.machine.threads import BarrierOp, ReadRegisterOp, ShuffleOp, WarpBarrierOp
+from tri_backend_nvidia.machine.threads import BarrierOp, ClockOp, ReadRegisterOp, ShuffleOp, WarpBarrierOp
 
 __all__ = [
     "NVM",
@@ -17,6 +17,7 @@ __all__ = [
     "AtomicCasOp",
     "AtomicRmwOp",
     "BarrierOp",
+    "ClockOp",
     "ConvertOp",
     "DivideFullOp",
     "LoadOp",

@@ -5,6 +5,7 @@ Apart from the ops, because importing NumPy takes longer than compiling a kernel
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "atomic_rmw",
     "divide",
     "load",
+    "nanoseconds",
     "read_register",
     "shuffle",
     "store",
@@ -158,3 +160,8 @@ def divide(a: Array, b: Array) -> Array:
     with np.errstate(all="ignore"):
         quotient: Array = (a.astype(np.float64) / b).astype(np.float32)
     return quotient
+
+
+def nanoseconds(cta: SimulatedCTA) -> Array:
+    """The host's clock, for every thread."""
+    return np.full(cta.num_threads, time.perf_counter_ns(), np.int64)

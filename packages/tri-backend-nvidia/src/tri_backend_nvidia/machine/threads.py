@@ -8,7 +8,7 @@ from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["BarrierOp", "ReadRegisterOp", "ShuffleOp", "WarpBarrierOp"]
+__all__ = ["BarrierOp", "ClockOp", "ReadRegisterOp", "ShuffleOp", "WarpBarrierOp"]
 
 _ALL_LANES = -1
 #: clamp operand of a shuffle over a whole warp: all five bits of the lane may change, or none below zero
@@ -30,6 +30,22 @@ class ReadRegisterOp(MachineOp, dialect=NVM, name="read_register", traits=[ext.P
         from tri_backend_nvidia.machine import simulation
 
         return [simulation.read_register(cta, text(self.register))]
+
+
+class ClockOp(MachineOp, dialect=NVM, name="globaltimer"):
+    """Nanoseconds since some time, i64."""
+
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly: LLVM has no intrinsic that is read anew each time."""
+        return b.inline_asm("mov.u64 $0, %globaltimer;", "=l", [], [b.i64])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The host's clock."""
+        from tri_backend_nvidia.machine import simulation
+
+        return [simulation.nanoseconds(cta)]
 
 
 class BarrierOp(MachineOp, dialect=NVM, name="barrier"):

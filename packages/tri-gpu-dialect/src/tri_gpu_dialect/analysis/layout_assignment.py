@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.access import stores_as_well
-from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_of
+from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.edit import terminator
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
@@ -122,10 +122,10 @@ class _Forward:
             if made != chosen[1] and stores_as_well(made, chosen[1], info.shape, info.bitwidth):
                 key = key_of(op)
                 assert key is not None
-                self.found.operands[key] = rule_of(op.name).operands(op, made) or chosen
+                self.found.operands[key] = rule_for(op).operands(op, made) or chosen
 
     def op(self, op: ir.Operation) -> None:
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         match rule.kind:
             case Kind.SOURCE:
                 pass
@@ -179,7 +179,7 @@ class _Forward:
 
     def reduction(self, op: ir.Operation) -> None:
         """One layout in any case: that of its operands as they are, if none of them is fixed."""
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         given = self.operands(op)
         if all(e is None for e in given):
             given = [encoding_of(v) for v in op.operands]
@@ -306,7 +306,7 @@ class _Backward:
         if decided is not None:
             self.want_all(op, decided)
             return
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         if rule.kind is Kind.SINK:
             for value in op.operands:
                 self.want(value, encoding_of(value))
@@ -331,7 +331,7 @@ class _Backward:
 
         The others are left to conversions.
         """
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         given = [e for e in wanted if rule.operands(op, e) is not None]
         if len(given) == len(wanted):
             return wanted
@@ -363,7 +363,7 @@ class _Backward:
         if encoding is None or len(self.found.wanted.get(value, ())) == before or isinstance(owner, ir.Block):
             return
         op = owner.operation
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         if rule.kind in (Kind.FLOW, Kind.ANCHOR):
             for made in self.encodings(op):
                 given = rule.operands(op, made) or [encoding_of(v) for v in op.operands]

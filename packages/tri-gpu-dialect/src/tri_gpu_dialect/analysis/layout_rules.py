@@ -14,7 +14,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
 from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["Kind", "LayoutRule", "Operands", "add", "encoding_of", "rule_of"]
+__all__ = ["Kind", "LayoutRule", "Operands", "add", "encoding_of", "pack_of", "rule_for", "rule_of"]
 
 #: one encoding per operand; None where the operand is a scalar, or may have any layout
 Operands = Sequence[Encoding | None]
@@ -52,8 +52,22 @@ def add(rule: LayoutRule, *names: str) -> None:
     _rules.update(dict.fromkeys(names, rule))
 
 
+def rule_for(op: ir.Operation) -> LayoutRule:
+    """The rule of ``op``; one that works on several neighbouring elements at a time has a layout for that."""
+    name = op.name
+    if name in _PACKING and pack_of(op) > 1:
+        return _PACKED
+    return rule_of(name)
+
+
+def pack_of(op: ir.Operation) -> int:
+    """How many neighbouring elements ``op``, a function mapped over tensors, works on at a time."""
+    attribute = _PACKING.get(op.name)
+    return 1 if attribute is None else int(ir.IntegerAttr(op.attributes[attribute]).value)
+
+
 def rule_of(name: str) -> LayoutRule:
-    """The rule of the op called ``name``; ``FIXED`` for an op that nobody described."""
+    """The rule of ops called ``name``; ``FIXED`` for one that nobody described."""
     found = _rules.get(name)
     if found is None:
         dialect = name.partition(".")[0]
@@ -96,6 +110,10 @@ def _present(op: ir.Operation, _: object) -> Operands:
 
 _ELEMENTWISE = LayoutRule(Kind.FLOW, _first, _all)
 _FIXED = LayoutRule(Kind.FIXED, _none, _present)
+_PACKED = LayoutRule(Kind.ANCHOR, _first, _all)
+
+#: the attribute that says how many elements an op works on at a time
+_PACKING = {"tt.map_elementwise": "pack"}
 
 add(LayoutRule(Kind.SOURCE, _none, _any), "arith.constant", "tt.splat", "tt.make_range", "ub.poison")
 add(

@@ -368,6 +368,25 @@ class Builder:
             self._fill(op.regions[1], otherwise or (lambda: [self.undef(t) for t in results]))
         return list(op.results)
 
+    def do_while(
+        self,
+        inits: Sequence[ir.Value],
+        body: Callable[[Sequence[ir.Value]], tuple[ir.Value, Results]],
+        results: Sequence[ir.Type],
+    ) -> list[ir.Value]:
+        """``scf.while``: ``body(carried)`` gives whether to go on, and the ``results``.
+
+        What is carried, first ``inits``, is then as many of the results as there are inits, from the first.
+        """
+        types = [v.type for v in inits]
+        op = _create("scf.while", results=results, operands=list(inits), regions=2)
+        with ir.InsertionPoint(head := op.regions[0].blocks.append(*types)):
+            going, made = body(list(head.arguments))
+            _create("scf.condition", operands=[going, *made])
+        with ir.InsertionPoint(again := op.regions[1].blocks.append(*results)):
+            _create("scf.yield", operands=list(again.arguments)[: len(types)])
+        return list(op.results)
+
     def _fill(self, region: ir.Region, body: Callable[[], Results | None]) -> None:
         with ir.InsertionPoint(region.blocks.append()):
             _create("scf.yield", operands=list(body() or ()))

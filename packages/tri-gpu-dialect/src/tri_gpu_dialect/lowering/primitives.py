@@ -199,6 +199,17 @@ class Primitives(abc.ABC):
 
         return body()[0] if predicate is None else b.if_(predicate, body, None, [value.type])[0]
 
+    def has_atomic(self, kind: AtomicOp | None, element: ir.Type) -> bool:
+        """Whether :meth:`atomic_rmw` knows ``kind`` (None: :meth:`atomic_cas` is meant) on an ``element`` type.
+
+        What it lacks is made of compare-and-swap on 32-bit words.
+        """
+        return not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width >= 32
+
+    def nanoseconds(self, b: Builder) -> ir.Value:
+        """A clock that only goes forward, i64, in nanoseconds."""
+        raise Unsupported(f"{self.target} has no clock in kernels", remedy="leave out the timeout")
+
     def _scope(self, scope: MemSyncScope) -> dict[str, ir.Attribute]:
         name = self.sync_scope(scope)
         return {"syncscope": ir.StringAttr.get(name)} if name else {}

@@ -17,7 +17,7 @@ from typing import ClassVar
 from tri_core.api import Pass, Policy, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_of
+from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
 from tri_gpu_dialect.edit import CONTROL, GLOBAL, SHARED, barrier, block_ops, convert, functions, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.policy import DEFAULT_POLICY
@@ -111,13 +111,15 @@ class _Conversion:
 
     def agree(self, op: ir.Operation) -> None:
         """Make operands and results agree, starting from the result where that is possible."""
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
             return
         own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)
         wanted = None
         if op.name == "tt.dot":
             own = self.dot(op)
+        elif pack_of(op) > 1 and own is not None:
+            own = self.packed(op, pack_of(op))
         elif own is None and len(op.results) == 0:
             own = encoding_of(op.operands[0])
         if own is not None:
@@ -146,6 +148,30 @@ class _Conversion:
         made = convert(result, encoding, ir.InsertionPoint.after(op), op.location)
         result.replace_all_uses_except(made, made.owner.operation)
 
+    def packed(self, op: ir.Operation, pack: int) -> Encoding:
+        """Every group of ``pack`` neighbours, row-major, in one thread."""
+        info = tensor_info(op.results[0].type)
+        assert info is not None
+        o, left = self.options, pack
+        per_thread = [1] * info.rank
+        for d in reversed(range(info.rank)):
+            per_thread[d] = min(left, info.shape[d])
+            left //= per_thread[d]
+        order = tuple(reversed(range(info.rank)))
+        encoding = Blocked.make(
+            info.shape, tuple(per_thread), order, o.num_warps, o.threads_per_warp, o.num_ctas
+        )
+        for result in op.results:
+            self.choose(op, result, encoding)
+        return encoding
+
+    def choose(self, op: ir.Operation, result: ir.Value, encoding: Encoding) -> None:
+        """Give ``result`` this encoding, and its users the default one as before."""
+        default = encoding_of(result)
+        if default is not None and default != encoding:
+            set_encoding(result, encoding)
+            self.convert_after(op, result, default)
+
     def dot(self, op: ir.Operation) -> Encoding:
         """Tiles of the result per thread, so that loaded operands are used several times."""
         result = op.results[0]
@@ -155,10 +181,7 @@ class _Conversion:
         bits = bitwidth(info.element_type)
         run = min(max(o.policy.vector_bits(bits, "shared") // bits, 1), DOT_RUN)
         encoding = dot_encoding(info.shape, o.num_warps, o.threads_per_warp, o.num_ctas, run)
-        if encoding != info.encoding:
-            assert info.encoding is not None
-            set_encoding(result, encoding)
-            self.convert_after(op, result, info.encoding)
+        self.choose(op, result, encoding)
         return encoding
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
-from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_of
+from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.edit import (
     CONTROL,
     all_ops,
@@ -69,7 +69,7 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
         if op.name == "ttg.convert_layout":
             conversions.append(op)
         elif len(op.operands):
-            kind = rule_of(op.name).kind
+            kind = rule_for(op).kind
             if kind is Kind.ANCHOR or (kind is Kind.FIXED and op.name not in _TIED):
                 given = [encoding_of(v) for v in op.operands]
                 # in the scalar region of a reduction, say, there are no layouts
@@ -120,7 +120,7 @@ class _Rewriter:
             if MARK in op.attributes:
                 del op.attributes[MARK]
             return
-        rule = rule_of(op.name)
+        rule = rule_for(op)
         if rule.kind is Kind.SINK:
             return
         layouts = self.layouts(op)
@@ -147,7 +147,7 @@ class _Rewriter:
         for result in op.results:
             set_encoding(result, encoding)
         if original:
-            self.fetch(op, original, rule_of(op.name).operands(op, encoding))
+            self.fetch(op, original, rule_for(op).operands(op, encoding))
 
     def fetch(self, op: ir.Operation, original: list[ir.Value], encodings: Operands | None) -> None:
         """Set the operands of ``op`` to versions of ``original`` in ``encodings``."""
@@ -175,7 +175,7 @@ class _Rewriter:
             return convert(value, encoding, ir.InsertionPoint.at_block_begin(owner), value.location)
         op = owner.operation
         if self.is_larger_than_its_source(op):
-            needed = rule_of(op.name).operands(op, encoding)
+            needed = rule_for(op).operands(op, encoding)
             copy = op.clone(ip=ir.InsertionPoint.after(op)).operation
             set_encoding(copy.results[0], encoding)
             self.fetch(copy, list(op.operands), needed)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext, VerificationError
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_of
+from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
 from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding
@@ -47,7 +47,7 @@ def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
             return found
     if op.name in CONTROL:
         return _control(op)
-    rule = rule_of(op.name)
+    rule = rule_for(op)
     if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
         return None
     own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)

@@ -8,7 +8,7 @@ from typing import Any
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
-from tri_gpu_dialect.layouts import LinearLayout
+from tri_gpu_dialect.layouts import LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag
 from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
@@ -94,12 +94,16 @@ def _histogram(op: ir.Operation) -> int:
     return _whole(op.results[0].type)
 
 
-def _scalar_atomic(op: ir.Operation) -> int:
-    """One thread does a scalar atomic; the others learn the old value through memory."""
+def _atomic(op: ir.Operation) -> int:
+    """Of threads that hold an element one does it, and tells the others the old value through memory."""
     result = op.results[0]
-    if isinstance(result.type, ir.RankedTensorType):
-        return _whole(result.type) if next(iter(result.uses), None) is not None else 0
-    return 16 if next(iter(result.uses), None) is not None else 0
+    if next(iter(result.uses), None) is None:
+        return 0
+    if not isinstance(result.type, ir.RankedTensorType):
+        return 16
+    masks = layouts.of(result.type).free_variable_masks()
+    # an op without scratch memory has no barrier either, and none may be counted on
+    return _whole(result.type) if masks.get(LANE) or masks.get(WARP) else 0
 
 
 _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
@@ -112,7 +116,7 @@ _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
     "tt.scan": _scan,
     "tt.gather": _gather,
     "tt.histogram": _histogram,
-    "tt.atomic_rmw": _scalar_atomic,
-    "tt.atomic_cas": _scalar_atomic,
-    "tt.atomic_poll": _scalar_atomic,
+    "tt.atomic_rmw": _atomic,
+    "tt.atomic_cas": _atomic,
+    "tt.atomic_poll": _atomic,
 }

@@ -374,6 +374,7 @@ _SPECIAL: dict[str, Callable[[Program, ir.OpView, list[int], list[int]], Step]] 
     "llvm.atomicrmw": _atomic_rmw,
     "llvm.cmpxchg": _compare_swap,
     "llvm.fence": _nothing,
+    "llvm.intr.assume": _nothing,
     "llvm.br": _branch,
     "llvm.cond_br": _conditional,
     "llvm.return": _return,

@@ -1,4 +1,4 @@
-"""Printing and assertions."""
+"""Printing, assertions and assumptions."""
 
 from __future__ import annotations
 
@@ -63,4 +63,15 @@ def assert_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return []
 
 
-RULES: dict[str, Rule] = {"tt.print": print_, "tt.assert": assert_}
+def assume(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``llvm.intr.assume``: LLVM relies on it."""
+    ctx.b.run(
+        "llvm.intr.assume",
+        [ctx.scalar(op.operands[0])],
+        (),
+        {"op_bundle_sizes": ir.DenseI32ArrayAttr.get([])},
+    )
+    return []
+
+
+RULES: dict[str, Rule] = {"tt.print": print_, "tt.assert": assert_, "llvm.intr.assume": assume}

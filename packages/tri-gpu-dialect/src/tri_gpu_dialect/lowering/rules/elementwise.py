@@ -9,10 +9,10 @@ from tri_core.dialects.tt.enums import PropagateNan
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import math_expansions
-from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
+from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.rules.arithmetic import map_floats, mulhi
 from tri_gpu_dialect.lowering.rules.floats import from_f32, is_emulated, to_f32
-from tri_gpu_dialect.lowering.rules.registers import map_many, map_registers
+from tri_gpu_dialect.lowering.rules.registers import map_registers
 from tri_gpu_dialect.lowering.table import Rule
 
 __all__ = ["RULES"]
@@ -179,92 +179,6 @@ def extern(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [map_registers(lambda *xs: ctx.hw.extern(ctx.b, name, symbol, xs, type_), *operands)]
 
 
-def map_region(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.map_elementwise``: the region over ``pack`` consecutive registers at a time."""
-    pack = ir.IntegerAttr(op.attributes["pack"]).value
-    block = op.regions[0].blocks[0]
-    operands = [ctx.registers(o) for o in op.operands]
-
-    def emit(*scalars: ir.Value) -> list[ir.Value]:
-        made = ctx.lower_block(block, [[s] for s in scalars])
-        return [ctx.only(value) for value in made]
-
-    if pack == 1:
-        return list(map_many(emit, len(op.results), *operands))
-    results: list[Registers] = [[] for _ in op.results]
-    for first in range(0, len(operands[0]), pack):
-        made = emit(*(scalar for o in operands for scalar in o[first : first + pack]))
-        for i, result in enumerate(results):
-            result.extend(made[i * pack : (i + 1) * pack])
-    return list(results)
-
-
-def inline_assembly(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.elementwise_inline_asm``: ``packed_element`` elements of each operand per statement.
-
-    Elements narrower than 32 bits are packed into i32 operands, four bytes or two halves each.
-    """
-    pack = ir.IntegerAttr(op.attributes["packed_element"]).value
-    operands = [ctx.registers(o) for o in op.operands]
-    count = max(map(len, operands), default=pack)
-    if count % pack:
-        raise Unsupported(f"inline assembly for {pack} elements at a time; a thread has {count}")
-    results: list[Registers] = [[] for _ in op.results]
-    for first in range(0, count, pack):
-        groups = [o[first : first + pack] if len(o) > 1 else o * pack for o in operands]
-        for result, made in zip(results, _assemble(ctx, op, groups, pack), strict=True):
-            result.extend(made)
-    return list(results)
-
-
-def _assemble(ctx: Lowering, op: ir.Operation, groups: list[Registers], pack: int) -> list[Registers]:
-    b = ctx.b
-    text, constraints = (ir.StringAttr(op.attributes[k]).value for k in ("asm_string", "constraints"))
-    pure = bool(ir.IntegerAttr(op.attributes["pure"]).value)
-    words = [word for group in groups for word in _to_words(ctx, group)]
-    types = [ctx.storage(r.type) for r in op.results]
-    shapes = [_word_types(ctx, t, pack) for t in types]
-    flat = [t for shape in shapes for t in shape]
-    made = iter(ctx.hw.inline_assembly(b, text, constraints, words, flat, pure=pure))
-    return [
-        _from_words(ctx, [next(made) for _ in shape], t, pack) for t, shape in zip(types, shapes, strict=True)
-    ]
-
-
-def _per_word(ctx: Lowering, type_: ir.Type, pack: int) -> int:
-    width = getattr(type_, "width", 64)
-    return min(32 // width, pack) if width < 32 else 1
-
-
-def _word_types(ctx: Lowering, type_: ir.Type, pack: int) -> list[ir.Type]:
-    per = _per_word(ctx, type_, pack)
-    return [type_] * pack if per == 1 else [ctx.b.i32] * (-(-pack // per))
-
-
-def _to_words(ctx: Lowering, group: Registers) -> Registers:
-    per = _per_word(ctx, group[0].type, len(group))
-    if per == 1:
-        return group
-    b = ctx.b
-    width = 32 // per
-    words = []
-    for first in range(0, len(group), per):
-        vector = b.pack(group[first : first + per])
-        bits = b.bitcast(vector, b.int_type(width * per))
-        words.append(b.int_cast(bits, b.i32))
-    return words
-
-
-def _from_words(ctx: Lowering, words: Registers, type_: ir.Type, pack: int) -> Registers:
-    per = _per_word(ctx, type_, pack)
-    if per == 1:
-        return words
-    b = ctx.b
-    bits = type_.width * per
-    vectors = [b.bitcast(b.int_cast(w, b.int_type(bits)), b.vector_type(type_, per)) for w in words]
-    return [scalar for vector in vectors for scalar in b.unpack(vector)][:pack]
-
-
 _TT: dict[str, Rule] = {
     "tt.precise_sqrt": precise_sqrt,
     "tt.precise_divf": _divide("precise_divf"),
@@ -275,8 +189,6 @@ _TT: dict[str, Rule] = {
     "tt.int_to_ptr": int_to_pointer,
     "tt.ptr_to_int": pointer_to_int,
     "tt.extern_elementwise": extern,
-    "tt.map_elementwise": map_region,
-    "tt.elementwise_inline_asm": inline_assembly,
 }
 
 RULES: dict[str, Rule] = {

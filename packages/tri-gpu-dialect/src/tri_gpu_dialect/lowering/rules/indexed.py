@@ -72,10 +72,12 @@ def _count(ctx: Lowering, view: ir.OpView, base: ir.Value, element: ir.Type, bin
         if image in seen:
             continue
         seen.add(image)
-        predicate = b.cmp("ult", value, b.const(value.type, bins))
+        # wider than any number of bins, and without a sign
+        wide = b.int_cast(value, b.int_type(max(bit_width(value.type), 32)))
+        predicate = b.cmp("ult", wide, b.const(wide.type, bins))
         for condition in (owner, None if masks is None else masks[register]):
             predicate = predicate if condition is None else b.and_(predicate, condition)
-        address = b.gep(base, value, element)
+        address = b.gep(base, wide, element)
         ctx.hw.atomic_rmw(b, AtomicOp.ADD, address, b.const(element, 1), predicate, access)
 
 

@@ -1,0 +1,178 @@
+"""Atomics of global memory: once per element, whatever copies of it threads hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
+from tri_gpu_dialect.lowering.indices import linear_indices
+from tri_gpu_dialect.lowering.primitives import AtomicAccess
+from tri_gpu_dialect.lowering.rules.memory import both, owning_thread, spread, with_copies
+from tri_gpu_dialect.lowering.rules.swap_loops import compare_and_swap, modify
+from tri_gpu_dialect.lowering.table import Rule
+from tri_gpu_dialect.lowering.words import bit_width, from_memory, is_pointer, memory_type, to_memory
+
+__all__ = ["RULES"]
+
+
+def _atomic_access(op: ir.Operation) -> AtomicAccess:
+    sem, scope = (ir.IntegerAttr(op.attributes[name]).value for name in ("sem", "scope"))
+    return AtomicAccess(MemSemantic(sem), MemSyncScope(scope))
+
+
+def _enter(ctx: Lowering, type_: ir.Type, access: AtomicAccess) -> None:
+    """A scalar release orders the whole block's writes before it, not one thread's."""
+    releases = access.sem in (MemSemantic.RELEASE, MemSemantic.ACQUIRE_RELEASE)
+    if releases and not isinstance(type_, ir.RankedTensorType):
+        ctx.hw.barrier(ctx.b)
+
+
+def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.atomic_rmw``: once per element, whatever copies there are."""
+    view = op.opview
+    kind = AtomicOp(ir.IntegerAttr(op.attributes["atomic_rmw_op"]).value)
+    element = ctx.element(view.val.type)
+    access = _atomic_access(op)
+    _enter(ctx, view.ptr.type, access)
+    addresses, values = ctx.registers(view.ptr), ctx.registers(view.val)
+    masks = None if view.mask is None else spread(ctx.registers(view.mask), len(addresses))
+    owner = owning_thread(ctx, view.ptr.type)
+    old: dict[int, ir.Value] = {}
+    for (register,) in _single(ctx, view.ptr):
+        predicate = both(ctx, owner, None if masks is None else masks[register])
+        old[register] = modify(ctx, kind, addresses[register], values[register], element, predicate, access)
+    return [_told(ctx, op, old, view.ptr.type, owner)]
+
+
+def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.atomic_cas``: floats are compared by their bits."""
+    view, b = op.opview, ctx.b
+    access = _atomic_access(op)
+    _enter(ctx, view.ptr.type, access)
+    addresses, compares, values = (ctx.registers(v) for v in (view.ptr, view.cmp, view.val))
+    type_ = values[0].type
+    bits = type_ if is_pointer(type_) else b.int_type(type_.width)
+    owner = owning_thread(ctx, view.ptr.type)
+    old: dict[int, ir.Value] = {}
+    for (register,) in _single(ctx, view.ptr):
+        compare, value = (b.bitcast(v[register], bits) for v in (compares, values))
+        found = compare_and_swap(ctx, addresses[register], compare, value, owner, access)
+        old[register] = b.bitcast(found, type_)
+    return [_told(ctx, op, old, view.ptr.type, owner)]
+
+
+def _single(ctx: Lowering, pointers: ir.Value) -> Sequence[tuple[int]]:
+    """Registers one by one, without copies."""
+    if not isinstance(pointers.type, ir.RankedTensorType):
+        return [(0,)]
+    first: dict[int, int] = {}
+    for register, image in enumerate(ctx.layout(pointers.type).images("register")):
+        first.setdefault(image, register)
+    return [(register,) for register in first.values()]
+
+
+def _told(
+    ctx: Lowering, op: ir.Operation, old: dict[int, ir.Value], type_: ir.Type, owner: ir.Value | None
+) -> Registers:
+    """Old values, for all threads that hold the element: the owner tells the others through memory."""
+    if owner is None or next(iter(op.results[0].uses), None) is None:
+        return with_copies(ctx, old, type_)
+    b, base = ctx.b, ctx.scratch(op)
+    tensor = isinstance(type_, ir.RankedTensorType)
+    indices = linear_indices(ctx, type_) if tensor else [b.int_(0)]
+    held = next(iter(old.values())).type
+    element = memory_type(b, held)
+    align = bit_width(element) // 8
+    addresses = {r: b.gep(base, indices[r], element) for r in old}
+    for register, value in old.items():
+        ctx.hw.store_shared(b, addresses[register], to_memory(b, value), owner, align)
+    ctx.hw.barrier(b)
+    told = {
+        r: from_memory(b, ctx.hw.load_shared(b, a, element, None, align), held) for r, a in addresses.items()
+    }
+    return with_copies(ctx, told, type_)
+
+
+def atomic_load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.atomic_load``: adding zero reads in order on every target."""
+    view, b = op.opview, ctx.b
+    access = _atomic_access(op)
+    held = ctx.storage(op.results[0].type)
+    bits = b.i64 if is_pointer(held) else b.int_type(held.width)
+    addresses = ctx.registers(view.ptr)
+    masks = None if view.mask is None else spread(ctx.registers(view.mask), len(addresses))
+    found: dict[int, ir.Value] = {}
+    for (register,) in _single(ctx, view.ptr):
+        predicate = None if masks is None else masks[register]
+        zero = b.const(bits, 0)
+        got = modify(ctx, AtomicOp.OR, addresses[register], zero, bits, predicate, access)
+        found[register] = from_memory(b, got, held) if is_pointer(held) else b.bitcast(got, held)
+    return [with_copies(ctx, found, view.ptr.type)]
+
+
+def atomic_store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.atomic_store``: an exchange whose old value nobody reads."""
+    view, b = op.opview, ctx.b
+    access = _atomic_access(op)
+    _enter(ctx, view.ptr.type, access)
+    addresses, values = ctx.registers(view.ptr), ctx.registers(view.val)
+    masks = None if view.mask is None else spread(ctx.registers(view.mask), len(addresses))
+    owner = owning_thread(ctx, view.ptr.type)
+    for (register,) in _single(ctx, view.ptr):
+        predicate = both(ctx, owner, None if masks is None else masks[register])
+        value = to_memory(b, values[register])
+        bits = b.bitcast(value, b.int_type(bit_width(value.type)))
+        modify(ctx, AtomicOp.XCHG, addresses[register], bits, bits.type, predicate, access)
+    return []
+
+
+def atomic_poll(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.atomic_poll``: each element is read until it is as expected, or the time is over."""
+    view, b = op.opview, ctx.b
+    access = _atomic_access(op)
+    deadline = None
+    if view.timeout_ns is not None:
+        deadline = b.add(ctx.hw.nanoseconds(b), b.int_cast(ctx.scalar(view.timeout_ns), b.i64))
+    addresses, expected = ctx.registers(view.ptr), ctx.registers(view.expected)
+    owner = owning_thread(ctx, view.ptr.type)
+    found: dict[int, ir.Value] = {}
+    for (register,) in _single(ctx, view.ptr):
+        wait = _waiter(ctx, addresses[register], expected[register], access, deadline)
+        found[register] = wait()[0] if owner is None else b.if_(owner, wait, None, [b.i1])[0]
+    result = _told(ctx, op, found, view.ptr.type, owner)
+    if not isinstance(view.ptr.type, ir.RankedTensorType) and next(iter(op.results[0].uses), None) is None:
+        ctx.hw.barrier(b)  # one thread waits for all
+    return [result]
+
+
+def _waiter(
+    ctx: Lowering,
+    address: ir.Value,
+    expected: ir.Value,
+    access: AtomicAccess,
+    deadline: ir.Value | None,
+) -> Callable[[], list[ir.Value]]:
+    """Emits a loop that gives whether ``expected`` was read at ``address`` before ``deadline`` (ns)."""
+    b = ctx.b
+
+    def look(_: Sequence[ir.Value]) -> tuple[ir.Value, list[ir.Value]]:
+        zero = b.const(expected.type, 0)
+        got = modify(ctx, AtomicOp.OR, address, zero, expected.type, None, access)
+        there = b.cmp("eq", got, expected)
+        going = b.not_(there)
+        if deadline is not None:
+            going = b.and_(going, b.cmp("ult", ctx.hw.nanoseconds(b), deadline))
+        return going, [there]
+
+    return lambda: b.do_while([], look, [b.i1])
+
+
+RULES: dict[str, Rule] = {
+    "tt.atomic_rmw": atomic_rmw,
+    "tt.atomic_cas": atomic_cas,
+    "tt.atomic_load": atomic_load,
+    "tt.atomic_store": atomic_store,
+    "tt.atomic_poll": atomic_poll,
+}
