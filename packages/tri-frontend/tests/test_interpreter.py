@@ -17,7 +17,7 @@ import torch
 
 import tri
 import tri.language as tl
-from tri.interpreter import AssertionFailed, arguments
+from tri.interpreter import AssertionFailed, arguments, launch
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core import knobs
 from tri_core.errors import CompilationError, LaunchError, OptionError, Unsupported
@@ -96,6 +96,33 @@ def test_programs_run_in_order():
     out = np.zeros(25, np.int32)
     programs[lambda meta: (meta["M"], meta["N"], 4)](out, M=3, N=2)
     assert out.tolist() == [*range(24), 24]
+
+
+@tri.jit
+def comprehensions(out, x, N: tl.constexpr):
+    parts = [tl.load(x + i) * (i + 1) for i in range(N) if i != 1]
+    total, *rest = tuple(part for part in parts)
+    for part in rest:
+        total += part
+    tl.store(out, total)
+
+
+def test_comprehensions():
+    out = np.zeros(1, np.int32)
+    comprehensions[(1,)](out, np.array([5, 6, 7], np.int32), N=3)
+    assert out[0] == 5 + 7 * 3
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_long_launch_shows_how_far_it_is(monkeypatch, capsys, terminal):
+    monkeypatch.setattr(launch, "_PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    out = np.zeros(25, np.int32)
+    programs[(3, 2, 4)](out, M=3, N=2)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert ("interpreting programs" in shown.err) is terminal
 
 
 # --- arguments ------------------------------------------------------------------------------------------

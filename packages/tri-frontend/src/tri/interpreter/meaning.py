@@ -36,6 +36,7 @@ __all__ = [
     "conjunction",
     "disjunction",
     "dropped",
+    "items",
     "iterate",
     "negation",
     "plain",
@@ -162,6 +163,14 @@ def iterate(iterable: Any) -> Iterator[Any]:
         iterable = loops.range(iterable.start, iterable.stop, iterable.step)
     if isinstance(iterable, loops.range):
         return _counted(iterable)
+    return iter(iterable)
+
+
+def items(iterable: Any) -> Iterator[Any]:
+    """What a comprehension runs over: ranges are of compile-time values there."""
+    iterable = iterable.value if isinstance(iterable, constexpr) else iterable
+    if isinstance(iterable, (loops.range, loops.static_range)):
+        return iterate(loops.static_range(iterable.start, iterable.end, iterable.step))
     return iter(iterable)
 
 

@@ -103,6 +103,12 @@ class _Rewriter(ast.NodeTransformer):
         node.iter = self._call("iterate", node.iter, node.iter)
         return node
 
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        """``for x in iterable`` of a comprehension, whose ranges are known at compile time."""
+        self.generic_visit(node)
+        node.iter = self._call("items", node.iter, node.iter)
+        return node
+
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """``assert test, message``."""
         self.generic_visit(node)
