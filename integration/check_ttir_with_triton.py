@@ -1,9 +1,9 @@
-"""Whether the original compiler reads the TTIR that we print.
+"""Whether the original compiler reads the TTIR and TTGIR that we print.
 
     python integration/check_ttir_with_triton.py --triton-python PYTHON [k.ttir ...]
 
-``PYTHON`` is an interpreter that has Triton 3.9 (no GPU is needed, nor anything of ours).  Without files, the
-samples of the dialect's tests are given to it: every op, every optional attribute.  Reading verifies too.  What
+Files may hold Triton's syntax or generic form: each module is read and printed by us first.  ``PYTHON`` is an interpreter that has Triton 3.9 (no GPU is needed, nor anything of ours).  Without files, the
+samples of the dialects' tests are given to it: every op, every optional attribute.  Reading verifies too.  What
 the original understood is printed in its own syntax, where names of enumeration values can be compared.
 """
 
@@ -15,7 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-SAMPLES = Path(__file__).parents[1] / "packages/tri-core/tests/dialects/tt_samples.mlir"
+PACKAGES = Path(__file__).parents[1] / "packages"
+SAMPLES = [
+    PACKAGES / "tri-core/tests/dialects/tt_samples.mlir",
+    PACKAGES / "tri-gpu-dialect/tests/text/ttg_samples.mlir",
+]
 SEPARATOR = "// -----\n"
 
 
@@ -23,12 +27,14 @@ def original_text(path: Path) -> str:
     """The modules of ``path``, printed by us, in the original's syntax."""
     from tri_core import mlir
     from tri_core.dialects import tt  # noqa: F401  registers the dialect
-    from tri_core.text import print_module
+    from tri_core.text import parse_module, print_module
+    from tri_gpu_dialect import text as _ttg  # noqa: F401  registers the dialect's text
+    from tri_gpu_dialect.dialect import TTG  # noqa: F401  registers the dialect
 
     texts = []
     with mlir.session():
         for text in path.read_text().split(SEPARATOR):
-            texts.append(print_module(mlir.parse(text)))
+            texts.append(print_module(parse_module(text, path.name)))
     return SEPARATOR.join(texts)
 
 
@@ -65,7 +71,7 @@ def main() -> int:
     )
     parser.add_argument("--triton-python", help="an interpreter that has Triton")
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("files", type=Path, nargs="*", default=[SAMPLES])
+    parser.add_argument("files", type=Path, nargs="*", default=SAMPLES)
     given = parser.parse_args()
     if given.read is not None:
         return read(given.read)
