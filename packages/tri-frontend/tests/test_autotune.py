@@ -108,6 +108,16 @@ def test_one_that_does_not_fit_is_skipped() -> None:
     assert [type(e) for e in kernel.failures.values()] == [OutOfResources]
 
 
+def test_an_option_that_the_target_lacks_is_skipped() -> None:
+    odd = tri.Config({"BLOCK": 16}, maxnreg=64)
+    kernel = tri.autotune([odd, *configs(64)], key=["n"], rep=1)(scale_kernel())
+    kernel[grid](*arrays(), N)
+    assert list(kernel.failures) == [odd]
+    kernel = tri.autotune([odd, tri.Config({"BLOCK": 32}, maxnreg=64)], key=["n"])(scale_kernel())
+    with pytest.raises(AutotuneError, match="'maxnreg' is neither a parameter of scale nor an option"):
+        kernel[grid](*arrays(), N)
+
+
 def test_other_errors_are_raised() -> None:
     def bench(call: Any, quantiles: Any) -> list[float]:
         raise ZeroDivisionError

@@ -188,7 +188,7 @@ def link(
 def explain(
     source: Annotated[str, typer.Argument(help="FILE.py:kernel")],
 ) -> None:
-    """Say why a kernel was compiled, each time that it was; the cache remembers the latest 64."""
+    """Say why a kernel was compiled, each time that it was; the cache remembers the latest 32."""
     from tri.cli.sources import read_kernel
     from tri.explaining import explain as explain_kernel
 

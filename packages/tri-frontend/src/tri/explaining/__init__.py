@@ -77,11 +77,15 @@ def gate(attempt: Attempt) -> None:
         return
     name = history.identity(source.fn)
     picture = Picture.of(attempt, source)
-    lines = reasons(picture, history.load(name))
-    if forbidden:
-        raise _refused(source.name, str(attempt.target), lines)
-    logger.info("%s is compiled for %s: %s", source.name, attempt.target, "; ".join(lines))
-    history.append(name, picture)
+
+    def judge(earlier: list[Picture]) -> Picture:
+        lines = reasons(picture, earlier)
+        if forbidden:
+            raise _refused(source.name, str(attempt.target), lines)
+        logger.info("%s is compiled for %s: %s", source.name, attempt.target, "; ".join(lines))
+        return picture
+
+    history.update(name, judge)
 
 
 def _refused(name: str, target: str, lines: tuple[str, ...]) -> CompileRefused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tri.explaining.picture import Picture
@@ -12,10 +13,10 @@ from tri.explaining.picture import Picture
 if TYPE_CHECKING:
     from tri.jit import JITFunction
 
-__all__ = ["append", "identity", "load"]
+__all__ = ["identity", "load", "update"]
 
 #: compiles remembered of one kernel
-_KEPT = 64
+_KEPT = 32
 _FORMAT = 1
 
 _lock = threading.Lock()
@@ -43,11 +44,15 @@ def load(name: str) -> list[Picture]:
         return []  # of another version of tri
 
 
-def append(name: str, picture: Picture) -> None:
-    """Remember ``picture``.  Two processes at once may lose one of their entries: this is a log, not a ledger."""
+def update(name: str, judge: Callable[[list[Picture]], Picture]) -> None:
+    """Remember what ``judge`` makes of the earlier compiles; what it raises leaves them as they are.
+
+    Two processes at once may lose one of their entries: this is a log, not a ledger.
+    """
     from tri_core.cache import default_store
 
     with _lock:
-        kept = [*load(name), picture][-_KEPT:]
-        payload = json.dumps([entry.to_json() for entry in kept]).encode()
+        kept = load(name)
+        kept.append(judge(kept))
+        payload = json.dumps([entry.to_json() for entry in kept[-_KEPT:]]).encode()
         default_store().put(_key(name), payload)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from tri_core import knobs
@@ -72,12 +72,16 @@ class Picture:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON-able data."""
-        return asdict(self)
+        return {name: _plain(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of :meth:`to_json`; TypeError for data of another version."""
         return cls(**data)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _argument(source: ASTSource, name: str) -> str:

@@ -152,13 +152,15 @@ class Autotuner(Wrapper):
 
     def _key(self, nargs: Mapping[str, Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The tuning key: values of the named arguments, dtypes and devices of arrays, the target."""
-        given = {name: value for name, value in {**nargs, **kwargs}.items() if name in self.arg_names}
-        values = tuple(given.get(name) for name in self.keys)
-        arrays = [
-            (str(v.dtype), str(getattr(v, "device", ""))) for v in given.values() if hasattr(v, "dtype")
-        ]
+        given = {**nargs, **kwargs}
+        parts = [given.get(name) for name in self.keys]
+        for name in self.arg_names:
+            value = given.get(name)
+            dtype = getattr(value, "dtype", None)
+            if dtype is not None:
+                parts += (dtype, getattr(value, "device", None))
         choice = chosen()
-        return (*values, *arrays, "" if choice is None else str(choice.target))
+        return (*parts, None if choice is None else choice.target.key)
 
     def _choice(self, nargs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
         if len(self.configs) == 1:
@@ -180,7 +182,7 @@ class Autotuner(Wrapper):
         """The best configuration for ``key``; AutotuneError when none works."""
         begin = time.perf_counter()
         kept = self.pruning.choose(self.configs, nargs, kwargs)
-        target = self._plan(kept[0], args, kwargs)[1]
+        target = self._target(kept, args, kwargs)
         store_key = self._store_key(target, key, kept)
         timings = results.load(store_key, kept) if store_key is not None else None
         cached = timings is not None
@@ -195,6 +197,16 @@ class Autotuner(Wrapper):
         facts = {"fn": self, "key": key, "best_config": best, "timings": timings, "cached": cached}
         report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})
         return best
+
+    def _target(self, kept: Sequence[Config], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Target:
+        """The target of the launch: that of the first configuration whose options it knows."""
+        failures: dict[Config, TriError] = {}
+        for config in kept:
+            try:
+                return self._plan(config, args, kwargs)[1]
+            except (*INFEASIBLE, OptionError) as error:
+                failures[config] = error
+        raise report.none_works(self.__name__, failures)
 
     def _store_key(self, target: Target, key: tuple[Any, ...], kept: Sequence[Config]) -> str | None:
         """Where the choice is kept; None when it is not: a hook of a configuration is no text."""

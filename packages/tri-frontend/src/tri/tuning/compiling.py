@@ -7,7 +7,14 @@ from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
 from tri.tuning.config import Config
-from tri_core.errors import CompilationError, OutOfResources, ToolchainError, TriError, Unsupported
+from tri_core.errors import (
+    CompilationError,
+    OptionError,
+    OutOfResources,
+    ToolchainError,
+    TriError,
+    Unsupported,
+)
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -32,9 +39,15 @@ def compile_all(
 
     ``plan`` says what a configuration compiles.  Errors that are not about the configuration are raised.
     """
-    pending = [(config, _start(config, plan, executor)) for config in configs]
     good: list[Config] = []
     failed: dict[Config, TriError] = {}
+    pending: list[tuple[Config, Callable[[], object]]] = []
+    for config in configs:
+        try:
+            pending.append((config, _start(config, plan, executor)))
+        except (*INFEASIBLE, OptionError) as error:  # an option that this target does not have
+            failed[config] = error
+            step()
     for config, finish in pending:
         try:
             finish()
