@@ -68,6 +68,8 @@ class IRRegistry:
     def __init__(self) -> None:
         self.dialects: dict[str, type[ext.Dialect]] = {}
         self.passes: dict[str, Callable[..., Any]] = {}
+        #: namespace of a dialect and the module that registers its text (see :mod:`tri_core.text`)
+        self.texts: dict[str, str] = {}
 
     def add_dialect(self, dialect: type[ext.Dialect]) -> None:
         """Register ``dialect``; loaded at once when the context exists already."""
@@ -76,6 +78,10 @@ class IRRegistry:
             raise ValueError(f"dialect {name!r} is registered twice")
         if _context is not None:
             _load(dialect, _context)
+
+    def add_text(self, namespace: str, module: str) -> None:
+        """Have ``module`` imported when text is read or written: it calls :func:`tri_core.text.add_syntax`."""
+        self.texts[namespace] = module
 
     def add_pass(self, factory: type[Any]) -> None:
         """Register a pass class under its ``name`` for ``tri opt``."""

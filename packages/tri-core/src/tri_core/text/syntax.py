@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -155,9 +156,14 @@ def add_syntax(syntax: DialectSyntax) -> None:
 
 def syntaxes() -> Mapping[str, DialectSyntax]:
     """The registered dialects by namespace."""
+    from tri_core.mlir import registry
+
+    for namespace, module in registry.texts.items():
+        if namespace not in _syntaxes:
+            importlib.import_module(module)
     return _syntaxes
 
 
 def kinds() -> Mapping[str, Kind]:
     """The kinds of attributes of all dialects by name."""
-    return {name: kind for syntax in _syntaxes.values() for name, kind in syntax.kinds.items()}
+    return {name: kind for syntax in syntaxes().values() for name, kind in syntax.kinds.items()}
