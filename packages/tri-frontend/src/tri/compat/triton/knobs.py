@@ -14,6 +14,7 @@ __all__ = ["Knobs", "autotuning", "build", "cache", "compilation", "language", "
 _COUNTERPARTS: dict[str, dict[str, str]] = {
     "cache": {"dir": "CACHE_DIR", "dump_dir": "DUMP_DIR"},
     "compilation": {"always_compile": "ALWAYS_COMPILE"},
+    "runtime": {"interpret": "INTERPRET"},
 }
 #: group -> knob -> what Triton has when nobody sets it, and tri always does
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -58,8 +59,6 @@ class Knobs:
         counterpart = _COUNTERPARTS.get(group, {}).get(name)
         if counterpart is not None:
             return tri_knobs.get(counterpart)
-        if (group, name) == ("runtime", "interpret"):
-            return os.environ.get("TRI_INTERPRET", "") not in ("", "0")
         try:
             return _DEFAULTS.get(group, {})[name]
         except KeyError:
