@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from tri_core.api import BackendInfo, KernelABI, LanguageExtension, hookimpl
 
 if TYPE_CHECKING:
-    from tri_core.api import CommonOptions, DeviceInfo, KnobGroup, Pipeline, Runtime, Target, TargetKey
+    from tri_core.api import (
+        AotLauncher,
+        CommonOptions,
+        DeviceInfo,
+        KnobGroup,
+        Pipeline,
+        Runtime,
+        Target,
+        TargetKey,
+    )
     from tri_core.mlir import IRRegistry
     from tri_gpu_dialect.lowering import LoweringTable
 
@@ -114,3 +123,12 @@ def tri_runtime(device_kind: str) -> Runtime:
     from tri_backend_amd.runtime import HipRuntime
 
     return HipRuntime()
+
+
+@hookimpl
+def tri_aot(target: Target) -> AotLauncher:
+    """Code objects inside of C sources that load HIP themselves."""
+    del target
+    from tri_backend_amd.aot import launcher
+
+    return launcher()
