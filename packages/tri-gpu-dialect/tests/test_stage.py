@@ -109,6 +109,9 @@ def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
         add_dialect = staticmethod(dialects.append)
         add_pass = staticmethod(passes.append)
 
+        def add_text(self, namespace: str, module: str) -> None:
+            assert (namespace, module) == ("ttg", "tri_gpu_dialect.text")
+
     plugin.tri_register_ir(Registry())
     assert dialects == [TTG]
     assert {"coalesce", "insert-barriers"} < {p.name for p in passes}
