@@ -9,7 +9,7 @@ import pytest
 import tri
 import tri.language as tl
 from integration.tests.float_formats import FORMATS, samples
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, LaunchError
 
 WIDE = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "fp64": np.float64}
 
@@ -187,3 +187,15 @@ def test_constants(name, value):
     fills[(1,)](held(FORMATS[name], y), V=value, N=8)
     expected = FORMATS[name].rounded(np.full(8, value))
     np.testing.assert_array_equal(FORMATS[name].values[y], expected)
+
+
+def test_what_cannot_be_reinterpreted():
+    x = np.zeros(16, np.uint8)
+    assert tri.reinterpret(x, tl.uint8) is x
+    assert tri.reinterpret(tri.reinterpret(x, tl.float8e5), tl.uint8) is x
+    wrapped = tri.reinterpret(x, tl.float8e5)
+    assert (wrapped.dtype, wrapped.shape, wrapped.data_ptr()) == (tl.float8e5, (16,), x.ctypes.data)
+    with pytest.raises(LaunchError, match=r"uint8 \(1 bytes\) cannot be reinterpreted as fp16 \(2 bytes\)"):
+        tri.reinterpret(x, tl.float16)
+    with pytest.raises(LaunchError, match="a list cannot be reinterpreted"):
+        tri.reinterpret([1], tl.float16)

@@ -23,7 +23,7 @@ from integration.tests.test_dot_scaled import K, M, N, operand, scales
 from integration.tests.test_dot_scaled import product as scaled_product
 from integration.tests.test_float_formats import cast, exact, held
 from integration.tests.test_float_formats import product as fp8_product
-from tri.launch.arrays import Reinterpreted
+from tri.launch.arrays import TensorWrapper
 from tri_core import plugins
 
 MACHINES = ["sm_80", "sm_90a", "gfx942", "gfx1100", "pvc", "device"]
@@ -50,7 +50,7 @@ def execute(machine, kernel, grid, arguments, signature, constants, aligned=(), 
         for name in (*(n for n, t in signature.items() if t[0] == "*"), *aligned)
     }
     source = tri.ASTSource(kernel, types, constants, hints)
-    plain = [getattr(a, "base", None) if isinstance(a, Reinterpreted) else a for a in arguments]
+    plain = [getattr(a, "base", None) if isinstance(a, TensorWrapper) else a for a in arguments]
     run(lowered(source, target, primitives, **options), grid, plain, spaces=spaces)
 
 

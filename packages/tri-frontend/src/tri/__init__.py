@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tri.interpreter.state import interpret
     from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
-    from tri.launch.arrays import reinterpret
+    from tri.launch.arrays import TensorWrapper, reinterpret
     from tri.launch.asynchronous import AsyncCompileMode, FutureKernel
     from tri.tuning import Autotuner, Config, Heuristics, autotune, heuristics
     from tri_core import errors
@@ -42,6 +42,7 @@ __all__ = [
     "FutureKernel",
     "Heuristics",
     "JITFunction",
+    "TensorWrapper",
     "aggregate",
     "autotune",
     "cdiv",
@@ -83,6 +84,7 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "interpret": ("tri.interpreter.state", "interpret"),
     "language": ("tri.language", None),
     "reinterpret": ("tri.launch.arrays", "reinterpret"),
+    "TensorWrapper": ("tri.launch.arrays", "TensorWrapper"),
     "set_allocator": ("tri.allocation", "set_allocator"),
     "target": ("tri.context", "target"),
 }

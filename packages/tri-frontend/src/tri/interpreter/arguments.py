@@ -19,7 +19,7 @@ from tri.interpreter.memory import Allocation, Memory
 from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri.language.tensor import tensor
-from tri.launch.arrays import Reinterpreted, describe
+from tri.launch.arrays import TensorWrapper, describe
 from tri.launch.calls import call_site
 from tri.launch.specialize import specialize
 from tri.tools.tensor_descriptor import TensorDescriptor
@@ -94,7 +94,7 @@ def _pointer(memory: Memory, name: str, array: Any, type_: t.dtype, staging: _St
 
 def _allocation(name: str, array: Any, staging: _Staging) -> Allocation:
     found = describe(array)
-    owner = array.base if isinstance(array, Reinterpreted) else array
+    owner = array.base if isinstance(array, TensorWrapper) else array
     shape = getattr(owner, "shape", None)
     facts = {
         "dtype": found.dtype,

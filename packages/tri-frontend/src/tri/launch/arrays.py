@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri.language.types import parse_type
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tri_core.runtime import ArrayArgument
     from tri_core.target import DeviceInfo
 
-__all__ = ["ArrayReader", "Place", "Reinterpreted", "array_reader", "describe", "place_of", "reinterpret"]
+__all__ = ["ArrayReader", "Place", "TensorWrapper", "array_reader", "describe", "place_of", "reinterpret"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,22 +165,90 @@ def _describe_torch(tensor: Any) -> ArrayArgument:
 # --- other dtypes of the same bytes ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Reinterpreted:
-    """An array whose bytes a kernel reads as another dtype; see :func:`reinterpret`."""
+class TensorWrapper:
+    """An array whose bytes a kernel reads as another ``dtype`` (of :mod:`tri.language`); see :func:`reinterpret`.
 
-    base: Any
-    dtype: str
+    What PyTorch's tensors are asked for in host code, it asks its ``base``.
+    """
+
+    def __init__(self, base: Any, dtype: Any) -> None:
+        self.base = base
+        self.dtype = dtype
+
+    @property
+    def shape(self) -> Any:
+        """The dimensions of the base."""
+        return self.base.shape
+
+    @property
+    def device(self) -> Any:
+        """The device of the base."""
+        return self.base.device
+
+    @property
+    def data(self) -> Any:
+        """The data of the base."""
+        return self.base.data
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return array_reader(type(self.base))(self.base)[0]
+
+    def stride(self, *args: int) -> Any:
+        """The strides of the base, in elements."""
+        return self.base.stride(*args)
+
+    def element_size(self) -> int:
+        """Bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    def cpu(self) -> TensorWrapper:
+        """A copy in host memory."""
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def clone(self) -> TensorWrapper:
+        """A copy."""
+        return TensorWrapper(self.base.clone(), self.dtype)
+
+    def copy_(self, other: TensorWrapper) -> None:
+        """Take the elements of ``other``."""
+        self.base.copy_(other.base)
+
+    def to(self, device: Any) -> TensorWrapper:
+        """A copy on ``device``."""
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def new_empty(self, sizes: Any) -> TensorWrapper:
+        """A new one of ``sizes`` beside it."""
+        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"TensorWrapper[{self.dtype}]({self.base!r})"
 
 
-def reinterpret(array: Any, dtype: Any) -> Reinterpreted:
-    """``array`` for a kernel that reads its bytes as ``dtype`` (of :mod:`tri.language`, of equal width)."""
-    return Reinterpreted(array.base if isinstance(array, Reinterpreted) else array, dtype.mangle())
+def reinterpret(tensor: Any, dtype: Any) -> Any:
+    """``tensor`` (an array of any library) for a kernel that reads its bytes as ``dtype``.
+
+    ``dtype`` is one of :mod:`tri.language`, as wide as the array's; LaunchError otherwise.
+    """
+    base = tensor.base if isinstance(tensor, TensorWrapper) else tensor
+    try:
+        held = parse_type(array_reader(type(base))(base)[1])
+    except LookupError:
+        raise LaunchError(
+            f"a {type(base).__qualname__} cannot be reinterpreted", remedy="pass an array"
+        ) from None
+    if held.itemsize != dtype.itemsize:
+        raise LaunchError(
+            f"an array of {held} ({held.itemsize} bytes) cannot be reinterpreted as {dtype} ({dtype.itemsize} bytes)",
+            remedy="view it as integers of that width first",
+        )
+    return base if held is dtype else TensorWrapper(base, dtype)
 
 
-def _read_reinterpreted(array: Reinterpreted) -> Reading:
+def _read_reinterpreted(array: TensorWrapper) -> Reading:
     pointer, _, place = array_reader(type(array.base))(array.base)
-    return pointer, array.dtype, place
+    return pointer, array.dtype.mangle(), place
 
 
 @dataclass(frozen=True)
@@ -266,7 +335,7 @@ def _reader_and_describer(cls: type) -> tuple[ArrayReader, Callable[[Any], Array
         return _read_torch, _describe_torch
     if cls is DtypeArray:
         return lambda array: (0, array.dtype, None), _describe_other
-    if cls is Reinterpreted:
+    if cls is TensorWrapper:
         return _read_reinterpreted, lambda array: describe(array.base)
     if hasattr(cls, "__dlpack__") or any(_matches(a, cls) for a in _adapters()):
         return _read_described, _describe_other
@@ -296,8 +365,6 @@ def describe(array: Any) -> ArrayArgument:
 
 def _describe_descriptor(desc: TensorDescriptor) -> ArrayArgument:
     found = describe(desc.base)
-    from tri.language.types import parse_type
-
     steps = zip(desc.shape, desc.strides, strict=True)
     needed = (1 + sum((n - 1) * step for n, step in steps)) * parse_type(found.dtype).itemsize
     if needed > found.nbytes:

@@ -55,7 +55,7 @@ _JIT = {
     "KernelInterface": f"{_HERE}.kernels:KernelInterface",
     "ConstexprFunction": f"{_HERE}.kernels:ConstexprFunction",
     "MockTensor": f"{_HERE}.kernels:MockTensor",
-    "TensorWrapper": "tri.launch.arrays:Reinterpreted",
+    "TensorWrapper": "tri.launch.arrays:TensorWrapper",
     "constexpr_function": "tri.language.builtin:constexpr_function",
     "jit": "tri.jit:jit",
     "reinterpret": "tri.launch.arrays:reinterpret",
