@@ -116,6 +116,18 @@ def two_dimensional(x, out, stride, M: tl.constexpr, N: tl.constexpr):
     tl.store(out + tl.minimum(m * stride, 5), tl.sum(places, 0) * 0)
 
 
+@tri.jit
+def unsigned(x, p, B: tl.constexpr):
+    i = tl.arange(0, B).to(tl.uint32)
+    wraps, high = i * 4294967295, i + 4294967000
+    pairs = tl.join(wraps, high)
+    tl.load(x + tl.split(pairs)[1] - tl.load(p))
+
+
+def test_unsigned_offsets_beside_a_wrap():
+    unsigned[(1,)](np.zeros(8, np.int8), np.array([4294967000]), B=8)
+
+
 def test_wraps_are_followed_through_shapes_and_choices():
     x = np.zeros(8, np.int32)
     two_dimensional[(1,)](x, x, 1, M=4, N=8)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tri.interpreter.arrays import Array, Data, shape_of
+from tri.interpreter.arrays import Array, Data, shape_of, wide
 from tri.interpreter.calls import Call, Rule
 
 __all__ = ["RULES"]
@@ -17,11 +17,12 @@ def _moves(function: Callable[[Call], Callable[[Data], Data]]) -> Rule:
     return lambda call: call.operands[0].shaped(function(call))
 
 
-def _stack(values: Sequence[Array], join: Callable[[Sequence[Data]], Data]) -> Array:
+def _stack(call: Call, join: Callable[[Sequence[Data]], Data]) -> Array:
     """Several arrays as one, with what is known of each element."""
-    exact = None
+    values, exact = call.operands, None
+    signed = not call.result.scalar.is_int_unsigned()
     if any(v.exact is not None for v in values):
-        exact = join([v.data.astype(np.int64) if v.exact is None else v.exact for v in values])
+        exact = join([wide(v, signed=signed) for v in values])
     owner: int | Data | None = values[0].owner
     if any(isinstance(v.owner, np.ndarray) or v.owner != owner for v in values):
         owner = join([np.broadcast_to(-1 if v.owner is None else v.owner, v.data.shape) for v in values])
@@ -79,8 +80,8 @@ RULES: dict[str, Rule] = {
     "tt.reshape": _moves(_reshape),
     "tt.expand_dims": _moves(lambda call: lambda a: np.expand_dims(a, call.attributes["axis"])),
     "tt.trans": _moves(lambda call: lambda a: np.transpose(a, call.attributes["order"])),
-    "tt.join": lambda call: _stack(call.operands, functools.partial(np.stack, axis=-1)),
-    "tt.cat": lambda call: _stack(call.operands, np.concatenate),
+    "tt.join": lambda call: _stack(call, functools.partial(np.stack, axis=-1)),
+    "tt.cat": lambda call: _stack(call, np.concatenate),
     "tt.split": _split,
     "tt.gather": _gather,
     "tt.histogram": _histogram,
