@@ -131,6 +131,13 @@ def random(session: nox.Session) -> None:
 
 
 @nox.session
+def language(session: nox.Session) -> None:
+    """Probe every public name of Triton 3.9 on every backend, and write ``docs/language.md``."""
+    _install(session, _packages(), editable=True)
+    session.run("python", "-m", "integration.language", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Ruff and the repository's own rules."""
     session.install("ruff==0.17.5", "networkx>=3")

@@ -46,8 +46,10 @@ def test_an_unknown_dtype_names_the_known_ones():
 def test_properties(dtype, bits, bytes_, predicates):
     assert dtype.primitive_bitwidth == bits
     assert dtype.itemsize == bytes_
-    true = {n for n in dir(dtype) if n.startswith("is_") and getattr(dtype, n)()}
-    assert true == predicates | {"is_dtype"}
+    true = {n for n in dir(dtype) if n.startswith("is_") and n != "is_dtype" and getattr(dtype, n)()}
+    assert true == predicates
+    assert tl.dtype.is_dtype(dtype.name)
+    assert not tl.dtype.is_dtype("int3")
 
 
 def test_texts():

@@ -118,9 +118,10 @@ class dtype:
         """The element type: of a block its element's, else the type itself."""
         return self
 
-    def is_dtype(self) -> bool:
-        """Always true; for code that asks a union."""
-        return True
+    @staticmethod
+    def is_dtype(type_str: str) -> bool:
+        """Whether ``type_str`` is the name of a dtype."""
+        return type_str in (*dtype.SINT_TYPES, *dtype.UINT_TYPES, *dtype.FP_TYPES, *dtype.OTHER_TYPES)
 
     def is_fp8(self) -> bool:
         """Whether this is one of the 8-bit floats."""
