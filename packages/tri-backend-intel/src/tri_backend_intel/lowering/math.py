@@ -15,7 +15,7 @@ MATH: dict[str, str] = {
     **{
         name: name
         for name in (
-            "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "exp",
+            "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
             "exp2", "expm1", "fmod", "log", "log10", "log1p", "log2", "round", "rsqrt", "sin", "sinh", "sqrt",
             "tan", "tanh",
         )

@@ -32,7 +32,7 @@ _INTRINSICS = {
 #: functions that few targets have; :mod:`.math_expansions` has them for f32
 _FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "erf", "powf", "rsqrt",
-    "asin", "acos", "atan", "sinh", "cosh", "atan2", "cbrt", "round",
+    "asin", "acos", "atan", "sinh", "cosh", "atan2", "cbrt", "round", "asinh", "acosh", "atanh", "erfc",
 )  # fmt: skip
 
 _INTEGER_INTRINSICS = {"math.ctpop": "llvm.intr.ctpop"}
