@@ -211,7 +211,10 @@ class Lowering:
     def scratch(self, op: ir.Operation) -> ir.Value:
         """A pointer to the scratch memory that allocation gave ``op``."""
         if "allocation.offset" not in op.attributes:
-            raise InternalError(f"{op.name} needs shared memory, but none is allocated for it")
+            raise InternalError(
+                f"{op.name} needs shared memory, but none is allocated for it",
+                remedy="TTGIR of another compiler takes `tri opt --passes allocate-shared-memory,insert-barriers` first",
+            )
         return self.shared_at(ir.IntegerAttr(op.attributes["allocation.offset"]).value)
 
     def block_id(self) -> ir.Value:
