@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -143,3 +144,41 @@ def test_wrong_signatures(kernel_file, signature, constants, message):
     with pytest.raises(CompilationError) as caught, session():
         ASTSource(module.k, signature, constants).build(target, target.options_type())
     assert caught.value.message.startswith(message)
+
+
+SEVERAL = """x = tl.arange(0, 12)
+y = x + 1
+for i in range(n):
+    w = tl.zeros([24], tl.float32)
+    y = w
+if n > 0:
+    y = 3.0
+tl.store(p, y + w)
+tl.store(n, 1)"""
+
+
+def test_independent_errors_are_told_together(kernel_file):
+    module = kernel_file(kernel_text(SEVERAL))
+    with pytest.raises(CompilationError) as caught:
+        build(module)
+    assert caught.value.message == "arange(0, 12) has 12 elements; a power of two is needed"
+    assert [note.splitlines()[0] for note in caught.value.__notes__] == [
+        "another error: dimension 24 of shape [24] is not a power of two",
+        "another error: store needs a pointer or a block of pointers, got int32",
+    ]
+    # they are about the user's lines, and survive a worker process
+    assert "tl.zeros([24], tl.float32)" in caught.value.__notes__[0]
+    assert pickle.loads(pickle.dumps(caught.value)).__notes__ == caught.value.__notes__
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.body)
+def test_an_error_stays_the_first(kernel_file, case):
+    """What is generated after an error never hides it, and never fails in a way of its own."""
+    later = "z = tl.arange(0, 16)\nfor i in range(n):\n    z += i\nif n > 3:\n    z = z + 1\ntl.store(n, 1)"
+    module = kernel_file(kernel_text(f"{case.body}\n{later}"))
+    with pytest.raises(TriError) as caught:
+        build(module)
+    assert caught.value.message == case.message
+    told = [note.splitlines()[0] for note in getattr(caught.value, "__notes__", [])]
+    assert not [line for line in told if "report it" in line]
+    assert set(told) <= {"another error: store needs a pointer or a block of pointers, got int32"}

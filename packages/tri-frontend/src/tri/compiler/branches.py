@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.failures import Follows
 from tri.compiler.generator import Exit
 from tri.compiler.rules import rule
 from tri.compiler.values import NONE, describe, flatten, placeholder, rebuild, runtime, same_type
@@ -21,7 +22,7 @@ from tri.language.casts import convert, is_plain
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.shapes import reshape_to
 from tri.language.tensor import dimensions, tensor
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, TriError
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ def truth(g: Generator, value: Any, what: str) -> bool | tensor:
 def statements(g: Generator, body: Sequence[ast.stmt], *, tail: bool = False) -> Exit | None:
     """Generate ``body``; how it left the function, if it did.
 
-    ``tail``: nothing follows in the function, so that running off the end returns None.
+    ``tail``: nothing follows in the function, so that running off the end returns None.  After an error the
+    next statements are generated for the errors in them; then :class:`Follows` is raised.
     """
+    failed = False
     for i, node in enumerate(body):
         if isinstance(node, ast.If) and g.source.returns(node):
             return branch_with_return(g, node, body[i + 1 :], tail)
@@ -58,10 +61,22 @@ def statements(g: Generator, body: Sequence[ast.stmt], *, tail: bool = False) ->
             turns = located(g, node, functools.partial(_turns, g, node))
             if turns is not None:
                 return statements(g, [*turns, *body[i + 1 :]], tail=tail)
-        exit_: Exit | None = g.visit(node)
+        before = g.names
+        try:
+            exit_: Exit | None = g.visit(node)
+        except TriError as error:
+            g.names = before
+            if not g.errors.goes_on(g, error, node):
+                raise
+            failed = True
+            continue
         if exit_ is not None:
-            return exit_
-    return Exit(NONE) if tail else None
+            break
+    else:
+        exit_ = Exit(NONE) if tail else None
+    if failed:
+        raise Follows()
+    return exit_
 
 
 class Turn(ast.stmt):

@@ -156,7 +156,7 @@ def make_kernel(b: Builder, source: ASTSource) -> None:
         values = parameter_values(b, source.types, given, source.attrs)
     g.names = {p.name: _argument(p, values, source) for p in function.params}
     with b.at(block):
-        result = _body(g)
+        result = _whole_body(g)
         b.location = g.ir_location(function.source.tree)
         b.create("tt.return")
     if flatten(result) or unwrap(result) is not None:
@@ -165,6 +165,17 @@ def make_kernel(b: Builder, source: ASTSource) -> None:
             remedy="a kernel gives results through tl.store",
             location=function.source.locate(_first_return(function)),
         )
+
+
+def _whole_body(g: Generator) -> Any:
+    """The kernel's body; the first error in it with the others as notes."""
+    try:
+        return _body(g)
+    except TriError as error:
+        first = g.errors.first(error)
+        if first is error:
+            raise
+    raise first
 
 
 def _argument(parameter: KernelParameter, values: Mapping[str, tensor], source: ASTSource) -> Any:

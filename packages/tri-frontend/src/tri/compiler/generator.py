@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.failures import Errors
 from tri.compiler.rules import RULES
 from tri.compiler.scope import lookup
 from tri_core.errors import CompilationError, InternalError, TriError
@@ -79,6 +80,7 @@ class Generator:
         self.names = names
         #: names that were bound and are not any more, with the reason
         self.lost: dict[str, str] = {}
+        self.errors = Errors()
         #: names announced as constexpr by a bare annotation, until they are assigned
         self.promised: set[str] = set()
         #: the loop that the walk is inside of, innermost

@@ -8,6 +8,7 @@ import difflib
 import types as python_types
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.failures import Follows
 from tri.jit import JITFunction
 from tri.language import types as t
 from tri.language.aggregate import Aggregate
@@ -66,6 +67,8 @@ def is_usable_global(value: Any) -> bool:
 def _unknown(g: Generator, node: ast.Name) -> CompilationError:
     name = node.id
     location = g.source.locate(node)
+    if name in g.errors.names:
+        return Follows()
     if name in g.lost:
         return CompilationError(
             f"{name!r} has no value here: {g.lost[name]}",
