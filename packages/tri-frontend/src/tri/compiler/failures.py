@@ -38,17 +38,33 @@ class Errors:
         if g.caller is not None or isinstance(error, InternalError):
             return False
         if not isinstance(error, Follows):
-            self.kept.append(error)
+            self.kept.append(_alone(error))
         for name in g.source.assigned(node):
             self.names.add(name)
             g.names.pop(name, None)
         return len(self.kept) < _MOST
 
-    def first(self, last: TriError) -> TriError:
-        """What to raise when the walk ended with ``last``: the first error, the others as its notes."""
-        errors = self.kept if isinstance(last, Follows) or last in self.kept else [*self.kept, last]
-        if not errors or isinstance(last, InternalError):
-            return self.kept[0] if self.kept else last
-        for other in errors[1:]:
-            errors[0].add_note(f"another error: {other}")
-        return errors[0]
+    def is_only(self, last: TriError) -> bool:
+        """Whether ``last``, with which the walk ended, is the only error; else it is kept with the others."""
+        if not self.kept:
+            return True
+        if not isinstance(last, (Follows, InternalError)) and all(last is not error for error in self.kept):
+            self.kept.append(_alone(last))
+        return False
+
+    def take(self) -> TriError:
+        """The first error, the others as its notes; nothing is kept afterwards."""
+        first, *others = self.kept
+        self.kept = []
+        for other in others:
+            first.add_note(f"another error: {other}")
+        return first
+
+
+def _alone(error: TriError) -> TriError:
+    """``error`` without the frames that it came through: they hold the half-made IR, and what holds the error."""
+    seen: BaseException | None = error
+    while seen is not None:
+        seen.__traceback__ = None
+        seen = seen.__cause__ or seen.__context__
+    return error

@@ -172,10 +172,9 @@ def _whole_body(g: Generator) -> Any:
     try:
         return _body(g)
     except TriError as error:
-        first = g.errors.first(error)
-        if first is error:
+        if g.errors.is_only(error):
             raise
-    raise first
+    raise g.errors.take()
 
 
 def _argument(parameter: KernelParameter, values: Mapping[str, tensor], source: ASTSource) -> Any:
