@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import importlib
 import importlib.metadata
 import subprocess
@@ -18,6 +19,7 @@ import tri
 import tri.compat.triton as compat
 from tri.compat.triton.table import GONE, MODULES
 from tri_core import knobs, plugins
+from tri_core.api import LanguageExtension, hookimpl
 from tri_core.errors import CompilationError, LaunchError, OutOfResources, TriError, Unsupported
 from tri_core.plugins import PluginManager, candidate_of
 
@@ -208,6 +210,10 @@ def test_knobs_read_and_refuse() -> None:
     theirs: Any = importlib.import_module("triton.knobs")
     with knobs.scope(ALWAYS_COMPILE=True):
         assert theirs.compilation.always_compile is True
+    own: Any = importlib.import_module("tri.knobs")
+    with own.runtime.scope():
+        theirs.runtime.launch_enter_hook.add(print)
+        assert own.runtime.launch_enter_hook.calls == [print]
     theirs.runtime.debug = False  # as it is
     with pytest.raises(Unsupported, match="has no effect"):
         theirs.compilation.enable_asan = True
@@ -217,13 +223,85 @@ def test_knobs_read_and_refuse() -> None:
 def test_allocators_are_kept() -> None:
     triton: Any = importlib.import_module("triton")
     allocation: Any = importlib.import_module("triton.runtime._allocation")
-    before = allocation._allocator.get()
 
     def allocate(size: int, alignment: int, stream: int | None) -> None: ...
 
-    triton.set_allocator(allocate)
-    assert allocation._allocator.get() is allocate
-    triton.set_allocator(before)
+    def in_a_context() -> None:
+        triton.set_allocator(allocate)
+        assert allocation._allocator.get() is allocate
+        assert not allocation.has_profile_allocator()
+        allocation.set_profile_allocator(allocate)
+        assert allocation.has_profile_allocator()
+
+    contextvars.copy_context().run(in_a_context)
+
+
+#: what PyTorch's compiler imports from Triton
+INDUCTOR = {
+    "triton": "Config JITFunction jit autotune heuristics compile cdiv next_power_of_2 set_allocator knobs language "
+    "backends compiler runtime testing tools",
+    "triton.compiler": "CompiledKernel",
+    "triton.compiler.compiler": "ASTSource make_backend triton_key",
+    "triton.compiler.errors": "CompilationError",
+    "triton.backends": "backends BaseBackend",
+    "triton.backends.compiler": "GPUTarget",
+    "triton.runtime": "driver",
+    "triton.runtime.jit": "JITFunction KernelInterface ConstexprFunction native_specialize_impl mangle_type",
+    "triton.runtime.autotuner": "Autotuner Config Heuristics autotune OutOfResources PTXASError",
+    "triton.runtime.cache": "triton_key _base32",
+    "triton.runtime._allocation": "_allocator",
+    "triton.runtime.interpreter": "InterpretedFunction",
+    "triton.language": "constexpr core dtype make_tensor_descriptor math",
+    "triton.language.extra": "libdevice",
+    "triton.language.standard": "_log2",
+    "triton.language.core": "view _unwrap_if_constexpr get_int_dtype",
+    "triton.tools.tensor_descriptor": "TensorDescriptor",
+    "triton.testing": "do_bench get_dram_gbps get_max_simd_tflops get_max_tensorcore_tflops nvsmi",
+    "triton.knobs": "runtime HookChain nvidia cache",
+    "triton._utils": "find_paths_if get_iterable_path",
+}
+
+
+@pytest.mark.parametrize("name", INDUCTOR)
+def test_names_that_torch_compile_imports(name: str) -> None:
+    module = importlib.import_module(name)
+    for wanted in INDUCTOR[name].split():
+        exec(f"from {name} import {wanted}", {})
+        assert hasattr(module, wanted)
+
+
+def test_what_a_plugin_adds_to_the_language_is_found() -> None:
+    libdevice: Any = importlib.import_module("triton.language.extra.libdevice")
+    for namespace in ("cuda", "hip"):
+        module: Any = importlib.import_module(f"triton.language.extra.{namespace}.libdevice")
+        assert module.tanh is libdevice.tanh
+    extension = LanguageExtension(namespace="mine", module="math")
+    plugin: Any = ModuleType("tri_mine")
+    plugin.TRI_PLUGIN_API = (1, 0)
+    plugin.tri_language = hookimpl(lambda: [extension])
+    sys.modules["tri_mine"] = plugin
+    with plugins.use(PluginManager([candidate_of(plugin)])):
+        mine: Any = importlib.import_module("triton.language.extra.mine")
+        assert mine.hypot is importlib.import_module("math").hypot
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module("triton.language.extra.yours")
+
+
+def test_kernels_are_kernel_interfaces() -> None:
+    triton: Any = importlib.import_module("triton")
+    kernel = tri.jit(_kernel)
+    assert isinstance(kernel, triton.KernelInterface)
+    assert isinstance(triton.heuristics({})(kernel), triton.KernelInterface)
+    assert not isinstance(_kernel, triton.KernelInterface)
+
+    class Wrapped(triton.KernelInterface):  # type: ignore[misc]
+        def run(self, *args: Any, grid: Any, warmup: bool) -> Any:
+            return args, grid, warmup
+
+    assert Wrapped()[(3,)](1, 2) == ((1, 2), (3,), False)
+    assert Wrapped().warmup(1, grid=(1,)) == ((1,), (1,), True)
+    assert isinstance(Wrapped(), triton.KernelInterface)
+    assert not isinstance(kernel, Wrapped)
 
 
 def test_small_helpers() -> None:
@@ -237,6 +315,9 @@ def test_small_helpers() -> None:
         "u1",
         "constexpr",
     ]
+    arrays = [jit.native_specialize_impl(None, a, True, True, True) for a in (array, 16, 3, 1)]
+    assert arrays[1:] == [("i32", "D"), ("i32", None), ("constexpr", 1)]
+    assert arrays[0] == ("*kfp32", "D" if array.ctypes.data % 16 == 0 else None)
     nested = [1, (2, [3])]
     paths = utils.find_paths_if(nested, lambda path, leaf: leaf > 1)
     assert paths == [(1, 0), (1, 1, 0)]

@@ -1,26 +1,27 @@
-"""Scratch memory for kernels: Triton's kernels ask the user for it, tri's runtimes have their own."""
+"""``triton.runtime._allocation``: the user's functions for scratch memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
+
+from tri.allocation import Allocator, _allocator, set_allocator
 
 __all__ = [
     "Allocator",
     "Buffer",
     "NullAllocator",
+    "_allocator",
     "has_profile_allocator",
     "set_allocator",
     "set_profile_allocator",
 ]
 
-Allocator = Callable[[int, int, "int | None"], Any]
 Buffer = Any
 
 
 class NullAllocator:
-    """The allocator in force until a user sets one; tri never calls it."""
+    """What stands for no allocator; tri never calls it."""
 
     def __call__(self, size: int, alignment: int, stream: int | None) -> Any:
         """Refused: nothing in tri asks for memory here."""
@@ -28,17 +29,11 @@ class NullAllocator:
 
 
 _NONE = NullAllocator()
-_allocator: ContextVar[Any] = ContextVar("tri_triton_allocator", default=_NONE)
 _profile_allocator: ContextVar[Any] = ContextVar("tri_triton_profile_allocator", default=_NONE)
 
 
-def set_allocator(allocator: Allocator) -> None:
-    """Keep ``allocator``, for code that reads it back: tri's kernels need no scratch memory of the user."""
-    _allocator.set(allocator)
-
-
 def set_profile_allocator(allocator: Allocator | None) -> None:
-    """Keep ``allocator``, as :func:`set_allocator` does; None for none."""
+    """Keep ``allocator`` for code that reads it back: no profiler of tri's asks for memory; None for none."""
     _profile_allocator.set(allocator if allocator is not None else NullAllocator())
 
 

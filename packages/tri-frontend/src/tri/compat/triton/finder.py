@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from email.message import Message
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
-from tri.compat.triton.table import GONE, MODULES, VERSION, Module
+from tri.compat.triton.table import EXTRA, GONE, MODULES, VERSION, Module, vendor
 
 __all__ = ["Finder", "StandIn"]
 
@@ -30,7 +30,7 @@ class StandIn(ModuleType):
             raise self._missing(name, row.refused[name])
         if name in row.names:
             value = load(row.names[name])
-        elif f"{self.__name__}.{name}" in MODULES:
+        elif row_of(f"{self.__name__}.{name}") is not None:
             return importlib.import_module(f"{self.__name__}.{name}")
         elif name.startswith("__") and name not in _FORWARDED:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
@@ -46,12 +46,13 @@ class StandIn(ModuleType):
                 return getattr(load(source), name)
             except (AttributeError, ModuleNotFoundError):
                 continue
-        raise self._missing(name, f"tri has no {name}; see docs/compat.md for what stands in")
+        advice = self.__tri_module__.advice
+        raise self._missing(name, advice or f"tri has no {name}; see docs/compat.md for what stands in")
 
     def _missing(self, name: str, advice: str) -> Exception:
         message = f"{self.__name__}.{name}: {advice}"
         # Python turns an AttributeError of `from module import name` into an ImportError without its message
-        if _is_import_from(sys._getframe(2)) or _is_import_from(sys._getframe(3)):
+        if _is_import_from(sys._getframe(1)):
             return ImportError(message, name=self.__name__)
         return AttributeError(message, name=name, obj=self)
 
@@ -71,10 +72,11 @@ class StandIn(ModuleType):
 _FORWARDED = frozenset({"__later__", "__all__"})
 
 
-def _is_import_from(frame: Any) -> bool:
-    if frame is None or frame.f_lasti < 0:
-        return False
-    return bool(frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM)
+def _is_import_from(frame: FrameType | None) -> bool:
+    """Whether the innermost frame outside of this module is at ``from ... import ...``."""
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return frame is not None and frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM
 
 
 def load(path: str) -> Any:
@@ -86,15 +88,26 @@ def load(path: str) -> Any:
     return value
 
 
+def row_of(name: str) -> Module | None:
+    """The row of the table for module ``name``, or of what a plugin adds to the language; None without."""
+    if name in MODULES or not name.startswith(f"{EXTRA}."):
+        return MODULES.get(name)
+    from tri_core.plugins import manager
+
+    namespace, _, child = name.removeprefix(f"{EXTRA}.").partition(".")
+    known = any(extension.namespace == namespace for extension in manager().languages())
+    return vendor(namespace)[name] if known and child in ("", "libdevice") else None
+
+
 class Finder(importlib.metadata.DistributionFinder):
-    """Finds ``triton`` and its submodules, and says that version |VERSION| of it is installed."""
+    """Finds ``triton`` and its submodules, and says that version ``VERSION`` of it is installed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec of a module of the table; ModuleNotFoundError with advice for one that is gone."""
         del path, target
-        if fullname in MODULES:
+        if row_of(fullname) is not None:
             return ModuleSpec(fullname, _LOADER, origin="tri.compat.triton", is_package=True)
         if fullname in GONE:
             raise ModuleNotFoundError(f"No module named {fullname!r}: {GONE[fullname]}", name=fullname)
@@ -113,11 +126,14 @@ class _Loader:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = StandIn(spec.name, f"tri, under the name of {spec.name}.")
-        module.__tri_module__ = MODULES[spec.name]
+        row = row_of(spec.name)
+        assert row is not None
+        module.__tri_module__ = row
         return module
 
-    def exec_module(self, module: ModuleType) -> None:
-        for name, value in MODULES[module.__name__].values.items():
+    def exec_module(self, module: Any) -> None:
+        row: Module = module.__tri_module__
+        for name, value in row.values.items():
             setattr(module, name, value)
 
 

@@ -5,12 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["ConstexprFunction", "InterpretedFunction", "KernelInterface", "MockTensor", "mangle_type"]
+__all__ = [
+    "ConstexprFunction",
+    "InterpretedFunction",
+    "KernelInterface",
+    "MockTensor",
+    "get_full_name",
+    "mangle_type",
+    "native_specialize_impl",
+]
 
 T = TypeVar("T")
 
 
-class KernelInterface(Generic[T]):
+class _IsKernel(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        from tri.jit import JITFunction
+        from tri.tuning.wrapper import Wrapper
+
+        own = cls.__name__ == "KernelInterface" and isinstance(instance, (JITFunction, Wrapper))
+        return own or super().__instancecheck__(instance)
+
+
+class KernelInterface(Generic[T], metaclass=_IsKernel):
     """A base for what is launched as ``kernel[grid](...)``: a subclass defines ``run``."""
 
     run: Callable[..., Any]
@@ -66,3 +83,25 @@ def mangle_type(arg: Any, specialize: bool = False) -> str:
     if isinstance(fact, Constant):
         return "constexpr"
     return f"*{fact[0]}" if isinstance(fact, tuple) else str(fact).partition(":")[0]
+
+
+def native_specialize_impl(
+    backend: Any, arg: Any, is_const: bool, specialize_value: bool, align: bool
+) -> tuple[str, Any]:
+    """The type of ``arg``, and what a kernel is specialized on: a constant, ``"D"`` for divisible, or None."""
+    from tri.launch.readers import DIVISIBLE, ONE, Constant, Rules, readers
+
+    del backend
+    _, fact = readers(Rules(values=specialize_value, alignment=align))[type(arg)](arg)
+    if isinstance(fact, Constant):
+        return "constexpr", fact.value
+    if isinstance(fact, tuple):
+        return f"*{'k' if is_const else ''}{fact[0]}", "D" if fact[1] else None
+    if fact == ONE:
+        return "constexpr", 1
+    return fact.removesuffix(DIVISIBLE), "D" if fact.endswith(DIVISIBLE) else None
+
+
+def get_full_name(fn: Any) -> str:
+    """``module.name`` of a function."""
+    return f"{fn.__module__}.{fn.__qualname__}"

@@ -5,17 +5,26 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tri_core import knobs as tri_knobs
+from tri import knobs as tri_knobs
+from tri.knobs import HookChain
+from tri_core import knobs as core_knobs
 from tri_core.errors import Unsupported
 
-__all__ = ["Knobs", "autotuning", "build", "cache", "compilation", "language", "runtime"]
+__all__ = [
+    "HookChain",
+    "Knobs",
+    "amd",
+    "autotuning",
+    "build",
+    "cache",
+    "compilation",
+    "language",
+    "nvidia",
+    "proton",
+    "redis",
+    "runtime",
+]
 
-#: group -> knob -> the knob of tri that it is
-_COUNTERPARTS: dict[str, dict[str, str]] = {
-    "cache": {"dir": "CACHE_DIR", "dump_dir": "DUMP_DIR"},
-    "compilation": {"always_compile": "ALWAYS_COMPILE"},
-    "runtime": {"interpret": "INTERPRET"},
-}
 #: group -> knob -> what Triton has when nobody sets it, and tri always does
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "autotuning": {"cache": False, "print": False, "listener": None},
@@ -33,6 +42,10 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
         "store_binary_only": False,
         "use_ir_loc": None,
     },
+    "amd": {"libhip_path": None, "use_buffer_ops": True, "use_async_copy": None},
+    "nvidia": {"libdevice_path": None, "libcuda_path": None, "ptxas": None, "ptxas_options": None},
+    "proton": {"disable": False},
+    "redis": {"host": "localhost", "port": 6379},
     "language": {"default_fp_fusion": True, "force_disable_fp_fusion": False, "fp32_default": None},
     "runtime": {
         "add_stages_inspection_hook": None,
@@ -49,38 +62,47 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 class Knobs:
-    """A group of settings; reading gives the value in force, writing one that tri lacks is refused."""
+    """A group of settings: those that ``tri.knobs`` has, the others at Triton's defaults and not to be changed."""
 
     def __init__(self, group: str) -> None:
         self.__dict__["_group"] = group
 
+    def _own(self, name: str) -> Any:
+        """The group of ``tri.knobs`` that has ``name``; None when it has not."""
+        own = getattr(tri_knobs, self.__dict__["_group"], None)
+        return own if own is not None and name in dir(own) else None
+
     def __getattr__(self, name: str) -> Any:
-        group = self.__dict__["_group"]
-        counterpart = _COUNTERPARTS.get(group, {}).get(name)
-        if counterpart is not None:
-            return tri_knobs.get(counterpart)
+        own, group = self._own(name), self.__dict__["_group"]
+        if own is not None:
+            return getattr(own, name)
+        if (group, name) == ("runtime", "interpret"):
+            return core_knobs.get("INTERPRET")
         try:
             return _DEFAULTS.get(group, {})[name]
         except KeyError:
             raise AttributeError(f"triton.knobs.{group} has no {name}", name=name, obj=self) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        group = self.__dict__["_group"]
-        current = getattr(self, name)
-        if value == current or (value is None and not current):
+        own, group = self._own(name), self.__dict__["_group"]
+        if own is not None:
+            setattr(own, name, value)
             return
-        counterpart = _COUNTERPARTS.get(group, {}).get(name)
-        raise Unsupported(
-            f"triton.knobs.{group}.{name} = {value!r} has no effect on tri",
-            remedy=f"set TRI_{counterpart}, or use tri_core.knobs.scope({counterpart}=...)"
-            if counterpart
-            else "leave it as it is; docs/compat.md lists the settings with a counterpart",
-        )
+        current = getattr(self, name)
+        if value != current and not (value is None and not current):
+            raise Unsupported(
+                f"triton.knobs.{group}.{name} = {value!r} has no effect on tri",
+                remedy="leave it as it is; docs/compat.md lists the settings with a counterpart",
+            )
 
 
+amd = Knobs("amd")
 autotuning = Knobs("autotuning")
 build = Knobs("build")
 cache = Knobs("cache")
 compilation = Knobs("compilation")
 language = Knobs("language")
+nvidia = Knobs("nvidia")
+proton = Knobs("proton")
+redis = Knobs("redis")
 runtime = Knobs("runtime")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["GONE", "MODULES", "VERSION", "Module"]
+__all__ = ["EXTRA", "GONE", "MODULES", "VERSION", "Module", "vendor"]
 
 #: the version of Triton whose interface stands in
 VERSION = "3.9.0"
@@ -22,7 +22,8 @@ class Module:
 
     ``sources``: modules (``package.module``, or ``package.module:attribute``) whose public names it has;
     ``names``: single names, with where they come from; ``values``: constants; ``refused``: names that raise,
-    with what to do instead; ``live``: names that are looked up at every use.
+    with what to do instead; ``live``: names that are looked up at every use;
+    ``advice``: what to do instead of any other name.
     """
 
     sources: tuple[str, ...] = ()
@@ -30,11 +31,15 @@ class Module:
     values: Mapping[str, Any] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     live: frozenset[str] = frozenset()
+    advice: str = ""
 
 
 _HERE = "tri.compat.triton"
+#: where plugins add to the language
+EXTRA = "triton.language.extra"
 _LANGUAGE = "tri.language"
 _INTERNAL = "tri has its own compiler: compile through triton.compile, or tri.compile"
+_NO_LIBRARY = f"there is no libtriton behind this module; {_INTERNAL}"
 _NO_PROFILER = "use the profiler of the device's vendor, or tri_runtime's do_bench for timing"
 _GLUON = "Gluon kernels name one vendor's layouts and instructions; write the kernel in triton.language"
 
@@ -60,10 +65,16 @@ _JIT = {
     "jit": "tri.jit:jit",
     "reinterpret": "tri.launch.arrays:reinterpret",
     "mangle_type": f"{_HERE}.kernels:mangle_type",
+    "native_specialize_impl": f"{_HERE}.kernels:native_specialize_impl",
+    "get_full_name": f"{_HERE}.kernels:get_full_name",
+    "find_paths_if": f"{_HERE}.utils:find_paths_if",
+    "get_iterable_path": f"{_HERE}.utils:get_iterable_path",
 }
 _DRIVER = {
     "driver": f"{_HERE}.driver:CONFIG",
     "DriverConfig": f"{_HERE}.driver:DriverConfig",
+    "DriverBase": f"{_HERE}.driver:ActiveDriver",
+    "backends": f"{_HERE}.targets:BACKENDS",
     "active": f"{_HERE}.driver:ACTIVE",
     "default": f"{_HERE}.driver:ACTIVE",
     "set_active": f"{_HERE}.driver:set_active",
@@ -86,16 +97,14 @@ _TARGETS = {
     "BaseBackend": f"{_HERE}.targets:BaseBackend",
     "Language": f"{_HERE}.targets:Language",
 }
-_ALLOCATION = {
-    name: f"{_HERE}.allocation:{name}" for name in ("set_allocator", "set_profile_allocator", "NullAllocator")
-}
+_DESCRIPTOR_TYPE = "tri.language.types:tensor_descriptor_type"
 _MATH_SOURCES = ("tri.language.math", "tri.language.extra.libdevice")
 _LIBDEVICE = ("tri.language.extra.libdevice", "tri.language.math")
 
 
-def _vendor(namespace: str) -> dict[str, Module]:
+def vendor(namespace: str) -> dict[str, Module]:
     """``extra.<vendor>`` and its libdevice: what the vendor's backend adds to the language, and the shared one."""
-    path = f"triton.language.extra.{namespace}"
+    path = f"{EXTRA}.{namespace}"
     return {
         path: Module((f"tri.language.extra:{namespace}",)),
         f"{path}.libdevice": Module((f"tri.language.extra:{namespace}.libdevice", *_LIBDEVICE)),
@@ -112,12 +121,16 @@ MODULES: dict[str, Module] = {
                 for n in ("TritonError", "CompilationError", "OutOfResources", "InterpreterError")
             },
             "compile": f"{_HERE}.targets:compile",
-            **{n: _ALLOCATION[n] for n in ("set_allocator",)},
+            "must_use_result": "tri.language:must_use_result",
         },
         values={"__version__": VERSION},
     ),
     # --- the language
-    "triton.language": Module((_LANGUAGE,)),
+    "triton.language": Module(
+        (_LANGUAGE, f"{_HERE}.core"),
+        {"tensor_descriptor_type": _DESCRIPTOR_TYPE},
+        refused=dict.fromkeys(("constexpr_type", "tuple_type"), "compile-time values have no type in tri"),
+    ),
     "triton.language.core": Module(
         (
             _LANGUAGE,
@@ -129,58 +142,60 @@ MODULES: dict[str, Module] = {
     ),
     "triton.language.math": Module(_MATH_SOURCES),
     "triton.language.libdevice": Module(_LIBDEVICE),
-    "triton.language.random": Module(("tri.language.random",)),
+    "triton.language.random": Module(("tri.language.random",), values={"N_ROUNDS_DEFAULT": 10}),
     "triton.language.standard": Module(("tri.language.standard", _LANGUAGE, f"{_HERE}.core")),
     "triton.language.target_info": Module(("tri.language.target_info",)),
-    "triton.language.semantic": Module(
-        refused={"TritonSemantic": f"building TTIR by hand is internal; {_INTERNAL}"}
-    ),
+    "triton.language.semantic": Module(("tri.language.semantic",), advice=_INTERNAL),
     "triton.language.extra": Module(("tri.language.extra",)),
     "triton.language.extra.libdevice": Module(_LIBDEVICE),
-    **_vendor("cuda"),
-    **_vendor("hip"),
+    **vendor("cuda"),
+    **vendor("hip"),
     # --- the runtime
     "triton.runtime": Module(
         ("tri",),
         {**_JIT, **_ERRORS, **{n: _DRIVER[n] for n in ("driver",)}},
     ),
-    "triton.runtime.jit": Module(("tri", "tri.jit"), {**_JIT, "driver": _DRIVER["driver"]}),
+    "triton.runtime.jit": Module(("tri", "tri.jit"), {**_JIT, "driver": _DRIVER["driver"]}, advice=_INTERNAL),
     "triton.runtime.autotuner": Module(
-        ("tri",), {**_ERRORS, **{n: _JIT[n] for n in ("KernelInterface",)}, "driver": _DRIVER["driver"]}
+        ("tri", f"{_HERE}.cache"),
+        {**_ERRORS, "KernelInterface": _JIT["KernelInterface"], "driver": _DRIVER["driver"]},
     ),
     "triton.runtime.driver": Module((), _DRIVER),
     "triton.runtime.cache": Module((f"{_HERE}.cache",)),
     "triton.runtime.errors": Module((), _ERRORS),
     "triton.runtime._allocation": Module((f"{_HERE}.allocation",)),
+    "triton.runtime._async_compile": Module(("tri.launch.asynchronous",)),
     "triton.runtime.interpreter": Module(
-        ("tri.interpreter",), {"InterpretedFunction": f"{_HERE}.kernels:InterpretedFunction"}
+        (),
+        {
+            "InterpretedFunction": f"{_HERE}.kernels:InterpretedFunction",
+            "InterpreterError": _ERRORS["InterpreterError"],
+        },
+        advice="tri's interpreter is its own: TRI_INTERPRET=1, or tri.interpret()",
     ),
-    "triton.runtime.build": Module(
-        refused=dict.fromkeys(
-            ("compile_module_from_src", "compile_module_from_file", "compile_so_from_src", "_build"),
-            "tri needs no C compiler, and calls none",
-        )
-    ),
+    "triton.runtime.build": Module(advice="tri needs no C compiler, and calls none"),
     # --- the compiler
     "triton.compiler": Module((f"{_HERE}.targets",), {**_COMPILER}),
-    "triton.compiler.compiler": Module((f"{_HERE}.targets",), {**_COMPILER, **_TARGETS}),
+    "triton.compiler.compiler": Module(
+        (f"{_HERE}.targets", f"{_HERE}.cache"),
+        {**_COMPILER, **_TARGETS, "OutOfResources": _ERRORS["OutOfResources"], "driver": _DRIVER["driver"]},
+        advice=_INTERNAL,
+    ),
     "triton.compiler.errors": Module((), _ERRORS),
-    "triton.compiler.code_generator": Module(refused={"ast_to_ttir": _INTERNAL, "CodeGenerator": _INTERNAL}),
+    "triton.compiler.code_generator": Module((), {**_ERRORS, **_JIT}, advice=_INTERNAL),
     "triton.backends": Module(
         (), {**_TARGETS, "backends": f"{_HERE}.targets:BACKENDS", "Backend": f"{_HERE}.targets:Backend"}
     ),
     "triton.backends.compiler": Module((), _TARGETS),
     "triton.backends.driver": Module(
-        (), {"DriverBase": f"{_HERE}.driver:ActiveDriver", "GPUDriver": f"{_HERE}.driver:ActiveDriver"}
+        (),
+        {"DriverBase": f"{_HERE}.driver:ActiveDriver", "GPUDriver": f"{_HERE}.driver:ActiveDriver"},
+        advice=_INTERNAL,
     ),
     **{
-        f"triton.backends.{vendor}{module}": Module(refused=dict.fromkeys(names, _INTERNAL))
-        for vendor in ("nvidia", "amd")
-        for module, names in {
-            "": (),
-            ".driver": ("make_tensordesc_arg", "CudaDriver", "HIPDriver", "libcuda_dirs", "library_dirs"),
-            ".compiler": ("CUDAOptions", "CUDABackend", "HIPOptions", "HIPBackend"),
-        }.items()
+        f"triton.backends.{name}{part}": Module(advice=_INTERNAL)
+        for name in ("nvidia", "amd")
+        for part in ("", ".driver", ".compiler")
     },
     # --- the rest
     "triton.testing": Module(("tri.testing",)),
@@ -188,21 +203,10 @@ MODULES: dict[str, Module] = {
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
     "triton.knobs": Module((f"{_HERE}.knobs",)),
     "triton._utils": Module((f"{_HERE}.utils",)),
-    "triton.profiler": Module(
-        refused=dict.fromkeys(
-            ("start", "finalize", "scope", "profile", "activate", "deactivate"), _NO_PROFILER
-        )
-    ),
-    "triton.profiler.language": Module(
-        refused=dict.fromkeys(("enter_scope", "exit_scope", "record"), _NO_PROFILER)
-    ),
-    "triton._C": Module(),
-    "triton._C.libtriton": Module(
-        refused=dict.fromkeys(
-            ("ir", "passes", "llvm", "interpreter", "nvidia", "amd", "native_specialize_impl"),
-            f"there is no libtriton behind this module; {_INTERNAL}",
-        )
-    ),
+    "triton.profiler": Module(advice=_NO_PROFILER),
+    "triton.profiler.language": Module(advice=_NO_PROFILER),
+    "triton._C": Module(advice=_NO_LIBRARY),
+    "triton._C.libtriton": Module(advice=_NO_LIBRARY),
 }
 
 #: modules that are absent on purpose, with what to do
@@ -219,5 +223,9 @@ GONE: dict[str, str] = {
     "triton.experimental.gluon.language": _GLUON,
     "triton.tools.experimental_descriptor": "Triton dropped it; use triton.tools.tensor_descriptor",
     "triton.compiler.make_launcher": "Triton dropped it; kernels are launched through kernel[grid](...)",
+    "triton.tools.ragged_tma": "load through a block of pointers with a mask, or a descriptor per group",
+    "triton.tools.disasm": "kernel.asm has what the vendor's tools disassemble",
+    "triton.tools.compile": "use tri compile --aot",
+    "triton.tools.link": "use tri link",
     "triton.tools.mxfp": "it is test code of Triton's; ml_dtypes has the formats",
 }
