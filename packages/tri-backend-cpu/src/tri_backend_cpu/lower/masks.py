@@ -93,7 +93,11 @@ def _compared(e: Evaluator, op: Op, place: Place, extent: int) -> Lanes | None:
     if predicate not in {"slt", "sle", "sgt", "sge"}:
         return None
     low, high = (linear(e, v, place, e.axis) for v in (run, limit))
-    if low.vector is not None or high.vector is not None or high.stride:
+    if low.vector is not None or high.vector is not None:
+        return None
+    if high.stride > 0 and low.stride == 0:  # what grows past a limit is true everywhere if it is so at first
+        return _all_or_none(e, op.result, place.first(), extent)
+    if high.stride:
         return None
     if low.stride == 0:
         return _all_or_none(e, op.result, place.first(), extent)
