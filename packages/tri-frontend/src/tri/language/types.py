@@ -386,12 +386,16 @@ class block_type(dtype):
         return self.name
 
 
+#: the class has an attribute of the same name
+_Block = block_type
+
+
 class tensor_descriptor_type(dtype):
     """A descriptor of a tensor in memory that is read and written in blocks of ``block_type``."""
 
-    block_type: block_type
+    block_type: _Block
 
-    def __new__(cls, block: block_type) -> Self:
+    def __new__(cls, block: _Block) -> Self:
         """The one type of descriptors of ``block``."""
         key = (cls, block)
         found = cls._interned.get(key)

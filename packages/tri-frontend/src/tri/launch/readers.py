@@ -211,9 +211,15 @@ def _pointers(read: ArrayReader, rules: Rules) -> Reader:
 def _descriptors(rules: Rules) -> Reader:
     """Of descriptors: the base's address, the sizes, the strides but the last."""
     mask = rules.divisibility - 1 if rules.values and rules.alignment else -1
+    known: dict[type, ArrayReader] = {}
 
     def reader(desc: TensorDescriptor) -> tuple[tuple[int, ...], DescriptorFact]:
-        address, dtype_, place = array_reader(type(desc.base))(desc.base)
+        base = desc.base
+        cls = type(base)
+        read = known.get(cls)
+        if read is None:
+            read = known[cls] = array_reader(cls)
+        address, dtype_, place = read(base)
         if address & 15:
             raise LaunchError(
                 f"the base of a descriptor is at {address:#x}, which is no multiple of 16 bytes"
