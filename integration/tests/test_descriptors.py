@@ -363,6 +363,12 @@ def test_a_descriptor_in_a_tuple(rng):
     np.testing.assert_array_equal(out, 2 * x[1])
 
 
+def test_a_descriptor_of_bools_has_bytes(rng):
+    x, out = rng.standard_normal((2, 16)) > 0, np.zeros(16, np.int8)
+    first_row[(1,)](TensorDescriptor.from_tensor(x, [1, 16]), out, N=16)
+    np.testing.assert_array_equal(out, x[1])
+
+
 def test_an_allocator_can_be_set():
     tri.set_allocator(lambda size, alignment, stream: np.empty(size, np.int8))
     with pytest.raises(TriError, match="an allocator is a function"):

@@ -225,6 +225,8 @@ def _descriptors(rules: Rules) -> Reader:
                 f"the base of a descriptor is at {address:#x}, which is no multiple of 16 bytes"
             )
         divisible = tuple([not size & mask for size in desc.shape])
+        if dtype_ == "i1":
+            dtype_ = "i8"  # what memory holds, as for descriptors made in kernels
         fact = DescriptorFact(dtype_, tuple(desc.block_shape), desc.padding, divisible, place)
         return (address, *desc.shape, *desc.strides[:-1]), fact
 
