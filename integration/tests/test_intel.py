@@ -342,3 +342,21 @@ def test_too_much_shared_memory_is_refused() -> None:
     out = np.zeros((512, 512), np.int64)
     with pytest.raises(OutOfResources, match="shared"):
         transpose[(1,)](out, x, M=512, N=512, num_warps=16)
+
+
+@tri.jit
+def high_products(x_ptr, y_ptr, o_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(o_ptr + i, tl.umulhi(tl.load(x_ptr + i), tl.load(y_ptr + i)))
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_high_halves_of_products(dtype: str) -> None:
+    """64 bits by 64 bits too, in a language without integers of 128 bits."""
+    top = np.iinfo(dtype).max
+    generator = np.random.default_rng(5)
+    x, y = (generator.integers(0, top, 64, dtype=dtype, endpoint=True) for _ in range(2))
+    o = np.zeros_like(x)
+    high_products[(1,)](x, y, o, N=64)
+    bits = 8 * o.itemsize
+    assert o.tolist() == [int(a) * int(b) >> bits for a, b in zip(x, y, strict=True)]

@@ -29,6 +29,9 @@ MATH: dict[str, str] = {
 def call_math(b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
     """``name`` of f32 or f64 scalars; None for what OpenCL lacks and for f16, whose functions are optional."""
     type_ = args[0].type
+    if name == "mulhiui":  # SPIR-V has no integers of 128 bits to multiply in
+        symbol = mangled("mul_hi", [a.type for a in args], unsigned=(0, 1))
+        return call_builtin(b, symbol, list(args), [type_])[0]
     if name not in MATH or type_ not in (b.f32, b.f64):
         return None
     symbol = mangled(MATH[name], [a.type for a in args])

@@ -127,9 +127,13 @@ def _divide(word: str) -> Rule:
 
 
 def multiply_high(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.mulhiui``."""
+    """``tt.mulhiui``: the target's word, else the product in twice as many bits."""
     x, y = (ctx.registers(o) for o in op.operands)
-    return [map_registers(lambda a, b: mulhi(ctx, a, b, signed=False), x, y)]
+
+    def emit(a: ir.Value, b: ir.Value) -> ir.Value:
+        return ctx.hw.math(ctx.b, "mulhiui", (a, b)) or mulhi(ctx, a, b, signed=False)
+
+    return [map_registers(emit, x, y)]
 
 
 def clamp(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
