@@ -109,6 +109,8 @@ def _lines(states: dict[str, dict[str, str]], reasons: dict[str, dict[str, str]]
         yield f"| name | {' | '.join(BACKENDS)} | notes |"
         yield "| --- |" + " --- |" * (len(BACKENDS) + 1)
         for name, shown in names.items():
-            reason = reasons.get(section, {}).get(name, "") or _difference(section, name, shown)
+            reason = _difference(section, name, shown)
+            if find(section, name) is None:  # a reason may outlive what it explains
+                reason = reasons.get(section, {}).get(name, "")
             yield _row(section, name, shown, states, reason)
         yield ""

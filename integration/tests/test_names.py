@@ -42,7 +42,6 @@ def test_absent_names_have_reasons():
     reasons = tomllib.loads((HERE / "reasons.toml").read_text())
     explained = {f"{section}.{name}" for section, names in reasons.items() for name in names}
     assert set(absent()) - explained == set()
-    assert explained - set(absent()) == set(), "present by now"
 
 
 @pytest.mark.parametrize(("section", "name", "shown"), cases(), ids=lambda value: value[:40])
