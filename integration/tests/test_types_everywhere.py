@@ -1,6 +1,6 @@
 """Float formats, scaled products, descriptors and block pointers on every machine.
 
-The three vendors' targets are simulated, with and without the instructions for fp8; Intel's OpenCL device runs.
+The three vendors' targets are simulated, with and without the instructions for fp8; Intel's OpenCL device runs, and the interpreter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from integration.tests.test_float_formats import product as fp8_product
 from tri.launch.arrays import TensorWrapper
 from tri_core import plugins
 
-MACHINES = ["sm_80", "sm_90a", "gfx942", "gfx1100", "pvc", "device"]
+MACHINES = ["sm_80", "sm_90a", "gfx942", "gfx1100", "pvc", "device", "interpreter"]
 WIDE = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "fp64": np.float64}
 
 
@@ -42,6 +42,10 @@ def execute(machine, kernel, grid, arguments, signature, constants, aligned=(), 
             pytest.skip("no Intel device: pip install 'tri-backend-intel[cpu]'")
         with tri.target("intel"):
             kernel[grid](*arguments, **constants, **options)
+        return
+    if machine == "interpreter":
+        with tri.target("cpu"), tri.interpret():
+            kernel[grid](*arguments, **constants)
         return
     target, primitives, spaces = SIMULATED[machine]
     types = {**signature, **dict.fromkeys(constants, "constexpr")}
@@ -143,7 +147,7 @@ def test_a_product_of_descriptors(machine):
     a, b = rng().standard_normal((m, k)).astype(np.float16), rng().standard_normal((k, n)).astype(np.float16)
     c = np.zeros((m, n), np.float32)
     blocks = ([32, 16], [16, 16], [32, 16])
-    if machine == "device":
+    if machine in ("device", "interpreter"):
         make = tri.tools.tensor_descriptor.TensorDescriptor.from_tensor
         arguments = [make(x, block) for x, block in zip((a, b, c), blocks, strict=True)]
     else:
