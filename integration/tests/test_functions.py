@@ -383,3 +383,83 @@ def test_poll_waits_for_another_program():  # the first program comes first in t
     flag, o = np.zeros(1, np.int32), np.zeros(2, np.int32)
     signals[(2,)](flag, o)
     assert o.tolist() == [41, 42]
+
+
+# --- reductions and scans over the dtypes that they take ------------------------------------------------
+
+
+@tri.jit
+def reduces(x_ptr, o_ptr, F: tl.constexpr, ROWS: tl.constexpr, N: tl.constexpr):
+    x = tl.load(x_ptr + grid_of(ROWS, N))
+    tl.store(o_ptr + tl.arange(0, ROWS), F(x, 1))
+
+
+def wrapping(function):
+    """Sums and products as the language has them: in 32 bits at least, modulo a power of two."""
+
+    def oracle(x):
+        if x.dtype.kind == "f":
+            return function(x.astype(np.float64), 1)
+        wide = np.dtype(f"{x.dtype.kind}{max(4, x.itemsize)}")
+        return function(x, 1, dtype=wide)
+
+    return oracle
+
+
+REDUCTIONS = {
+    "sum": (tl.sum, wrapping(np.sum)), "max": (tl.max, lambda x: x.max(1)), "min": (tl.min, lambda x: x.min(1)),
+    "xor_sum": (tl.xor_sum, lambda x: np.bitwise_xor.reduce(x, 1)), "reduce_or": (tl.reduce_or, lambda x: np.bitwise_or.reduce(x, 1)),
+    "argmax": (tl.argmax, lambda x: x.argmax(1)), "argmin": (tl.argmin, lambda x: x.argmin(1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction(rng, name, dtype):
+    function, oracle = REDUCTIONS[name]
+    x = numbers(rng, dtype, (ROWS, N))
+    if name in ("xor_sum", "reduce_or") and x.dtype.kind == "f":
+        return
+    expected = np.asarray(oracle(x))
+    if x.dtype == np.float16:
+        o = np.zeros(ROWS, np.float32 if name != "sum" else np.float16)
+    else:
+        o = np.zeros(ROWS, expected.dtype if name in ("sum", "argmax", "argmin") else x.dtype)
+    reduces[(1,)](x, o, F=function, ROWS=ROWS, N=N)
+    tolerance = {2: 4e-2, 4: 1e-5, 8: 1e-12}[x.itemsize] if x.dtype.kind == "f" else 0
+    np.testing.assert_allclose(o.astype(expected.dtype), expected, atol=tolerance)
+
+
+@tri.jit
+def scans(x_ptr, o_ptr, F: tl.constexpr, BACK: tl.constexpr, ROWS: tl.constexpr, N: tl.constexpr):
+    i = grid_of(ROWS, N)
+    tl.store(o_ptr + i, F(tl.load(x_ptr + i), 1, reverse=BACK))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_scan(rng, name, dtype, reverse):
+    x = numbers(rng, dtype, (ROWS, N))
+    o = np.zeros_like(x)
+    scans[(1,)](x, o, F=getattr(tl, name), BACK=reverse, ROWS=ROWS, N=N)
+    wide = (x[:, ::-1] if reverse else x).astype(np.float64 if x.dtype.kind == "f" else x.dtype)
+    expected = getattr(np, name)(wide, axis=1, dtype=wide.dtype)
+    np.testing.assert_allclose(
+        o, expected[:, ::-1] if reverse else expected, rtol=2e-4 if dtype == "float32" else 1e-9, atol=1e-5
+    )
+
+
+@tri.jit
+def flips(x_ptr, o_ptr, ROWS: tl.constexpr, N: tl.constexpr, DIM: tl.constexpr):
+    i = grid_of(ROWS, N)
+    tl.store(o_ptr + i, tl.flip(tl.load(x_ptr + i), DIM))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_flip(rng, dtype, dim):
+    x = numbers(rng, dtype, (ROWS, N))
+    o = np.zeros_like(x)
+    flips[(1,)](x, o, ROWS=ROWS, N=N, DIM=dim)
+    np.testing.assert_array_equal(o, np.flip(x, dim))
