@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, KernelABI, LanguageExtension, hookimpl
+from tri_core.api import BackendInfo, LanguageExtension, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
         AotLauncher,
         CommonOptions,
         DeviceInfo,
+        FrameworkAdapter,
         KnobGroup,
         Pipeline,
         Runtime,
@@ -48,6 +49,14 @@ def tri_knobs() -> Sequence[KnobGroup]:
     from tri_backend_amd.knobs import KNOBS
 
     return [KNOBS]
+
+
+@hookimpl
+def tri_adapters() -> Sequence[FrameworkAdapter]:
+    """PyTorch's tensors in its builds for ROCm."""
+    from tri_backend_amd.adapters import ADAPTERS
+
+    return ADAPTERS
 
 
 @hookimpl
@@ -99,13 +108,6 @@ def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Targe
     from tri_backend_amd.architectures import target
 
     return target(key, device)
-
-
-@hookimpl
-def tri_abi(target: Target) -> KernelABI:
-    """The usual specialization: divisibility by 16, equality to 1."""
-    del target
-    return KernelABI(divisibility=16, equal_to_one=True)
 
 
 @hookimpl

@@ -1,67 +1,50 @@
-"""Arrays of SYCL libraries: everything that shows a ``__sycl_usm_array_interface__``."""
+"""Arrays of SYCL libraries: everything that shows a ``__sycl_usm_array_interface__``, and PyTorch's."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import sys
 from typing import Any
 
-from tri_backend_intel.runtime.devices import device_of
-from tri_core.api import ArrayArgument, FrameworkAdapter, LaunchError
+from tri_backend_intel.runtime.devices import device_of, devices
+from tri_core.api import ArrayArgument, DeviceError, FrameworkAdapter
+from tri_runtime.array_interface import read_interface, torch_argument
 
-__all__ = ["ADAPTERS", "describe"]
-
-#: NumPy's type strings without byte order -> Triton's names
-_DTYPES = {
-    "b1": "i1",
-    "i1": "i8",
-    "i2": "i16",
-    "i4": "i32",
-    "i8": "i64",
-    "u1": "u8",
-    "u2": "u16",
-    "u4": "u32",
-    "u8": "u64",
-    "f2": "fp16",
-    "f4": "fp32",
-    "f8": "fp64",
-}
+__all__ = ["ADAPTERS", "describe", "describe_torch"]
 
 
 def describe(array: Any) -> ArrayArgument:
     """``array`` as a kernel argument; LaunchError for an element type that kernels do not have."""
-    interface: Mapping[str, Any] = array.__sycl_usm_array_interface__
-    typestr: str = interface["typestr"]
-    dtype = _DTYPES.get(typestr[1:])
-    if dtype is None or typestr[0] == ">":
-        raise LaunchError(
-            f"an array with elements of type {typestr!r} was passed to a kernel",
-            remedy=f"convert it to one of {', '.join(_DTYPES.values())}",
-        )
-    itemsize = int(typestr[2:])
+    interface = array.__sycl_usm_array_interface__
+    found = read_interface(interface, strides_in_bytes=False)
     # the protocol's text calls the flag read-only; dpctl sets it on what may be written
-    base, writable = interface["data"]
-    return ArrayArgument(
-        base + int(interface.get("offset", 0)) * itemsize,
-        dtype,
-        _span(interface, itemsize),
-        device_of(interface["syclobj"]),
-        writable=bool(writable),
-        owner=array,
-    )
+    device = device_of(interface["syclobj"])
+    return ArrayArgument(found.pointer, found.dtype, found.nbytes, device, writable=found.flag, owner=array)
 
 
-def _span(interface: Mapping[str, Any], itemsize: int) -> int:
-    """Bytes from the first element to the end of the last one; strides are in elements."""
-    shape: tuple[int, ...] = interface["shape"]
-    if 0 in shape:
-        return 0
-    strides: tuple[int, ...] | None = interface.get("strides")
-    if strides is None:
-        return math.prod(shape) * itemsize
-    return (1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))) * itemsize
+def describe_torch(tensor: Any) -> ArrayArgument | None:
+    """A PyTorch tensor on an ``xpu`` device, which are the GPUs in their order; None for one elsewhere."""
+    if tensor.device.type != "xpu":
+        return None
+    index = tensor.device.index or 0
+    gpus = [found.info for found in devices() if found.sycl_device.is_gpu]
+    if index >= len(gpus):
+        raise DeviceError(
+            f"a PyTorch tensor lies on {tensor.device}; {len(gpus)} Intel GPUs are found here",
+            remedy="install the driver that PyTorch uses (Level Zero)",
+        )
+    return torch_argument(tensor, gpus[index])
 
 
-ADAPTERS = tuple(
-    FrameworkAdapter(name=name, module=name, describe=describe) for name in ("dpctl", "dpnp", "numba_dpex")
+def _torch_stream(index: int) -> int:
+    """The address of PyTorch's current ``sycl::queue`` on device ``index``."""
+    torch: Any = sys.modules["torch"]  # only called for PyTorch's own tensors
+    return int(torch.xpu.current_stream(index).sycl_queue)
+
+
+ADAPTERS = (
+    *(
+        FrameworkAdapter(name=name, module=name, describe=describe)
+        for name in ("dpctl", "dpnp", "numba_dpex")
+    ),
+    FrameworkAdapter(name="torch-xpu", module="torch", describe=describe_torch, current_stream=_torch_stream),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, KernelABI, hookimpl
+from tri_core.api import BackendInfo, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -81,13 +81,6 @@ def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Targe
     from tri_backend_intel.architectures import target
 
     return target(key, device)
-
-
-@hookimpl
-def tri_abi(target: Target) -> KernelABI:
-    """The usual specialization: divisibility by 16, equality to 1."""
-    del target
-    return KernelABI(divisibility=16, equal_to_one=True)
 
 
 @hookimpl

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tri_core.api import Unsupported, VerificationError
+from tri_core.api import OutOfResources, Unsupported, VerificationError
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Slice
@@ -118,6 +118,15 @@ def test_calls_are_refused_with_their_place(run) -> None:  # type: ignore[no-unt
     with pytest.raises(Unsupported, match="not inlined") as caught:
         run(function(body) + function("").replace('"f"', '"g"'))
     assert str(caught.value.location) == "k.py:3:5"
+
+
+def test_huge_tensors_are_refused_before_anything_is_done_with_them(run) -> None:  # type: ignore[no-untyped-def]
+    body = '%0 = "tt.make_range"() {start = 0 : i32, end = 1048576 : i32} : () -> tensor<1048576xi32> loc("k.py":3:5)'
+    with pytest.raises(OutOfResources, match="8192 elements for each of 128 threads") as caught:
+        run(function(body))
+    assert "num_warps=8" in str(caught.value)
+    assert str(caught.value.location) == "k.py:3:5"
+    run(function(body), num_warps=8)
 
 
 def test_other_passes_name_the_one_that_is_missing(kernel, context) -> None:  # type: ignore[no-untyped-def]

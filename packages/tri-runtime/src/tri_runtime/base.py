@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from tri_runtime.staging import staged_copies
 __all__ = ["RuntimeBase"]
 
 
-class RuntimeBase:
+class RuntimeBase(abc.ABC):
     """Defaults for an implementation of :class:`tri_core.runtime.Runtime`.
 
     A subclass sets ``device_kind`` and gives ``devices``, ``load``, ``launcher`` and ``synchronize``;
@@ -39,13 +40,13 @@ class RuntimeBase:
         if not self.fork_safe:
             self._guard.check()
 
+    @abc.abstractmethod
     def devices(self) -> Sequence[DeviceInfo]:
         """The devices present; creates no context."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def synchronize(self) -> None:
         """Wait for all work of the current device."""
-        raise NotImplementedError
 
     def current_device(self) -> DeviceInfo:
         """The device chosen by :meth:`set_device` in this thread, the first one otherwise."""
@@ -84,7 +85,7 @@ class RuntimeBase:
                     remedy=self.host_array_remedy,
                 )
 
-    def flush_cache(self) -> None:
+    def flush_cache(self) -> None:  # noqa: B027  doing nothing is a choice
         """Enqueue work that evicts the device's caches, without waiting for it; nothing by default."""
 
     def elapsed(self, function: Callable[[], object]) -> float:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.base import numpy_type
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.simulator.values import to_bf16, to_f32
 
 __all__ = [
     "approximate",
@@ -106,6 +107,8 @@ def atomic_rmw(
     number = np.dtype(value.dtype.str.replace("i", "u")) if kind.startswith("u") else value.dtype
 
     def step(old: Array, new: Array) -> Array:
+        if kind.endswith(".bf16"):  # its bits, as integers
+            return to_bf16(function(to_f32(old), to_f32(new))).view(value.dtype)
         return function(old.view(number), new.view(number)).astype(number).view(value.dtype)
 
     return _in_turn(cta, pointer, predicate, step, value)

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext, Unsupported
+from tri_core.api import OutOfResources, Pass, Policy, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
@@ -26,6 +26,9 @@ from tri_gpu_dialect.types import bitwidth, tensor_info
 __all__ = ["ConvertTritonToTritonGPU", "dot_encoding"]
 
 Shape = tuple[int, ...]
+
+#: elements of one tensor that a thread may have: each is a register and at least one instruction per op
+MOST_ELEMENTS = 4096
 
 #: columns of a dot's result that a thread has next to each other: what it reads and stores at once
 DOT_RUN = 4
@@ -80,6 +83,24 @@ class _Conversion:
         if info is not None and info.encoding is None:
             set_encoding(value, self.default(info.shape))
 
+    def check_size(self, op: ir.Operation, value: ir.Value) -> None:
+        """OutOfResources for a tensor that would take hours to compile, and spill all there is."""
+        info = tensor_info(value.type)
+        o = self.options
+        threads = o.num_warps * o.threads_per_warp * o.num_ctas
+        if info is None or info.numel <= MOST_ELEMENTS * threads:
+            return
+        each = info.numel // threads
+        raise OutOfResources(
+            f"a tensor of shape {list(info.shape)} is {each} elements for each of {threads} threads; "
+            f"{MOST_ELEMENTS} are the most",
+            remedy=f"use smaller blocks in a loop, or num_warps={o.num_warps * each // MOST_ELEMENTS}",
+            location=source_location(op.location),
+            resource="elements per thread",
+            need=each,
+            have=MOST_ELEMENTS,
+        )
+
     def block(self, block: ir.Block) -> None:
         """Convert the ops of ``block``; afterwards every value used in it has its default encoding."""
         for argument in block.arguments:
@@ -107,6 +128,7 @@ class _Conversion:
             return
         for result in op.results:
             self.give_default(result)
+            self.check_size(op, result)
         self.agree(op)
 
     def agree(self, op: ir.Operation) -> None:
