@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import importlib
 import importlib.metadata
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -218,6 +219,26 @@ def test_knobs_read_and_refuse() -> None:
     with pytest.raises(Unsupported, match="has no effect"):
         theirs.compilation.enable_asan = True
     assert not hasattr(theirs.runtime, "no_such_knob")
+
+
+def test_hooks_and_settings_of_tuning_are_those_of_tri() -> None:
+    theirs: Any = importlib.import_module("triton.knobs")
+    chain = theirs.runtime.launch_enter_hook
+    assert isinstance(chain, theirs.HookChain)
+    assert chain.calls == []
+    with tri.knobs.runtime.scope(), tri.knobs.autotuning.scope():
+        theirs.runtime.launch_exit_hook = print
+        assert tri.knobs.runtime.launch_exit_hook.calls == [print]
+        theirs.autotuning.cache = True
+        assert tri.knobs.autotuning.cache is True
+    assert theirs.autotuning.cache is False
+
+
+def test_resources_by_their_names() -> None:
+    errors: Any = importlib.import_module("triton.runtime.errors")
+    error = pickle.loads(pickle.dumps(errors.OutOfResources(5, 3, "shared memory")))
+    assert (error.required, error.limit, error.name) == (5, 3, "shared memory")
+    assert str(error) == "out of shared memory: 5 needed, 3 there"
 
 
 def test_allocators_are_kept() -> None:

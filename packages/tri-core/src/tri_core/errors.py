@@ -111,11 +111,37 @@ class Unsupported(TriError):
 
 
 class OutOfResources(TriError):
-    """A kernel needs more of ``resource`` than the target has (``need`` against ``have``)."""
+    """A kernel needs more of ``resource`` than the target has (``need`` against ``have``).
+
+    Triton's ``OutOfResources(required, limit, name)`` makes one, too, and its names read the fields.
+    """
 
     resource: str
     need: int
     have: int
+
+    def __init__(
+        self, message: str | int, limit: int | None = None, name: str | None = None, **fields: Any
+    ) -> None:
+        if limit is not None and name is not None:
+            fields = {"need": message, "have": limit, "resource": name, **fields}
+            message = f"out of {name}: {message} needed, {limit} there"
+        super().__init__(str(message), **fields)
+
+    @property
+    def required(self) -> int:
+        """``need``, as Triton calls it."""
+        return self.need
+
+    @property
+    def limit(self) -> int:
+        """``have``, as Triton calls it."""
+        return self.have
+
+    @property
+    def name(self) -> str:
+        """``resource``, as Triton calls it."""
+        return self.resource
 
 
 class ToolchainError(TriError):

@@ -50,7 +50,7 @@ _ERRORS = {
     "UnsupportedLanguageConstruct": "tri_core.errors:CompilationError",
     "OutOfResources": "tri_core.errors:OutOfResources",
     "PTXASError": "tri_core.errors:ToolchainError",
-    "AutotunerError": "tri_core.errors:TriError",
+    "AutotunerError": "tri_core.errors:AutotuneError",
     "InterpreterError": f"{_HERE}.errors:InterpreterError",
 }
 _JIT = {
