@@ -189,16 +189,11 @@ class Dispatcher:
 
     def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel | FutureKernel:
         """Compile for such arguments without launching or loading; a dtype stands for an aligned array of it."""
-        try:
-            facts, _, options = self._bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
-        except (TypeError, LaunchError) as error:
-            raise self._explained(error, args, kwargs) from None
-        version = specialize(self.function, facts, _USUAL[0])
-        target, _ = self._target(version, chosen())
+        source, target, options = self.plan(args, kwargs)
         mode = active_mode.get()
         if mode is not None:
-            return mode.submit(version.source, target, self._options(target, options))
-        return self._compile(version, target, options, warmup=True)
+            return mode.submit(source, target, options)
+        return self._compile(source, target, options, warmup=True)
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ASTSource, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target, options."""
@@ -367,13 +362,12 @@ class Dispatcher:
         return manager().abi(target)
 
     def _compile(
-        self, version: Specialization, target: Target, options: Mapping[str, Any], *, warmup: bool = False
+        self, source: ASTSource, target: Target, options: Mapping[str, Any], *, warmup: bool = False
     ) -> CompiledKernel:
         from tri_core.compiler import IRSource
         from tri_core.compiler import compile as compile_source
 
-        given = self._options(target, options)
-        source = version.source
+        given = dict(options)
         override = given.pop("ir_override", None)
         if override is not None:
             return compile_source(IRSource.from_file(override, source.signature()), target, given)
@@ -419,7 +413,7 @@ class Dispatcher:
     ) -> Entry:
         from tri_runtime import runtime
 
-        kernel = self._compile(version, target, options)
+        kernel = self._compile(version.source, target, self._options(target, options))
         owner = runtime(target.device_kind)
         host = tuple(i for i, where in version.arrays if where is None)
         staged = self._host_arrays(owner, host, target)
