@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-<<<<<<< HEAD
 from tri import knobs as tri_knobs
 from tri.knobs import HookChain
 from tri_core import knobs as core_knobs
@@ -25,13 +24,6 @@ __all__ = [
     "redis",
     "runtime",
 ]
-=======
-from tri.launch.hooks import HookChain
-from tri_core import knobs as tri_knobs
-from tri_core.errors import Unsupported
-
-__all__ = ["HookChain", "Knobs", "autotuning", "build", "cache", "compilation", "language", "runtime"]
->>>>>>> 2f45919 (frontend: triton.knobs has tri's hooks; Triton's OutOfResources)
 
 #: group -> knob -> what Triton has when nobody sets it, and tri always does
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -76,40 +68,20 @@ class Knobs:
         return own if own is not None and name in dir(own) else None
 
     def __getattr__(self, name: str) -> Any:
-<<<<<<< HEAD
         own, group = self._own(name), self.__dict__["_group"]
         if own is not None:
             return getattr(own, name)
         if (group, name) == ("runtime", "interpret"):
             return core_knobs.get("INTERPRET")
-=======
-        group = self.__dict__["_group"]
-        own = _own_group(group, name)
-        if own is not None:
-            return getattr(own, name)
-        counterpart = _COUNTERPARTS.get(group, {}).get(name)
-        if counterpart is not None:
-            return tri_knobs.get(counterpart)
->>>>>>> 2f45919 (frontend: triton.knobs has tri's hooks; Triton's OutOfResources)
         try:
             return _DEFAULTS.get(group, {})[name]
         except KeyError:
             raise AttributeError(f"triton.knobs.{group} has no {name}", name=name, obj=self) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-<<<<<<< HEAD
         own, group = self._own(name), self.__dict__["_group"]
         if own is not None:
             setattr(own, name, value)
-=======
-        group = self.__dict__["_group"]
-        own = _own_group(group, name)
-        if own is not None:
-            setattr(own, name, value)
-            return
-        current = getattr(self, name)
-        if value == current or (value is None and not current):
->>>>>>> 2f45919 (frontend: triton.knobs has tri's hooks; Triton's OutOfResources)
             return
         current = getattr(self, name)
         if value != current and not (value is None and not current):
@@ -119,18 +91,7 @@ class Knobs:
             )
 
 
-<<<<<<< HEAD
 amd = Knobs("amd")
-=======
-def _own_group(group: str, name: str) -> Any:
-    """The group of tri's settings that has ``name`` under the same name; None when there is none."""
-    from tri import knobs as own
-
-    found = getattr(own, group, None)
-    return found if isinstance(found, own.Group) and name in dir(found) else None
-
-
->>>>>>> 2f45919 (frontend: triton.knobs has tri's hooks; Triton's OutOfResources)
 autotuning = Knobs("autotuning")
 build = Knobs("build")
 cache = Knobs("cache")
