@@ -17,7 +17,7 @@ from tri.context import chosen
 from tri.launch.asynchronous import active_mode
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, restore, zero
-from tri.tuning.compiling import INFEASIBLE, Plan, compile_all
+from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
 from tri.tuning.config import Config
 from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
@@ -204,7 +204,7 @@ class Autotuner(Wrapper):
         for config in kept:
             try:
                 return self._plan(config, args, kwargs)[1]
-            except (*INFEASIBLE, OptionError) as error:
+            except UNUSABLE as error:
                 failures[config] = error
         raise report.none_works(self.__name__, failures)
 

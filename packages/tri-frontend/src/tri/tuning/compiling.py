@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.target import Target
 
-__all__ = ["INFEASIBLE", "compile_all"]
+__all__ = ["INFEASIBLE", "UNUSABLE", "compile_all"]
 
 #: failures that say "not this configuration": an autotuner goes on with the others
 INFEASIBLE: tuple[type[TriError], ...] = (CompilationError, OutOfResources, ToolchainError, Unsupported)
+#: the same before anything is compiled: an option that the target does not have
+UNUSABLE: tuple[type[TriError], ...] = (*INFEASIBLE, OptionError)
 
 Plan = tuple["ASTSource", "Target", dict[str, Any]]
 
@@ -45,7 +47,7 @@ def compile_all(
     for config in configs:
         try:
             pending.append((config, _start(config, plan, executor)))
-        except (*INFEASIBLE, OptionError) as error:  # an option that this target does not have
+        except UNUSABLE as error:  # an option that this target does not have
             failed[config] = error
             step()
     for config, finish in pending:
