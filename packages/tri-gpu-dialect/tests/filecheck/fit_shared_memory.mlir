@@ -1,10 +1,16 @@
-// Two buffers of 16 KiB are too much for 24 KiB: the dot reads its operands from registers again.
+// Two buffers of 16 KiB are too much for 24 KiB: the dot is cut in two along k.
 // RUN: convert-triton-to-tritongpu, stage-dot-operands, remove-layout-conversions, fit-shared-memory
 
 // CHECK-NOT: ttg.local_alloc
 // CHECK: "scf.for"
-// CHECK-DAG: ttg.convert_layout
-// CHECK: "tt.dot"
+// CHECK: "tt.split"
+// CHECK: "tt.split"
+// CHECK: %[[A:.*]] = "ttg.local_alloc"{{.*}} -> !ttg.memdesc<array<i64: 32, 64>
+// CHECK: %[[B:.*]] = "ttg.local_alloc"{{.*}} -> !ttg.memdesc<array<i64: 64, 32>
+// CHECK: %[[FIRST:.*]] = "ttg.local_dot"(%[[A]], %[[B]],
+// CHECK: "ttg.local_alloc"
+// CHECK: "ttg.local_alloc"
+// CHECK: "ttg.local_dot"({{.*}}, %[[FIRST]])
 // CHECK-NOT: ttg.local_dot
 "builtin.module"() ({
   "tt.func"() ({

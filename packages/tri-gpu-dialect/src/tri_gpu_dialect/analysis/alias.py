@@ -55,8 +55,8 @@ class _Analysis:
             elif name == "scf.if":
                 self.branches(op)
             elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
-                # an op that nobody described: its results may be any of its operands
-                for result in op.results:
+                # an op that nobody described: its results may be any of its operands, but for tensors in registers
+                for result in (r for r in op.results if not isinstance(r.type, ir.RankedTensorType)):
                     for operand in op.operands:
                         self.join([result], [operand])
 

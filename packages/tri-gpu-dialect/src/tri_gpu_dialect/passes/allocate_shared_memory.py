@@ -42,23 +42,27 @@ class AllocateSharedMemory(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
+        limit = context.target.spec.limits.get("shared") if context is not None else None
         total = 0
         for function in functions(module):
-            for need, offset in self.placed(function):
+            placed = self.placed(function, limit)
+            for need, offset in placed:
                 need.buffer.op.attributes["allocation.offset"] = _i32(offset)
-                total = max(total, offset + need.size)
+            total = max(total, _extent(placed))
         module.operation.attributes["ttg.shared"] = _i32(total)
-        limit = context.target.spec.limits.get("shared") if context is not None else None
         if limit is not None and total > limit:
             raise _too_large(module, total, limit)
 
-    def placed(self, function: ir.Operation) -> list[tuple[Need, int]]:
-        """Every buffer and scratch memory of ``function`` with its offset in bytes."""
-        return place([Need.of(b) for b in self.apart(buffers(function, scratch_bytes))])
+    def placed(self, function: ir.Operation, limit: int | None) -> list[tuple[Need, int]]:
+        """Every buffer and scratch memory of ``function`` with its offset in bytes; kept apart if that fits."""
+        found = buffers(function, scratch_bytes)
+        close = place([Need.of(b) for b in found])
+        wide = place([Need.of(b) for b in self.apart(found)])
+        return wide if limit is None or _extent(wide) <= limit else close
 
     def needed(self, function: ir.Operation) -> int:
-        """The bytes of shared memory that ``function`` takes as it is."""
-        return max((offset + need.size for need, offset in self.placed(function)), default=0)
+        """The bytes of shared memory that ``function`` takes at least, as it is."""
+        return _extent(place([Need.of(b) for b in buffers(function, scratch_bytes)]))
 
     def apart(self, given: list[Buffer]) -> list[Buffer]:
         """``given``, the lives of small scratch memories ending only with the next one."""
@@ -100,6 +104,10 @@ def buffer_bytes(type_: MemDescType) -> int:
     padding = encoding.padding if isinstance(encoding, SharedEncoding) else ()
     elements = padded_size(math.prod(type_.shape), padding)
     return elements * max(bitwidth(type_.element_type) // 8, 1)
+
+
+def _extent(placed: list[tuple[Need, int]]) -> int:
+    return max((offset + need.size for need, offset in placed), default=0)
 
 
 def place(needs: list[Need]) -> list[tuple[Need, int]]:

@@ -24,7 +24,7 @@ from tri_gpu_dialect.encodings import Blocked, PaddedShared
 from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import TensorInfo, bitwidth, tensor_info, tensor_type
 
-__all__ = ["StageDotOperands", "operand_encoding"]
+__all__ = ["StageDotOperands", "allocated", "operand_encoding"]
 
 #: bytes by which rows of an operand are moved against each other: threads of neighbouring rows then read
 #: different banks, in vectors that stay aligned
@@ -99,7 +99,7 @@ def _buffer(value: ir.Value, buffers: dict[ir.Value, ir.Value], location: ir.Loc
         else:
             ip = ir.InsertionPoint.after(owner.operation)
         with ip, location:
-            found = buffers[value] = _allocated(_converted(value))
+            found = buffers[value] = allocated(_converted(value))
     return found
 
 
@@ -113,7 +113,8 @@ def _converted(value: ir.Value) -> ir.Value:
     return ir.Operation.create("tt.fp_to_fp", results=[wide], operands=[value]).results[0]
 
 
-def _allocated(value: ir.Value) -> ir.Value:
+def allocated(value: ir.Value) -> ir.Value:
+    """A buffer that holds ``value``, made at the ambient insertion point."""
     info = tensor_info(value.type)
     assert info is not None
     encoding = operand_encoding(info.shape, bitwidth(info.element_type))
