@@ -152,7 +152,7 @@ def map_any(out, x, SHAPE: tl.constexpr, N: tl.constexpr, PACK: tl.constexpr):
     if PACK == 1:
         _write(out, tl.map_elementwise(_branch, value), N)
     else:
-        _write(out, tl.map_elementwise(_swap, value, pack=2), N)
+        _write(out, tl.map_elementwise(_swap, value, pack=2)[0], N)
 
 
 @tri.jit

@@ -244,7 +244,8 @@ def exchanged(x0, x1, y0, y1):
 @tri.jit
 def maps_pairs(x_ptr, y_ptr, o_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
-    tl.store(o_ptr + i, tl.map_elementwise(exchanged, tl.load(x_ptr + i), tl.load(y_ptr + i), pack=2))
+    made = tl.map_elementwise(exchanged, tl.load(x_ptr + i), tl.load(y_ptr + i), pack=2)
+    tl.store(o_ptr + i, made[0])
 
 
 def test_map_elementwise_pack(rng):
@@ -258,7 +259,7 @@ def test_map_elementwise_pack(rng):
 @tri.jit
 def maps_fours(x_ptr, o_ptr, ROWS: tl.constexpr, N: tl.constexpr):
     i = grid_of(ROWS, N)
-    tl.store(o_ptr + i, tl.map_elementwise(reversed_four, tl.load(x_ptr + i), pack=4))
+    tl.store(o_ptr + i, tl.map_elementwise(reversed_four, tl.load(x_ptr + i), pack=4)[0])
 
 
 @tri.jit

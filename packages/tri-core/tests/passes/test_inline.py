@@ -153,20 +153,3 @@ def test_several_blocks_are_refused(function: Callable[..., str], context: Stage
         module = mlir.parse(function("%a: i32", '%y = "tt.call"(%a) {callee = @f} : (i32) -> i32') + f)
         with pytest.raises(Unsupported, match="2 blocks"):
             Inline().apply(module, context)
-
-
-def test_what_stands_behind_a_return_goes(after: Callable[..., str]) -> None:
-    callee = private(
-        "one",
-        "%x: i32",
-        "i32",
-        '"tt.return"(%x) : (i32) -> ()\n^bb1:\n%c = arith.constant 1 : i32\n"tt.return"(%c) : (i32) -> ()',
-    )
-    caller = (
-        '"tt.func"() ({\n^bb0(%a: i32):\n%r = "tt.call"(%a) {callee = @one} : (i32) -> i32\n'
-        '"tt.print"(%r) {prefix = "", hex = false, isSigned = array<i32: 1>} : (i32) -> ()\n"tt.return"() : () -> ()\n'
-        '^bb1:\n"tt.return"() : () -> ()\n}) {function_type = (i32) -> (), sym_name = "k", sym_visibility = "public"} : () -> ()'
-    )
-    text = after(Inline(), callee + caller)
-    assert "^bb1" not in text
-    assert "tt.call" not in text

@@ -9,6 +9,7 @@ from tri_core.passes.cse import CSE
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
+from tri_core.passes.lift_control_flow import LiftControlFlow
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.stage import ttir_stage
 from tri_core.passes.symbol_dce import SymbolDCE
@@ -20,6 +21,7 @@ __all__ = [
     "Canonicalize",
     "DecomposeDotScaled",
     "Inline",
+    "LiftControlFlow",
     "Pass",
     "RewriteTensorDescriptors",
     "SymbolDCE",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 for _pass in (
+    LiftControlFlow,
     Inline,
     Canonicalize,
     CSE,

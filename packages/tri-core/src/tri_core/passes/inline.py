@@ -18,6 +18,8 @@ __all__ = ["Inline"]
 class Inline(Pass):
     """Expands every ``tt.call``; an inlined op's location says where it was called from.
 
+    Functions must have one block: :class:`~tri_core.passes.lift_control_flow.LiftControlFlow` comes before.
+
     Upstream's inliner refuses our ops (they lack its interface).  Raises CompilationError for recursion.
     """
 
@@ -32,8 +34,6 @@ class Inline(Pass):
                 if op.operation.name == "tt.func"
             }
         )
-        for function in inliner.functions.values():
-            _drop_unreachable(function)
         for name in inliner.functions:
             inliner.expand(name)
 
@@ -86,16 +86,6 @@ def _calls(function: ir.Operation) -> list[ir.Operation]:
     return found
 
 
-def _drop_unreachable(function: ir.Operation) -> None:
-    """Take away the blocks after an entry that returns: other frontends leave some behind a ``return``."""
-    blocks = list(function.regions[0].blocks)
-    if len(blocks) < 2 or [*blocks[0].operations][-1].operation.name != "tt.return":
-        return
-    gone = ir.Operation.create("builtin.module", regions=1, loc=function.location, ip=False)
-    for block in blocks[1:]:
-        block.append_to(gone.regions[0])
-
-
 def _splice(callee: ir.Operation, call: ir.Operation) -> None:
     """Put a copy of the body of ``callee`` in the place of ``call``."""
     copy = callee.clone(ip=False)
@@ -103,6 +93,7 @@ def _splice(callee: ir.Operation, call: ir.Operation) -> None:
     if len(blocks) != 1:
         raise Unsupported(
             f"the function called here has {len(blocks)} blocks; structured control flow is expected",
+            remedy="run the pass lift-control-flow before",
             location=source_location(call.location),
         )
     (body,) = blocks

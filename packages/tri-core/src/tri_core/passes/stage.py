@@ -11,6 +11,7 @@ from tri_core.passes.cse import CSE
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
+from tri_core.passes.lift_control_flow import LiftControlFlow
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.symbol_dce import SymbolDCE
 from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
@@ -32,7 +33,8 @@ def ttir_stage(native: Container[str] = (), rewrites: Sequence[Pass] = ()) -> St
     passes = PassList(
         [
             Anchor("ttir.begin"),
-            Inline(),  # first: everything else sees one function at a time
+            LiftControlFlow(),  # what comes as text may branch; our frontend's functions have one block
+            Inline(),  # early: everything else sees one function at a time
             SymbolDCE(),  # what was inlined everywhere need not be optimised
             *rewrites,  # what they make is canonicalized
             CSE(),  # before canonicalization, whose rules ask whether two operands are the same value

@@ -79,7 +79,8 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Builde
     """``scalar_fn``, a jit function of scalars that may branch, applied to the elements of ``args``.
 
     ``args`` are broadcast to one shape.  With ``pack`` the function takes that many elements of each argument
-    after each other (x0, x1, y0, y1), and returns as many of each result.
+    after each other (x0, x1, y0, y1), and returns as many of each result.  The result is a tuple of blocks when
+    the function returns a tuple, which it does for every pack but 1.
     """
     b = _semantic
     if not args:
@@ -88,7 +89,7 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Builde
     _check_pack("map_elementwise", pack, shape)
     if not shape:
         made = b.expand(scalar_fn, [v for v in values for _ in range(pack)])
-        return made if pack == 1 else made[::pack] if len(made) > pack else made[0]
+        return made[::pack] if isinstance(made, tuple) else made
     several = False
 
     def body(scalars: Sequence[tensor]) -> list[tensor]:
@@ -106,7 +107,7 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: int = 1, _semantic: Builde
         body,
         "tt.map_elementwise_return",
     )
-    return tuple(mapped) if len(mapped) > 1 or (several and pack == 1) else mapped[0]
+    return tuple(mapped) if several else mapped[0]
 
 
 def _result_types(made: Sequence[tensor], shape: tuple[int, ...], pack: int) -> list[t.dtype]:
