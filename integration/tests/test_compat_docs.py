@@ -13,16 +13,16 @@ TEXT = (Path(__file__).parents[2] / "docs" / "compat.md").read_text()
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_every_module_is_in_the_table(name):
+def test_every_module_is_in_the_table(name: str) -> None:
     assert f"`{name}`" in TEXT or f"`.{name.rpartition('.')[2]}`" in TEXT
 
 
 @pytest.mark.parametrize("name", sorted(GONE))
-def test_every_absent_module_is_named(name):
+def test_every_absent_module_is_named(name: str) -> None:
     assert any(f"`{name}`" in TEXT or name.startswith(f"{parent}.") for parent in GONE)
 
 
-def test_versions():
+def test_versions() -> None:
     assert VERSION in TEXT
     for project in PROJECTS.values():
         assert f"{project.name} {project.version}" in TEXT

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ COVERED = {
 }
 
 
-def test_cases_cover_the_list_with_known_projects():
+def test_cases_cover_the_list_with_known_projects() -> None:
     from integration.published.suite import select
 
     cases = select([])
@@ -40,7 +42,7 @@ def test_cases_cover_the_list_with_known_projects():
     assert not any(r.startswith("triton") for r in requirements())
 
 
-def test_errors_are_relative_to_the_largest_value():
+def test_errors_are_relative_to_the_largest_value() -> None:
     from integration.published.cases import Check
 
     want = torch.tensor([1.0, 200.0])
@@ -49,12 +51,12 @@ def test_errors_are_relative_to_the_largest_value():
     assert Check("x", torch.tensor([1.0]), want).error == float("inf")
 
 
-def test_wrong_kernels_fail():
-    from integration.published.cases import Bench, Case, gradients, run
+def test_wrong_kernels_fail() -> None:
+    from integration.published.cases import Bench, Case, Outcome, gradients, run
 
     bench = Bench("cpu", Path())
 
-    def of(kernel):
+    def of(kernel: Callable[[Any], Any]) -> Outcome:
         return run(
             Case("p", "k", lambda b: gradients("x", [b.randn(9, grad=True)], kernel, torch.sin)), bench
         )
@@ -66,7 +68,7 @@ def test_wrong_kernels_fail():
     assert "ZeroDivisionError" in of(lambda x: x / (1 // 0)).failure
 
 
-def test_guards_are_for_host_tensors_only():
+def test_guards_are_for_host_tensors_only() -> None:
     from integration.published.guards import guarded
 
     own = torch.cuda.current_device
@@ -77,15 +79,15 @@ def test_guards_are_for_host_tensors_only():
     assert torch.cuda.current_device is own
 
 
-def test_the_harness_counts_philox_as_the_language_does():
+def test_the_harness_counts_philox_as_the_language_does() -> None:
     from integration.published.gems import _philox
 
     @tri.jit
-    def words(out_ptr, seed, c1, BLOCK: tl.constexpr):
+    def words(out_ptr: Any, seed: Any, c1: Any, BLOCK: tl.constexpr) -> None:
         i = tl.arange(0, BLOCK)
         c0 = i.to(tl.uint32) + 5
         made = tl.philox(seed, c0, c0 * 0 + c1.to(tl.uint32), c0 * 0, c0 * 0)
-        for k in tl.static_range(4):
+        for k in tl.static_range(4):  # type: ignore[attr-defined]  # unrolled by the compiler
             tl.store(out_ptr + k * BLOCK + i, made[k])
 
     out = np.zeros((4, 16), np.uint32)
@@ -95,7 +97,7 @@ def test_the_harness_counts_philox_as_the_language_does():
     np.testing.assert_array_equal(out, expected.astype(np.uint32))
 
 
-def test_parents_are_empty_packages(tmp_path, monkeypatch):
+def test_parents_are_empty_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "liger_kernel" / "ops"
     package.mkdir(parents=True)
     (tmp_path / "liger_kernel" / "__init__.py").write_text("raise AssertionError('not imported')\n")

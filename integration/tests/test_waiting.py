@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,8 @@ import tri.language as tl
 
 
 @tri.jit
-def wait(flag_ptr, out_ptr):
-    seen = tl.load(flag_ptr, volatile=True)
+def wait(flag_ptr: Any, out_ptr: Any) -> None:
+    seen: Any = tl.load(flag_ptr, volatile=True)
     turns = 0
     while seen == 0:
         seen = tl.load(flag_ptr, volatile=True)
@@ -22,7 +23,7 @@ def wait(flag_ptr, out_ptr):
     tl.store(out_ptr + 1, turns)
 
 
-def test_a_volatile_load_sees_what_another_thread_writes():
+def test_a_volatile_load_sees_what_another_thread_writes() -> None:
     flag, out = np.zeros(1, np.int32), np.zeros(2, np.int32)
 
     def launch() -> None:
