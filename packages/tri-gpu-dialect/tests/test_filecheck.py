@@ -10,7 +10,8 @@ from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, T
 from tri_core.mlir import ir
 from tri_core.testing import filecheck
 from tri_gpu_dialect import passes
-from tri_gpu_dialect.passes import ConvertTritonToTritonGPU, VerifyLayouts
+from tri_gpu_dialect.passes import AccelerateMatmul, ConvertTritonToTritonGPU, VerifyLayouts
+from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
 FILES = Path(__file__).parent / "filecheck"
 PASSES = {getattr(passes, name).name: getattr(passes, name) for name in passes.__all__}
@@ -23,6 +24,8 @@ def made(name: str) -> Pass:
     if name == ConvertTritonToTritonGPU.name:
         return ConvertTritonToTritonGPU(target="made-up:m1", num_warps=4, threads_per_warp=32)
     factory = PASSES[name]
+    if name == AccelerateMatmul.name:
+        return AccelerateMatmul(policy=MATRIX_POLICY)
     return factory()
 
 

@@ -47,6 +47,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "@ttgir.convert",
         "coalesce",
         "@ttgir.coalesce",
+        "accelerate-matmul",
         "@ttgir.matmul",
         "stage-dot-operands",
         "remove-layout-conversions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_nvidia.cubin import cubin_stage
+from tri_backend_nvidia.matrix import matrix_instructions
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_core.api import CommonOptions, Pipeline, Target
@@ -10,8 +11,9 @@ from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+from tri_gpu_dialect.policy import DefaultPolicy
 
-__all__ = ["make_primitives", "pipeline"]
+__all__ = ["make_primitives", "pipeline", "policy"]
 
 
 def make_primitives(
@@ -25,12 +27,17 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
 
 
+def policy(target: Target) -> DefaultPolicy:
+    """What the optimizer is told: accesses of 16 bytes, and the matrix instructions of ``target``."""
+    return DefaultPolicy(matrix_instructions=matrix_instructions(target))
+
+
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
     return Pipeline(
         stages=(
             ttir_stage(),
-            ttgir_stage(target, options),
+            ttgir_stage(target, options, policy(target)),
             llir_stage(make_primitives, _table, target),
             ptx_stage(),
             cubin_stage(),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         FrameworkAdapter,
         KnobGroup,
         Pipeline,
+        Policy,
         Runtime,
         Target,
         TargetKey,
@@ -81,10 +82,13 @@ def tri_language() -> Sequence[LanguageExtension]:
 
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
-    """The machine ops."""
+    """The machine ops, and the encodings of matrix instructions."""
     from tri_backend_nvidia.machine import NVM
+    from tri_backend_nvidia.matrix import TTNG
 
     registry.add_dialect(NVM)
+    registry.add_dialect(TTNG)
+    registry.add_text("ttng", "tri_backend_nvidia.matrix.text")
 
 
 @hookimpl
@@ -121,6 +125,15 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
     from tri_backend_nvidia.pipeline import pipeline
 
     return pipeline(target, options)
+
+
+@hookimpl
+def tri_policy(target: Target, options: CommonOptions) -> Policy:
+    """Accesses and matrix instructions."""
+    del options
+    from tri_backend_nvidia.pipeline import policy
+
+    return policy(target)
 
 
 @hookimpl

@@ -18,6 +18,7 @@ from tri_backend_nvidia.machine import (
     StoreOp,
     WarpBarrierOp,
 )
+from tri_backend_nvidia.matrix import words as matrix_words
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
@@ -273,6 +274,25 @@ class NvidiaPrimitives(Primitives):
         order = {"order": ir.StringAttr.get(_ORDER[access.sem] + _SCOPE[access.scope])}
         operands = [pointer, compare, value, b.true() if predicate is None else predicate]
         return AtomicCasOp.build(operands, [value.type], order)[0]
+
+    # --- matrices -----------------------------------------------------------------------------------------
+
+    def matrix_operand(
+        self, b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Value]
+    ) -> Sequence[ir.Value]:
+        """Packed words; f32 rounded to tf32."""
+        return matrix_words.operand(b, dot, index, registers)
+
+    def matrix_multiply(
+        self,
+        b: Builder,
+        dot: ir.Operation,
+        left: Sequence[ir.Value],
+        right: Sequence[ir.Value],
+        total: Sequence[ir.Value],
+    ) -> Sequence[ir.Value]:
+        """``mma.sync``."""
+        return matrix_words.multiply(b, dot, left, right, total)
 
     # --- arithmetic ---------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri_gpu_dialect.layouts import LANE, WARP, layout_for
+from tri_gpu_dialect.matrix import MatrixInstruction, choose
 
 if TYPE_CHECKING:
     from tri_core.mlir import ir
@@ -31,9 +32,13 @@ _LATENCY = {
 
 @dataclass(frozen=True)
 class DefaultPolicy:
-    """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays, no matrix unit."""
+    """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays.
+
+    ``matrix_instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
+    """
 
     max_vector_bits: int = 128
+    matrix_instructions: tuple[MatrixInstruction, ...] = ()
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""
@@ -54,9 +59,9 @@ class DefaultPolicy:
         """Cycles, from a table by op name."""
         return _LATENCY.get(op.name, 6)
 
-    def mma(self, dot: Any) -> Any | None:
-        """No matrix instruction: plain FMA."""
-        return None
+    def mma(self, dot: Any) -> MatrixInstruction | None:
+        """The row of the table that computes ``dot``; None: plain FMA."""
+        return choose(self.matrix_instructions, dot) if self.matrix_instructions else None
 
 
 DEFAULT_POLICY = DefaultPolicy()

@@ -19,6 +19,7 @@ from tri_core.api import (
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import module_int
 from tri_gpu_dialect.passes import (
+    AccelerateMatmul,
     AllocateSharedMemory,
     Coalesce,
     ConvertTritonToTritonGPU,
@@ -69,7 +70,8 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             Anchor("ttgir.convert"),
             Coalesce(policy=policy),
             Anchor("ttgir.coalesce"),
-            # a backend with matrix instructions gives dots their layouts here; only then do conversions settle
+            AccelerateMatmul(policy=policy),
+            # a backend may give more dots their layouts here; only then do conversions settle
             Anchor("ttgir.matmul"),
             # what is left is done by multiply-add
             StageDotOperands(),

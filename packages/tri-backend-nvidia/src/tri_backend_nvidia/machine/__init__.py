@@ -8,6 +8,7 @@ from __future__ import annotations
 from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
 from tri_backend_nvidia.machine.base import NVM
 from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
+from tri_backend_nvidia.machine.matrix import LdMatrixOp, MmaOp
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
 from tri_backend_nvidia.machine.threads import BarrierOp, ClockOp, ReadRegisterOp, ShuffleOp, WarpBarrierOp
 
@@ -20,7 +21,9 @@ __all__ = [
     "ClockOp",
     "ConvertOp",
     "DivideFullOp",
+    "LdMatrixOp",
     "LoadOp",
+    "MmaOp",
     "ReadRegisterOp",
     "ShuffleOp",
     "StoreOp",

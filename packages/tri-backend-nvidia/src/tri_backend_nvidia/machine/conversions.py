@@ -31,6 +31,8 @@ def convert(instruction: str, operands: Sequence[Array]) -> Array:
         return (high.view(np.uint16).astype(np.uint32) << 16 | low.view(np.uint16)).view(np.int32)
     if modes == ["rz"] and source == "f32":
         return _toward_zero(operands[0], target)
+    if (modes, target, source) == (["rna"], "tf32", "f32"):
+        return _nearest_away(operands[0])
     raise Unsupported(f"{instruction} is not simulated", remedy="use the generic expansion")
 
 
@@ -51,6 +53,13 @@ def _decoded(name: str) -> Array:
         return math.nan if magnitude > format_.largest else sign * format_.value(magnitude)
 
     return np.array([value(p) for p in range(256)], np.float16)
+
+
+def _nearest_away(values: Array) -> Array:
+    """f32 with ten bits of fraction, halves away from zero."""
+    bits = values.view(np.uint32)
+    rounded = (bits + 0x1000) & 0xFFFFE000
+    return np.where(np.isfinite(values), rounded, bits).astype(np.uint32).view(np.int32)
 
 
 def _toward_zero(values: Array, target: str) -> Array:

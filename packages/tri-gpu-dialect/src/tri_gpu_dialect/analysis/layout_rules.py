@@ -246,7 +246,13 @@ add(LayoutRule(Kind.REDUCTION, _gather_result, _gather_operands), "tt.gather")
 
 
 def _dot_operands(op: ir.Operation, result: Encoding) -> Operands:
-    return [DotOperand(0, result), DotOperand(1, result), result]
+    return [DotOperand(i, result, _k_width(op.operands[i])) for i in (0, 1)] + [result]
+
+
+def _k_width(operand: ir.Value) -> int:
+    """The width that a matrix instruction wants of its operand: that stays, whatever the result's layout."""
+    present = encoding_of(operand)
+    return present.k_width if isinstance(present, DotOperand) else 0
 
 
 def _dot_result(_: ir.Operation, operands: Operands) -> Encoding | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_gpu_dialect.encodings.distributed import Blocked, DotOperand, Linear, Slice
+from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.encodings.shared import PaddedShared, SharedLinear, SwizzledShared
 from tri_gpu_dialect.layouts.encoding import (
     DistributedEncoding,
@@ -19,6 +20,7 @@ __all__ = [
     "DotOperand",
     "Encoding",
     "Linear",
+    "MatrixEncoding",
     "PaddedShared",
     "SharedEncoding",
     "SharedLinear",

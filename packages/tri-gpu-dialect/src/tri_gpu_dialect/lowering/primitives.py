@@ -260,6 +260,28 @@ class Primitives(abc.ABC):
         """Write a scalar or vector where ``predicate`` is true (or None)."""
         _guarded_store(b, pointer, value, predicate, align, False)
 
+    # --- matrices -----------------------------------------------------------------------------------------
+
+    def matrix_operand(
+        self, b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Value]
+    ) -> Sequence[ir.Value]:
+        """One fragment of operand ``index`` of ``dot`` as :meth:`matrix_multiply` takes it; asked once per fragment."""
+        return registers
+
+    def matrix_multiply(
+        self,
+        b: Builder,
+        dot: ir.Operation,
+        left: Sequence[ir.Value],
+        right: Sequence[ir.Value],
+        total: Sequence[ir.Value],
+    ) -> Sequence[ir.Value]:
+        """One matrix instruction of ``dot``: fragments of its operands, and registers of the sum so far.
+
+        Registers come and go in the order of the fragments of the result's encoding (a ``MatrixEncoding``).
+        """
+        raise Unsupported(f"{self.target} has no matrix instructions for {dot.results[0].type}")
+
     # --- arithmetic ---------------------------------------------------------------------------------------
 
     def native(self, type_name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_gpu_dialect.passes.accelerate_matmul import AccelerateMatmul
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
@@ -12,6 +13,7 @@ from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
 
 __all__ = [
+    "AccelerateMatmul",
     "AllocateSharedMemory",
     "Coalesce",
     "ConvertTritonToTritonGPU",

@@ -18,6 +18,7 @@ from tri_gpu_dialect.lowering import Builder, Primitives, generic_table, lower
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.testing.machine import BarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
+from tri_gpu_dialect.testing.matrix import MatrixOp
 from tri_runtime.simulator import simulate
 
 __all__ = ["ReferencePrimitives", "make_target", "place_in_memory", "run"]
@@ -59,6 +60,20 @@ class ReferencePrimitives(Primitives):
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """``ref.shuffle``."""
         return ShuffleOp.build([value, lane], [b.i32])[0]
+
+    def matrix_multiply(
+        self,
+        b: Builder,
+        dot: ir.Operation,
+        left: Sequence[ir.Value],
+        right: Sequence[ir.Value],
+        total: Sequence[ir.Value],
+    ) -> Sequence[ir.Value]:
+        """``refm.multiply``."""
+        groups = ir.DenseI32ArrayAttr.get([len(left), len(right), len(total)])
+        return MatrixOp.build(
+            [*left, *right, *total], [t.type for t in total], {"operandSegmentSizes": groups}
+        )
 
 
 def make_target(threads_per_warp: int = 32, dtypes: Sequence[str] = ("fp16", "bf16"), **spec: Any) -> Target:

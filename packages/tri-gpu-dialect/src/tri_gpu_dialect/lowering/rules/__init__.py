@@ -12,6 +12,7 @@ from tri_gpu_dialect.lowering.rules import (
     indexed,
     local_dot,
     mapped,
+    matrix,
     memory,
     program,
     reduction,
@@ -47,4 +48,5 @@ def generic_table() -> LoweringTable:
     table = LoweringTable()
     for rules in _FAMILIES:
         table.update(rules, benefit=1)
+    table.add("tt.dot", matrix.matrix_dot, benefit=2, when=matrix.is_matrix_dot)
     return table

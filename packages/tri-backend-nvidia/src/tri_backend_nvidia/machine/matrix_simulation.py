@@ -1,0 +1,119 @@
+"""What the machine ops of matrices do, in NumPy, over all threads of a CTA at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_backend_nvidia.matrix.encoding import NvidiaMma
+from tri_gpu_dialect.lowering import SimulatedCTA
+
+__all__ = ["load_matrices", "multiply"]
+
+Array = npt.NDArray[Any]
+
+_SHARED = 3
+_LANES = 32
+
+
+def _float8(exponent: int, mantissa: int, *, infinities: bool) -> Array:
+    """All values of an 8-bit float, by their bits."""
+    bits = np.arange(256)
+    e, f = bits >> mantissa & (1 << exponent) - 1, bits & (1 << mantissa) - 1
+    bias = (1 << exponent - 1) - 1
+    size = np.where(e == 0, f * 2.0 ** (1 - bias - mantissa), (1 + f / (1 << mantissa)) * 2.0 ** (e - bias))
+    top = e == (1 << exponent) - 1
+    if infinities:
+        size = np.where(top, np.where(f == 0, np.inf, np.nan), size)
+    else:
+        size = np.where(top & (f == (1 << mantissa) - 1), np.nan, size)
+    return np.where(bits >> 7 == 1, -size, size)
+
+
+_E4M3 = _float8(4, 3, infinities=False)
+_E5M2 = _float8(5, 2, infinities=True)
+
+#: words of a thread -> its elements
+_DECODE: dict[str, Callable[[Array], Array]] = {
+    "f16": lambda w: w.view(np.float16).astype(np.float64),
+    "bf16": lambda w: (w.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64),
+    "tf32": lambda w: (w.view(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float64),
+    "s8": lambda w: w.view(np.int8).astype(np.int64),
+    "u8": lambda w: w.view(np.uint8).astype(np.int64),
+    "e4m3": lambda w: _E4M3[w.view(np.uint8)],
+    "e5m2": lambda w: _E5M2[w.view(np.uint8)],
+    "f64": lambda w: w,
+}
+_K_WIDTH = {"f16": 2, "bf16": 2, "tf32": 1, "f64": 1}
+
+
+@cache
+def _places(rows: int, role: int, k_width: int) -> tuple[Array, Array]:
+    """Row and column of every (lane, register) of a fragment."""
+    fragment = NvidiaMma(instr_shape=(rows, 8)).fragment(role, k_width)
+    registers = fragment.in_size("register")
+    found = np.array(
+        [
+            [tuple(fragment.apply({"register": r, "lane": lane}).values()) for r in range(registers)]
+            for lane in range(_LANES)
+        ]
+    )
+    return found[..., 0], found[..., 1]
+
+
+def _gathered(values: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
+    """The matrices of all warps, from each thread's registers."""
+    per_warp = values.reshape(-1, _LANES, rows.shape[1])
+    matrix = np.zeros((len(per_warp), *shape), values.dtype)
+    matrix[:, rows, columns] = per_warp
+    return matrix
+
+
+def multiply(
+    cta: SimulatedCTA,
+    shape: str,
+    kinds: Sequence[str],
+    counts: tuple[int, int, int],
+    operands: Sequence[Array],
+) -> list[Array]:
+    """The sums of every thread; exact products, added in double precision (integers: exactly)."""
+    left, right, total = kinds
+    m, n, k = map(int, re.findall(r"\d+", shape))
+    first, second, _ = counts
+    parts = (operands[:first], operands[first : first + second], operands[first + second :])
+    sizes = ((m, k), (k, n), (m, n))
+    matrices = []
+    for role, (registers, kind, size) in enumerate(zip(parts, (left, right, ""), sizes, strict=True)):
+        words = np.ascontiguousarray(np.stack(registers, axis=1))
+        values = _DECODE[kind](words) if kind else words
+        places = _places(m, role, _K_WIDTH.get(kind, 4))
+        matrices.append(_gathered(values.reshape(cta.num_threads, -1), *places, size))
+    a, b, c = matrices
+    with np.errstate(all="ignore"):
+        if total == "s32":
+            made = (a @ b + c.astype(np.int64)).astype(np.int32)
+        else:
+            made = (a @ b + c.astype(np.float64)).astype(c.dtype)
+    rows, columns = _places(m, 2, 0)
+    dealt = made[:, rows, columns].reshape(cta.num_threads, -1)
+    return [dealt[:, i] for i in range(dealt.shape[1])]
+
+
+def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: bool) -> list[Array]:
+    """Word j of each thread, from matrix j of its warp."""
+    lane = np.arange(cta.num_threads) % _LANES
+    reading = cta.active & (lane < 8 * count)
+    memory, half = cta.memory(_SHARED), np.dtype(np.uint64)
+    if (pointer[reading] % 16).any():
+        raise ValueError("ldmatrix reads rows at multiples of 16 bytes")
+    words = np.stack([memory.load(pointer + 8 * i, half, reading) for i in range(2)], axis=1)
+    matrices = np.ascontiguousarray(words).view(np.uint16).reshape(-1, 4, 8, 8)
+    if transposed:
+        matrices = matrices.swapaxes(2, 3)
+    own = np.ascontiguousarray(matrices).view(np.int32).reshape(-1, 4, _LANES)
+    return [own[:, j].reshape(-1) for j in range(count)]

@@ -1,0 +1,73 @@
+"""What encodings of matrix instructions have in common: one instruction's fragments, tiled over warps and registers.
+
+A vendor describes which lane and register holds what in *one* instruction; the layouts of whole tensors
+follow from that: the fragment, then the block's warps beside each other, then repetition in registers.
+"""
+
+from __future__ import annotations
+
+import abc
+from functools import lru_cache
+from typing import ClassVar
+
+from tri_gpu_dialect.layouts import distributed
+from tri_gpu_dialect.layouts.encoding import DistributedEncoding
+from tri_gpu_dialect.layouts.linear import LANE, REGISTER, WARP, LinearLayout, dim_names
+
+__all__ = ["ACCUMULATOR", "MatrixEncoding"]
+
+Shape = tuple[int, ...]
+
+#: the role of an instruction's result and addend, beside its operands 0 and 1
+ACCUMULATOR = 2
+
+_DIMS = ("dim0", "dim1")
+
+
+class MatrixEncoding(DistributedEncoding):
+    """The encoding of a dot's result that matrix instructions compute; subclasses are dataclasses.
+
+    ``warps_per_cta`` has one entry per dimension of the result; warps count along the last dimension first.
+    """
+
+    warps_per_cta: Shape
+
+    #: (register, lane): the inputs of a fragment
+    inputs: ClassVar[tuple[str, str]] = (REGISTER, LANE)
+
+    @abc.abstractmethod
+    def fragment(self, role: int, k_width: int) -> LinearLayout:
+        """Who holds what of one instruction: (register, lane) to (dim0, dim1).
+
+        ``role`` 0 is the left operand, ``m x k``, 1 the right one, ``k x n``, :data:`ACCUMULATOR` the result,
+        ``m x n``.  ``k_width`` is the number of an operand's elements along k in one register group.
+        """
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """The layout of a result of ``shape``."""
+        return _tiled(self.fragment(ACCUMULATOR, 0), self.warps_per_cta, shape, None)
+
+    def operand_layout(self, operand: int, k_width: int, shape: Shape) -> LinearLayout:
+        """The layout of operand 0 or 1: warps along k hold copies."""
+        inner = len(shape) - 1 if operand == 0 else len(shape) - 2
+        return _tiled(self.fragment(operand, k_width), self.warps_per_cta, shape, inner)
+
+
+@lru_cache(maxsize=1024)
+def _tiled(fragment: LinearLayout, warps: Shape, shape: Shape, inner: int | None) -> LinearLayout:
+    """``fragment`` for every warp, then repeated until it covers ``shape``: along ``inner`` (k) first, if given."""
+    rank = len(shape)
+    names = dim_names(rank)
+    first = rank - 1 if inner is None else inner
+    order = [first, *(d for d in reversed(range(rank)) if d != first)]
+    own = {_DIMS[0]: names[rank - 2], _DIMS[1]: names[rank - 1]}
+    layout = fragment.rename_outs({d: f"own{i}" for i, d in enumerate(own)})
+    layout = layout.rename_outs({f"own{i}": d for i, d in enumerate(own.values())})
+    for name in names[: rank - 2]:
+        layout *= LinearLayout.identity1d(1, REGISTER, name)
+    layout = layout.transpose_outs([names[d] for d in order])
+    for d in reversed(range(rank)):
+        spread = LinearLayout.zeros1d if d == inner else LinearLayout.identity1d
+        layout *= spread(warps[d], WARP, names[d])
+    fitted = distributed.fit(layout, dict(zip(names, shape, strict=True)))
+    return fitted.transpose_outs(names)

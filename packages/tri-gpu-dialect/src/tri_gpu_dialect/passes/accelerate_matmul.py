@@ -1,0 +1,136 @@
+"""Gives dots to matrix instructions: the result gets the instruction's encoding, the operands those that it reads.
+
+The backend's policy says which instruction computes a dot (see :mod:`tri_gpu_dialect.matrix`), the pass how warps
+share the result.  A dot that no instruction fits is left to multiply-add.
+
+Operands of 8-bit floats are widened to f16 where only that has an instruction, which is exact.  A result that is
+narrower than the accumulator is accumulated wide and rounded after the dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
+from tri_gpu_dialect.encodings import Blocked, Encoding
+from tri_gpu_dialect.matrix import MatrixInstruction, split_warps
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
+
+__all__ = ["AccelerateMatmul"]
+
+#: how many ops are looked at to find out whether a dot's result goes into another
+_HORIZON = 256
+
+
+@dataclass(frozen=True)
+class AccelerateMatmul(Pass):
+    """See the module; ``policy.mma(dot)`` gives a :class:`MatrixInstruction` or None."""
+
+    name: ClassVar[str] = "accelerate-matmul"
+
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the dots of every function of ``module``; those of clusters of blocks stay."""
+        if module_int(module, "ttg.num-ctas") > 1:
+            return
+        warps = module_int(module, "ttg.num-warps")
+        for function in functions(module):
+            dots = [op for op in all_ops(function) if op.name == "tt.dot"]
+            chained = _chained(dots)
+            for dot, in_chain in zip(dots, chained, strict=True):
+                row = self.policy.mma(dot)
+                if row is not None and isinstance(encoding_of(dot.results[0]), Blocked):
+                    _rewrite(dot, row, warps, in_chain)
+
+
+def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: bool) -> None:
+    result = dot.results[0]
+    shape, old = shape_of(result.type), encoding_of(result)
+    assert old is not None
+    split = split_warps(shape, row.shape[:2], warps, whole_rows=whole_rows)
+    encoding = row.result(split)
+    with ir.InsertionPoint(dot), dot.location:
+        operands = [
+            _operand(dot.operands[0], row.a, row.operand(0, encoding)),
+            _operand(dot.operands[1], row.b, row.operand(1, encoding)),
+            _operand(dot.operands[2], row.accumulator, encoding),
+        ]
+        wide = tensor_type(shape, _element(row.accumulator), encoding)
+        attributes = {name: dot.attributes[name] for name in dot.attributes}
+        made = ir.Operation.create(
+            "tt.dot", results=[wide], operands=operands, attributes=attributes
+        ).results[0]
+        made = _cast(made, str(result.type.element_type))
+        back = convert(made, old, ir.InsertionPoint(dot), dot.location)
+    result.replace_all_uses_with(back)
+    dot.erase()
+
+
+def _element(name: str) -> ir.Type:
+    return ir.Type.parse(name)
+
+
+def _operand(value: ir.Value, element: str, encoding: Encoding) -> ir.Value:
+    """``value`` without conversions of its layout, widened to ``element``, in ``encoding``."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.convert_layout":
+        value = value.owner.operation.operands[0]
+    return convert(_cast(value, element), encoding, ir.InsertionPoint.current, ir.Location.current)
+
+
+def _cast(value: ir.Value, element: str) -> ir.Value:
+    """``value`` with elements of the float type ``element``."""
+    info = tensor_info(value.type)
+    assert info is not None
+    if str(info.element_type) == element:
+        return value
+    type_ = tensor_type(info.shape, _element(element), info.encoding)
+    if info.bitwidth == 8:
+        name = "tt.fp_to_fp"
+    else:
+        name = "arith.extf" if info.bitwidth < type_.element_type.width else "arith.truncf"
+    return ir.Operation.create(name, results=[type_], operands=[value]).results[0]
+
+
+# --- chains -----------------------------------------------------------------------------------------------
+
+
+def _chained(dots: list[ir.Operation]) -> list[bool]:
+    """For each dot, whether its result goes into an operand of another, or it reads another's result."""
+    links = [_reads(dot, dots) for dot in dots]
+    read = {other for found in links for other in found}
+    return [bool(found) or i in read for i, found in enumerate(links)]
+
+
+def _reads(dot: ir.Operation, dots: list[ir.Operation]) -> set[int]:
+    """The indices of the dots whose results the operands of ``dot`` are computed from, loops not followed."""
+    numbers = {d.results[0]: i for i, d in enumerate(dots)}
+    found: set[int] = set()
+    for value in _behind(list(dot.operands)[:2]):
+        if value in numbers:
+            found.add(numbers[value])
+    return found
+
+
+def _behind(values: list[ir.Value]) -> Iterator[ir.Value]:
+    """``values`` and what they are computed from."""
+    ahead, seen = list(values), set(values)
+    while ahead and len(seen) < _HORIZON:
+        value = ahead.pop()
+        yield value
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name not in (
+            "tt.load",
+            "scf.for",
+            "scf.while",
+        ):
+            for operand in owner.operation.operands:
+                if operand not in seen and tensor_info(operand.type) is not None:
+                    seen.add(operand)
+                    ahead.append(operand)
