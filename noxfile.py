@@ -40,6 +40,8 @@ RECORDED = (
     "integration/tests",
     "--deselect",
     "integration/tests/test_third_party.py",
+    "-k",
+    "not intel and not interpreted and not sim and not lints and not readme",
 )
 
 

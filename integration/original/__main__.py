@@ -18,7 +18,9 @@ from integration.original.checks import (
     Verdict,
     reads_ours,
     refuses_too,
+    same_constructs,
     same_promotions,
+    takes_a_right_kernel,
     we_read_its,
     wrong_kernels,
 )
@@ -29,11 +31,16 @@ from integration.original.recorder import read_cases
 def run(title: str, checks: Iterable[Callable[[], Verdict]], console: Console) -> int:
     """Run ``checks``; print what failed, and how many passed; the number that failed."""
     checks = list(checks)
-    failed = [v for c in track(checks, title, console=console) if (v := _outcome(c)).problem]
+    verdicts = [_outcome(c) for c in track(checks, title, console=console)]
+    failed = [v for v in verdicts if v.problem]
     for reason, count in Counter(_kind(v.problem) for v in failed).most_common():
         first = next(v for v in failed if _kind(v.problem) == reason)
         console.print(f"{count} x {first.case}: {first.problem[:600]}", markup=False)
-    console.print(f"{title}: {len(checks) - len(failed)} of {len(checks)} pass")
+    excused = Counter(v.excuse for v in verdicts if v.excuse)
+    for reason, count in excused.most_common():
+        console.print(f"{count} not compared: {reason}", markup=False)
+    compared = len(verdicts) - sum(excused.values())
+    console.print(f"{title}: {compared - len(failed)} of {compared} pass")
     return len(failed)
 
 
@@ -79,6 +86,8 @@ def main() -> int:
                 "(c) types and refusals",
                 [
                     partial(same_promotions, options.triton_python),
+                    partial(same_constructs, options.triton_python),
+                    partial(takes_a_right_kernel, original),
                     *(partial(refuses_too, original, b) for b in wrong_kernels()),
                 ],
                 console,
