@@ -76,7 +76,8 @@ def samples(
     middles = (table[1:] + table[:-1]) / 2
     edges = np.concatenate([table, middles, table[-1:] * 1.0625, table[-1:] * 2]).astype(dtype)
     special = np.array([0, np.inf, np.nan, 1e-30, 1e30], np.float64).astype(dtype)
-    around = np.concatenate([edges, np.nextafter(edges, dtype(0)), np.nextafter(edges, dtype(np.inf))])  # type: ignore[operator]
+    zero, infinity = np.array([0, np.inf]).astype(dtype)
+    around = np.concatenate([edges, np.nextafter(edges, zero), np.nextafter(edges, infinity)])
     hard = np.concatenate([special, around])
     hard = np.concatenate([hard, -hard])
     rest = count - len(hard)

@@ -345,7 +345,7 @@ def test_too_much_shared_memory_is_refused() -> None:
 
 
 @tri.jit
-def high_products(x_ptr, y_ptr, o_ptr, N: tl.constexpr):
+def high_products(x_ptr, y_ptr, o_ptr, N: tl.constexpr):  # type: ignore[no-untyped-def]
     i = tl.arange(0, N)
     tl.store(o_ptr + i, tl.umulhi(tl.load(x_ptr + i), tl.load(y_ptr + i)))
 

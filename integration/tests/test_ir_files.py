@@ -18,7 +18,7 @@ def aligned(count: int, dtype: type = np.float32) -> np.ndarray:
     """Random numbers (or zeros for integers) at an address that 64 divides."""
     room = np.zeros(count * np.dtype(dtype).itemsize + 64, np.uint8)
     start = -room.ctypes.data % 64
-    made = room[start : start + count * np.dtype(dtype).itemsize].view(dtype)
+    made: np.ndarray = room[start : start + count * np.dtype(dtype).itemsize].view(dtype)
     made[:] = generator.normal(size=count) if np.issubdtype(dtype, np.floating) else 0
     return made
 

@@ -75,9 +75,7 @@ module {
 """
 
 
-@pytest.mark.parametrize(
-    "text", [EARLY, LOOP, UNREACHABLE], ids=["early return", "loop", "behind a return"]
-)
+@pytest.mark.parametrize("text", [EARLY, LOOP, UNREACHABLE], ids=["early return", "loop", "behind a return"])
 def test_branches(text: str) -> None:
     check_passes(text)
 

@@ -107,7 +107,7 @@ def multiply(
 def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: bool) -> list[Array]:
     """Word j of each thread, from matrix j of its warp."""
     lane = np.arange(cta.num_threads) % _LANES
-    reading = cta.active & (lane < 8 * count)
+    reading = np.logical_and(cta.active, lane < 8 * count)
     memory, half = cta.memory(_SHARED), np.dtype(np.uint64)
     if (pointer[reading] % 16).any():
         raise ValueError("ldmatrix reads rows at multiples of 16 bytes")
