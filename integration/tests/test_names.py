@@ -12,7 +12,7 @@ from integration.language.table import DOCUMENT, read_states, render
 
 #: differences in parameters that are meant, by full name: additions, wider meanings, names of a first parameter
 MEANT = {
-    "triton.FutureKernel", "triton.JITFunction", "triton.autotune", "triton.compile", "triton.constexpr_function", "triton.jit",
+    "triton.CompilationError", "triton.FutureKernel", "triton.InterpreterError", "triton.JITFunction", "triton.OutOfResources", "triton.autotune", "triton.compile", "triton.constexpr_function", "triton.jit",
     "triton.reinterpret", "triton.set_allocator", "triton.testing.cublas", "triton.testing.do_bench",
     "triton.testing.do_bench_cudagraph", "triton.testing.do_bench_cudagraph_proton", "triton.testing.do_bench_proton",
     "triton.testing.nvsmi", "triton.testing.set_gpu_clock", "tl.dot_scaled", "tl.load", "tl.store", "tl.slice",

@@ -20,8 +20,10 @@ from tri.helpers import cdiv, next_power_of_2
 from tri.jit import JITFunction, jit
 
 if TYPE_CHECKING:
-    from tri import knobs, language, testing
+    from tri import knobs, language, runtime, testing
     from tri.allocation import set_allocator
+    from tri.compat.triton.errors import InterpreterError
+    from tri.compat.triton.kernels import KernelInterface, MockTensor
     from tri.compiler.source import ASTSource
     from tri.compiling import compile  # noqa: A004  Triton's name
     from tri.context import target
@@ -29,20 +31,29 @@ if TYPE_CHECKING:
     from tri.interpreter.state import interpret
     from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
+    from tri.language.elementwise import must_use_result
     from tri.launch.arrays import TensorWrapper, reinterpret
     from tri.launch.asynchronous import AsyncCompileMode, FutureKernel
     from tri.tuning import Autotuner, Config, Heuristics, autotune, heuristics
     from tri_core import errors
+    from tri_core.errors import CompilationError, OutOfResources
+    from tri_core.errors import TriError as TritonError
 
 __all__ = [
     "ASTSource",
     "AsyncCompileMode",
     "Autotuner",
+    "CompilationError",
     "Config",
     "FutureKernel",
     "Heuristics",
+    "InterpreterError",
     "JITFunction",
+    "KernelInterface",
+    "MockTensor",
+    "OutOfResources",
     "TensorWrapper",
+    "TritonError",
     "aggregate",
     "autotune",
     "cdiv",
@@ -55,9 +66,11 @@ __all__ = [
     "jit",
     "knobs",
     "language",
+    "must_use_result",
     "next_power_of_2",
     "no_compile",
     "reinterpret",
+    "runtime",
     "set_allocator",
     "target",
     "testing",
@@ -65,6 +78,14 @@ __all__ = [
 
 #: names that cost an import, loaded when asked for: name -> module (and the attribute there)
 _LAZY: dict[str, tuple[str, str | None]] = {
+    "CompilationError": ("tri_core.errors", "CompilationError"),
+    "InterpreterError": ("tri.compat.triton.errors", "InterpreterError"),
+    "KernelInterface": ("tri.compat.triton.kernels", "KernelInterface"),
+    "MockTensor": ("tri.compat.triton.kernels", "MockTensor"),
+    "OutOfResources": ("tri_core.errors", "OutOfResources"),
+    "TritonError": ("tri_core.errors", "TriError"),
+    "must_use_result": ("tri.language.elementwise", "must_use_result"),
+    "runtime": ("tri.runtime", None),
     "AsyncCompileMode": ("tri.launch.asynchronous", "AsyncCompileMode"),
     "Autotuner": ("tri.tuning", "Autotuner"),
     "Config": ("tri.tuning", "Config"),
