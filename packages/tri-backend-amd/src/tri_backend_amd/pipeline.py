@@ -8,9 +8,9 @@ from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
-from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
 
-__all__ = ["pipeline"]
+__all__ = ["pipeline", "simulated"]
 
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:
@@ -27,3 +27,8 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
             *assembly_and_object_stages(),
         )
     )
+
+
+def simulated(target: Target, options: CommonOptions) -> Pipeline:
+    """The stages for the simulator."""
+    return simulated_pipeline(ttgir_stage(target, options), make_primitives, _table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, LanguageExtension, hookimpl
+from tri_core.api import BackendInfo, LanguageExtension, Simulation, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -116,6 +116,15 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
     from tri_backend_amd.pipeline import pipeline
 
     return pipeline(target, options)
+
+
+@hookimpl
+def tri_simulation(target: Target) -> Simulation:
+    """ttir, ttgir, and the machine ops."""
+    del target
+    from tri_backend_amd.pipeline import simulated
+
+    return Simulation(pipeline=simulated)
 
 
 @hookimpl

@@ -8,10 +8,10 @@ from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
-from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
 from tri_gpu_dialect.policy import DefaultPolicy
 
-__all__ = ["pipeline", "policy"]
+__all__ = ["pipeline", "policy", "simulated"]
 
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:
@@ -33,3 +33,8 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
             spirv_stage(),
         )
     )
+
+
+def simulated(target: Target, options: CommonOptions) -> Pipeline:
+    """The stages for the simulator."""
+    return simulated_pipeline(ttgir_stage(target, options, policy(target)), make_primitives, _table)

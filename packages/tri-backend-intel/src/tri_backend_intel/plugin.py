@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, hookimpl
+from tri_core.api import BackendInfo, Simulation, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -98,6 +98,16 @@ def tri_policy(target: Target, options: CommonOptions) -> Policy:
     from tri_backend_intel.pipeline import policy
 
     return policy(target)
+
+
+@hookimpl
+def tri_simulation(target: Target) -> Simulation:
+    """ttir, ttgir, and the machine ops."""
+    del target
+    from tri_backend_intel.pipeline import simulated
+    from tri_backend_intel.simulation import externals
+
+    return Simulation(pipeline=simulated, externals=externals)
 
 
 @hookimpl

@@ -10,10 +10,10 @@ from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
-from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage
+from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
 from tri_gpu_dialect.policy import DefaultPolicy
 
-__all__ = ["make_primitives", "pipeline", "policy"]
+__all__ = ["make_primitives", "pipeline", "policy", "simulated"]
 
 
 def make_primitives(
@@ -43,3 +43,8 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
             cubin_stage(),
         )
     )
+
+
+def simulated(target: Target, options: CommonOptions) -> Pipeline:
+    """The stages for the simulator."""
+    return simulated_pipeline(ttgir_stage(target, options, policy(target)), make_primitives, _table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tri_core.api import BackendInfo, LanguageExtension, hookimpl
+from tri_core.api import BackendInfo, LanguageExtension, Simulation, hookimpl
 
 if TYPE_CHECKING:
     from tri_core.api import (
@@ -94,7 +94,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
 @hookimpl
 def tri_cache_key(target: Target) -> Mapping[str, str]:
     """The assembler's identity: another ptxas makes other machine code."""
-    if target.key.backend != "nvidia":
+    if target.key.backend != "nvidia" or target.key.simulated:
         return {}
     from tri_backend_nvidia.ptxas import identity
 
@@ -134,6 +134,16 @@ def tri_policy(target: Target, options: CommonOptions) -> Policy:
     from tri_backend_nvidia.pipeline import policy
 
     return policy(target)
+
+
+@hookimpl
+def tri_simulation(target: Target) -> Simulation:
+    """ttir, ttgir, and the machine ops."""
+    del target
+    from tri_backend_nvidia.pipeline import simulated
+    from tri_backend_nvidia.simulation import externals
+
+    return Simulation(pipeline=simulated, externals=externals)
 
 
 @hookimpl

@@ -17,6 +17,7 @@ from tri_core.errors import (
     OptionError,
     OutOfResources,
     PluginError,
+    SimulationError,
     SourceLocation,
     TargetError,
     ToolchainError,
@@ -33,6 +34,7 @@ from tri_core.extensions import (
     LanguageExtension,
     Observer,
     Policy,
+    Simulation,
 )
 from tri_core.hookspecs import HOOKSPEC_API, hookimpl
 from tri_core.image import KernelImage, KernelMetadata
@@ -51,10 +53,20 @@ from tri_core.pipeline import (
     StageResult,
 )
 from tri_core.runtime import Argument, ArrayArgument, HostMemory, Launch, LoadedKernel, Runtime
-from tri_core.target import DeviceInfo, LLVMTarget, Memory, MmaDesc, Target, TargetKey, TargetSpec
+from tri_core.target import (
+    SIMULATED_KIND,
+    DeviceInfo,
+    LLVMTarget,
+    Memory,
+    MmaDesc,
+    Target,
+    TargetKey,
+    TargetSpec,
+)
 
 __all__ = [
     "HOOKSPEC_API",
+    "SIMULATED_KIND",
     "Anchor",
     "AotLauncher",
     "AotParameter",
@@ -102,6 +114,8 @@ __all__ = [
     "PluginError",
     "Policy",
     "Runtime",
+    "Simulation",
+    "SimulationError",
     "SourceLocation",
     "Stage",
     "StageContext",

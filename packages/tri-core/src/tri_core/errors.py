@@ -25,6 +25,7 @@ __all__ = [
     "OptionError",
     "OutOfResources",
     "PluginError",
+    "SimulationError",
     "SourceLocation",
     "TargetError",
     "ToolchainError",
@@ -179,6 +180,20 @@ class BackendError(TriError):
 
 class DeviceError(TriError):
     """A driver call failed, or a driver or device is missing."""
+
+
+class SimulationError(DeviceError):
+    """A simulated kernel did what a device does wrong, or differently each time.
+
+    ``check`` says what (``"race"``, ``"uninitialised"``, ``"out-of-bounds"``, ``"misaligned"``, ``"read-only"``,
+    ``"deadlock"``, ``"asynchronous"``, ``"trap"``), ``program`` is the program's id and ``thread`` its thread;
+    ``other`` is the second place in the source, where there are two.
+    """
+
+    check: str
+    program: tuple[int, int, int] | None
+    thread: int | None
+    other: SourceLocation | None
 
 
 class LaunchError(TriError):

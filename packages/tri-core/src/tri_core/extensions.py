@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tri_core.runtime import ArrayArgument
+
+if TYPE_CHECKING:
+    from tri_core.options import CommonOptions
+    from tri_core.pipeline import Pipeline
+    from tri_core.target import Target
 
 __all__ = [
     "BackendInfo",
@@ -17,6 +22,7 @@ __all__ = [
     "LanguageExtension",
     "Observer",
     "Policy",
+    "Simulation",
 ]
 
 
@@ -52,6 +58,19 @@ class DevicePerformance:
     clock_mhz: float = 0.0
     simd_flops: Mapping[str, float] = field(default_factory=dict)
     matrix_flops: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """What the simulator needs of a backend beyond ``TargetSpec.memories`` and the machine ops' own meanings.
+
+    ``pipeline``: the stages from TTIR to a last one that makes text of a module in the ``llvm`` dialect with
+    machine ops; ``externals``: functions that the vendor's driver brings, ``symbol -> function`` of the CTA and
+    the operands (NumPy arrays over its threads) to a sequence of results, asked for once.
+    """
+
+    pipeline: Callable[[Target, CommonOptions], Pipeline]
+    externals: Callable[[], Mapping[str, Callable[..., Sequence[Any]]]] = dict
 
 
 @dataclass(frozen=True, kw_only=True)

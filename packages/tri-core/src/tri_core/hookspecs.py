@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         LanguageExtension,
         Observer,
         Policy,
+        Simulation,
     )
     from tri_core.mlir import IRRegistry
     from tri_core.options import CommonOptions
@@ -160,6 +161,12 @@ def tri_runtime(device_kind: str) -> Runtime:
 @hookspec(firstresult=True)
 def tri_aot(target: Target) -> AotLauncher:
     """How a C program launches images of ``target`` (``tri compile --aot``).  Optional."""
+    raise NotImplementedError
+
+
+@hookspec(firstresult=True)
+def tri_simulation(target: Target) -> Simulation:
+    """How kernels for ``target`` run in the simulator, as ``sim:backend:arch``.  Optional."""
     raise NotImplementedError
 
 

@@ -15,30 +15,59 @@ from typing import Any, Self
 from tri_core.errors import TargetError
 from tri_core.options import CommonOptions
 
-__all__ = ["DeviceInfo", "LLVMTarget", "Memory", "MmaDesc", "Target", "TargetKey", "TargetSpec"]
+__all__ = [
+    "SIMULATED_KIND",
+    "DeviceInfo",
+    "LLVMTarget",
+    "Memory",
+    "MmaDesc",
+    "Target",
+    "TargetKey",
+    "TargetSpec",
+]
+
+#: the device kind of simulated targets, and the prefix of their names
+SIMULATED_KIND = "sim"
 
 
 @dataclass(frozen=True, order=True)
 class TargetKey:
-    """``backend:arch[+feature...]``: the identity that every cache key holds."""
+    """``backend:arch[+feature...]``: the identity that every cache key holds.
+
+    A ``simulated`` key, written ``sim:backend:arch``, is that of the same code for the simulator.
+    """
 
     backend: str
     arch: str = ""
     features: tuple[str, ...] = ()
+    simulated: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``"vendor:arch+feature"``; a bare ``"vendor"`` leaves ``arch`` empty (the present device)."""
-        backend, _, rest = text.strip().partition(":")
+        first, _, simulated = text.strip().partition(":")
+        if first == SIMULATED_KIND:
+            return cls._parse(simulated, text, simulated=True)
+        return cls._parse(text.strip(), text, simulated=False)
+
+    @classmethod
+    def _parse(cls, name: str, text: str, *, simulated: bool) -> Self:
+        backend, _, rest = name.partition(":")
         arch, *features = rest.split("+")
-        if not backend or (":" in text and not arch):
+        if simulated and not arch:
+            raise TargetError(
+                f"{text!r} names no architecture to simulate",
+                remedy=f"write {SIMULATED_KIND}:backend:arch",
+            )
+        if not backend or (":" in name and not arch):
             raise TargetError(
                 f"{text!r} is not a target", remedy="write backend:arch, or the backend's name alone"
             )
-        return cls(backend, arch, tuple(sorted(features)))
+        return cls(backend, arch, tuple(sorted(features)), simulated)
 
     def __str__(self) -> str:
-        return self.backend + (f":{self.arch}" if self.arch else "") + "".join(f"+{f}" for f in self.features)
+        name = self.backend + (f":{self.arch}" if self.arch else "") + "".join(f"+{f}" for f in self.features)
+        return f"{SIMULATED_KIND}:{name}" if self.simulated else name
 
 
 @dataclass(frozen=True)

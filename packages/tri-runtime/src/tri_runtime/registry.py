@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tri_core.api import Runtime
+from tri_core.api import SIMULATED_KIND, Runtime
 from tri_runtime.process import ForkGuard
 
 __all__ = ["forget", "runtime"]
@@ -25,12 +25,20 @@ def runtime(device_kind: str) -> Runtime:
         with _lock:
             found = _runtimes.get(device_kind)
             if found is None:
-                made = plugins.manager().runtime(device_kind)
+                made = (
+                    _simulator() if device_kind == SIMULATED_KIND else plugins.manager().runtime(device_kind)
+                )
                 found = _runtimes[device_kind] = (made, ForkGuard(f"the {device_kind} runtime"))
     live, guard = found
     if not live.fork_safe:
         guard.check()
     return live
+
+
+def _simulator() -> Runtime:
+    from tri_runtime.simulator.runtime import SimulatorRuntime
+
+    return SimulatorRuntime()
 
 
 def forget() -> None:

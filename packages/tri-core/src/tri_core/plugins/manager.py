@@ -21,6 +21,7 @@ from tri_core.extensions import (
     LanguageExtension,
     Observer,
     Policy,
+    Simulation,
 )
 from tri_core.knobs import KnobGroup
 from tri_core.options import CommonOptions
@@ -32,7 +33,7 @@ from tri_core.plugins.fingerprint import distribution_fingerprint, package_finge
 from tri_core.plugins.records import Candidate, Plugin, PluginRecord, QuarantineRecord
 from tri_core.plugins.registry import Registry, of
 from tri_core.runtime import Runtime
-from tri_core.target import DeviceInfo, Target, TargetKey
+from tri_core.target import SIMULATED_KIND, DeviceInfo, Target, TargetKey
 
 if TYPE_CHECKING:
     from tri_core.mlir import IRRegistry
@@ -178,10 +179,32 @@ class PluginManager:
 
     def target(self, key: TargetKey, device: DeviceInfo | None = None) -> Target:
         """The target that ``key``'s backend makes of it; an empty ``key.arch`` means that of ``device``."""
+        if key.simulated:
+            return self._simulated(key)
         info, _ = self.owner(key.backend)
         made = self._ask("tri_target", key.backend, backend=key.backend, key=key, device=device)
         target = validation.check_target(key.backend, key, made)
         return target if target.device_kind else _with_device_kind(target, info.runtime)
+
+    def _simulated(self, key: TargetKey) -> Target:
+        """The target of the simulated device: the code is that of the real one, the runtime is not."""
+        real = self.target(dataclasses.replace(key, simulated=False))
+        self._check_simulated(real)
+        renamed = dataclasses.replace(real.key, simulated=True)
+        return dataclasses.replace(real, key=renamed, device_kind=SIMULATED_KIND)
+
+    def _check_simulated(self, target: Target) -> None:
+        if "tri_simulation" not in self.owner(target.key.backend)[1].hooks:
+            raise Unsupported(
+                f"backend {target.key.backend!r} cannot be simulated: it has no tri_simulation",
+                remedy=f"use {target.key} itself",
+            )
+
+    def simulation(self, target: Target) -> Simulation:
+        """What the simulator needs of the backend of ``target``; Unsupported when it does not say."""
+        self._check_simulated(target)
+        simulation: Simulation = self._ask("tri_simulation", target.key.backend, target=target)
+        return simulation
 
     def abi(self, target: Target) -> KernelABI:
         """The kernel ABI of ``target``, asked once; Triton's rules when its plugin says nothing."""
@@ -268,7 +291,10 @@ class PluginManager:
     def compose(self, target: Target, options: CommonOptions) -> Composition:
         """As :meth:`pipeline`, with the plugin of every inserted pass."""
         backend = target.key.backend
-        made = self._ask("tri_pipeline", backend, target=target, options=options)
+        if target.key.simulated:
+            made = self.simulation(target).pipeline(target, options)
+        else:
+            made = self._ask("tri_pipeline", backend, target=target, options=options)
         pipeline = validation.check_pipeline(backend, made)
         modifiers = self._implementing("tri_modify_pipeline")
         if not modifiers:

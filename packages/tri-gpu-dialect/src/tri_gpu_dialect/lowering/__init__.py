@@ -15,6 +15,7 @@ from tri_gpu_dialect.lowering.convert import (
     TableFactory,
     llir_stage,
     lower,
+    simulated_pipeline,
 )
 from tri_gpu_dialect.lowering.machine import EmitMachineOps, MachineOp, SimulatedCTA, SimulatedMemory
 from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, Primitives
@@ -44,4 +45,5 @@ __all__ = [
     "generic_table",
     "llir_stage",
     "lower",
+    "simulated_pipeline",
 ]

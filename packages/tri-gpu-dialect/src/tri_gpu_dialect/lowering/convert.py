@@ -11,7 +11,8 @@ from tri_core.llvm_text import to_llvm_text
 from tri_core.locations import source_location
 from tri_core.mlir import ir, run_passes
 from tri_core.options import CommonOptions
-from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
+from tri_core.passes import ttir_stage
+from tri_core.pipeline import Anchor, PassList, Pipeline, Stage, StageContext, StageResult
 from tri_core.target import Target
 from tri_gpu_dialect.analysis import axis_info
 from tri_gpu_dialect.lowering.builder import Builder
@@ -166,23 +167,64 @@ class _LowerToLLVM:
     module_attributes: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
-        target, options = context.target, context.options
-        shape = _Shape.of(module)
-        words = self.primitives(target, options, shape.threads_per_warp, shape.num_warps)
-        lowered = lower(module, target, options, words, self.table(target, options))
-        if context.on_pass is not None:
-            context.on_pass("llir", "lower", lowered.module)
+        lowered, words = _machine_level(module, context, self.primitives, self.table)
         for name, value in self.module_attributes.items():
             lowered.module.operation.attributes[name] = ir.StringAttr.get(value)
         self.passes.run("llir", lowered.module, context)
         if words.line_info != "None":
             run_passes(lowered.module, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
-        return StageResult(
-            artifact=to_llvm_text(lowered.module),
-            resources={"shared": lowered.shared_bytes},
-            entry_points=(lowered.name,),
-            attrs={"num_warps": lowered.num_warps, "threads_per_warp": lowered.threads_per_warp},
-        )
+        return _result(lowered, to_llvm_text(lowered.module))
+
+
+def _machine_level(
+    module: ir.Module, context: StageContext, primitives: PrimitivesFactory, table: TableFactory
+) -> tuple[LoweredModule, Primitives]:
+    """The ``llvm`` dialect with machine ops, and the words that it was written in."""
+    target, options = context.target, context.options
+    shape = _Shape.of(module)
+    words = primitives(target, options, shape.threads_per_warp, shape.num_warps)
+    lowered = lower(module, target, options, words, table(target, options))
+    if context.on_pass is not None:
+        context.on_pass("llir", "lower", lowered.module)
+    return lowered, words
+
+
+def _result(lowered: LoweredModule, text: str) -> StageResult:
+    return StageResult(
+        artifact=text,
+        resources={"shared": lowered.shared_bytes},
+        entry_points=(lowered.name,),
+        attrs={"num_warps": lowered.num_warps, "threads_per_warp": lowered.threads_per_warp},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LowerForSimulation:
+    """What the stage ``llir`` of a simulated target runs: text of the ``llvm`` dialect with machine ops."""
+
+    primitives: PrimitivesFactory
+    table: TableFactory
+    passes: PassList
+
+    def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
+        lowered, _ = _machine_level(module, context, self.primitives, self.table)
+        self.passes.run("llir", lowered.module, context)
+        text: str = lowered.module.operation.get_asm(enable_debug_info=True, assume_verified=True)
+        return _result(lowered, text)
+
+
+def simulated_pipeline(
+    ttgir: Stage, primitives: PrimitivesFactory, table: TableFactory, ttir: Stage | None = None
+) -> Pipeline:
+    """The pipeline of a simulated target: ``ttir`` and ``ttgir`` as on the device, then a last stage ``llir``.
+
+    Its image is text of the ``llvm`` dialect with machine ops and source locations.  Passes at both anchors,
+    ``llir.machine`` and ``llir.end``, run on this level, since nothing is emitted.
+    """
+    passes = PassList([Anchor("llir.machine"), Anchor("llir.end")])
+    run = _LowerForSimulation(primitives=primitives, table=table, passes=passes)
+    last = Stage(name="llir", kind="text", run=run, passes=passes, final=True)
+    return Pipeline(stages=(ttir or ttir_stage(), ttgir, last))
 
 
 def llir_stage(primitives: PrimitivesFactory, table: TableFactory, target: Target) -> Stage:

@@ -1,9 +1,26 @@
-"""The simulator: runs the last level before LLVM text, ``llvm`` plus machine ops, on NumPy, a CTA in lock step."""
+"""The simulator: runs the last level before LLVM text, ``llvm`` plus machine ops, on NumPy, a CTA at a time."""
 
 from __future__ import annotations
 
-from tri_runtime.simulator.cta import CTA, External, Program
-from tri_runtime.simulator.launch import simulate
-from tri_runtime.simulator.memory import Memory, RaceChecker
+from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.launch import Machine, simulate
+from tri_runtime.simulator.memory import Access, Allocation, Memory
+from tri_runtime.simulator.program import External, Program
+from tri_runtime.simulator.scene import Scene, Site
+from tri_runtime.simulator.tracking import Tracker
 
-__all__ = ["CTA", "External", "Memory", "Program", "RaceChecker", "simulate"]
+__all__ = [
+    "CTA",
+    "Access",
+    "Allocation",
+    "Clocks",
+    "External",
+    "Machine",
+    "Memory",
+    "Program",
+    "Scene",
+    "Site",
+    "Tracker",
+    "simulate",
+]

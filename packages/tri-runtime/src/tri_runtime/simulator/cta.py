@@ -1,73 +1,49 @@
-"""One CTA in lock step: every op runs for all threads that are at it.
+"""One CTA: groups of threads that run in lock step until they part, wait or are done.
 
-Each thread has a place in the control-flow graph.  The block that comes first in reverse postorder among
-those where threads are runs next, for exactly these threads: so threads that part meet again where their
-paths do, and loops run until the last thread has left.
+Each thread has a place: a block of the control-flow graph (numbered in reverse postorder) and a step in it.
+The threads at the least place run next, together: so threads that part meet again where their paths do, and
+loops run until the last thread has left.  Threads that wait (at a barrier, for a phase) are passed over until
+what they wait for has come; when all others are done too, nobody can ever bring it: a deadlock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tri_core.errors import DeviceError, Unsupported
-from tri_core.mlir import ir
-from tri_runtime.simulator.memory import Memory, RaceChecker
-from tri_runtime.simulator.ops import PURE
-from tri_runtime.simulator.values import Shape, shape_of
+from tri_core.errors import DeviceError, SimulationError
+from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.copies import AsyncCopies
+from tri_runtime.simulator.memory import Memory
+from tri_runtime.simulator.program import Program
+from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.synchronization import Barriers, Phases
 
-__all__ = ["CTA", "External", "Program"]
+__all__ = ["CTA"]
 
 Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
 
-#: an external function: (cta, operands) -> results
-External = Callable[["CTA", Sequence[Array]], Sequence[Array]]
-
-#: runs one op
-Step = Callable[["CTA"], None]
-
-_DONE = 1 << 30
-
-
-@dataclass
-class Program:
-    """A kernel made ready to run: values have slots, blocks are lists of steps in reverse postorder."""
-
-    function: ir.Operation
-    externals: dict[str, External] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        blocks = _reverse_postorder(self.function)
-        self.order = {block: i for i, block in enumerate(blocks)}
-        self.slots: dict[ir.Value, int] = {}
-        for block in blocks:
-            for argument in block.arguments:
-                self.slots[argument] = len(self.slots)
-            for op in block.operations:
-                for result in op.results:
-                    self.slots[result] = len(self.slots)
-        self.parameters = [self.slots[a] for a in blocks[0].arguments]
-        self.steps = [[_step(self, op) for op in block.operations] for block in blocks]
+#: steps of a block have numbers below
+_STEPS = 1 << 32
+_DONE = 1 << 62
+#: blocks that a CTA runs before another one has its turn: CTAs may wait for each other
+_TURN = 1024
 
 
-def _reverse_postorder(function: ir.Operation) -> list[ir.Block]:
-    seen: set[ir.Block] = set()
-    order: list[ir.Block] = []
+@dataclass(frozen=True)
+class _Waiter:
+    """Threads that wait until ``ready``."""
 
-    def visit(block: ir.Block) -> None:
-        seen.add(block)
-        # the first successor last: the body of a loop comes before what follows it
-        for successor in reversed(list(list(block.operations)[-1].operation.successors)):
-            if successor not in seen:
-                visit(successor)
-        order.append(block)
-
-    visit(function.regions[0].blocks[0])
-    return order[::-1]
+    threads: Mask
+    ready: Callable[[], bool]
+    what: Callable[[], str]
+    site: int
 
 
 class CTA:
@@ -78,19 +54,26 @@ class CTA:
         program: Program,
         num_threads: int,
         threads_per_warp: int,
-        memories: dict[int, Memory],
-        globals_: dict[str, int],
+        memories: Mapping[int, Memory],
+        symbols: Mapping[str, int],
         program_id: tuple[int, int, int],
         num_programs: tuple[int, int, int],
-        checker: RaceChecker | None = None,
+        scene: Scene,
+        clocks: Clocks | None = None,
     ) -> None:
         self.num_threads, self.threads_per_warp = num_threads, threads_per_warp
         self.program_id, self.num_programs = program_id, num_programs
-        self.active: npt.NDArray[np.bool_] = np.ones(num_threads, np.bool_)
-        self.place = np.zeros(num_threads, np.int64)
+        self.scene, self.symbols = scene, symbols
+        self.active: Mask = np.ones(num_threads, np.bool_)
+        self.whole = True
         self.values: list[Any] = [None] * len(program.slots)
-        self.globals = globals_
-        self._program, self._memories, self._checker = program, memories, checker
+        self.place = np.zeros(num_threads, np.int64)
+        self.clocks = clocks or Clocks(num_threads)
+        self.barriers, self.phases = Barriers(self), Phases(self)
+        self.copies = AsyncCopies(self)
+        self._program, self._memories = program, memories
+        self._waiters: list[_Waiter] = []
+        self._wait: tuple[Callable[[], bool], Callable[[], str]] | None = None
 
     def memory(self, space: int) -> Memory:
         """The memory of LLVM address space ``space``."""
@@ -99,30 +82,101 @@ class CTA:
             raise DeviceError(f"address space {space} has no memory here")
         return found
 
-    def barrier(self) -> None:
-        """All threads of the CTA meet; DeviceError when some are elsewhere."""
-        if not self.active.all():
-            raise DeviceError(
-                f"a barrier that {int(self.active.sum())} of {self.num_threads} threads reach",
-                remedy="move the barrier out of divergent control flow",
-            )
-        if self._checker is not None:
-            self._checker.barrier()
+    def barrier(self, name: int = 0, count: int | None = None) -> None:
+        """``count`` threads of the CTA (by default all) meet at barrier ``name``."""
+        self.barriers.arrive(name, count or self.num_threads)
 
-    def run(self, arguments: Sequence[Array]) -> None:
-        """Run to the end; ``arguments`` are per-thread arrays."""
+    def wait_until(self, ready: Callable[[], bool], what: Callable[[], str]) -> None:
+        """The active threads do not go on, after the present op, before ``ready()``; ``what`` for the error."""
+        if not ready():
+            self._wait = ready, what
+
+    def take_wait(self) -> bool:
+        """Whether the op that ran made its threads wait."""
+        return self._wait is not None
+
+    # --- running ------------------------------------------------------------------------------------------
+
+    def run(self, arguments: Sequence[Array]) -> Iterator[None]:
+        """Run to the end; ``arguments`` are per-thread arrays.  Yields when another CTA may have its turn."""
         for slot, value in zip(self._program.parameters, arguments, strict=True):
             self.values[slot] = value
-        with np.errstate(all="ignore"):
-            while (block := int(self.place.min())) != _DONE:
-                self.active = self.place == block
-                for step in self._program.steps[block]:
-                    step(self)
+        count, home = 0, -1
+        while (place := self._next()) < _DONE:
+            # at the same place as last time, if it comes by: then its state can be compared
+            if count >= _TURN and (place == home or count >= 2 * _TURN):
+                count, home = 0, place
+                yield
+            self._run_from(place)
+            count += 1
+        self.copies.finish()
+
+    def fingerprint(self) -> int:
+        """A hash of where the threads are and of all values."""
+        found = zlib.crc32(self.place.tobytes())
+        for value in self.values:
+            for part in value if isinstance(value, tuple) else (value,):
+                if part is not None:
+                    found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
+        return found
+
+    def _next(self) -> int:
+        """The least place of threads that do not wait, whose threads become active."""
+        places = self.place
+        if self._waiters:
+            self._release()
+            places = places.copy()
+            for waiter in self._waiters:
+                places[waiter.threads] = _DONE
+        place = int(places.min())
+        if place >= _DONE and self._waiters:
+            raise self._deadlock()
+        self._set_active(places == place)
+        return place
+
+    def _set_active(self, active: Mask) -> None:
+        self.active = active
+        self.whole = bool(active.all())
+
+    def _run_from(self, place: int) -> None:
+        block, first = divmod(place, _STEPS)
+        steps = self._program.steps[block]
+        for index in range(first, len(steps)):
+            if steps[index](self):
+                self._suspend(place - first + index + 1)
+                return
+
+    def _suspend(self, place: int) -> None:
+        assert self._wait is not None
+        ready, what = self._wait
+        self._wait = None
+        self.place = np.where(self.active, place, self.place)
+        self._waiters.append(_Waiter(self.active, ready, what, self.scene.site))
+
+    def _release(self) -> None:
+        self._waiters = [w for w in self._waiters if not w.ready()]
+
+    def _deadlock(self) -> SimulationError:
+        """Nobody can go on: who waits for what."""
+        lines = [f"{_numbers(w.threads)} wait for {w.what()}{self.scene.told(w.site)}" for w in self._waiters]
+        waiting = np.logical_or.reduce([w.threads for w in self._waiters])
+        if not waiting.all():
+            lines.append(f"{_numbers(~waiting)} have left the kernel")
+        self.scene.site = self._waiters[0].site
+        return self.scene.error(
+            "deadlock",
+            "deadlock: " + "; ".join(lines),
+            thread=int(np.flatnonzero(self._waiters[0].threads)[0]),
+            other=self._waiters[-1].site if len(self._waiters) > 1 else None,
+            remedy="every thread must come to the barrier; move it out of divergent control flow",
+        )
+
+    # --- values -------------------------------------------------------------------------------------------
 
     def write(self, slot: int, value: Any) -> None:
         """Set a value for the threads that are active."""
         old = self.values[slot]
-        if old is None or self.active.all():
+        if old is None or self.whole:
             self.values[slot] = value
         elif isinstance(value, tuple):
             self.values[slot] = tuple(self._merge(n, o) for n, o in zip(value, old, strict=True))
@@ -132,253 +186,23 @@ class CTA:
     def _merge(self, new: Array, old: Array) -> Array:
         return np.where(self.active if new.ndim == 1 else self.active[:, None], new, old)
 
-    def jump(self, chosen: npt.NDArray[np.bool_], target: int) -> None:
-        """Send threads to the start of block ``target``."""
-        self.place = np.where(chosen, target, self.place)
-
-
-# --- steps ------------------------------------------------------------------------------------------------
-
-
-def _step(program: Program, op: ir.OpView) -> Step:
-    inputs = [program.slots[o] for o in op.operands]
-    outputs = [program.slots[r] for r in op.results]
-    if op.name in PURE:
-        return _pure(PURE[op.name](op), inputs, outputs[0])
-    special = _SPECIAL.get(op.name)
-    if special is not None:
-        return special(program, op, inputs, outputs)
-    view = op.operation.opview
-    if hasattr(view, "simulate"):
-        return _machine(view, inputs, outputs)
-    raise Unsupported(f"the simulator cannot run {op.name}")
-
-
-def _pure(function: Callable[..., Any], inputs: list[int], output: int) -> Step:
-    def step(cta: CTA) -> None:
-        values = cta.values
-        cta.write(output, function(*[values[i] for i in inputs]))
-
-    return step
-
-
-def _machine(view: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    def step(cta: CTA) -> None:
-        made = view.simulate(cta, [cta.values[i] for i in inputs])
-        for slot, value in zip(outputs, made, strict=True):
-            cta.write(slot, value)
-
-    return step
-
-
-def _constant(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    shape = shape_of(op.results[0].type)
-    attribute = op.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        row = np.array(list(attribute), shape.dtype)
-    else:
-        row = _scalar(attribute, shape)
-    return lambda cta: cta.write(outputs[0], np.broadcast_to(row, (cta.num_threads, *row.shape)))
-
-
-def _scalar(attribute: ir.Attribute, shape: Shape) -> Array:
-    if isinstance(attribute, ir.BoolAttr):
-        return np.array(attribute.value)
-    if isinstance(attribute, ir.IntegerAttr):
-        return np.array(attribute.value).astype(shape.dtype)
-    from tri_runtime.simulator.values import to_bf16
-
-    value = np.array(ir.FloatAttr(attribute).value)
-    return to_bf16(value) if shape.bf16 else value.astype(shape.dtype)
-
-
-def _undefined(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    shape = shape_of(op.results[0].type)
-    extra = () if shape.count == 1 else (shape.count,)
-    return lambda cta: cta.write(outputs[0], np.zeros((cta.num_threads, *extra), shape.dtype))
-
-
-def _address_of(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    name = ir.FlatSymbolRefAttr(op.attributes["global_name"]).value
-    return lambda cta: cta.write(outputs[0], np.full(cta.num_threads, cta.globals[name], np.int64))
-
-
-def _space(type_: ir.Type) -> int:
-    text = str(type_)
-    return int(text[10:-1]) if "<" in text else 0
-
-
-def _load(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    shape, space = shape_of(op.results[0].type), _space(op.operands[0].type)
-
-    def step(cta: CTA) -> None:
-        memory = cta.memory(space)
-        cta.write(outputs[0], memory.load(cta.values[inputs[0]], shape.dtype, cta.active, shape.count))
-
-    return step
-
-
-def _store(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    space = _space(op.operands[1].type)
-    value, pointer = inputs
-    return lambda cta: cta.memory(space).store(cta.values[pointer], cta.values[value], cta.active)
-
-
-def _unsigned_pick(pick: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def call(x: Any, y: Any) -> Any:
-        kind = f"u{x.dtype.itemsize}"
-        return pick(x.view(kind), y.view(kind)).view(x.dtype)
-
-    return call
-
-
-#: by LLVM's number: what an atomic leaves in memory, from the old value and the operand
-_RMW: dict[int, Callable[[Any, Any], Any]] = {
-    0: lambda x, y: y,
-    1: np.add,
-    2: np.subtract,
-    3: np.bitwise_and,
-    5: np.bitwise_or,
-    6: np.bitwise_xor,
-    7: np.maximum,
-    8: np.minimum,
-    9: _unsigned_pick(np.maximum),
-    10: _unsigned_pick(np.minimum),
-    11: np.add,
-}
-
-
-def _atomic_rmw(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    update = _RMW[ir.IntegerAttr(op.attributes["bin_op"]).value]
-    return _one_by_one(op, inputs, outputs, lambda old, rest: (update(old, rest[0]), old))
-
-
-def _compare_swap(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    def update(old: Any, rest: Sequence[Any]) -> tuple[Any, Any]:
-        expected, value = rest
-        equal = old == expected
-        return np.where(equal, value, old), (old, equal)
-
-    return _one_by_one(op, inputs, outputs, update)
-
-
-def _one_by_one(
-    op: ir.OpView,
-    inputs: list[int],
-    outputs: list[int],
-    update: Callable[[Any, Sequence[Any]], tuple[Any, Any]],
-) -> Step:
-    """An atomic: the threads take turns."""
-    space, pair = _space(op.operands[0].type), op.name == "llvm.cmpxchg"
-
-    def step(cta: CTA) -> None:
-        memory, pointers = cta.memory(space), cta.values[inputs[0]]
-        rest = [cta.values[i] for i in inputs[1:]]
-        old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
-        checker, memory.checker = memory.checker, None
-        for thread in np.flatnonzero(cta.active):
-            alone = np.arange(cta.num_threads) == thread
-            before = memory.load(pointers, rest[0].dtype, alone)
-            after, told = update(before, rest)
-            memory.store(pointers, after, alone)
-            old[thread] = (told[0] if pair else told)[thread]
-            equal[thread] = told[1][thread] if pair else False
-        memory.checker = checker
-        cta.write(outputs[0], (old, equal) if pair else old)
-
-    return step
-
-
-def _branch(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    (target,) = op.operation.successors
-    return _go(program, [(target, inputs, lambda cta: cta.active)])
-
-
-def _conditional(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    condition, yes, no = _segments(op, inputs)
-    first, second = op.operation.successors
-
-    def taken(cta: CTA) -> npt.NDArray[np.bool_]:
-        return cta.active & cta.values[condition[0]]
-
-    return _go(program, [(first, yes, taken), (second, no, lambda cta: cta.active & ~taken(cta))])
-
-
-def _segments(op: ir.OpView, inputs: list[int]) -> list[list[int]]:
-    parts, rest = [], list(inputs)
-    for size in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]):
-        parts.append(rest[:size])
-        rest = rest[size:]
-    return parts
-
-
-def _go(
-    program: Program, ways: list[tuple[ir.Block, list[int], Callable[[CTA], npt.NDArray[np.bool_]]]]
-) -> Step:
-    found = [
-        (program.order[block], [program.slots[a] for a in block.arguments], operands, chosen)
-        for block, operands, chosen in ways
-    ]
-
-    def step(cta: CTA) -> None:
-        moves = [(chosen(cta), [cta.values[o] for o in operands]) for _, _, operands, chosen in found]
-        for (target, arguments, _, _), (threads, values) in zip(found, moves, strict=True):
-            cta.active = threads
-            for slot, value in zip(arguments, values, strict=True):
-                cta.write(slot, value)
-            cta.jump(threads, target)
-
-    return step
-
-
-def _return(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    return lambda cta: cta.jump(cta.active, _DONE)
-
-
-def _call(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    key = "intrin" if "intrin" in op.attributes else "callee"
-    attribute = op.attributes[key]
-    name = attribute.value
-    if name == "llvm.trap":
-        return _trap
-    external = program.externals.get(name)
-    if external is None:
-        raise Unsupported(f"the simulator does not know the function {name}")
-
-    def step(cta: CTA) -> None:
-        for slot, value in zip(outputs, external(cta, [cta.values[i] for i in inputs]), strict=True):
-            cta.write(slot, value)
-
-    return step
-
-
-def _trap(cta: CTA) -> None:
-    if cta.active.any():
-        raise DeviceError(
-            f"thread {int(np.flatnonzero(cta.active)[0])} stopped the kernel (an assertion failed)"
-        )
-
-
-def _nothing(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    return lambda cta: None
-
-
-_SPECIAL: dict[str, Callable[[Program, ir.OpView, list[int], list[int]], Step]] = {
-    "llvm.mlir.constant": _constant,
-    "llvm.mlir.undef": _undefined,
-    "llvm.mlir.poison": _undefined,
-    "llvm.mlir.zero": _undefined,
-    "llvm.mlir.addressof": _address_of,
-    "llvm.load": _load,
-    "llvm.store": _store,
-    "llvm.atomicrmw": _atomic_rmw,
-    "llvm.cmpxchg": _compare_swap,
-    "llvm.fence": _nothing,
-    "llvm.intr.assume": _nothing,
-    "llvm.br": _branch,
-    "llvm.cond_br": _conditional,
-    "llvm.return": _return,
-    "llvm.unreachable": _return,
-    "llvm.call": _call,
-    "llvm.call_intrinsic": _call,
-}
+    def jump(self, ways: Sequence[tuple[Mask, int, Sequence[tuple[int, Any]]]]) -> None:
+        """Send threads to the starts of blocks: (which, block, the block's arguments by slot)."""
+        for threads, block, arguments in ways:
+            self._set_active(threads)
+            for slot, value in arguments:
+                self.write(slot, value)
+            self.place = np.where(threads, block * _STEPS, self.place)
+
+    def leave(self) -> None:
+        """The active threads are done."""
+        self.place = np.where(self.active, _DONE, self.place)
+
+
+def _numbers(threads: Mask) -> str:
+    """``threads 0-31, 64-95``."""
+    found = np.flatnonzero(threads)
+    runs = np.split(found, np.flatnonzero(np.diff(found) > 1) + 1)
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs[:8]]
+    more = f" and {len(found) - sum(map(len, runs[:8]))} more" if len(runs) > 8 else ""
+    return f"{'threads' if len(found) > 1 else 'thread'} {', '.join(parts)}{more}"

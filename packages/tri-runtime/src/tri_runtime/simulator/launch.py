@@ -1,22 +1,173 @@
-"""Runs a kernel of the ``llvm`` dialect on NumPy arrays."""
+"""Running a decoded kernel over a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tri_core.errors import LaunchError
+from tri_core.errors import LaunchError, SimulationError, TriError
 from tri_core.mlir import ir
-from tri_runtime.simulator.cta import CTA, External, Program
-from tri_runtime.simulator.memory import Memory, RaceChecker
+from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.memory import Access, Memory
+from tri_runtime.simulator.program import External, Program, find_kernel
+from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.tracking import Tracker
 from tri_runtime.simulator.values import shape_of, to_bf16
 
-__all__ = ["simulate"]
+__all__ = ["Machine", "simulate"]
 
 Array = npt.NDArray[Any]
+
+Place = tuple[int, int, int]
+
+#: turns after which another program starts in any case
+_LONG = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A kernel and the shape of what runs it.
+
+    ``symbols`` are the globals of the module, all at the start of shared memory; ``global_spaces`` and
+    ``shared_space`` are LLVM's address spaces.
+    """
+
+    program: Program
+    num_threads: int
+    threads_per_warp: int
+    shared_bytes: int = 0
+    shared_space: int = 3
+    global_spaces: tuple[int, ...] = (0, 1)
+    symbols: tuple[str, ...] = ()
+    check_races: bool = True
+    _shared_base: int = field(default=1 << 16)
+
+    def run(
+        self,
+        grid: tuple[int, int, int],
+        arguments: Sequence[int | float],
+        memory: Memory,
+        listener: Callable[[Access], None] | None = None,
+    ) -> None:
+        """Run every CTA of ``grid``, one after the other, more at once only where they wait for each other.
+
+        ``arguments`` are addresses in ``memory`` (global) and scalars.
+        """
+        memory.scene.sites = self.program.sites
+        memory.listener = listener
+        given = [
+            _argument(t, a, self.num_threads) for t, a in zip(self.program.types, arguments, strict=True)
+        ]
+
+        def start(place: Place) -> _Running:
+            cta = self._cta(place, grid, memory, listener)
+            return _Running(cta, cta.run(given))
+
+        places = ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
+        with np.errstate(all="ignore"):
+            _take_turns(places, start, memory)
+
+    def _cta(
+        self,
+        place: Place,
+        grid: tuple[int, int, int],
+        memory: Memory,
+        listener: Callable[[Access], None] | None,
+    ) -> CTA:
+        scene = memory.scene
+        clocks = Clocks(self.num_threads)
+        tracker = (
+            Tracker(self.shared_bytes, clocks, scene, self.threads_per_warp) if self.check_races else None
+        )
+        shared = Memory("shared", self._shared_base, tracker, scene, listener)
+        base = shared.allocate(self.shared_bytes)
+        memories = {**dict.fromkeys(self.global_spaces, memory), self.shared_space: shared}
+        symbols = dict.fromkeys(self.symbols, base)
+        return CTA(
+            self.program,
+            self.num_threads,
+            self.threads_per_warp,
+            memories,
+            symbols,
+            place,
+            grid,
+            scene,
+            clocks,
+        )
+
+
+@dataclass(eq=False)
+class _Running:
+    """A program between its turns; ``state`` is a fingerprint of it, when it last did nothing that others see."""
+
+    cta: CTA
+    turns: Iterator[None]
+    state: int | None = None
+
+
+def _take_turns(places: Iterator[Place], start: Callable[[Place], _Running], memory: Memory) -> None:
+    """Run the programs of ``places`` one after the other.
+
+    One that has a turn without changing global memory may wait for another: then the next starts beside it.
+    When none is left to start, and all come back to where they were with nothing changed, they are stuck.
+    """
+    running: deque[_Running] = deque()
+    idle = stuck = turns = 0
+    while True:
+        if idle >= len(running) or turns > _LONG:
+            place = next(places, None)
+            if place is not None:
+                running.appendleft(start(place))
+                idle = stuck = turns = 0
+            elif not running:
+                return
+            elif stuck > len(running):
+                raise _stuck(memory.scene, len(running))
+        turns += 1
+        finished, changed, same = _turn(running[0], memory)
+        if finished:
+            running.popleft()
+        else:
+            running.rotate(-1)
+        idle = 0 if finished or changed else idle + 1
+        stuck = stuck + 1 if same and not changed and not finished else 0
+
+
+def _turn(program: _Running, memory: Memory) -> tuple[bool, bool, bool]:
+    """One turn: whether the program finished, changed memory, and is where it was before."""
+    scene, before = memory.scene, memory.changes
+    scene.program = program.cta.program_id
+    try:
+        finished = next(program.turns, _Running) is _Running
+    except TriError as error:
+        error.location = error.location or scene.place()
+        raise
+    changed = memory.changes != before
+    state = None if finished or changed else program.cta.fingerprint()
+    same = state is not None and state == program.state
+    program.state = state
+    return finished, changed, same
+
+
+def _stuck(scene: Scene, count: int) -> SimulationError:
+    programs = "one program goes" if count == 1 else f"{count} programs go"
+    return scene.error(
+        "deadlock",
+        f"deadlock: {programs} round in loops without storing anything: what they wait for never comes",
+        remedy="signal what the loop waits for, or have it end",
+    )
+
+
+def symbols_of(module: ir.Module) -> tuple[str, ...]:
+    """The names of the globals of ``module``."""
+    found = [op for op in module.body.operations if op.name == "llvm.mlir.global"]
+    return tuple(ir.StringAttr(op.attributes["sym_name"]).value for op in found)
 
 
 def simulate(
@@ -33,54 +184,38 @@ def simulate(
     externals: Mapping[str, External] | None = None,
     check_races: bool = True,
 ) -> None:
-    """Run kernel ``name`` of ``module`` on every CTA of ``grid``, one after the other.
+    """Run kernel ``name`` of ``module`` on every CTA of ``grid``.
 
     ``module`` is in the ``llvm`` dialect with machine ops that have a ``simulate`` method.  Arrays (C
     contiguous) are passed as pointers to global memory and written back; bf16 and f8 arrays are given as
-    uint16 and uint8.  Raises DeviceError for what hardware would do wrong: an access outside of every
-    buffer, a race in shared memory, a barrier that not all threads reach.
+    uint16 and uint8.  Raises SimulationError for what hardware would do wrong.
     """
-    function = _find(module, name)
-    program = Program(function, dict(externals or {}))
-    memory = Memory("global")
-    parameters = list(function.regions[0].blocks[0].arguments)
-    if len(parameters) != len(arguments):
-        raise LaunchError(f"{name} takes {len(parameters)} arguments; {len(arguments)} given")
+    program = Program(find_kernel(module, name), dict(externals or {}))
+    if len(program.parameters) != len(arguments):
+        raise LaunchError(f"{name} takes {len(program.parameters)} arguments; {len(arguments)} given")
+    memory = Memory("global", scene=Scene())
     places = [
-        memory.allocate(a.reshape(-1).view(np.uint8)) if isinstance(a, np.ndarray) else None
-        for a in arguments
+        memory.allocate(a.reshape(-1).view(np.uint8), f"argument {i}") if isinstance(a, np.ndarray) else None
+        for i, a in enumerate(arguments)
     ]
     scalars = [a if place is None else place for a, place in zip(arguments, places, strict=True)]
-    given = [_argument(p.type, s, num_threads) for p, s in zip(parameters, scalars, strict=True)]
-    for z in range(grid[2]):
-        for y in range(grid[1]):
-            for x in range(grid[0]):
-                shared, symbols, checker = _shared(module, shared_bytes, check_races)
-                memories = {global_space: memory, 0: memory, shared_space: shared}
-                cta = CTA(program, num_threads, threads_per_warp, memories, symbols, (x, y, z), grid, checker)
-                cta.run(given)
+    machine = Machine(
+        program=program,
+        num_threads=num_threads,
+        threads_per_warp=threads_per_warp,
+        shared_bytes=shared_bytes,
+        shared_space=shared_space,
+        global_spaces=(0, global_space),
+        symbols=symbols_of(module),
+        check_races=check_races,
+    )
+    machine.run(grid, scalars, memory)  # type: ignore[arg-type]  # arrays have become addresses
     for array, place in zip(arguments, places, strict=True):
         if isinstance(array, np.ndarray) and place is not None and array.flags.writeable:
             array.reshape(-1).view(np.uint8)[:] = memory.contents(place)
 
 
-def _find(module: ir.Module, name: str) -> ir.Operation:
-    for op in module.body.operations:
-        if op.name == "llvm.func" and ir.StringAttr(op.attributes["sym_name"]).value == name:
-            return op.operation
-    raise LaunchError(f"the module has no function {name!r}")
-
-
-def _argument(type_: ir.Type, value: Array | float, num_threads: int) -> Array:
+def _argument(type_: ir.Type, value: float, num_threads: int) -> Array:
     shape = shape_of(type_)
     scalar = to_bf16(np.array(value)) if shape.bf16 else np.array(value).astype(shape.dtype)
     return np.broadcast_to(scalar, (num_threads,))
-
-
-def _shared(module: ir.Module, nbytes: int, check: bool) -> tuple[Memory, dict[str, int], RaceChecker | None]:
-    """Shared memory of one CTA, where all of the module's globals live at its start."""
-    checker = RaceChecker(nbytes) if check else None
-    memory = Memory("shared", checker=checker)
-    base = memory.allocate(nbytes)
-    names = [op for op in module.body.operations if op.name == "llvm.mlir.global"]
-    return memory, {ir.StringAttr(op.attributes["sym_name"]).value: base for op in names}, checker

@@ -1,15 +1,19 @@
-"""Simulated memory: buffers at addresses, with bounds, and races between barriers."""
+"""Simulated memory: allocations at addresses, with bounds, alignment and rights."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tri_core.errors import DeviceError
+from tri_core.errors import SimulationError
+from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.tracking import Tracker
 
-__all__ = ["Memory", "RaceChecker"]
+__all__ = ["Access", "Allocation", "Memory"]
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -18,136 +22,232 @@ Indices = npt.NDArray[np.int64]
 _GAP = 4096
 
 
-class Memory:
-    """One address space; addresses are int64 byte addresses, one per thread.
+@dataclass(frozen=True)
+class Access:
+    """One access by the threads of a CTA: ``nbytes`` at each of ``addresses``, by ``threads`` (their numbers)."""
 
-    Buffers are ``_GAP`` bytes apart, so that an access past the end of one hits nothing.  What has not been
-    written reads as 0xA5 bytes.
-    """
+    memory: str
+    kind: str
+    site: int
+    addresses: Indices
+    threads: Indices
+    nbytes: int
 
-    def __init__(self, name: str, base: int = 1 << 16, checker: RaceChecker | None = None) -> None:
-        self.name = name
-        self.checker = checker
-        self._next = base
-        self._starts: list[int] = []
-        self._buffers: list[Bytes] = []
 
-    def allocate(self, contents: Bytes | int) -> int:
-        """A buffer holding a copy of ``contents`` (or of so many bytes); gives its address."""
-        data = np.full(contents, 0xA5, np.uint8) if isinstance(contents, int) else contents.copy()
-        start = self._next
-        self._starts.append(start)
-        self._buffers.append(data)
-        self._next = -(-(start + data.size + _GAP) // 256) * 256
-        return start
+@dataclass(frozen=True)
+class Allocation:
+    """``data`` at address ``start``; ``name`` is how errors call it."""
 
-    def contents(self, address: int) -> Bytes:
-        """The bytes of the buffer at ``address``."""
-        return self._buffers[self._starts.index(address)]
+    name: str
+    start: int
+    data: Bytes
+    writable: bool = True
+    _views: dict[Any, Array] = field(default_factory=dict, compare=False)
 
-    def load(self, addresses: Array, dtype: np.dtype[np.generic], active: Array, count: int = 1) -> Array:
-        """``count`` adjacent values per thread where ``active``; zero elsewhere.
-
-        The result has shape ``(threads,)`` for a count of 1, else ``(threads, count)``.
-        """
-        nbytes = dtype.itemsize * count
-        threads = np.flatnonzero(active)
-        raw = np.zeros((len(addresses), nbytes), np.uint8)
-        for buffer, start, chosen in self._places(addresses.astype(np.int64), threads, nbytes, "load"):
-            offsets = addresses[chosen].astype(np.int64) - start
-            raw[chosen] = buffer[offsets[:, None] + np.arange(nbytes)]
-        if self.checker is not None:
-            self.checker.read(addresses.astype(np.int64), threads, nbytes)
-        values: Array = raw.view(dtype)
-        return values[:, 0] if count == 1 else values
-
-    def store(self, addresses: Array, values: Array, active: Array) -> None:
-        """Write one value, or one row of values, per thread where ``active``; the last thread wins."""
-        raw = np.ascontiguousarray(values).view(np.uint8).reshape(len(addresses), -1)
-        threads = np.flatnonzero(active)
-        nbytes = raw.shape[1]
-        for buffer, start, chosen in self._places(addresses.astype(np.int64), threads, nbytes, "store"):
-            offsets = addresses[chosen].astype(np.int64) - start
-            places = offsets[:, None] + np.arange(nbytes)
-            if self.checker is not None:
-                same = buffer[places] == raw[chosen]
-                self.checker.write(addresses[chosen].astype(np.int64), chosen, nbytes, same)
-            buffer[places] = raw[chosen]
-
-    def _places(
-        self, addresses: Indices, threads: Indices, nbytes: int, what: str
-    ) -> list[tuple[Bytes, int, Indices]]:
-        """The buffers that the threads access: (bytes, start address, the threads)."""
-        if not len(threads):
-            return []
-        which = np.searchsorted(self._starts, addresses[threads], "right") - 1
-        found = []
-        for index in np.unique(which):
-            chosen = threads[which == index]
-            start = self._starts[index] if index >= 0 else 0
-            size = self._buffers[index].size if index >= 0 else 0
-            offsets = addresses[chosen] - start
-            bad = (offsets < 0) | (offsets + nbytes > size)
-            if bad.any():
-                thread = int(chosen[bad][0])
-                raise DeviceError(
-                    f"thread {thread}: {what} of {nbytes} bytes at {addresses[thread]:#x} is outside of any "
-                    f"buffer of {self.name} memory (nearest: {size} bytes at {start:#x})",
-                    remedy="mask the access",
-                )
-            found.append((self._buffers[index], start, chosen))
+    def view(self, dtype: np.dtype[np.generic]) -> Array:
+        """The whole elements of ``dtype`` from the start."""
+        found = self._views.get(dtype)
+        if found is None:
+            whole = self.data.size // dtype.itemsize * dtype.itemsize
+            found = self._views[dtype] = self.data[:whole].view(dtype)
         return found
 
 
-class RaceChecker:
-    """Finds accesses of two threads to one byte, at least one a write, with no barrier between them.
+class Memory:
+    """One address space; addresses are int64 byte addresses, one per thread.
 
-    Writes of the value that is there already are allowed: copies of a tensor's elements do that.
+    What has not been written reads as 0xA5 bytes, where no ``tracker`` makes it an error.  ``listener`` is told
+    of every access.
     """
 
-    def __init__(self, size: int, base: int = 1 << 16) -> None:
-        self.base = base
-        self.epoch = 1
-        self._writer = np.full(size, -1, np.int64)
-        self._write_epoch = np.zeros(size, np.int64)
-        self._reader = np.full(size, -1, np.int64)
-        self._read_epoch = np.zeros(size, np.int64)
+    def __init__(
+        self,
+        name: str,
+        base: int = 1 << 16,
+        tracker: Tracker | None = None,
+        scene: Scene | None = None,
+        listener: Callable[[Access], None] | None = None,
+    ) -> None:
+        self.name, self.tracker, self.listener = name, tracker, listener
+        self.scene = scene or Scene()
+        self.changes = 0
+        self._next = base
+        self._allocations: list[Allocation] = []
+        self._starts: list[int] = []
 
-    def barrier(self) -> None:
-        """All earlier accesses are ordered before all later ones."""
-        self.epoch += 1
+    def allocate(self, contents: Bytes | int, name: str = "") -> int:
+        """An allocation holding a copy of ``contents`` (or of so many bytes); gives its address."""
+        data = np.full(contents, 0xA5, np.uint8) if isinstance(contents, int) else contents.copy()
+        start = self._next
+        self.add(Allocation(name, start, data))
+        self._next = -(-(start + data.size + _GAP) // 256) * 256
+        return start
 
-    def read(self, addresses: Indices, threads: Indices, nbytes: int) -> None:
-        """``threads`` read ``nbytes`` at their addresses."""
-        places = (addresses[threads] - self.base)[:, None] + np.arange(nbytes)
-        writer, fresh = self._writer[places], self._write_epoch[places] == self.epoch
-        self._complain(fresh & (writer != threads[:, None]), threads, writer, "reads what thread {} wrote")
-        again = self._read_epoch[places] == self.epoch
-        several = again & (self._reader[places] != threads[:, None])
-        self._reader[places] = np.where(several, -2, threads[:, None])
-        # two threads of this very access may share a byte: the last one would hide the others
-        flat = places.ravel()
-        order, counts = np.unique(flat, return_counts=True)
-        self._reader[order[counts > 1]] = -2
-        self._read_epoch[places] = self.epoch
+    def add(self, allocation: Allocation) -> None:
+        """Let ``allocation`` be part of this memory."""
+        place = int(np.searchsorted(self._starts, allocation.start, "right"))
+        self._starts.insert(place, allocation.start)
+        self._allocations.insert(place, allocation)
 
-    def write(self, addresses: Indices, threads: Indices, nbytes: int, same: npt.NDArray[np.bool_]) -> None:
-        """``threads`` write ``nbytes`` at their ``addresses``; ``same`` where the value is there already."""
-        places = (addresses - self.base)[:, None] + np.arange(nbytes)
-        own = threads[:, None]
-        reader, read = self._reader[places], self._read_epoch[places] == self.epoch
-        self._complain(~same & read & (reader != own), threads, reader, "overwrites what thread {} reads")
-        writer, written = self._writer[places], self._write_epoch[places] == self.epoch
-        self._complain(~same & written & (writer != own), threads, writer, "overwrites what thread {} wrote")
-        fresh = ~(same & written)
-        self._writer[places[fresh]] = np.broadcast_to(own, places.shape)[fresh]
-        self._write_epoch[places] = self.epoch
+    def contents(self, address: int) -> Bytes:
+        """The bytes of the allocation at ``address``."""
+        return self._allocations[self._starts.index(address)].data
 
-    def _complain(self, wrong: npt.NDArray[np.bool_], threads: Indices, others: Indices, how: str) -> None:
+    def load(
+        self,
+        addresses: Array,
+        dtype: np.dtype[np.generic],
+        active: Array,
+        count: int = 1,
+        alignment: int = 0,
+    ) -> Array:
+        """``count`` adjacent values per thread where ``active``; zero elsewhere.
+
+        The result has shape ``(threads,)`` for a count of 1, else ``(threads, count)``.  ``alignment`` is what
+        the instruction needs, in bytes: by default that of one element.
+        """
+        nbytes = dtype.itemsize * count
+        values = np.zeros((len(addresses), count), dtype)
+        threads = np.flatnonzero(active)
+        if len(threads):
+            at = addresses[threads].astype(np.int64)
+            self._begin("load", at, threads, nbytes, alignment or dtype.itemsize)
+            for allocation, chosen in self._places(at, threads, nbytes, "load"):
+                offsets = at[chosen] - allocation.start
+                values[threads[chosen]] = _gather(allocation, offsets, dtype, count)
+                if self.tracker is not None:
+                    self.tracker.read(offsets, threads[chosen], nbytes)
+        return values[:, 0] if count == 1 else values
+
+    def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:
+        """Write one value, or one row of values, per thread where ``active``; the last thread wins."""
+        threads = np.flatnonzero(active)
+        if not len(threads):
+            return
+        at = addresses[threads].astype(np.int64)
+        rows = np.ascontiguousarray(values[threads]).reshape(len(threads), -1)
+        nbytes = rows.dtype.itemsize * rows.shape[1]
+        self._begin("store", at, threads, nbytes, alignment or rows.dtype.itemsize)
+        raw = rows.view(np.uint8)
+        for allocation, chosen in self._places(at, threads, nbytes, "store"):
+            if not allocation.writable:
+                raise self._read_only(allocation, int(threads[chosen][0]))
+            offsets = at[chosen] - allocation.start
+            places = offsets[:, None] + np.arange(nbytes)
+            new = raw[chosen]
+            same = allocation.data[places] == new
+            if self.tracker is not None:
+                self.tracker.write(offsets, threads[chosen], nbytes, same)
+            if not same.all():
+                self.changes += 1
+                allocation.data[places] = new
+
+    def start_copy(self, addresses: Indices, active: Array, nbytes: int) -> None:
+        """A copy of ``nbytes`` to each of ``addresses`` where ``active`` is on its way."""
+        threads = np.flatnonzero(active)
+        at = addresses[threads]
+        self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
+        for allocation, chosen in self._places(at, threads, nbytes, "copy"):
+            if self.tracker is not None:
+                self.tracker.start_copy(at[chosen] - allocation.start, threads[chosen], nbytes)
+
+    def land_copy(self, addresses: Indices, rows: Bytes, active: Array) -> None:
+        """The copy of ``rows`` has landed where ``active``: as if these threads wrote it now."""
+        threads = np.flatnonzero(active)
+        at, nbytes = addresses[threads], rows.shape[1]
+        for allocation, chosen in self._places(at, threads, nbytes, "copy"):
+            offsets = at[chosen] - allocation.start
+            if self.tracker is not None:
+                self.tracker.land_copy(offsets, nbytes)
+                different = np.zeros((len(offsets), nbytes), np.bool_)
+                self.tracker.write(offsets, threads[chosen], nbytes, different)
+            allocation.data[offsets[:, None] + np.arange(nbytes)] = rows[threads[chosen]]
+
+    def _begin(self, kind: str, at: Indices, threads: Indices, nbytes: int, alignment: int) -> None:
+        if self.listener is not None:
+            self.listener(Access(self.name, kind, self.scene.site, at, threads, nbytes))
+        wrong = at % alignment != 0
         if wrong.any():
-            row, column = np.argwhere(wrong)[0]
-            other = int(others[row, column])
-            raise DeviceError(
-                f"race in shared memory: thread {threads[row]} {how.format(other if other >= 0 else 'another')}",
-                remedy="a barrier is missing between them",
+            row = int(np.flatnonzero(wrong)[0])
+            thread = int(threads[row])
+            raise self.scene.error(
+                "misaligned",
+                f"thread {thread}: {kind} of {nbytes} bytes at {self._told(int(at[row]))} is misaligned: the "
+                f"instruction needs a multiple of {alignment}",
+                thread=thread,
+                remedy="take back what the kernel says of the pointer (tl.multiple_of), or align the array",
             )
+
+    def _places(
+        self, at: Indices, threads: Indices, nbytes: int, what: str
+    ) -> list[tuple[Allocation, Indices | slice]]:
+        """The allocations that the threads access, and which of the threads."""
+        low, high = int(at.min()), int(at.max())
+        which = int(np.searchsorted(self._starts, low, "right")) - 1
+        if which >= 0:
+            allocation = self._allocations[which]
+            if high + nbytes <= allocation.start + allocation.data.size:
+                return [(allocation, slice(None))]
+        return self._several_places(at, threads, nbytes, what)
+
+    def _several_places(
+        self, at: Indices, threads: Indices, nbytes: int, what: str
+    ) -> list[tuple[Allocation, Indices | slice]]:
+        all_of_them = np.searchsorted(self._starts, at, "right") - 1
+        found: list[tuple[Allocation, Indices | slice]] = []
+        for index in np.unique(all_of_them):
+            chosen = np.flatnonzero(all_of_them == index)
+            allocation = self._allocations[index] if index >= 0 else None
+            end = allocation.start + allocation.data.size if allocation is not None else 0
+            bad = at[chosen] + nbytes > end
+            if allocation is None or bad.any():
+                row = int(chosen[bad][0])
+                raise self._out_of_bounds(int(threads[row]), int(at[row]), nbytes, what)
+            found.append((allocation, chosen))
+        return found
+
+    def _out_of_bounds(self, thread: int, address: int, nbytes: int, what: str) -> SimulationError:
+        return self.scene.error(
+            "out-of-bounds",
+            f"thread {thread}: {what} of {nbytes} bytes at {address:#x} is outside of any buffer of "
+            f"{self.name} memory{self._nearest(address)}",
+            thread=thread,
+            remedy="mask the access",
+        )
+
+    def _read_only(self, allocation: Allocation, thread: int) -> SimulationError:
+        return self.scene.error(
+            "read-only",
+            f"thread {thread}: store to {allocation.name or 'an array'}, which is read-only",
+            thread=thread,
+            remedy="pass a writable array",
+        )
+
+    def _nearest(self, address: int) -> str:
+        if not self._allocations:
+            return ""
+        distances = [max(a.start - address, address - (a.start + a.data.size), 0) for a in self._allocations]
+        return f" (nearest: {self._told(address, self._allocations[int(np.argmin(distances))])})"
+
+    def _told(self, address: int, allocation: Allocation | None = None) -> str:
+        """``address`` as an offset of the allocation that it belongs to."""
+        if allocation is None:
+            index = int(np.searchsorted(self._starts, address, "right")) - 1
+            if index < 0:
+                return f"{address:#x}"
+            allocation = self._allocations[index]
+        name = allocation.name or f"{self.name} memory"
+        return f"byte {address - allocation.start} of {name}, which has {allocation.data.size} bytes"
+
+
+def _gather(allocation: Allocation, offsets: Indices, dtype: np.dtype[np.generic], count: int) -> Array:
+    """``count`` values at each of ``offsets``, shape ``(threads, count)``."""
+    size = dtype.itemsize
+    if not (offsets % size).any():
+        first = offsets // size
+        found: Array = allocation.view(dtype)[
+            first[:, None] if count == 1 else first[:, None] + np.arange(count)
+        ]
+        return found
+    raw = allocation.data[offsets[:, None] + np.arange(size * count)]
+    return raw.view(dtype)

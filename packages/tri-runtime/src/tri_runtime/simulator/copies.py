@@ -1,0 +1,84 @@
+"""Asynchronous copies to shared memory: on their way until somebody waits for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from tri_runtime.simulator.cta import CTA
+    from tri_runtime.simulator.memory import Memory
+
+__all__ = ["AsyncCopies"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Copy:
+    """Rows of bytes on their way to addresses, per thread; ``waiting`` for those that have not landed."""
+
+    memory: Memory
+    addresses: Array
+    rows: Array
+    waiting: Mask
+    group: Array
+    site: int
+
+
+class AsyncCopies:
+    """The asynchronous copies of a CTA, in groups that each thread commits and waits for on its own.
+
+    A copy reads its source when it starts.  Its destination must not be touched before the wait, and by other
+    threads not before a barrier after it.
+    """
+
+    def __init__(self, cta: CTA) -> None:
+        self._cta = cta
+        self._group = np.zeros(cta.num_threads, np.int64)
+        self._going: list[_Copy] = []
+
+    def start(self, memory: Memory, addresses: Array, rows: Array, active: Mask) -> None:
+        """Copy ``rows[t]`` (any dtype, shape ``(threads, n)``) to ``addresses[t]`` of ``memory`` where ``active``."""
+        raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
+        site = self._cta.scene.site
+        copy = _Copy(memory, addresses.astype(np.int64), raw, active.copy(), self._group.copy(), site)
+        memory.start_copy(copy.addresses, active, raw.shape[1])
+        self._going.append(copy)
+
+    def commit(self, active: Mask) -> None:
+        """What ``active`` threads started since their last commit is a group."""
+        self._group = self._group + active
+
+    def wait(self, pending: int, active: Mask) -> None:
+        """``active`` threads wait until at most their ``pending`` latest groups are on their way."""
+        for copy in self._going:
+            done = copy.waiting & active & (copy.group < self._group - pending)
+            if done.any():
+                copy.memory.land_copy(copy.addresses, copy.rows, done)
+                copy.waiting = copy.waiting & ~done
+        self._going = [c for c in self._going if c.waiting.any()]
+
+    def bring(self, memory: Memory, addresses: Array, rows: Array, active: Mask, barrier: int) -> None:
+        """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier`` is complete."""
+        raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
+        places, threads = addresses.astype(np.int64), active.copy()
+        memory.start_copy(places, threads, raw.shape[1])
+        nbytes = int(threads.sum()) * raw.shape[1]
+        self._cta.phases.bring(barrier, nbytes, lambda: memory.land_copy(places, raw, threads))
+
+    def finish(self) -> None:
+        """The kernel ends: every copy must have been waited for."""
+        for copy in self._going:
+            thread = int(np.flatnonzero(copy.waiting)[0])
+            self._cta.scene.site = copy.site
+            raise self._cta.scene.error(
+                "asynchronous",
+                f"thread {thread} never waits for an asynchronous copy that it starts",
+                thread=thread,
+                remedy="commit the group and wait for it",
+            )

@@ -1,0 +1,177 @@
+"""A kernel made ready to run: every op decoded once, to a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.errors import LaunchError, Unsupported
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_runtime.simulator.ops import PURE
+from tri_runtime.simulator.scene import Site
+
+if TYPE_CHECKING:
+    from tri_runtime.simulator.cta import CTA
+
+__all__ = ["External", "Program", "Step", "find_kernel"]
+
+Array = npt.NDArray[Any]
+
+#: an external function: (cta, operands) -> results
+External = Callable[["CTA", Sequence[Array]], Sequence[Array]]
+
+#: runs one op; true when the threads that ran it now wait
+Step = Callable[["CTA"], object]
+
+
+def find_kernel(module: ir.Module, name: str) -> ir.Operation:
+    """The function ``name`` of ``module``; LaunchError when there is none."""
+    for op in module.body.operations:
+        if op.name == "llvm.func" and ir.StringAttr(op.attributes["sym_name"]).value == name:
+            return op.operation
+    raise LaunchError(f"the module has no function {name!r}")
+
+
+@dataclass
+class Program:
+    """Values have slots, blocks are lists of steps in reverse postorder, every op is a site."""
+
+    function: ir.Operation
+    externals: dict[str, External] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        blocks = _reverse_postorder(self.function)
+        self.order = {block: i for i, block in enumerate(blocks)}
+        self.slots: dict[ir.Value, int] = {}
+        self.sites: list[Site] = []
+        for block in blocks:
+            for argument in block.arguments:
+                self.slots[argument] = len(self.slots)
+            for op in block.operations:
+                for result in op.results:
+                    self.slots[result] = len(self.slots)
+        self.parameters = [self.slots[a] for a in blocks[0].arguments]
+        self.types = [a.type for a in blocks[0].arguments]
+        self.steps = [[self._decode(op) for op in block.operations] for block in blocks]
+
+    def _decode(self, op: ir.OpView) -> Step:
+        from tri_runtime.simulator.steps import SPECIAL
+
+        self.sites.append(Site(op.name, op.location))
+        inputs = [self.slots[o] for o in op.operands]
+        outputs = [self.slots[r] for r in op.results]
+        try:
+            if op.name in PURE:
+                return _pure(PURE[op.name](op), inputs, outputs[0], _is_local(op))
+            special = SPECIAL.get(op.name)
+            if special is not None:
+                return special(self, op, inputs, outputs)
+            view = op.operation.opview
+            if hasattr(view, "simulate"):
+                return self.observed(_machine(view, inputs, outputs))
+        except Unsupported as error:
+            error.location = error.location or source_location(op.location)
+            raise
+        raise Unsupported(f"the simulator cannot run {op.name}", location=source_location(op.location))
+
+    def observed(self, step: Step) -> Step:
+        """``step``, which may go wrong: the scene is told which op it is."""
+        site = len(self.sites) - 1
+
+        def observed(cta: CTA) -> object:
+            cta.scene.site = site
+            return step(cta)
+
+        return observed
+
+
+def _reverse_postorder(function: ir.Operation) -> list[ir.Block]:
+    """Blocks so that those that a loop repeats come before those that follow it."""
+    seen: set[ir.Block] = set()
+    order: list[ir.Block] = []
+    stack: list[tuple[ir.Block, list[ir.Block]]] = []
+
+    def enter(block: ir.Block) -> None:
+        seen.add(block)
+        # the last successor is visited first: the body of a loop comes before what follows it
+        stack.append((block, list(list(block.operations)[-1].operation.successors)))
+
+    enter(function.regions[0].blocks[0])
+    while stack:
+        block, successors = stack[-1]
+        if not successors:
+            order.append(block)
+            stack.pop()
+        elif (successor := successors.pop()) not in seen:
+            enter(successor)
+    return order[::-1]
+
+
+def _is_local(op: ir.OpView) -> bool:
+    """Whether nothing outside of the op's block uses its result: threads that are elsewhere never see it."""
+    block = op.operation.block
+    return all(use.owner.operation.block == block for use in op.results[0].uses)
+
+
+def _pure(function: Callable[..., Any], inputs: list[int], output: int, local: bool) -> Step:
+    match inputs:
+        case [a]:
+            return _pure_1(function, a, output, local)
+        case [a, b]:
+            return _pure_2(function, a, b, output, local)
+        case _:
+            return _pure_n(function, inputs, output, local)
+
+
+def _pure_1(function: Callable[..., Any], a: int, output: int, local: bool) -> Step:
+    def step(cta: CTA) -> None:
+        values = cta.values
+        made = function(values[a])
+        if local or cta.whole:
+            values[output] = made
+        else:
+            cta.write(output, made)
+
+    return step
+
+
+def _pure_2(function: Callable[..., Any], a: int, b: int, output: int, local: bool) -> Step:
+    def step(cta: CTA) -> None:
+        values = cta.values
+        made = function(values[a], values[b])
+        if local or cta.whole:
+            values[output] = made
+        else:
+            cta.write(output, made)
+
+    return step
+
+
+def _pure_n(function: Callable[..., Any], inputs: list[int], output: int, local: bool) -> Step:
+    def step(cta: CTA) -> None:
+        values = cta.values
+        made = function(*[values[i] for i in inputs])
+        if local or cta.whole:
+            values[output] = made
+        else:
+            cta.write(output, made)
+
+    return step
+
+
+def _machine(view: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    simulate = view.simulate  # type: ignore[attr-defined]  # checked by the caller
+
+    def step(cta: CTA) -> object:
+        values = cta.values
+        made = simulate(cta, [values[i] for i in inputs])
+        for slot, value in zip(outputs, made, strict=True):
+            cta.write(slot, np.asarray(value))
+        return cta.take_wait()
+
+    return step

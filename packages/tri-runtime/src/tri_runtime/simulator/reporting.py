@@ -1,0 +1,29 @@
+"""Whether accesses are recorded now, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tri_runtime.simulator.memory import Access
+    from tri_runtime.simulator.report import Report
+    from tri_runtime.simulator.scene import Scene
+
+__all__ = ["active_report", "listening"]
+
+#: the report of the surrounding ``tri.simulation`` block
+active_report: ContextVar[Report | None] = ContextVar("tri_simulation", default=None)
+
+
+@contextmanager
+def listening(kernel: Any, scene: Scene) -> Iterator[Callable[[Access], None] | None]:
+    """The listener for a launch of ``kernel``; None when nobody wants to know."""
+    report = active_report.get()
+    if report is None:
+        yield None
+        return
+    with report.launch(kernel, scene) as listener:
+        yield listener

@@ -1,0 +1,148 @@
+"""The simulated device: a runtime like any other, whose memory is that of the host."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tri_core.api import (
+    SIMULATED_KIND,
+    Argument,
+    ArrayArgument,
+    DeviceInfo,
+    KernelImage,
+    Launch,
+    LoadedKernel,
+    Target,
+)
+from tri_runtime.base import RuntimeBase
+from tri_runtime.limits import check_grid, check_resources
+from tri_runtime.simulator.reporting import listening
+from tri_runtime.staging import Span, merged
+
+__all__ = ["SimulatorRuntime"]
+
+_DEVICE = DeviceInfo(kind=SIMULATED_KIND, index=0, arch="", name="simulator")
+
+
+@dataclass(frozen=True)
+class HostArray:
+    """A host array as a kernel argument: its address, and all memory that the launch may touch."""
+
+    address: int
+    spans: tuple[tuple[Span, bool], ...]
+
+
+@dataclass(frozen=True)
+class SimulatedKernel:
+    """A kernel decoded for the simulator; ``module`` owns what the machine ops read."""
+
+    machine: Any
+    module: Any
+    target: Target
+    names: tuple[str, ...]
+    resources: dict[str, int] = field(default_factory=dict)
+
+
+class SimulatorRuntime(RuntimeBase):
+    """Runs kernels of ``sim:`` targets; host arrays are used in place, each is an allocation with bounds."""
+
+    device_kind = SIMULATED_KIND
+    host_memory = "staged"
+    fork_safe = True
+
+    def devices(self) -> Sequence[DeviceInfo]:
+        """One."""
+        return (_DEVICE,)
+
+    def synchronize(self) -> None:
+        """A launch is over when it returns."""
+
+    def staged(self, arrays: Sequence[ArrayArgument]) -> AbstractContextManager[Sequence[Argument]]:
+        """Handles that know the bytes of all ``arrays``."""
+        return _handles(arrays)
+
+    def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
+        """Decode the module of ``image``."""
+        del device
+        return _load(image)
+
+    def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
+        """Runs the grid at once; ``stream`` means nothing."""
+        assert isinstance(kernel, SimulatedKernel)
+        return _launcher(kernel)
+
+
+@contextmanager
+def _handles(arrays: Sequence[ArrayArgument]) -> Iterator[tuple[Argument, ...]]:
+    held = [a for a in arrays if a.nbytes > 0]
+    writable = [Span.of(a) for a in held if a.writable]
+    spans = tuple(
+        (span, any(span.begin <= w.begin < span.end for w in writable))
+        for span in merged([Span.of(a) for a in held])
+    )
+    yield tuple(HostArray(a.pointer, spans) for a in arrays)
+
+
+def _load(image: KernelImage) -> SimulatedKernel:
+    from tri_core import mlir
+    from tri_core.plugins import manager
+    from tri_core.targets import resolve
+    from tri_runtime.simulator.launch import Machine, symbols_of
+    from tri_runtime.simulator.program import Program, find_kernel
+
+    metadata = image.metadata
+    target = resolve(metadata.target)
+    check_resources(metadata, target.spec.limits)
+    manager().register_ir(mlir.registry, target)
+    externals: Mapping[str, Callable[..., Any]] = manager().simulation(target).externals()
+    spaces = {memory.name: memory.address_space for memory in target.spec.memories}
+    with mlir.session():
+        module = mlir.parse(image.data.decode())
+        program = Program(find_kernel(module, metadata.entry_points[0]), dict(externals))
+        machine = Machine(
+            program=program,
+            num_threads=metadata.num_warps * metadata.threads_per_warp,
+            threads_per_warp=metadata.threads_per_warp,
+            shared_bytes=metadata.shared,
+            shared_space=spaces.get("shared", 3),
+            global_spaces=(0, spaces.get("global", 1)),
+            symbols=symbols_of(module),
+        )
+    names = tuple(p.name for p in metadata.signature.parameters)
+    return SimulatedKernel(machine, module, target, names)
+
+
+def _launcher(kernel: SimulatedKernel) -> Launch:
+    from tri_core import mlir
+    from tri_runtime.simulator.memory import Memory
+    from tri_runtime.simulator.scene import Scene
+
+    limits = kernel.target.spec.limits
+
+    def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
+        check_grid(grid, limits)
+        memory = Memory("global", scene=Scene())
+        _add_arrays(memory, kernel.names, args)
+        plain = [a.address if isinstance(a, HostArray) else a for a in args]
+        with mlir.session(), listening(kernel, memory.scene) as listener:
+            kernel.machine.run(grid, plain, memory, listener)
+
+    return launch
+
+
+def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> None:
+    """Every span of host bytes that an argument shows becomes an allocation, named after its arguments."""
+    from tri_runtime.simulator.memory import Allocation
+
+    arrays = [(n, a) for n, a in zip(names, args, strict=True) if isinstance(a, HostArray)]
+    for span, writable in arrays[0][1].spans if arrays else ():
+        mine = [repr(n) for n, a in arrays if span.begin <= a.address < span.end]
+        raw = (ctypes.c_uint8 * (span.end - span.begin)).from_address(span.begin)
+        data = np.frombuffer(raw, np.uint8)
+        memory.add(Allocation(f"array {' and '.join(mine)}", span.begin, data, writable))

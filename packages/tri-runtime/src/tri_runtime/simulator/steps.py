@@ -1,0 +1,315 @@
+"""The ops that do more than compute: constants, memory, atomics, control flow, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.errors import Unsupported
+from tri_core.mlir import ir
+from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.program import Program, Step
+from tri_runtime.simulator.values import Shape, shape_of, to_bf16
+
+__all__ = ["SPECIAL"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+Maker = Callable[[Program, ir.OpView, list[int], list[int]], Step]
+
+
+# --- constants --------------------------------------------------------------------------------------------
+
+
+def _constant(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    shape = shape_of(op.results[0].type)
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr):
+        row = np.array(list(attribute), shape.dtype)
+    else:
+        row = _scalar(attribute, shape)
+    return _fill(outputs[0], row)
+
+
+def _fill(output: int, row: Array) -> Step:
+    """Sets a value that is the same for all threads."""
+
+    def step(cta: CTA) -> None:
+        cta.values[output] = np.broadcast_to(row, (cta.num_threads, *row.shape))
+
+    return step
+
+
+def _scalar(attribute: ir.Attribute, shape: Shape) -> Array:
+    if isinstance(attribute, ir.BoolAttr):
+        return np.array(attribute.value)
+    if isinstance(attribute, ir.IntegerAttr):
+        return np.array(attribute.value).astype(shape.dtype)
+    value = np.array(ir.FloatAttr(attribute).value)
+    return to_bf16(value) if shape.bf16 else value.astype(shape.dtype)
+
+
+def _undefined(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    shape = shape_of(op.results[0].type)
+    return _fill(outputs[0], np.zeros(() if shape.count == 1 else (shape.count,), shape.dtype))
+
+
+def _address_of(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    name = ir.FlatSymbolRefAttr(op.attributes["global_name"]).value
+    return lambda cta: cta.write(outputs[0], np.full(cta.num_threads, cta.symbols[name], np.int64))
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+def _space(type_: ir.Type) -> int:
+    text = str(type_)
+    return int(text[10:-1]) if "<" in text else 0
+
+
+def _alignment(op: ir.OpView, type_: ir.Type) -> int:
+    """What the op says, else what LLVM takes for granted: the size, up to a power of two."""
+    if "alignment" in op.attributes:
+        return ir.IntegerAttr(op.attributes["alignment"]).value
+    shape = shape_of(type_)
+    return 1 << (max(shape.dtype.itemsize * shape.count, 1) - 1).bit_length()
+
+
+def _load(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    shape, space = shape_of(op.results[0].type), _space(op.operands[0].type)
+    alignment = _alignment(op, op.results[0].type)
+    (pointer,), (output,) = inputs, outputs
+
+    def step(cta: CTA) -> None:
+        memory = cta.memory(space)
+        cta.write(output, memory.load(cta.values[pointer], shape.dtype, cta.active, shape.count, alignment))
+
+    return program.observed(step)
+
+
+def _store(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    space, alignment = _space(op.operands[1].type), _alignment(op, op.operands[0].type)
+    value, pointer = inputs
+    return program.observed(
+        lambda cta: cta.memory(space).store(cta.values[pointer], cta.values[value], cta.active, alignment)
+    )
+
+
+# --- atomics ----------------------------------------------------------------------------------------------
+
+
+def _unsigned_pick(pick: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(x: Any, y: Any) -> Any:
+        kind = f"u{x.dtype.itemsize}"
+        return pick(x.view(kind), y.view(kind)).view(x.dtype)
+
+    return call
+
+
+#: by LLVM's number: what an atomic leaves in memory, from the old value and the operand
+_RMW: dict[int, Callable[[Any, Any], Any]] = {
+    0: lambda x, y: y,
+    1: np.add,
+    2: np.subtract,
+    3: np.bitwise_and,
+    5: np.bitwise_or,
+    6: np.bitwise_xor,
+    7: np.maximum,
+    8: np.minimum,
+    9: _unsigned_pick(np.maximum),
+    10: _unsigned_pick(np.minimum),
+    11: np.add,
+    12: np.subtract,
+    13: np.fmax,
+    14: np.fmin,
+}
+
+
+def _atomic_rmw(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    number = ir.IntegerAttr(op.attributes["bin_op"]).value
+    if number not in _RMW:
+        raise Unsupported(f"the simulator has no atomic of LLVM's number {number}")
+    update = _RMW[number]
+    return program.observed(_one_by_one(op, inputs, outputs, lambda old, rest: (update(old, rest[0]), old)))
+
+
+def _compare_swap(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    def update(old: Any, rest: Sequence[Any]) -> tuple[Any, Any]:
+        expected, value = rest
+        equal = old == expected
+        return np.where(equal, value, old), (old, equal)
+
+    return program.observed(_one_by_one(op, inputs, outputs, update))
+
+
+def _one_by_one(
+    op: ir.OpView,
+    inputs: list[int],
+    outputs: list[int],
+    update: Callable[[Any, Sequence[Any]], tuple[Any, Any]],
+) -> Step:
+    """An atomic: the threads take turns."""
+    space, pair = _space(op.operands[0].type), op.name == "llvm.cmpxchg"
+
+    def step(cta: CTA) -> None:
+        memory, pointers = cta.memory(space), cta.values[inputs[0]]
+        rest = [cta.values[i] for i in inputs[1:]]
+        old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
+        tracker, memory.tracker = memory.tracker, None
+        try:
+            for thread in np.flatnonzero(cta.active):
+                alone = np.arange(cta.num_threads) == thread
+                before = memory.load(pointers, rest[0].dtype, alone)
+                after, told = update(before, rest)
+                memory.store(pointers, after, alone)
+                old[thread] = (told[0] if pair else told)[thread]
+                equal[thread] = told[1][thread] if pair else False
+        finally:
+            memory.tracker = tracker
+        cta.write(outputs[0], (old, equal) if pair else old)
+
+    return step
+
+
+# --- control flow -----------------------------------------------------------------------------------------
+
+#: which threads go a way
+Chosen = Callable[[CTA], Mask]
+
+
+def _branch(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    (target,) = op.operation.successors
+    return _go(program, [(target, inputs, lambda cta: cta.active)])
+
+
+def _conditional(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    condition, yes, no = _segments(op, inputs)
+    first, second = op.operation.successors
+    slot = condition[0]
+    return _go(
+        program,
+        [
+            (first, yes, lambda cta: cta.active & cta.values[slot]),
+            (second, no, lambda cta: cta.active & ~cta.values[slot]),
+        ],
+    )
+
+
+def _switch(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    value, default, *others = _switch_parts(op, inputs)
+    cases = (
+        list(ir.DenseIntElementsAttr(op.attributes["case_values"])) if "case_values" in op.attributes else []
+    )
+    successors = list(op.operation.successors)
+    slot = value[0]
+
+    def is_case(number: int) -> Chosen:
+        return lambda cta: cta.active & (cta.values[slot] == number)
+
+    def is_none(cta: CTA) -> Mask:
+        return cta.active & ~np.isin(cta.values[slot], cases)
+
+    ways: list[tuple[ir.Block, list[int], Chosen]] = [(successors[0], default, is_none)]
+    for number, block, operands in zip(cases, successors[1:], others, strict=True):
+        ways.append((block, operands, is_case(int(number))))
+    return _go(program, ways)
+
+
+def _switch_parts(op: ir.OpView, inputs: list[int]) -> list[list[int]]:
+    value, default, rest = _segments(op, inputs)
+    sizes = list(ir.DenseI32ArrayAttr(op.attributes["case_operand_segments"]))
+    cases = []
+    for size in sizes:
+        cases.append(rest[:size])
+        rest = rest[size:]
+    return [value, default, *cases]
+
+
+def _segments(op: ir.OpView, inputs: list[int]) -> list[list[int]]:
+    parts, rest = [], list(inputs)
+    for size in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]):
+        parts.append(rest[:size])
+        rest = rest[size:]
+    return parts
+
+
+def _go(program: Program, ways: list[tuple[ir.Block, list[int], Chosen]]) -> Step:
+    found = [
+        (program.order[block], [program.slots[a] for a in block.arguments], operands, chosen)
+        for block, operands, chosen in ways
+    ]
+
+    def step(cta: CTA) -> None:
+        values = cta.values
+        cta.jump(
+            [
+                (chosen(cta), block, [(s, values[o]) for s, o in zip(slots, operands, strict=True)])
+                for block, slots, operands, chosen in found
+            ]
+        )
+
+    return step
+
+
+def _return(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    return lambda cta: cta.leave()
+
+
+# --- calls ------------------------------------------------------------------------------------------------
+
+
+def _call(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    key = "intrin" if "intrin" in op.attributes else "callee"
+    name = op.attributes[key].value
+    if name == "llvm.trap":
+        return program.observed(_trap)
+    external = program.externals.get(name)
+    if external is None:
+        raise Unsupported(
+            f"the simulator does not know the function {name}",
+            remedy="run on a real device, or have the backend's tri_simulation say what it does",
+        )
+
+    def step(cta: CTA) -> object:
+        for slot, value in zip(outputs, external(cta, [cta.values[i] for i in inputs]), strict=True):
+            cta.write(slot, value)
+        return cta.take_wait()
+
+    return program.observed(step)
+
+
+def _trap(cta: CTA) -> None:
+    if cta.active.any():
+        thread = int(np.flatnonzero(cta.active)[0])
+        raise cta.scene.error(
+            "trap", f"thread {thread} stopped the kernel (an assertion failed)", thread=thread
+        )
+
+
+def _nothing(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+    return lambda cta: None
+
+
+SPECIAL: dict[str, Maker] = {
+    "llvm.mlir.constant": _constant,
+    "llvm.mlir.undef": _undefined,
+    "llvm.mlir.poison": _undefined,
+    "llvm.mlir.zero": _undefined,
+    "llvm.mlir.addressof": _address_of,
+    "llvm.load": _load,
+    "llvm.store": _store,
+    "llvm.atomicrmw": _atomic_rmw,
+    "llvm.cmpxchg": _compare_swap,
+    "llvm.fence": _nothing,
+    "llvm.intr.assume": _nothing,
+    "llvm.br": _branch,
+    "llvm.cond_br": _conditional,
+    "llvm.switch": _switch,
+    "llvm.return": _return,
+    "llvm.unreachable": _return,
+    "llvm.call": _call,
+    "llvm.call_intrinsic": _call,
+}

@@ -1,0 +1,151 @@
+"""Barriers by name, and barriers in shared memory that count arrivals and bytes in phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from tri_runtime.simulator.cta import CTA
+
+__all__ = ["Barriers", "Phases"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Barrier:
+    """One use of a named barrier: who has come, and whether it is passed."""
+
+    arrived: Mask
+    count: int
+    passed: bool = False
+
+
+class Barriers:
+    """The named barriers of a CTA; ``count`` threads meet, wherever in the code they are."""
+
+    def __init__(self, cta: CTA) -> None:
+        self._cta = cta
+        self._open: dict[int, _Barrier] = {}
+
+    def arrive(self, name: int, count: int) -> None:
+        """The active threads come to barrier ``name`` and wait until ``count`` have."""
+        cta = self._cta
+        if cta.whole and count == cta.num_threads and name not in self._open:
+            cta.clocks.meet_all()
+            return
+        barrier = self._open.setdefault(name, _Barrier(np.zeros(cta.num_threads, np.bool_), count))
+        if barrier.count != count:
+            raise cta.scene.error(
+                "deadlock", f"barrier {name} is for {barrier.count} threads in one place and for {count} here"
+            )
+        barrier.arrived = barrier.arrived | cta.active
+        if int(barrier.arrived.sum()) >= count:
+            del self._open[name]
+            cta.clocks.meet(barrier.arrived)
+            barrier.passed = True
+        cta.wait_until(lambda: barrier.passed, lambda: _told(name, barrier))
+
+
+def _told(name: int, barrier: _Barrier) -> str:
+    return f"a barrier that {int(barrier.arrived.sum())} of {barrier.count} threads reach (barrier {name})"
+
+
+@dataclass
+class _Phase:
+    """A barrier in memory: complete when ``count`` threads have arrived and all bytes that they expect have come."""
+
+    count: int
+    phase: int = 0
+    arrived: int = 0
+    bytes_to_come: int = 0
+    known: Array | None = None
+    #: what happens when the phase is complete: copies land
+    landings: list[Callable[[], None]] = field(default_factory=list)
+
+
+class Phases:
+    """Barriers in shared memory, by address.
+
+    Machine ops give one uniform address.  Waiting for a phase that nobody completes is a deadlock.
+    """
+
+    def __init__(self, cta: CTA) -> None:
+        self._cta = cta
+        self._found: dict[int, _Phase] = {}
+
+    def init(self, address: int, count: int) -> None:
+        """A barrier for ``count`` arrivals at ``address``."""
+        if count <= 0:
+            raise self._cta.scene.error("asynchronous", f"a barrier for {count} arrivals")
+        self._found[address] = _Phase(count)
+
+    def _at(self, address: int) -> _Phase:
+        found = self._found.get(address)
+        if found is None:
+            raise self._cta.scene.error(
+                "asynchronous",
+                f"no barrier was initialised at shared address {address:#x}",
+                remedy="initialise it, and pass a barrier of all threads before others use it",
+            )
+        return found
+
+    def arrive(self, address: int, threads: Mask, expected_bytes: int = 0) -> None:
+        """Each of ``threads`` arrives; together they expect ``expected_bytes`` more bytes in this phase."""
+        phase = self._at(address)
+        phase.arrived += int(threads.sum())
+        phase.bytes_to_come += expected_bytes
+        self._learn(phase, self._cta.clocks.release(threads))
+        if phase.arrived > phase.count:
+            raise self._cta.scene.error(
+                "asynchronous",
+                f"{phase.arrived} threads arrive at the barrier at {address:#x}, which is for {phase.count}",
+            )
+        self._complete(phase)
+
+    def bring(self, address: int, nbytes: int, land: Callable[[], None]) -> None:
+        """A copy brings ``nbytes``; ``land`` is called when the phase is complete."""
+        phase = self._at(address)
+        phase.bytes_to_come -= nbytes
+        phase.landings.append(land)
+        self._learn(phase, self._cta.clocks.release(self._cta.active))
+        self._complete(phase)
+
+    def wait(self, address: int, parity: int) -> None:
+        """The active threads wait until the phase of ``parity`` is complete."""
+        phase, threads, clocks = self._at(address), self._cta.active, self._cta.clocks
+
+        def ready() -> bool:
+            if phase.phase % 2 == parity % 2:
+                return False
+            if phase.known is not None:
+                clocks.acquire(threads, phase.known)
+            return True
+
+        def what() -> str:
+            return (
+                f"phase {phase.phase} of the barrier at {address:#x} ({phase.arrived} of {phase.count} arrivals, "
+                f"{phase.bytes_to_come} bytes to come)"
+            )
+
+        self._cta.wait_until(ready, what)
+
+    @staticmethod
+    def _learn(phase: _Phase, known: Array) -> None:
+        phase.known = known if phase.known is None else np.maximum(phase.known, known)
+
+    @staticmethod
+    def _complete(phase: _Phase) -> None:
+        if phase.arrived < phase.count or phase.bytes_to_come != 0:
+            return
+        landings, phase.landings = phase.landings, []
+        for land in landings:
+            land()
+        phase.phase += 1
+        phase.arrived = 0

@@ -1,0 +1,183 @@
+"""What is known of every byte of shared memory: whether it was written, by whom, who read it, what is on its way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.errors import SimulationError
+from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.scene import Scene
+
+__all__ = ["Tracker"]
+
+Array = npt.NDArray[Any]
+Indices = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: in place of a reader: several threads
+_SEVERAL = -2
+
+
+class Tracker:
+    """Finds races, reads of what nobody wrote, and accesses of what an asynchronous copy has yet to bring.
+
+    A race is accesses of two threads to one byte, at least one a write, that no barrier orders.  Writes of the
+    value that is there already are allowed: copies of a tensor's elements do that.  Places are byte offsets.
+    """
+
+    def __init__(self, size: int, clocks: Clocks, scene: Scene, threads_per_warp: int) -> None:
+        self.clocks, self.scene = clocks, scene
+        self._lanes = threads_per_warp
+        self._defined = np.zeros(size, np.bool_)
+        self._writer = np.full(size, -1, np.int32)
+        self._write_time = np.zeros(size, np.int64)
+        self._write_site = np.full(size, -1, np.int32)
+        self._reader = np.full(size, -1, np.int32)
+        self._read_time = np.zeros(size, np.int64)
+        self._read_site = np.full(size, -1, np.int32)
+        self._read_warps = np.zeros(size, np.uint64)
+        self._coming = np.full(size, -1, np.int32)
+        self._copies = 0
+
+    def read(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
+        """``threads`` read ``nbytes`` at ``offsets``, one each."""
+        places = offsets[:, None] + np.arange(nbytes)
+        self._check_copies(places, threads, "read")
+        if not self._defined[places].all():
+            row = int(np.flatnonzero(~self._defined[places].all(axis=1))[0])
+            raise self.scene.error(
+                "uninitialised",
+                f"thread {threads[row]} reads {nbytes} bytes of shared memory at offset {offsets[row]} "
+                "that nobody has written",
+                thread=int(threads[row]),
+                remedy="write them first, or mask the read",
+            )
+        self._check_writers(places, threads, self._true(places), "reads")
+        self._remember_read(places, threads)
+
+    def write(self, offsets: Indices, threads: Indices, nbytes: int, same: Mask) -> None:
+        """``threads`` write ``nbytes`` at ``offsets``, one each; ``same`` where the value is there already."""
+        places = offsets[:, None] + np.arange(nbytes)
+        self._check_copies(places, threads, "write")
+        same = same & self._defined[places]
+        self._check_readers(places, threads, ~same)
+        self._check_writers(places, threads, ~same, "overwrites")
+        now = self.clocks.now
+        written = self._write_time[places] == now
+        fresh = ~(same & written)
+        own = np.broadcast_to(threads[:, None], places.shape)
+        self._writer[places[fresh]] = own[fresh]
+        self._write_site[places[fresh]] = self.scene.site
+        self._write_time[places] = now
+        self._defined[places] = True
+
+    def start_copy(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
+        """A copy by ``threads`` to ``offsets`` is on its way: nobody may touch these bytes until it has landed."""
+        places = offsets[:, None] + np.arange(nbytes)
+        self._check_copies(places, threads, "copy to")
+        self._check_readers(places, threads, self._true(places))
+        self._check_writers(places, threads, self._true(places), "overwrites")
+        self._coming[places] = self.scene.site
+        self._copies += 1
+
+    def land_copy(self, offsets: Indices, nbytes: int) -> None:
+        """The copy has landed."""
+        self._coming[offsets[:, None] + np.arange(nbytes)] = -1
+        self._copies -= 1
+
+    # --- the checks ---------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _true(places: Indices) -> Mask:
+        return np.ones(places.shape, np.bool_)
+
+    def _check_copies(self, places: Indices, threads: Indices, what: str) -> None:
+        if not self._copies:
+            return
+        wrong = self._coming[places] >= 0
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            site = int(self._coming[places[row, column]])
+            raise self.scene.error(
+                "asynchronous",
+                f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.told(site)} "
+                "has not been waited for",
+                thread=int(threads[row]),
+                other=site,
+                remedy="wait for the copy, then pass a barrier",
+            )
+
+    def _check_writers(self, places: Indices, threads: Indices, matters: Mask, verb: str) -> None:
+        stamps = self._write_time[places]
+        late = matters & (stamps > self.clocks.floor)
+        if not late.any():
+            return
+        writers = self._writer[places]
+        own = threads[:, None]
+        wrong = late & (writers != own) & ~self.clocks.ordered(own, writers, stamps)
+        if wrong.any():
+            raise self._race(wrong, places, threads, writers, self._write_site, verb, "wrote")
+
+    def _check_readers(self, places: Indices, threads: Indices, matters: Mask) -> None:
+        stamps = self._read_time[places]
+        late = matters & (stamps > self.clocks.floor)
+        if not late.any():
+            return
+        readers, own = self._reader[places], threads[:, None]
+        several = readers == _SEVERAL
+        one = ~several & (readers != own) & ~self.clocks.ordered(own, readers, stamps)
+        wrong = late & (one | (several & self._unordered_warps(places, own, stamps)))
+        if wrong.any():
+            raise self._race(wrong, places, threads, readers, self._read_site, "overwrites", "reads")
+
+    def _unordered_warps(self, places: Indices, own: Indices, stamps: Indices) -> Mask:
+        """Whether a warp among several readers is not known to have read before now."""
+        found = np.zeros(places.shape, np.bool_)
+        warps = self._read_warps[places]
+        for warp in range(-(-self.clocks.num_threads // self._lanes)):
+            reads = (warps >> np.uint64(warp)) & np.uint64(1) > 0
+            if reads.any():
+                first = np.full(places.shape, warp * self._lanes)
+                found |= reads & ~self.clocks.ordered(own, first, stamps)
+        return found
+
+    def _remember_read(self, places: Indices, threads: Indices) -> None:
+        now, own = self.clocks.now, threads[:, None]
+        floor = self.clocks.floor
+        again = self._read_time[places] > floor
+        several = again & (self._reader[places] != own)
+        self._read_warps[places[~again]] = 0
+        self._reader[places] = own
+        # two threads of this very access may share a byte: the last one would hide the others
+        several |= self._reader[places] != own
+        self._reader[places[several]] = _SEVERAL
+        warps = threads // self._lanes
+        for warp in range(int(warps[0]), int(warps[-1]) + 1):
+            self._read_warps[places[warps == warp]] |= np.uint64(1 << warp)
+        self._read_time[places] = now
+        self._read_site[places] = self.scene.site
+
+    def _race(
+        self,
+        wrong: Mask,
+        places: Indices,
+        threads: Indices,
+        others: Array,
+        sites: Array,
+        verb: str,
+        other_verb: str,
+    ) -> SimulationError:
+        row, column = np.argwhere(wrong)[0]
+        other, site = int(others[row, column]), int(sites[places[row, column]])
+        who = f"thread {other}" if other >= 0 else "another thread"
+        return self.scene.error(
+            "race",
+            f"race in shared memory: thread {threads[row]} {verb} what {who} {other_verb}"
+            f"{self.scene.told(site)}",
+            thread=int(threads[row]),
+            other=site,
+            remedy="a barrier is missing between them",
+        )
