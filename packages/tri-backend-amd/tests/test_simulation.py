@@ -26,16 +26,21 @@ class Memory:
     def __init__(self, data: Array) -> None:
         self.data = data
 
-    def load(self, addresses: Array, dtype: np.dtype[Any], active: Array) -> Array:
+    def load(
+        self, addresses: Array, dtype: np.dtype[Any], active: Array, count: int = 1, alignment: int = 0
+    ) -> Array:
         values = self.data.view(dtype)
-        return np.array(
-            [values[a // dtype.itemsize] if on else 0 for a, on in zip(addresses, active, strict=True)]
-        )
+        rows = np.zeros((len(addresses), count), dtype)
+        for thread in np.flatnonzero(active):
+            first = int(addresses[thread]) // dtype.itemsize
+            rows[thread] = values[first : first + count]
+        return rows[:, 0] if count == 1 else rows
 
-    def store(self, addresses: Array, values: Array, active: Array) -> None:
-        for address, value, on in zip(addresses, values, active, strict=True):
-            if on:
-                self.data.view(values.dtype)[address // values.dtype.itemsize] = value
+    def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:
+        rows = values.reshape(len(addresses), -1)
+        for thread in np.flatnonzero(active):
+            first = int(addresses[thread]) // values.dtype.itemsize
+            self.data.view(values.dtype)[first : first + rows.shape[1]] = rows[thread]
 
 
 @dataclass

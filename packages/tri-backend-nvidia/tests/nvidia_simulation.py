@@ -9,17 +9,20 @@ class Memory:
     def __init__(self, nbytes: int = 4096) -> None:
         self.bytes = np.zeros(nbytes, np.uint8)
 
-    def load(self, addresses, dtype, active):
-        values = np.zeros(len(addresses), dtype)
+    def load(self, addresses, dtype, active, count=1, alignment=0):
+        values = np.zeros((len(addresses), count), dtype)
         for thread in np.flatnonzero(active):
             at = int(addresses[thread])
-            values[thread] = self.bytes[at : at + dtype.itemsize].view(dtype)[0]
-        return values
+            assert at % (alignment or dtype.itemsize) == 0
+            values[thread] = self.bytes[at : at + dtype.itemsize * count].view(dtype)
+        return values[:, 0] if count == 1 else values
 
-    def store(self, addresses, values, active):
+    def store(self, addresses, values, active, alignment=0):
         for thread in np.flatnonzero(active):
             at = int(addresses[thread])
-            self.bytes[at : at + values.dtype.itemsize] = values[thread : thread + 1].view(np.uint8)
+            assert at % (alignment or values.dtype.itemsize) == 0
+            row = np.ascontiguousarray(values[thread : thread + 1]).view(np.uint8).ravel()
+            self.bytes[at : at + row.size] = row
 
 
 class CTA:

@@ -9,13 +9,22 @@ import numpy as np
 
 from tri_core.api import SimulationError
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.simulator.functions import FUNCTIONS, function, multiply_high
 
 __all__ = ["externals"]
 
 
 def externals() -> Mapping[str, Callable[..., Sequence[Any]]]:
     """By symbol: functions of the CTA and of the operands over its threads."""
-    return {"__assertfail": _assertion_failed}
+    library = {
+        f"__nv_{name}{suffix}": _over_threads(function(name)) for name in FUNCTIONS for suffix in ("", "f")
+    }
+    high = {f"__nv_{name}": _over_threads(multiply_high) for name in ("umulhi", "umul64hi")}
+    return {**library, **high, "__assertfail": _assertion_failed}
+
+
+def _over_threads(call: Callable[..., Any]) -> Callable[..., Sequence[Any]]:
+    return lambda cta, operands: [call(*operands)]
 
 
 def _assertion_failed(cta: SimulatedCTA, operands: Sequence[Any]) -> Sequence[Any]:

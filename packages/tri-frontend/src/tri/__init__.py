@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tri_core import errors
     from tri_core.errors import CompilationError, OutOfResources
     from tri_core.errors import TriError as TritonError
+    from tri_runtime.simulator.report import simulation
 
 __all__ = [
     "ASTSource",
@@ -72,6 +73,7 @@ __all__ = [
     "reinterpret",
     "runtime",
     "set_allocator",
+    "simulation",
     "target",
     "testing",
 ]
@@ -104,6 +106,7 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "errors": ("tri_core.errors", None),
     "interpret": ("tri.interpreter.state", "interpret"),
     "language": ("tri.language", None),
+    "simulation": ("tri_runtime.simulator.report", "simulation"),
     "reinterpret": ("tri.launch.arrays", "reinterpret"),
     "TensorWrapper": ("tri.launch.arrays", "TensorWrapper"),
     "set_allocator": ("tri.allocation", "set_allocator"),

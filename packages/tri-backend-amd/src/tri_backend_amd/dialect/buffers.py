@@ -90,8 +90,7 @@ class BufferLoadOp(MachineOp, dialect=AMDG, name="raw_buffer_load"):
         dtype, count = _numpy_type(self.result.type)
         inside = cta.active & _in_bounds(offset)
         address = base.astype(np.int64) + np.where(inside, offset, 0)
-        places = [cta.memory(1).load(address + i * dtype.itemsize, dtype, inside) for i in range(count)]
-        values = np.stack([np.where(inside, place, 0) for place in places], axis=-1).astype(dtype)
+        values = cta.memory(1).load(address, dtype, inside, count).reshape(cta.num_threads, count)
         return [values if isinstance(self.result.type, ir.VectorType) else values[:, 0]]
 
 
@@ -114,9 +113,7 @@ class BufferStoreOp(MachineOp, dialect=AMDG, name="raw_buffer_store"):
         value, base, offset = operands
         inside = cta.active & _in_bounds(offset)
         address = base.astype(np.int64) + np.where(inside, offset, 0)
-        columns = value.reshape(cta.num_threads, -1)
-        for i in range(columns.shape[1]):
-            cta.memory(1).store(address + i * columns.dtype.itemsize, columns[:, i], inside)
+        cta.memory(1).store(address, value, inside)
         return []
 
 

@@ -66,24 +66,20 @@ def shuffle(cta: SimulatedCTA, value: Array, other: Array, mode: str) -> Array:
 
 
 def load(cta: SimulatedCTA, type_: ir.Type, pointer: Array, predicate: Array, other: Array) -> Array:
-    """Element by element; lanes whose predicate is false keep ``other``."""
+    """A vector, aligned to its size; lanes whose predicate is false keep ``other``."""
     active = cta.active & predicate
     memory, dtype = cta.memory(_GLOBAL), numpy_type(type_)
     columns = other.reshape(cta.num_threads, -1)
-    loaded = [
-        np.where(active, memory.load(pointer + i * dtype.itemsize, dtype, active), columns[:, i])
-        for i in range(columns.shape[1])
-    ]
-    return np.stack(loaded, axis=1).astype(dtype).reshape(other.shape)
+    count = columns.shape[1]
+    loaded = memory.load(pointer, dtype, active, count, dtype.itemsize * count)
+    merged = np.where(active[:, None], loaded.reshape(columns.shape), columns)
+    return merged.astype(dtype).reshape(other.shape)
 
 
 def store(cta: SimulatedCTA, type_: ir.Type, pointer: Array, value: Array, predicate: Array) -> None:
-    """Element by element where the predicate is true."""
-    active = cta.active & predicate
-    columns = value.reshape(cta.num_threads, -1)
-    memory, step = cta.memory(_GLOBAL), numpy_type(type_).itemsize
-    for i in range(columns.shape[1]):
-        memory.store(pointer + i * step, columns[:, i], active)
+    """A vector, aligned to its size, where the predicate is true."""
+    size = numpy_type(type_).itemsize * value.reshape(cta.num_threads, -1).shape[1]
+    cta.memory(_GLOBAL).store(pointer, value, cta.active & predicate, size)
 
 
 # --- atomics --------------------------------------------------------------------------------------------

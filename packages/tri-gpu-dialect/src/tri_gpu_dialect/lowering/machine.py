@@ -33,12 +33,22 @@ _registered: dict[str, type["MachineOp"]] = {}
 class SimulatedMemory(Protocol):
     """Memory as a simulator shows it to a machine op; addresses are byte addresses, one per thread."""
 
-    def load(self, addresses: Array, dtype: "np.dtype[np.generic]", active: Array) -> Array:
-        """One value per thread where ``active``; zero elsewhere."""
+    def load(
+        self,
+        addresses: Array,
+        dtype: "np.dtype[np.generic]",
+        active: Array,
+        count: int = 1,
+        alignment: int = 0,
+    ) -> Array:
+        """``count`` adjacent values per thread where ``active``, zero elsewhere; ``(threads, count)`` if above 1.
+
+        ``alignment`` is what the instruction needs, in bytes; 0 for the size of one value.
+        """
         ...
 
-    def store(self, addresses: Array, values: Array, active: Array) -> None:
-        """Write one value per thread where ``active``."""
+    def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:
+        """Write one value, or one row of values, per thread where ``active``."""
         ...
 
 
@@ -56,8 +66,8 @@ class SimulatedCTA(Protocol):
         """The memory of LLVM address space ``space``."""
         ...
 
-    def barrier(self) -> None:
-        """All threads of the CTA meet here."""
+    def barrier(self, name: int = 0, count: int | None = None) -> None:
+        """``count`` threads of the CTA, by default all, meet at barrier ``name``."""
         ...
 
 

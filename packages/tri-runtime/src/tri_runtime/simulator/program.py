@@ -165,7 +165,7 @@ def _pure_n(function: Callable[..., Any], inputs: list[int], output: int, local:
 
 
 def _machine(view: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
-    simulate = view.simulate  # type: ignore[attr-defined]  # checked by the caller
+    simulate = view.simulate
 
     def step(cta: CTA) -> object:
         values = cta.values

@@ -15,6 +15,7 @@ from tri_core.api import (
     Argument,
     ArrayArgument,
     DeviceInfo,
+    HostMemory,
     KernelImage,
     Launch,
     LoadedKernel,
@@ -42,6 +43,7 @@ class HostArray:
 class SimulatedKernel:
     """A kernel decoded for the simulator; ``module`` owns what the machine ops read."""
 
+    name: str
     machine: Any
     module: Any
     target: Target
@@ -53,7 +55,7 @@ class SimulatorRuntime(RuntimeBase):
     """Runs kernels of ``sim:`` targets; host arrays are used in place, each is an allocation with bounds."""
 
     device_kind = SIMULATED_KIND
-    host_memory = "staged"
+    host_memory: HostMemory = "staged"
     fork_safe = True
 
     def devices(self) -> Sequence[DeviceInfo]:
@@ -115,7 +117,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
             symbols=symbols_of(module),
         )
     names = tuple(p.name for p in metadata.signature.parameters)
-    return SimulatedKernel(machine, module, target, names)
+    return SimulatedKernel(metadata.name, machine, module, target, names)
 
 
 def _launcher(kernel: SimulatedKernel) -> Launch:
@@ -144,5 +146,5 @@ def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> 
     for span, writable in arrays[0][1].spans if arrays else ():
         mine = [repr(n) for n, a in arrays if span.begin <= a.address < span.end]
         raw = (ctypes.c_uint8 * (span.end - span.begin)).from_address(span.begin)
-        data = np.frombuffer(raw, np.uint8)
+        data = np.ctypeslib.as_array(raw)
         memory.add(Allocation(f"array {' and '.join(mine)}", span.begin, data, writable))
