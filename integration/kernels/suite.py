@@ -199,3 +199,11 @@ def shifted(out, x, first, n, BLOCK: tl.constexpr, UP: tl.constexpr):
     else:
         values = tl.load(x + (offsets - first), mask=mask & (offsets >= first), other=7.0)
     tl.store(out + offsets, values, mask=offsets < n)
+
+
+@tri.jit
+def smaller_transposed(out, x, y, M: tl.constexpr, N: tl.constexpr):
+    """Whether x < y, loaded by columns and stored by rows: truth values change their layout."""
+    m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    smaller = tl.load(x + m + n * M) < tl.load(y + m + n * M)
+    tl.store(out + m * N + n, smaller.to(tl.int8))

@@ -30,6 +30,7 @@ from integration.kernels.suite import (
     reduce_rows,
     scan,
     shapes,
+    smaller_transposed,
     spin,
     transpose,
 )
@@ -303,6 +304,14 @@ def test_integer_arithmetic() -> None:
     np.testing.assert_array_equal(out[3], np.where(x > y, np.maximum(x, -y), np.minimum(x, y)))
     high = (x.astype(np.uint32).astype(np.uint64) * y.astype(np.uint32).astype(np.uint64)) >> np.uint64(32)
     np.testing.assert_array_equal(out[4], high.astype(np.uint32).view(np.int32))
+
+
+@pytest.mark.parametrize("num_warps", [1, 2])
+def test_truth_values_change_layout(num_warps: int) -> None:
+    x, y = random((16, 16), np.int8), random((16, 16), np.int8)
+    out = np.full((16, 16), 7, np.int8)
+    smaller_transposed[(1,)](out, x, y, M=16, N=16, num_warps=num_warps)
+    np.testing.assert_array_equal(out, (x < y).T)
 
 
 # --- control flow -----------------------------------------------------------------------------------------

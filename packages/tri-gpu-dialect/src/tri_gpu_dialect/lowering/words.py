@@ -72,7 +72,18 @@ def _to_bits(b: Builder, value: ir.Value) -> ir.Value:
 def _from_bits(b: Builder, bits: ir.Value, type_: ir.Type) -> ir.Value:
     if is_pointer(type_):
         return b.int_to_ptr(bits, type_)
+    if type_.width == 1:
+        return _to_bool(b, bits)
     return b.bitcast(b.int_cast(bits, b.int_type(type_.width)), type_)
+
+
+def _to_bool(b: Builder, value: ir.Value) -> ir.Value:
+    """Whether ``value`` is not 0.
+
+    Of truncations of a vector's elements LLVM makes vectors of single bits, 128 for one of 16 bytes, which
+    not every target has.
+    """
+    return b.cmp("ne", value, b.const(value.type, 0))
 
 
 def memory_type(b: Builder, type_: ir.Type) -> ir.Type:
@@ -93,4 +104,4 @@ def from_memory(b: Builder, value: ir.Value, type_: ir.Type) -> ir.Value:
     """A scalar of ``type_`` from what memory holds."""
     if is_pointer(type_):
         return b.int_to_ptr(value, type_)
-    return b.int_cast(value, type_) if type_.width < 8 else value
+    return _to_bool(b, value) if type_.width == 1 else value
