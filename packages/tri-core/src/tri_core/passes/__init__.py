@@ -5,11 +5,13 @@ from __future__ import annotations
 from tri_core.mlir import registry
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
+from tri_core.passes.combine import Combine
 from tri_core.passes.cse import CSE
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.lift_control_flow import LiftControlFlow
+from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.stage import ttir_stage
 from tri_core.passes.symbol_dce import SymbolDCE
@@ -19,10 +21,12 @@ __all__ = [
     "CSE",
     "LICM",
     "Canonicalize",
+    "Combine",
     "DecomposeDotScaled",
     "Inline",
     "LiftControlFlow",
     "Pass",
+    "ReorderBroadcast",
     "RewriteTensorDescriptors",
     "SymbolDCE",
     "Unpack",
@@ -33,6 +37,8 @@ for _pass in (
     LiftControlFlow,
     Inline,
     Canonicalize,
+    Combine,
+    ReorderBroadcast,
     CSE,
     LICM,
     SymbolDCE,

@@ -7,11 +7,13 @@ from collections.abc import Container, Sequence
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
+from tri_core.passes.combine import Combine
 from tri_core.passes.cse import CSE
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.lift_control_flow import LiftControlFlow
+from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.symbol_dce import SymbolDCE
 from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
@@ -37,7 +39,9 @@ def ttir_stage(native: Container[str] = (), rewrites: Sequence[Pass] = ()) -> St
             Inline(),  # early: everything else sees one function at a time
             SymbolDCE(),  # what was inlined everywhere need not be optimised
             *rewrites,  # what they make is canonicalized
-            CSE(),  # before canonicalization, whose rules ask whether two operands are the same value
+            CSE(),  # before rules, which ask whether two operands are the same value
+            Combine(),
+            ReorderBroadcast(),  # what it makes scalar may be folded
             Canonicalize(),
             CSE(),  # again: rules make constants and splats where they need them
             LICM(),  # last: what is folded need not be moved

@@ -1,8 +1,8 @@
-"""The rules of canonicalization, by what they are about; importing this fills the table."""
+"""The rules of the passes over TTIR, by what they are about; importing this fills the tables."""
 
 from __future__ import annotations
 
-from tri_core.passes.rules import elementwise, memory, pointers, products, shapes
-from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules import elementwise, memory, pointers, products, shapes, sums
+from tri_core.passes.rules.table import COMBINE, REORDER, TABLE
 
-__all__ = ["TABLE", "elementwise", "memory", "pointers", "products", "shapes"]
+__all__ = ["COMBINE", "REORDER", "TABLE", "elementwise", "memory", "pointers", "products", "shapes", "sums"]

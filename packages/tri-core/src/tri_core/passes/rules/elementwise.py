@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import made_by, make
-from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.table import REORDER
 from tri_core.passes.rules.uniform import is_uniform, scalar, uniform_tensor
 
 __all__ = ["ELEMENTWISE"]
@@ -32,7 +32,7 @@ ELEMENTWISE = tuple(
 )
 
 
-@TABLE.rule(*ELEMENTWISE, fed_by=["tt.splat"])
+@REORDER.rule(*ELEMENTWISE, fed_by=["tt.splat"])
 def _of_splats(op: ir.Operation) -> _Values:
     if not all(is_uniform(value) for value in op.operands):
         return None
@@ -41,7 +41,7 @@ def _of_splats(op: ir.Operation) -> _Values:
     return [make(op, "tt.splat", op.result.type, [value])]
 
 
-@TABLE.rule(*ELEMENTWISE, fed_by=["tt.broadcast"])
+@REORDER.rule(*ELEMENTWISE, fed_by=["tt.broadcast"])
 def _of_broadcasts(op: ir.Operation) -> _Values:
     """All operands are broadcast from one shape, or uniform."""
     shapes = set()

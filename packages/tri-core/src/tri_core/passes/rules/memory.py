@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make, producer
-from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.table import COMBINE, TABLE
 from tri_core.passes.rules.uniform import uniform_attr
 
 __all__: list[str] = []
@@ -48,14 +48,17 @@ def _assert_of_true(op: ir.Operation) -> _Values:
     return [] if _known(op, 0) else None
 
 
-@TABLE.rule("arith.select", fed_by=["tt.load"])
+@COMBINE.rule("arith.select", fed_by=["tt.load"])
 def _select_of_load(op: ir.Operation) -> _Values:
-    """``select(m, load(p, m), x)`` is ``load(p, m, x)``, where ``x`` is there when the load is."""
+    """``select(m, load(p, m), x)`` is ``load(p, m, x)``, where ``x`` is there when the load is.
+
+    A scalar condition chooses the whole tensor: it is the mask when that is its splat.
+    """
     mask, loaded, other = op.operands
     load = made_by(loaded, "tt.load")
     if load is None or _is_volatile(load) or len(list(loaded.uses)) != 1:
         return None
-    if len(load.operands) < 2 or load.operands[1] != mask:
+    if len(load.operands) < 2 or not _same_mask(load.operands[1], mask):
         return None
     attribute = uniform_attr(other)
     if attribute is not None:
@@ -64,7 +67,14 @@ def _select_of_load(op: ir.Operation) -> _Values:
         value = other
     else:
         return None
-    return [_load(op, load, [load.operands[0], mask, value])]
+    return [_load(op, load, [*list(load.operands)[:2], value])]
+
+
+def _same_mask(of_load: ir.Value, of_select: ir.Value) -> bool:
+    if of_load == of_select:
+        return True
+    splat = made_by(of_load, "tt.splat")
+    return splat is not None and splat.operands[0] == of_select
 
 
 def _load(op: ir.Operation, load: ir.Operation, operands: list[ir.Value]) -> ir.Value:

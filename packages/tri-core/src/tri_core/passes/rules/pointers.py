@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make
-from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.table import COMBINE, TABLE
 from tri_core.passes.rules.uniform import uniform_attr
 
 __all__: list[str] = []
@@ -20,7 +20,7 @@ def _no_offset(op: ir.Operation) -> _Values:
     return [op.operands[0]] if offset == 0 else None
 
 
-@TABLE.rule("tt.addptr")
+@COMBINE.rule("tt.addptr", fed_by=["tt.addptr"])
 def _constant_offsets(op: ir.Operation) -> _Values:
     """``p + a + b`` with constants is ``p + (a + b)``, if that does not overflow: offsets extend by their sign."""
     inner = made_by(op.operands[0], "tt.addptr")

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import made_by, make
-from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.table import COMBINE
 from tri_core.passes.rules.uniform import uniform_attr
 
 __all__: list[str] = []
 
 
-@TABLE.rule("arith.addf", "arith.addi", fed_by=["tt.dot"])
+@COMBINE.rule("arith.addf", "arith.addi", fed_by=["tt.dot"])
 def _dot_plus(op: ir.Operation) -> Sequence[ir.Value] | None:
     """``dot(a, b, 0) + c`` is ``dot(a, b, c)``: matrix units add for nothing."""
     for product, addend in (op.operands, reversed(list(op.operands))):

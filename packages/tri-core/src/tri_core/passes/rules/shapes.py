@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make
-from tri_core.passes.rules.table import TABLE
+from tri_core.passes.rules.table import COMBINE, REORDER, TABLE
 from tri_core.passes.rules.uniform import is_uniform, uniform_attr, uniform_tensor, with_shape
 
 __all__: list[str] = []
@@ -15,6 +15,7 @@ _Values = Sequence[ir.Value] | None
 
 
 @TABLE.rule("tt.splat")
+@REORDER.rule("tt.splat")
 def _splat_of_constant(op: ir.Operation) -> _Values:
     attribute = uniform_attr(op.operands[0])
     if attribute is None:
@@ -23,6 +24,7 @@ def _splat_of_constant(op: ir.Operation) -> _Values:
 
 
 @TABLE.rule("tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans")
+@REORDER.rule("tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans")
 def _of_uniform(op: ir.Operation) -> _Values:
     source = op.operands[0]
     return [uniform_tensor(source, op.result.type, op)] if is_uniform(source) else None
@@ -33,6 +35,12 @@ def _to_its_own_type(op: ir.Operation) -> _Values:
     return [op.operands[0]] if op.operands[0].type == op.result.type else None
 
 
+@COMBINE.rule("tt.broadcast")
+def _broadcast_of_constant(op: ir.Operation) -> _Values:
+    source = op.operands[0]
+    return [uniform_tensor(source, op.result.type, op)] if uniform_attr(source) is not None else None
+
+
 @TABLE.rule("tt.reshape")
 def _reshape_to_its_own_type(op: ir.Operation) -> _Values:
     # an order that may be changed need not be; a layout that is wanted is another matter
@@ -41,12 +49,14 @@ def _reshape_to_its_own_type(op: ir.Operation) -> _Values:
 
 
 @TABLE.rule("tt.broadcast")
+@REORDER.rule("tt.broadcast")
 def _broadcast_of_broadcast(op: ir.Operation) -> _Values:
     inner = made_by(op.operands[0], "tt.broadcast")
     return None if inner is None else [make(op, "tt.broadcast", op.result.type, [inner.operands[0]])]
 
 
 @TABLE.rule("tt.expand_dims")
+@REORDER.rule("tt.expand_dims")
 def _expand_dims_of_broadcast(op: ir.Operation) -> _Values:
     """Broadcasts come last: what is between works on fewer elements."""
     inner = made_by(op.operands[0], "tt.broadcast")

@@ -18,6 +18,8 @@ def with_shape(type_: ir.Type, shape: Sequence[int]) -> ir.RankedTensorType:
 def uniform_attr(value: ir.Value) -> ir.TypedAttr | None:
     """The scalar constant that ``value`` (scalar or tensor) holds everywhere, if it is known."""
     op = producer(value)
+    if op is not None and op.name == "tt.splat":
+        op = producer(op.operands[0])
     if op is None or op.name != "arith.constant":
         return None
     attribute = op.attributes["value"]
