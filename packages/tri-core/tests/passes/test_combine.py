@@ -9,7 +9,6 @@ import pytest
 from tri_core.passes import Combine
 from tri_core.testing import check_passes, filecheck
 
-
 _DOT = """%z = arith.constant dense<0.0> : tensor<16x16xf32>
           %0 = "tt.dot"(%a, %b, %z) {inputPrecision = 0 : i32MORE} : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
           %1 = arith.addf ORDER : tensor<16x16xf32>

@@ -11,6 +11,9 @@ from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.lift_control_flow import LiftControlFlow
+from tri_core.passes.loop_aware_cse import LoopAwareCSE
+from tri_core.passes.loop_peel import LoopPeel
+from tri_core.passes.loop_unroll import LoopUnroll
 from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.stage import ttir_stage
@@ -25,6 +28,9 @@ __all__ = [
     "DecomposeDotScaled",
     "Inline",
     "LiftControlFlow",
+    "LoopAwareCSE",
+    "LoopPeel",
+    "LoopUnroll",
     "Pass",
     "ReorderBroadcast",
     "RewriteTensorDescriptors",
@@ -41,6 +47,9 @@ for _pass in (
     ReorderBroadcast,
     CSE,
     LICM,
+    LoopAwareCSE,
+    LoopPeel,
+    LoopUnroll,
     SymbolDCE,
     RewriteTensorDescriptors,
     DecomposeDotScaled,

@@ -13,6 +13,7 @@ from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.lift_control_flow import LiftControlFlow
+from tri_core.passes.loop_unroll import LoopUnroll
 from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.symbol_dce import SymbolDCE
@@ -39,6 +40,7 @@ def ttir_stage(native: Container[str] = (), rewrites: Sequence[Pass] = ()) -> St
             Inline(),  # early: everything else sees one function at a time
             SymbolDCE(),  # what was inlined everywhere need not be optimised
             *rewrites,  # what they make is canonicalized
+            LoopUnroll(),  # early: what iterations share is found by all that follows
             CSE(),  # before rules, which ask whether two operands are the same value
             Combine(),
             ReorderBroadcast(),  # what it makes scalar may be folded

@@ -67,9 +67,23 @@ def _sees_no_order(op: ir.Operation) -> bool:
 
 _COMMUTATIVE = frozenset(
     f"arith.{name}"
-    for name in (
-        "addf addi andi maximumf maxnumf maxsi maxui minimumf minnumf minsi minui mulf muli ori xori"
-    ).split()
+    for name in [
+        "addf",
+        "addi",
+        "andi",
+        "maximumf",
+        "maxnumf",
+        "maxsi",
+        "maxui",
+        "minimumf",
+        "minnumf",
+        "minsi",
+        "minui",
+        "mulf",
+        "muli",
+        "ori",
+        "xori",
+    ]
 )
 
 

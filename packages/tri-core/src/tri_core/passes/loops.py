@@ -1,0 +1,135 @@
+"""Counted loops: how often they run, and copies of their bodies.
+
+An ``scf.for`` runs while its variable is below the upper bound, in signed order or, with ``unsignedCmp``, unsigned.
+Its step is positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import constant, made_by, make
+
+__all__ = ["body", "carried", "copy_body", "for_loops", "known_trips", "make_loop", "trips", "yielded"]
+
+_BOUNDS = 3
+_SLT, _ULT = 2, 6
+
+
+def for_loops(module: ir.Module) -> list[ir.Operation]:
+    """All ``scf.for`` of ``module``, inner ones first."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "scf.for":
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def body(loop: ir.Operation) -> ir.Block:
+    """The block of ``loop``: the variable and the carried values are its arguments."""
+    return loop.regions[0].blocks[0]
+
+
+def carried(loop: ir.Operation) -> list[ir.Value]:
+    """The initial values of what ``loop`` carries."""
+    return list(loop.operands)[_BOUNDS:]
+
+
+def yielded(loop: ir.Operation) -> ir.Operation:
+    """The terminator of the body."""
+    operations = body(loop).operations
+    return operations[len(operations) - 1].operation
+
+
+def known_trips(loop: ir.Operation) -> int | None:
+    """How often ``loop`` runs, if its bounds are constants."""
+    bounds = [_integer(v) for v in list(loop.operands)[:_BOUNDS]]
+    if any(b is None for b in bounds):
+        return None
+    low, high, step = (b for b in bounds if b is not None)
+    if "unsignedCmp" in loop.attributes:
+        width = getattr(loop.operands[0].type, "width", 64)
+        low, high, step = (b % (1 << width) for b in (low, high, step))
+    return max(0, -((low - high) // step)) if step > 0 else None
+
+
+def trips(loop: ir.Operation) -> ir.Value:
+    """How often ``loop`` runs, computed before it, as an unsigned number of the variable's type."""
+    low, high, step = list(loop.operands)[:_BOUNDS]
+    type_ = low.type
+    one, zero = (_number(loop, type_, n) for n in (1, 0))
+    # high - low may exceed the signed range: all of this is unsigned
+    last = make(loop, "arith.subi", type_, [make(loop, "arith.subi", type_, [high, low]), one])
+    whole = make(loop, "arith.addi", type_, [make(loop, "arith.divui", type_, [last, step]), one])
+    return make(loop, "arith.select", type_, [_runs(loop), whole, zero])
+
+
+def _runs(loop: ir.Operation) -> ir.Value:
+    """Whether ``loop`` runs at all."""
+    kind = _ULT if "unsignedCmp" in loop.attributes else _SLT
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), kind)
+    i1 = ir.IntegerType.get_signless(1)
+    return make(loop, "arith.cmpi", i1, list(loop.operands)[:2], {"predicate": predicate})
+
+
+def make_loop(
+    like: ir.Operation, bounds: Sequence[ir.Value], initial: Sequence[ir.Value], without: Sequence[str] = ()
+) -> ir.Operation:
+    """An empty loop before ``like`` with its attributes except ``without``; its body has arguments only."""
+    types = [value.type for value in initial]
+    loop = ir.Operation.create(
+        "scf.for",
+        results=types,
+        operands=[*bounds, *initial],
+        attributes={name: like.attributes[name] for name in like.attributes if name not in without},
+        regions=1,
+        loc=like.location,
+        ip=ir.InsertionPoint(like),
+    )
+    given = [bounds[0].type, *types]
+    loop.regions[0].blocks.append(*given, arg_locs=[a.location for a in body(like).arguments])
+    return loop
+
+
+def copy_body(loop: ir.Operation, arguments: Sequence[ir.Value], ip: ir.InsertionPoint) -> list[ir.Value]:
+    """A copy at ``ip`` of the body of ``loop`` with ``arguments`` for its own; gives what it yields."""
+    made: dict[ir.Value, ir.Value] = dict(zip(body(loop).arguments, arguments, strict=True))
+    end = yielded(loop)
+    for view in body(loop).operations:
+        op = view.operation
+        if op == end:
+            break
+        copy = op.clone(ip=ip).operation
+        _replace_operands(copy, made)
+        made.update(zip(op.results, copy.results, strict=True))
+    return [made.get(value, value) for value in end.operands]
+
+
+def _replace_operands(root: ir.Operation, made: dict[ir.Value, ir.Value]) -> None:
+    """Use ``made`` in ``root`` and what is inside of it."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for i, value in enumerate(op.operands):
+            other = made.get(value)
+            if other is not None:
+                op.operands[i] = other
+        return ir.WalkResult.ADVANCE
+
+    if len(root.regions):
+        root.walk(visit)
+    else:
+        visit(root)
+
+
+def _integer(value: ir.Value) -> int | None:
+    op = made_by(value, "arith.constant")
+    return ir.IntegerAttr(op.attributes["value"]).value if op is not None else None
+
+
+def _number(at: ir.Operation, type_: ir.Type, number: int) -> ir.Value:
+    return constant(at, ir.IntegerAttr.get(type_, number))
