@@ -19,7 +19,7 @@ import numpy.typing as npt
 import tri
 from integration.random_kernels.program import INPUT, RandomKernel, Stored
 
-__all__ = ["Disagreement", "check", "run"]
+__all__ = ["Disagreement", "agree", "check", "run"]
 
 Array = npt.NDArray[Any]
 
@@ -95,7 +95,7 @@ def run(kernel: RandomKernel, target: str) -> list[Array]:
     return outputs
 
 
-def _agree(output: Stored, left: Array, right: Array) -> bool:
+def agree(output: Stored, left: Array, right: Array) -> bool:
     """Equal, NaNs alike; or within the tolerance of the largest."""
     if output.tolerance == 0.0:
         # ml_dtypes' bfloat16 is no inexact type for NumPy: equal_nan needs one
@@ -114,7 +114,7 @@ def check(kernel: RandomKernel, targets: Sequence[str]) -> None:
     for target in targets[1:]:
         other = run(kernel, target)
         for output, left, right in zip(kernel.outputs, first, other, strict=True):
-            if not _agree(output, left, right):
+            if not agree(output, left, right):
                 where = np.flatnonzero(left != right)[:4]
                 raise Disagreement(
                     f"{targets[0]} and {target} disagree in {output.name} ({output.dtype}) at {where}: "

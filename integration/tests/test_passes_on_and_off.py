@@ -1,0 +1,132 @@
+"""Random kernels give the same with each pass over TTIR on, off, or put in."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from integration.random_kernels.program import RandomKernel, Stored
+from integration.random_kernels.running import Disagreement, agree, run
+from integration.random_kernels.strategy import random_kernels
+from tri_core import plugins
+from tri_core.api import Anchor, Pass, Pipeline, StageContext, hookimpl
+from tri_core.mlir import ir
+from tri_core.passes import LICM, LoopAwareCSE, LoopPeel, LoopUnroll
+from tri_core.passes.loop_unroll import FACTOR
+from tri_core.passes.loops import for_loops
+from tri_core.plugins import PluginManager, candidate_of
+
+_FEW = settings(
+    max_examples=8,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@dataclass(frozen=True)
+class UnrollAll(Pass):
+    """Every loop by ``factor``."""
+
+    name = "unroll-all"
+    factor: int = 2
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        for loop in for_loops(module):
+            loop.attributes[FACTOR] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), self.factor)
+        LoopUnroll().apply(module, context)
+
+
+#: passes put in at the end of the stage
+_MORE: dict[str, Pass] = {
+    "unrolled by two": UnrollAll(2),
+    "unrolled by three": UnrollAll(3),
+    "peeled": LoopPeel(first=1, last=1),
+    "peeled at the end": LoopPeel(last=2),
+    "loop-aware-cse": LoopAwareCSE(),
+    "again licm": LICM(),
+}
+_OFF = ("combine", "reorder-broadcast", "canonicalize", "cse", "licm", "symbol-dce")
+
+
+@contextmanager
+def _changed(without: str = "", more: Pass | None = None) -> Iterator[None]:
+    """The CPU target with one pass less or more."""
+
+    @hookimpl
+    def tri_modify_pipeline(pipeline: Pipeline) -> None:
+        passes = pipeline["ttir"].passes
+        assert passes is not None
+        passes.steps = [s for s in passes.steps if isinstance(s, Anchor) or s.name != without]
+        if more is not None:
+            passes.insert("ttir.end", more)
+
+    @hookimpl
+    def tri_cache_key() -> dict[str, str]:
+        return {"without": without, "more": repr(more)}
+
+    changes = ModuleType("toggles")
+    changes.__dict__.update(
+        TRI_PLUGIN_API=(1, 0), tri_modify_pipeline=tri_modify_pipeline, tri_cache_key=tri_cache_key
+    )
+    cpu = importlib.import_module("tri_backend_cpu.plugin")
+    with plugins.use(PluginManager([candidate_of(cpu), candidate_of(changes, name="toggles")])):
+        yield
+
+
+def _same(kernel: RandomKernel, without: str = "", more: Pass | None = None) -> None:
+    expected = run(kernel, "interpreter")
+    with _changed(without, more):
+        found = run(kernel, "cpu")
+    for output, left, right in zip(kernel.outputs, expected, found, strict=True):
+        if not agree(output, left, right):
+            raise Disagreement(f"{output.name} differs without {without!r}, with {more}\n{kernel.source}")
+
+
+@pytest.mark.parametrize("name", _OFF)
+@seed(20261121)
+@_FEW
+@given(random_kernels())
+def test_without(name: str, kernel: RandomKernel) -> None:
+    _same(kernel, without=name)
+
+
+@pytest.mark.parametrize("name", _MORE)
+@seed(20261122)
+@_FEW
+@given(random_kernels())
+def test_with(name: str, kernel: RandomKernel) -> None:
+    _same(kernel, more=_MORE[name])
+
+
+def test_a_pass_that_is_wrong_is_seen() -> None:
+    """Unrolling that forgets what is left over would be."""
+
+    class Wrong(Pass):
+        name = "wrong"
+
+        def apply(self, module: ir.Module, context: StageContext) -> None:
+            for loop in for_loops(module):
+                loop.operands[0] = loop.operands[1]
+
+    kernel = RandomKernel(
+        "import tri\nimport tri.language as tl\n\n\n@tri.jit\ndef kernel(x0, out0, n, flag):\n"
+        "    total = 0\n    for i in range(n):\n        total += i\n"
+        "    tl.store(out0 + tl.arange(0, 16), tl.arange(0, 16) + total)\n",
+        ("int32",),
+        (Stored("out0", "int32", 16, 0.0),),
+        5,
+        0,
+        1,
+        0,
+    )
+    _same(kernel)
+    with pytest.raises(Disagreement):
+        _same(kernel, more=Wrong())
