@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.mlir import ir
+from tri_runtime.simulator.fused import fma_f64
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16, to_f32, unsigned
 
 __all__ = ["PURE", "Function"]
@@ -122,7 +123,7 @@ _FLOAT: dict[str, Function] = {
 def _fma(x: Array, y: Array, z: Array) -> Array:
     """Rounded once: the product of two f32 is exact in f64, and the sum is rounded to odd there."""
     if x.dtype == np.float64:
-        return np.asarray(x.astype(np.longdouble) * y + z, np.float64)
+        return fma_f64(x, y, z)
     product = x.astype(np.float64) * y.astype(np.float64)
     addend = z.astype(np.float64)
     total = product + addend

@@ -8,8 +8,8 @@ from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import PropagateNan
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering import math_expansions
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
+from tri_gpu_dialect.lowering.functions import function
 from tri_gpu_dialect.lowering.rules.arithmetic import map_floats, mulhi
 from tri_gpu_dialect.lowering.rules.floats import from_f32, is_emulated, to_f32
 from tri_gpu_dialect.lowering.rules.registers import map_registers
@@ -29,7 +29,7 @@ _INTRINSICS = {
     "math.copysign": "copysign",
 }
 
-#: functions that few targets have; :mod:`.math_expansions` has them for f32
+#: functions that few targets have; :mod:`tri_gpu_dialect.lowering.functions` has them for f32 and f64
 _FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "erf", "powf", "rsqrt",
     "asin", "acos", "atan", "sinh", "cosh", "atan2", "cbrt", "round", "asinh", "acosh", "atanh", "erfc",
@@ -67,8 +67,8 @@ def _evaluate(ctx: Lowering, name: str, args: Sequence[ir.Value]) -> ir.Value:
     made = ctx.hw.math(ctx.b, name, args)
     if made is not None:
         return made
-    expansion = math_expansions.EXPANSIONS.get(name)
-    if expansion is None or args[0].type != ctx.b.f32:
+    expansion = function(name, args[0].type.width)
+    if expansion is None:
         raise Unsupported(
             f"{ctx.target} has no {name} of {args[0].type}", remedy="compute it in f32, or in other functions"
         )
