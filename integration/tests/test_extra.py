@@ -95,7 +95,7 @@ def asks(x, o):
     elif tl.target_info.is_hip():
         tl.store(o, 10 + tl.target_info.is_hip_cdna3() + tl.target_info.is_hip_gfx1250())
     else:
-        tl.store(o, 20 + tl.target_info.is_nobody())
+        tl.store(o, 20)
     tl.static_assert(tl.target_info.current_target().backend != "")
 
 
@@ -104,3 +104,59 @@ def asks(x, o):
 )
 def test_target_info(target, constant):
     assert f"arith.constant {constant} : i64" in assembly(asks, target, "ttir").replace("dense<", "")
+
+
+@tri.jit
+def asks_wrongly(x, o):
+    if tl.target_info.is_hip_cdna33():
+        tl.store(o, 1)
+
+
+def test_a_misspelt_question_is_an_error():
+    with pytest.raises(CompilationError, match=r"no attribute 'is_hip_cdna33'") as caught:
+        assembly(asks_wrongly, "cpu", "ttir")
+    assert "did you mean is_hip_cdna3" in str(caught.value.remedy)
+    assert caught.value.location is not None
+    with pytest.raises(AttributeError, match="did you mean is_cuda"):
+        _ = tl.target_info.is_cudaa
+
+
+@tri.jit
+def special(x, o):
+    tl.store(x, libdevice.erfinv(tl.load(x)))
+
+
+@pytest.mark.parametrize("target", ["intel:dg2", "intel:xe-lp"])
+def test_a_function_computed_in_fp64_is_refused_where_there_is_none(target):
+    with pytest.raises(Unsupported, match=r"erfinv.*fp64") as caught:
+        assembly(special, target, "spirv")
+    assert caught.value.location is not None
+    assert caught.value.remedy
+
+
+@tri.jit
+def rounds(x, o):
+    y = tl.load(x)
+    tl.store(x, libdevice.fma_ru(y, y, y))
+
+
+def test_fp64_is_refused_where_there_is_none():
+    with pytest.raises(Unsupported, match="64-bit floats") as caught:
+        assembly(rounds, "intel:dg2", "spirv")
+    assert caught.value.location is not None
+    assert caught.value.remedy
+
+
+@tri.jit
+def assembles_for_amd(x, o):
+    i = tl.arange(0, 128)
+    y = tl.inline_asm_elementwise("v_mov_b32 $0, $1", "=v,v", [tl.load(x + i)], tl.float32, True, 1)
+    tl.store(x + i, y)
+
+
+def test_inline_assembly_on_amd_is_refused():
+    with pytest.raises(Unsupported, match="inline assembly on amd:gfx942") as caught:
+        assembly(assembles_for_amd, "amd:gfx942", "llir")
+    assert caught.value.location is not None
+    assert caught.value.location.line == assembles_for_amd.fn.__code__.co_firstlineno + 3
+    assert caught.value.remedy

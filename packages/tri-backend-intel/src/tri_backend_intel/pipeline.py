@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_intel.lowering import make_primitives
+from tri_backend_intel.lowering.capabilities import RefuseFp64
 from tri_backend_intel.spirv.stage import spirv_stage
 from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
@@ -25,9 +26,10 @@ def policy(target: Target) -> DefaultPolicy:
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
+    checks = () if target.has("fp64") else (RefuseFp64(),)
     return Pipeline(
         stages=(
-            ttir_stage(),
+            ttir_stage(rewrites=checks),
             ttgir_stage(target, options, policy(target)),
             llir_stage(make_primitives, _table, target),
             spirv_stage(),

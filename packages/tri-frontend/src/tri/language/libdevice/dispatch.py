@@ -13,7 +13,7 @@ from tri.language.libdevice.table import SIGNATURES, Signature
 from tri.language.promotion import arithmetic_type
 from tri.language.shapes import common_shape, stretch
 from tri.language.tensor import dimensions, tensor
-from tri_core.errors import CompilationError
+from tri_core.errors import CompilationError, Unsupported
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
@@ -67,12 +67,22 @@ def _compute(b: Builder, name: str, operands: list[tensor], signature: Signature
     formula = CATALOGUE[name]
     given = operands
     if formula.wide:
+        _require_fp64(b, name, operands)
         given = [convert(b, x, t.float64) if x.dtype is t.float32 else x for x in operands]
     if is_builtin(formula.function):
         made = formula.function.__tri_builtin__(*given, _semantic=b)
     else:
         made = b.expand(formula.function, [*given, *formula.constants])
     return convert(b, made, signature[1])
+
+
+def _require_fp64(b: Builder, name: str, operands: list[tensor]) -> None:
+    spec = b.target.spec
+    if operands[0].dtype is t.float32 and "fp64" not in spec.dtypes | spec.emulated_dtypes:
+        raise Unsupported(
+            f"libdevice.{name} of fp32 is computed in fp64, which {b.target} lacks",
+            remedy="use functions of tl.math, which are computed in fp32, or a table from the host",
+        )
 
 
 def _extern(b: Builder, symbol: str, operands: list[tensor], result: t.dtype) -> tensor:
