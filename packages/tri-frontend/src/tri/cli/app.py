@@ -1,4 +1,4 @@
-"""Commands of ``tri``: plugins, targets, compile, opt, cache."""
+"""Commands of ``tri``: plugins, targets, compile, opt, layout, cache."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tri.cli.layout import layout
 from tri.cli.opt import opt
 from tri_core.errors import TriError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 cache_app = typer.Typer(help="The cache of compiled kernels.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
 app.command(name="opt")(opt)
+app.command(name="layout")(layout)
 
 _STATE_STYLE = {"active": "green", "quarantined": "red"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, made_by, make, producer
+from tri_core.passes.rewriting import constant, made_by, make
 from tri_core.passes.rules.table import COMBINE
 
 __all__: list[str] = []
@@ -20,7 +20,7 @@ _IEEE = 2
 @COMBINE.rule("tt.reduce", fed_by=["arith.mulf"])
 def _sum_of_products(op: ir.Operation) -> _Values:
     """The sum over k of ``x[m, k, 1] * y[1, k, n]`` in f32 is the product of x and y."""
-    product = producer(op.operands[0])
+    product = made_by(op.operands[0], "arith.mulf")
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     if product is None or len(op.operands) != 1 or axis != 1 or not _is_f32_sum(op):
         return None

@@ -1,0 +1,19 @@
+"""Pictures of layouts, for people: text, SVG and an interactive page."""
+
+from __future__ import annotations
+
+from tri_gpu_dialect.drawing.ownership import Owner, Ownership, ownership_of, parse_encoding
+from tri_gpu_dialect.drawing.page import draw_page
+from tri_gpu_dialect.drawing.svg import draw_svg
+from tri_gpu_dialect.drawing.text import WHATS, draw_text
+
+__all__ = [
+    "WHATS",
+    "Owner",
+    "Ownership",
+    "draw_page",
+    "draw_svg",
+    "draw_text",
+    "ownership_of",
+    "parse_encoding",
+]

@@ -1,0 +1,59 @@
+"""Layouts as a picture: one square per element, one colour per warp (or per phase of 32 words of memory)."""
+
+from __future__ import annotations
+
+import math
+
+from tri_gpu_dialect.drawing.ownership import Owner, Ownership
+
+__all__ = ["draw_svg"]
+
+_SIDE = 30
+_MARGIN = 24
+_HUES = 8
+
+
+def draw_svg(found: Ownership) -> str:
+    """A standalone SVG document; the matrices of more than two dimensions are below each other."""
+    *leading, rows, columns = (1, *found.shape) if len(found.shape) == 1 else found.shape
+    height = math.prod(leading) * (rows * _SIDE + _MARGIN) + _MARGIN
+    width = columns * _SIDE + 2 * _MARGIN
+    cells = "\n".join(_cell(found, i, owners, rows, columns) for i, owners in enumerate(found.owners))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        ' font-family="sans-serif" font-size="10" text-anchor="middle">\n'
+        f"<title>{_escaped(found.summary())}</title>\n<desc>{_escaped(str(found.encoding))}</desc>\n"
+        f'<rect width="{width}" height="{height}" fill="white"/>\n{cells}\n</svg>\n'
+    )
+
+
+def _cell(found: Ownership, i: int, owners: tuple[Owner, ...], rows: int, columns: int) -> str:
+    matrix, place = divmod(i, rows * columns)
+    row, column = divmod(place, columns)
+    x = _MARGIN + column * _SIDE
+    y = _MARGIN + matrix * (rows * _SIDE + _MARGIN) + row * _SIDE
+    first = owners[0]
+    tip = "; ".join(_described(o) for o in owners)
+    label = first.offset if first.offset is not None else found.thread(first)
+    return (
+        f'<g><title>({row}, {column}): {tip}</title><rect x="{x}" y="{y}" width="{_SIDE}" height="{_SIDE}" '
+        f'fill="{_colour(first)}" stroke="#555"/><text x="{x + _SIDE // 2}" y="{y + _SIDE // 2 + 4}">{label}</text></g>'
+    )
+
+
+def _described(owner: Owner) -> str:
+    block = f"block {owner.block}, " if owner.block else ""
+    if owner.offset is not None:
+        return f"{block}offset {owner.offset}"
+    return f"{block}warp {owner.warp}, lane {owner.lane}, register {owner.register}"
+
+
+def _colour(owner: Owner) -> str:
+    """Warps differ in hue, lanes in lightness; memory by bank, if a word is an element."""
+    group = owner.warp + owner.block if owner.offset is None else owner.offset // 4
+    shade = owner.lane % 4 if owner.offset is None else owner.offset // 32 % 4
+    return f"hsl({group % _HUES * 360 // _HUES}, 70%, {88 - 7 * shade}%)"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
