@@ -9,32 +9,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tri_core.plugins import PluginManager
     from tri_core.target import TargetKey
 
 __all__: list[str] = []
 
 
 @functools.lru_cache
-def _namespace(generation: int, name: str) -> ModuleType:
-    from tri_core.plugins import manager
-
-    for extension in manager().languages():
+def _namespace(plugins: PluginManager, generation: int, name: str) -> ModuleType:
+    for extension in plugins.languages():
         if extension.namespace == name:
             if extension.builtins:
                 made = ModuleType(f"tri.language.extra.{name}")
                 vars(made).update(extension.builtins)
                 return made
             return importlib.import_module(extension.module)
-    known = ", ".join(e.namespace for e in manager().languages()) or "none"
+    known = ", ".join(e.namespace for e in plugins.languages()) or "none"
     raise AttributeError(f"no plugin provides tri.language.extra.{name}; there are: {known}")
 
 
 @functools.lru_cache
-def _symbols(generation: int, module: str, backend: str) -> Mapping[tuple[str, tuple[str, ...]], str]:
-    from tri_core.plugins import manager
-
+def _symbols(
+    plugins: PluginManager, generation: int, module: str, backend: str
+) -> Mapping[tuple[str, tuple[str, ...]], str]:
     found: dict[tuple[str, tuple[str, ...]], str] = {}
-    for extension in manager().languages():
+    for extension in plugins.languages():
         if module in extension.module_map and backend in extension.targets:
             found |= importlib.import_module(extension.module_map[module]).SYMBOLS
     return found
@@ -47,7 +46,8 @@ def symbols(module: str, target: TargetKey) -> Mapping[tuple[str, tuple[str, ...
     """
     from tri_core.plugins import manager
 
-    return _symbols(manager().generation, module, target.backend)
+    current = manager()
+    return _symbols(current, current.generation, module, target.backend)
 
 
 def __getattr__(name: str) -> Any:
@@ -57,4 +57,5 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tri.language.extra.libdevice")
     from tri_core.plugins import manager
 
-    return _namespace(manager().generation, name)
+    current = manager()
+    return _namespace(current, current.generation, name)
