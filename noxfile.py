@@ -16,7 +16,8 @@ nox.options.reuse_existing_virtualenvs = True
 TOP = Path(__file__).parent
 CORE = ("tri-core", "tri-runtime", "tri-backend-cpu", "tri-frontend")
 GPU = ("tri-gpu-dialect",)
-EXTRAS = {"tri-backend-intel": "[cpu]", "tri-backend-amd": "[lld]"}
+KIT = ("tri-conformance",)
+EXTRAS = {"tri-conformance": "[gpu]", "tri-backend-intel": "[cpu]", "tri-backend-amd": "[lld]"}
 TEST_TOOLS = (
     "pytest>=8",
     "pytest-timeout",
@@ -47,7 +48,7 @@ RECORDED = (
 
 def _packages() -> list[str]:
     found = [p.parent.name for p in sorted(TOP.glob("packages/*/pyproject.toml"))]
-    first = [name for name in (*CORE, *GPU) if name in found]
+    first = [name for name in (*CORE, *GPU, *KIT) if name in found]
     return [*first, *(name for name in found if name not in first)]
 
 
@@ -102,6 +103,17 @@ def published(session: nox.Session) -> None:
         "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder), *str(listed).split()
     )
     session.run("python", "-m", "integration.published", "--packages", str(folder), *arguments)
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Let a target prove itself: ``nox -s conformance -- --target cpu [--sample 4] [--report FILE.md]``."""
+    arguments = session.posargs or ["--target", "cpu"]
+    target = arguments[arguments.index("--target") + 1].removeprefix("sim:")
+    # of core's extras the kit needs none: only a backend with encodings brings the package that reads them
+    _install(session, [*CORE, *KIT, *_backend_of(target)])
+    with tempfile.TemporaryDirectory() as cache:
+        session.run("python", "-m", "tri_conformance", *arguments, env={"TRI_CACHE_DIR": cache})
 
 
 @nox.session

@@ -18,6 +18,7 @@ __all__ = [
     "ConformanceProfile",
     "DevicePerformance",
     "FrameworkAdapter",
+    "Gap",
     "KnownFailure",
     "LanguageExtension",
     "Observer",
@@ -122,8 +123,21 @@ class Observer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gap:
+    """Conformance cases (a glob of their ids) that a target cannot do and refuses with a typed error.
+
+    ``remedy`` says what users do instead, ``expires`` (``YYYY-MM-DD``) when the gap must be closed or looked at again.
+    """
+
+    test: str
+    reason: str
+    remedy: str
+    expires: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class KnownFailure:
-    """A conformance test (id glob) known to fail, with the reason and the version that must fix it."""
+    """A conformance test (id glob) known to fail, with the reason and the day (``YYYY-MM-DD``) that must fix it."""
 
     test: str
     reason: str
@@ -132,10 +146,17 @@ class KnownFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ConformanceProfile:
-    """What a backend tells the conformance kit about itself."""
+    """What a backend tells the conformance kit about itself: nothing else excuses a case.
 
-    levels: tuple[str, ...]
+    ``levels`` are those that the backend claims (empty: all).  ``arrays`` is ``module:attribute`` of a context
+    manager for targets whose runtime refuses host arrays: it takes host arrays, gives arrays of the device that
+    hold the same, and at its end copies them back.
+    """
+
+    levels: tuple[str, ...] = ()
+    gaps: Sequence[Gap] = ()
     known_failures: Sequence[KnownFailure] = ()
+    arrays: str = ""
 
 
 class Policy(Protocol):

@@ -1,0 +1,100 @@
+"""Rows of the language's table, and how a row becomes cases."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tri_conformance.case import Case, Needs
+from tri_conformance.contracts import Contract, Exact
+from tri_conformance.dtypes import NUMPY, Array
+from tri_conformance.subject import Subject
+
+__all__ = ["WARPS", "Feature", "Point", "Trial", "cases_of"]
+
+#: numbers of warps, dealt out to a feature's points in turn
+WARPS = (4, 1, 8, 2)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a feature is tried: element type, shape of the block, and random numbers of its own."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    rng: np.random.Generator = field(compare=False)
+
+    @property
+    def count(self) -> int:
+        """Elements of the shape."""
+        return prod(self.shape)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """NumPy's type for the element type."""
+        return NUMPY[self.dtype]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A launch and its exact results: ``exact`` maps positions among ``arguments`` to what stands there afterwards."""
+
+    arguments: Sequence[Any]
+    exact: Mapping[int, Array]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    grid: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """A row: ``make`` a launch of ``kernel`` for each of ``dtypes`` x ``shapes``, held to a contract.
+
+    ``contracts`` has other contracts by element type; ``also`` further types that a target must have;
+    ``scratch`` positions of arguments that may hold anything afterwards.
+    """
+
+    name: str
+    kernel: Any
+    make: Callable[[Point], Trial]
+    dtypes: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    contract: Contract = field(default_factory=Exact)
+    contracts: Mapping[str, Contract] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    scratch: tuple[int, ...] = ()
+    level: str = "language"
+
+    def check(self, subject: Subject, seed: str, dtype: str, shape: tuple[int, ...], warps: int) -> None:
+        """Launch at one point and compare every result; AssertionError when one breaks the contract."""
+        trial = self.make(Point(dtype, shape, np.random.default_rng(zlib.crc32(seed.encode()))))
+        arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in trial.arguments]
+        subject.launch(self.kernel, trial.grid, arguments, trial.constants, num_warps=warps)
+        for position, exact in trial.exact.items():
+            self.contracts.get(dtype, self.contract).check(arguments[position], exact)
+        for position, given in enumerate(trial.arguments):
+            if isinstance(given, np.ndarray) and position not in (*trial.exact, *self.scratch):
+                Exact().check(arguments[position], given)  # what is only read is as it was
+
+
+def cases_of(features: Sequence[Feature]) -> Iterator[Case]:
+    """Every feature at every point."""
+    for row in features:
+        points = [(dtype, shape) for dtype in row.dtypes for shape in row.shapes]
+        for turn, (dtype, shape) in enumerate(points):
+            # by rows and columns, so that each type and each shape meets every number of warps
+            warps = WARPS[(turn + turn // len(row.shapes)) % len(WARPS)]
+            yield _case(row, dtype, shape, warps)
+
+
+def _case(row: Feature, dtype: str, shape: tuple[int, ...], warps: int) -> Case:
+    point = f"{dtype}-{'x'.join(map(str, shape))}-w{warps}"
+
+    def run(subject: Subject) -> None:
+        row.check(subject, f"{row.name}/{point}", dtype, shape, warps)
+
+    return Case(row.level, row.name, point, run, Needs(dtypes=(dtype, *row.also), warps=warps))

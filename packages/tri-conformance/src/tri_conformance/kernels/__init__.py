@@ -1,0 +1,1 @@
+"""Kernels of the kit: compiled by the target, never run by Python."""

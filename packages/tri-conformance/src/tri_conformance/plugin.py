@@ -1,0 +1,89 @@
+"""The pytest plug-in: options, one test per case, and the reports at the end.
+
+Nothing heavy is imported before a target is named: every pytest of an environment with the kit loads this module.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tri_conformance.case import Case
+    from tri_conformance.judge import Result
+    from tri_conformance.run import Run
+
+__all__ = ["Collected"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the kit."""
+    group = parser.getgroup("tri-conformance")
+    group.addoption("--tri-target", metavar="X", help="the target to test: backend, or backend:arch")
+    group.addoption("--tri-level", metavar="A,B", default="", help="levels (all by default)")
+    group.addoption("--tri-select", metavar="GLOB", action="append", default=[], help="cases, by glob of ids")
+    group.addoption("--tri-sample", metavar="N", type=int, default=1, help="one in N cases of each feature")
+    group.addoption("--tri-json", metavar="FILE", help="write the results as JSON")
+    group.addoption("--tri-report", metavar="FILE", help="write the results as Markdown")
+
+
+class Collected:
+    """The run of this session; made when a test of the suite is collected."""
+
+    key: pytest.StashKey[Run] = pytest.StashKey()
+
+
+def _run(config: pytest.Config) -> Run:
+    from tri_conformance.run import Run
+    from tri_conformance.selection import Selection
+    from tri_conformance.subject import Subject
+
+    if Collected.key not in config.stash:
+        option = config.option
+        if not option.tri_target:
+            raise pytest.UsageError("name the target to test: --tri-target X")
+        levels = tuple(filter(None, option.tri_level.split(",")))
+        selection = Selection(levels=levels, select=tuple(option.tri_select), sample=option.tri_sample)
+        config.stash[Collected.key] = Run(Subject(option.tri_target), selection)
+    return config.stash[Collected.key]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test per case."""
+    if "tri_case" in metafunc.fixturenames:
+        cases = _run(metafunc.config).cases
+        metafunc.parametrize("tri_case", cases, ids=[case.id for case in cases])
+
+
+@pytest.fixture
+def tri_judge(request: pytest.FixtureRequest) -> Callable[[Case], Result]:
+    """Judges a case, and keeps the result for the reports."""
+    return _run(request.config).judge
+
+
+@pytest.fixture
+def tri_unused(request: pytest.FixtureRequest) -> list[str]:
+    """Declarations of the target that match no case; none are known of a part of the cases."""
+    return _run(request.config).unused
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was asked for."""
+    run = session.config.stash.get(Collected.key, None)
+    if run is not None:
+        run.seconds = time.time() - run.started
+        run.write(session.config.option.tri_json, session.config.option.tri_report)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Counts per level."""
+    run = config.stash.get(Collected.key, None)
+    if run is not None:
+        from tri_conformance.report import table
+
+        terminalreporter.write_sep("=", f"conformance of {run.subject.name}")
+        terminalreporter.write_line(table(run))

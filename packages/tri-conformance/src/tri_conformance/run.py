@@ -1,0 +1,72 @@
+"""One run of the kit: its cases, results, and where the reports go."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from pathlib import Path
+
+from tri_conformance.case import Case
+from tri_conformance.judge import Result, judge, unused
+from tri_conformance.selection import Selection, cases
+from tri_conformance.subject import Subject
+
+__all__ = ["Run"]
+
+
+class Run:
+    """The cases that ``selection`` picks for ``subject``, and what came of those judged so far."""
+
+    def __init__(self, subject: Subject, selection: Selection) -> None:
+        self.subject = subject
+        self.selection = selection
+        self.results: list[Result] = []
+        self.started = time.time()
+        self.seconds = 0.0
+
+    @cached_property
+    def _picked(self) -> tuple[list[Case], int]:
+        return cases(self.selection)
+
+    @property
+    def cases(self) -> list[Case]:
+        """What is run."""
+        return self._picked[0]
+
+    @property
+    def left_out(self) -> int:
+        """How many cases of the levels the selection leaves out."""
+        return self._picked[1]
+
+    @property
+    def unused(self) -> list[str]:
+        """Declarations that match no case; [] unless all cases are run."""
+        return unused(self.subject.profile, self.cases) if self.selection.is_whole else []
+
+    @property
+    def ok(self) -> bool:
+        """Whether every case has a verdict, none is a failure, and every declaration is used."""
+        failed = any(result.verdict == "failed" for result in self.results)
+        return not failed and len(self.results) == len(self.cases) and not self.unused
+
+    def judge(self, case: Case) -> Result:
+        """The verdict on ``case``, kept."""
+        result = judge(case, self.subject)
+        self.results.append(result)
+        return result
+
+    def all(self) -> Run:
+        """Judge every case; gives the run itself."""
+        for case in self.cases:
+            self.judge(case)
+        self.seconds = time.time() - self.started
+        return self
+
+    def write(self, json_file: str | None, report_file: str | None) -> None:
+        """Write the reports that have a name."""
+        from tri_conformance import report
+
+        for name, text in ((json_file, report.to_json), (report_file, report.to_markdown)):
+            if name:
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                Path(name).write_text(text(self), encoding="utf-8")

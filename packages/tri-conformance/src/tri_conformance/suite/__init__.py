@@ -1,0 +1,1 @@
+"""What pytest collects: ``pytest --pyargs tri_conformance.suite --tri-target X``."""

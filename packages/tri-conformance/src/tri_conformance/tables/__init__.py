@@ -1,0 +1,1 @@
+"""The language, row by row: kernels, oracles and contracts."""
