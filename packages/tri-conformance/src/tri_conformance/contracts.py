@@ -95,6 +95,7 @@ class Close:
         """See :class:`Contract`."""
         wide, true = _wide(got).astype(np.float64), _wide(exact).astype(np.float64)
         with np.errstate(invalid="ignore"):
-            wrong = ~((np.abs(wide - true) <= self.atol + self.rtol * np.abs(true)) | _same(wide, true))
+            near = np.isfinite(true) & (np.abs(wide - true) <= self.atol + self.rtol * np.abs(true))
+        wrong = ~(near | _same(wide, true))
         if wrong.any():
             _fail(got, exact, wrong, f"|error| <= {self.atol} + {self.rtol} |exact|")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -84,10 +85,9 @@ class Feature:
 def cases_of(features: Sequence[Feature]) -> Iterator[Case]:
     """Every feature at every point."""
     for row in features:
-        points = [(dtype, shape) for dtype in row.dtypes for shape in row.shapes]
-        for turn, (dtype, shape) in enumerate(points):
-            # by rows and columns, so that each type and each shape meets every number of warps
-            warps = WARPS[(turn + turn // len(row.shapes)) % len(WARPS)]
+        for (turn, dtype), (shift, shape) in itertools.product(enumerate(row.dtypes), enumerate(row.shapes)):
+            # dealt out along both axes, so that types and shapes meet different numbers
+            warps = WARPS[(turn + shift) % len(WARPS)]
             yield _case(row, dtype, shape, warps)
 
 

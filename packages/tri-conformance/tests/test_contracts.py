@@ -1,0 +1,53 @@
+"""Contracts accept what is within their bound and nothing else."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tri_conformance.contracts import Close, Exact, Ulp, ulp_of
+
+
+@given(st.floats(-1e30, 1e30), st.integers(0, 8))
+def test_ulp_counts_units(value: float, steps: int) -> None:
+    near = np.array([value], np.float32)
+    away = near
+    for _ in range(steps):
+        away = np.nextafter(away, np.float32(np.inf))
+    exact = near.astype(np.float64)
+    Ulp(steps).check(away, exact)
+    if steps >= 2 and abs(value) > 1e-30:
+        with pytest.raises(AssertionError, match="ulp"):
+            Ulp(steps / 2 - 0.6).check(away, exact)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "one"),
+    [(np.float16, 2.0**-10), (np.float32, 2.0**-23), (np.float64, 2.0**-52), (ml_dtypes.bfloat16, 2.0**-7)],
+)
+def test_unit_at_one(dtype: type, one: float) -> None:
+    assert ulp_of(np.array([1.0, 1.5, 2.0]), np.dtype(dtype)).tolist() == [one, one, 2 * one]
+
+
+@pytest.mark.parametrize("contract", [Exact(), Ulp(4), Close(1e-3, 1e-3)])
+@pytest.mark.parametrize(
+    ("got", "exact"),
+    [(np.nan, 1.0), (1.0, np.nan), (np.inf, 1.0), (1.0, np.inf), (np.inf, -np.inf), (1.0, 1.1)],
+)
+def test_special_values_are_not_near_others(contract: Exact | Ulp | Close, got: float, exact: float) -> None:
+    with pytest.raises(AssertionError):
+        contract.check(np.array([0, got], np.float32), np.array([0, exact]))
+
+
+@pytest.mark.parametrize("contract", [Exact(), Ulp(0), Close(0)])
+def test_special_values_are_near_themselves(contract: Exact | Ulp | Close) -> None:
+    values = np.array([np.nan, np.inf, -np.inf, 0.0, 1.5, 1e-40])
+    contract.check(values.astype(np.float32), values.astype(np.float32).astype(np.float64))
+
+
+def test_exactness_of_large_integers() -> None:
+    with pytest.raises(AssertionError, match="first at"):
+        Exact().check(np.array([2**53 + 1]), np.array([2**53]))
