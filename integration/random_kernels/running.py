@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 import tri
 from integration.random_kernels.program import INPUT, RandomKernel, Stored
+from tri_core.errors import Unsupported
 
 __all__ = ["Disagreement", "agree", "check", "run"]
 
@@ -108,11 +109,22 @@ def agree(output: Stored, left: Array, right: Array) -> bool:
     return bool(np.allclose(a, b, rtol=output.tolerance, atol=output.tolerance * scale, equal_nan=True))
 
 
-def check(kernel: RandomKernel, targets: Sequence[str]) -> None:
-    """Run ``kernel`` on all ``targets``; Disagreement with the source when two differ."""
+def check(
+    kernel: RandomKernel, targets: Sequence[str], refused: Callable[[str, Unsupported], None] | None = None
+) -> None:
+    """Run ``kernel`` on all ``targets``; Disagreement with the source when two differ.
+
+    A target but the first may refuse the kernel: ``refused`` is told, and without it the refusal is raised.
+    """
     first = run(kernel, targets[0])
     for target in targets[1:]:
-        other = run(kernel, target)
+        try:
+            other = run(kernel, target)
+        except Unsupported as error:
+            if refused is None:
+                raise
+            refused(target, error)
+            continue
         for output, left, right in zip(kernel.outputs, first, other, strict=True):
             if not agree(output, left, right):
                 where = np.flatnonzero(left != right)[:4]

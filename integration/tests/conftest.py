@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import tri
+from tri_core.errors import Unsupported
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -115,8 +117,50 @@ def broken_plugin(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return site
 
 
-@pytest.fixture(params=["compiled", "interpreted"])
+#: one simulated target per vendor
+SIMULATED = ("sim:nvidia:sm_80", "sim:amd:gfx942", "sim:intel:pvc")
+
+
+@pytest.fixture(params=["compiled", "interpreted", *SIMULATED])
 def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    """On the CPU target, and in the interpreter under the CPU target's rules."""
+    """On the CPU target, in the interpreter under the CPU target's rules, or on a simulated target."""
+    if request.param in SIMULATED:
+        with tri.target(request.param):
+            yield "compiled"
+        return
     with tri.target("cpu"), tri.interpret() if request.param == "interpreted" else nullcontext():
         yield request.param
+
+
+def _simulated(item: pytest.Item) -> str | None:
+    """The simulated target of a test that uses ``mode``."""
+    spec = getattr(item, "callspec", None)
+    found = spec.params.get("mode") if spec is not None else None
+    return found if found in SIMULATED else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave each test on one simulated target, all three being used alike: simulating takes its time."""
+    if config.getoption("keyword"):
+        return
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        target = _simulated(item)
+        name = item.nodeid.replace(target, "") if target is not None else ""
+        chosen = target is None or SIMULATED[zlib.crc32(name.encode()) % len(SIMULATED)] == target
+        (kept if chosen else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A simulated target that refuses a kernel skips the test, with what it says."""
+    try:
+        yield
+    except Unsupported as error:
+        if _simulated(item) is None:
+            raise
+        pytest.skip(error.message)

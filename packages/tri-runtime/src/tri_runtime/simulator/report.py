@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tri_runtime.simulator.reporting import active_report
+from tri_runtime.simulator.scene import in_kernel
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,7 +88,7 @@ class Report:
         yield listen
 
     def _line(self, kernel: str, access: Access, scene: Scene) -> Line:
-        location = scene.place(access.site)
+        location = in_kernel(scene.place(access.site))
         made = Line(kernel, access.memory, access.kind, location)
         return self.lines.setdefault((kernel, access.memory, access.kind, made.place), made)
 

@@ -9,7 +9,7 @@ from tri_core.errors import SimulationError, SourceLocation
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 
-__all__ = ["Scene", "Site"]
+__all__ = ["Scene", "Site", "in_kernel"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,11 @@ class Site:
     def source(self) -> SourceLocation | None:
         """The place in the user's source; None when the IR does not say."""
         return source_location(self.location)
+
+
+def in_kernel(place: SourceLocation | None) -> SourceLocation | None:
+    """The line of the kernel itself: of an inlined function, where the kernel calls it."""
+    return place.call_sites[-1] if place is not None and place.call_sites else place
 
 
 @dataclass
@@ -39,7 +44,7 @@ class Scene:
 
     def told(self, site: int) -> str:
         """``site`` as part of a sentence: `` at file:line:column``, or what op it is."""
-        place = self.place(site)
+        place = in_kernel(self.place(site))
         if place is not None:
             return f" at {place.file}:{place.line}:{place.column + 1}"
         return f" by {self.sites[site].op}" if 0 <= site < len(self.sites) else ""

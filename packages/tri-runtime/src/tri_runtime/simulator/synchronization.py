@@ -111,10 +111,15 @@ class Phases:
 
     def bring(self, address: int, nbytes: int, land: Callable[[], None]) -> None:
         """A copy brings ``nbytes``; ``land`` is called when the phase is complete."""
-        phase = self._at(address)
+        phase, threads = self._at(address), self._cta.active
+
+        def arrive() -> None:
+            land()
+            # the bytes count as written by who started the copy, now: who waits may rely on them
+            self._learn(phase, self._cta.clocks.release(threads))
+
         phase.bytes_to_come -= nbytes
-        phase.landings.append(land)
-        self._learn(phase, self._cta.clocks.release(self._cta.active))
+        phase.landings.append(arrive)
         self._complete(phase)
 
     def wait(self, address: int, parity: int) -> None:
