@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tri_core.errors import DeviceError, LaunchError, Unsupported
 from tri_core.mlir import ir, session
 from tri_runtime.simulator import CTA, External, simulate
+from tri_runtime.simulator.ops import _fma
 
 Array = npt.NDArray[Any]
 THREADS = 64
@@ -290,3 +292,37 @@ def test_read_only_arrays_stay_as_they_are() -> None:
     x.flags.writeable = False
     run(body, x)
     assert (x == 5).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_the_fused_multiply_add_is_exact_at_ties_and_below_normal(dtype: Any) -> None:
+    """Against rational arithmetic, rounded to nearest even by hand."""
+    random = np.random.default_rng(3)
+    info = np.finfo(dtype)
+    narrow = dtype == np.float16
+    bits = random.integers(0, 1 << (8 * info.dtype.itemsize), (3, 4000)).astype(f"u{info.dtype.itemsize}")
+    x, y, z = bits.view(dtype)
+    # products of numbers just above 1 and small addends: ties, broken by the addend
+    one = (1 + random.integers(0, 9, 4000) * float(info.eps)).astype(dtype)
+    half = (random.choice([-0.5, 0.5], 4000) * float(info.eps)).astype(dtype)
+    x, y = np.concatenate([x, one]), np.concatenate([y, one[::-1]])
+    z = np.concatenate([z, (half * (1 + (0 if narrow else 1) * one)).astype(dtype)])
+    finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
+    x, y, z = x[finite], y[finite], z[finite]
+    with np.errstate(all="ignore"):
+        found = _fma(x, y, z)
+    for a, b, c, got in zip(x[::7], y[::7], z[::7], found[::7], strict=True):
+        exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+        assert got == _nearest(exact, dtype) or not np.isfinite(got)
+
+
+def _nearest(exact: Fraction, dtype: Any) -> Any:
+    """The number of ``dtype`` next to ``exact``, the even one of two."""
+    with np.errstate(all="ignore"):
+        near = dtype(float(exact))
+        candidates = [near, np.nextafter(near, dtype(-np.inf)), np.nextafter(near, dtype(np.inf))]
+    candidates = [c for c in candidates if np.isfinite(c)]
+    kind = f"u{np.dtype(dtype).itemsize}"
+    return min(
+        candidates, key=lambda c: (abs(Fraction(float(c)) - exact), int(c.view(kind)) & 1), default=near
+    )

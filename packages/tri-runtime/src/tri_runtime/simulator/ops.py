@@ -121,21 +121,45 @@ _FLOAT: dict[str, Function] = {
 
 
 def _fma(x: Array, y: Array, z: Array) -> Array:
-    """Rounded once: the product of two f32 is exact in f64, and the sum is rounded to odd there."""
+    """Rounded once: the product of two f32 is exact in f64, and a doubtful sum is rounded to odd there."""
     if x.dtype == np.float64:
         return fma_f64(x, y, z)
     product = x.astype(np.float64) * y.astype(np.float64)
     addend = z.astype(np.float64)
     total = product + addend
+    near: Array = total.astype(x.dtype)
+    doubtful = _twice_rounded(total, x.dtype)
+    if doubtful.any():
+        near[doubtful] = _to_odd_sum(product[doubtful], addend[doubtful], total[doubtful]).astype(x.dtype)
+    return near
+
+
+def _to_odd_sum(product: Array, addend: Array, total: Array) -> Array:
+    """``total``, the rounded sum, with its last bit set where it is not exact: rounding it again rounds the truth."""
     # the error of the sum, exactly (Knuth); its sign says to which side of `total` the truth lies
     part = total - product
     error = (product - (total - part)) + (addend - part)
+    if not error.any():
+        return total
     bits = total.view(np.int64)
     even = (bits & 1) == 0
     inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
     step = np.where((error > 0) == (total > 0), 1, -1)
-    odd = np.where(inexact & even, bits + step, bits).view(np.float64)
-    return odd.astype(x.dtype)
+    return np.where(inexact & even, bits + step, bits).view(np.float64)
+
+
+#: what f64 has more than a type, in bits of the fraction, and the least normal number of the type
+_NARROWER = {np.dtype(np.float32): (29, 2.0**-126), np.dtype(np.float16): (42, 2.0**-14)}
+
+
+def _twice_rounded(total: Array, dtype: np.dtype[Any]) -> Array:
+    """Where rounding f64 ``total`` to ``dtype`` may differ from rounding the exact sum: at ties, and below normal."""
+    bits, least = _NARROWER[dtype]
+    ties: Array = (total.view(np.int64) & ((1 << bits) - 1)) == 1 << (bits - 1)
+    small = np.abs(total) < least
+    if small.any():
+        ties |= small & (total != 0)
+    return ties
 
 
 def _through_f32(function: Function, shape: Shape) -> Function:
@@ -272,7 +296,19 @@ def _to_integer(signed: bool) -> Maker:
 # --- vectors, pointers, structs ---------------------------------------------------------------------------
 
 
+def _constant(value: ir.Value) -> int | None:
+    """The number that ``value`` always is; None when it is computed."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "llvm.mlir.constant":
+        return None
+    return ir.IntegerAttr(owner.attributes["value"]).value
+
+
 def _extract(op: ir.OpView) -> Function:
+    fixed = _constant(op.operands[1])
+    if fixed is not None:
+        return lambda vector, index: vector[:, fixed]
+
     def call(vector: Array, index: Array) -> Array:
         made: Array = np.take_along_axis(vector, index.astype(np.int64)[:, None], 1)[:, 0]
         return made
@@ -281,6 +317,16 @@ def _extract(op: ir.OpView) -> Function:
 
 
 def _insert(op: ir.OpView) -> Function:
+    fixed = _constant(op.operands[2])
+
+    def call_fixed(vector: Array, value: Array, index: Array) -> Array:
+        made = vector.copy()
+        made[:, fixed] = value
+        return made
+
+    if fixed is not None:
+        return call_fixed
+
     def call(vector: Array, value: Array, index: Array) -> Array:
         made = vector.copy()
         np.put_along_axis(made, index.astype(np.int64)[:, None], value[:, None], 1)
