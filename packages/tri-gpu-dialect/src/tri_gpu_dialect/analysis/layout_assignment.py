@@ -188,7 +188,9 @@ class _Forward:
             first = next((e for e in given if e is not None), None)
             tensors = [tensor_info(v.type) is not None for v in op.operands]
             self.found.operands[op.results[0]] = [first if tensor else None for tensor in tensors]
-            self.fix(op.results, next(e for r in op.results if (e := encoding_of(r)) is not None))
+            # such a result is read from shared memory: into any layout at the same cost
+            present = next(e for r in op.results if (e := encoding_of(r)) is not None)
+            self.fix(op.results, self.stored_in(op) or present)
             return
         self.found.operands[op.results[0]] = rule.operands(op, encoding) or given
         self.fix(op.results, encoding)
@@ -267,6 +269,29 @@ class _Forward:
                     for result, source in zip(op.results, terminator(block).operands, strict=True):
                         if source in fixed:
                             fixed.setdefault(result, fixed[source])
+        for i, result in enumerate(op.results):
+            sources = [terminator(block).operands[i] for region in op.regions for block in region.blocks]
+            self.hoist(result, [fixed[s] for s in sources if s in fixed])
+
+    def hoist(self, result: ir.Value, sources: Sequence[Encoding]) -> None:
+        """Give a branch's result the one layout that its users want, if one side at most is converted then.
+
+        So a conversion is under the condition instead of behind it, and a side that is computed of
+        constants has none.
+        """
+        wish = self.wish(result) if result in self.found.fixed else None
+        if wish is not None and sum(e != wish for e in sources) <= 1:
+            self.found.fixed[result] = wish
+
+    def wish(self, value: ir.Value) -> Encoding | None:
+        """The one layout that all users of ``value`` want, if they all have a say in it."""
+        wishes: set[Encoding | None] = set()
+        for use in value.uses:
+            decided = self.found.decided(use.owner.operation)
+            if decided is None:
+                return None
+            wishes.add(decided[use.operand_number])
+        return wishes.pop() if len(wishes) == 1 else None
 
 
 _FORWARD = {"scf.for": _Forward.for_, "scf.while": _Forward.while_, "scf.if": _Forward.if_}

@@ -40,6 +40,24 @@ _WIDENING = frozenset(
 )
 _STRETCHING = frozenset({"tt.broadcast", "tt.expand_dims"})
 
+#: what a conversion costs: instructions per element to write and read it, waiting for others included
+_CONVERSION = 16
+#: elementwise ops that cost more than one instruction
+_COSTS = {
+    **dict.fromkeys(
+        ("arith.divf", "math.exp", "math.exp2", "math.log", "math.log2", "math.rsqrt", "math.sqrt"), 8
+    ),
+    **dict.fromkeys(("arith.constant", "tt.splat"), 0),
+}
+_CHEAP = frozenset(
+    f"arith.{name}"
+    for name in (
+        "addf", "addi", "andi", "cmpf", "cmpi", "extf", "extsi", "extui", "maximumf", "maxnumf", "maxsi", "maxui",
+        "minimumf", "minnumf", "minsi", "minui", "mulf", "muli", "negf", "ori", "select", "shli", "shrsi", "shrui",
+        "sitofp", "subf", "subi", "truncf", "trunci", "uitofp", "xori",
+    )
+) | {"math.absf", "math.absi", "math.fma", "tt.addptr", "tt.broadcast", "tt.expand_dims", "tt.make_range"}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class RemoveLayoutConversions(Pass):
@@ -174,13 +192,41 @@ class _Rewriter:
         if isinstance(owner, ir.Block):
             return convert(value, encoding, ir.InsertionPoint.at_block_begin(owner), value.location)
         op = owner.operation
-        if self.is_larger_than_its_source(op):
+        if self.is_larger_than_its_source(op) or self.is_cheaper_again(op, encoding):
             needed = rule_for(op).operands(op, encoding)
             copy = op.clone(ip=ir.InsertionPoint.after(op)).operation
             set_encoding(copy.results[0], encoding)
             self.fetch(copy, list(op.operands), needed)
             return copy.results[0]
         return convert(value, encoding, ir.InsertionPoint.after(op), op.location)
+
+    def is_cheaper_again(self, op: ir.Operation, encoding: Encoding) -> bool:
+        """Whether computing ``op`` again in ``encoding`` costs less than converting what it made."""
+        cost = self.cost_again(op, encoding, _CONVERSION)
+        return cost is not None and cost < _CONVERSION
+
+    def cost_again(self, op: ir.Operation, encoding: Encoding, left: int) -> int | None:
+        """The work per element of ``op`` in ``encoding`` from values that are there in it; None if above ``left``."""
+        own = _COSTS.get(op.name, 1 if op.name in _CHEAP else None)
+        needed = rule_for(op).operands(op, encoding) if own is not None and len(op.results) == 1 else None
+        if own is None or own > left or needed is None:
+            return None
+        total = own
+        for value, wanted in zip(op.operands, needed, strict=True):
+            if wanted is None or self.is_there(value, wanted):
+                continue
+            owner = value.owner
+            more = None
+            if not isinstance(owner, ir.Block):
+                more = self.cost_again(owner.operation, wanted, left - total)
+            if more is None:
+                return None
+            total += more
+        return total
+
+    def is_there(self, value: ir.Value, encoding: Encoding) -> bool:
+        """Whether ``value`` is computed in ``encoding`` anyway."""
+        return encoding_of(value) in (None, encoding) or (value, encoding) in self.versions
 
     def is_larger_than_its_source(self, op: ir.Operation) -> bool:
         if op.name in _STRETCHING:
