@@ -9,14 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from integration.random_kernels import structures, windows
 from integration.random_kernels.program import Program
 from integration.random_kernels.values import DTYPES, FLOATS, INTEGERS, VECTORS, bits, is_float
 
-__all__ = ["BLOCKS", "STATEMENTS", "Production"]
+__all__ = ["BLOCKS", "EPSILON", "FUNCTIONS", "STATEMENTS", "Production", "call_of"]
 
 Production = Callable[[Program], None]
 
 EPSILON = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-21, "float64": 2**-48}
+
+#: functions of ``tl``, and those of ``libdevice``, on fp32 and fp64
+LANGUAGE_FUNCTIONS = ("exp", "exp2", "sin", "cos", "sigmoid", "erf", "log", "log2", "sqrt", "rsqrt")
+LIBDEVICE_FUNCTIONS = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "erfc", "expm1", "hypot", "log10",
+    "log1p", "pow", "sinh", "tan", "tanh",
+)  # fmt: skip
+FUNCTIONS = (*LANGUAGE_FUNCTIONS, *LIBDEVICE_FUNCTIONS)
+#: a number as one of at most 4 in size
+SMALL = "tl.minimum(tl.maximum({}, -4.0), 4.0)"
+#: arguments that some functions take: positive ones, small ones, those below 1
+DOMAINS = {
+    "log log2 sqrt rsqrt log10 log1p pow": "(tl.abs({0}) + 0.5)",
+    "acosh": "(tl.abs({0}) + 1.5)",
+    "acos asin atanh": f"({SMALL} * 0.2)",
+    "cosh sinh expm1": f"({SMALL})",
+    # near its poles a difference in the last place of the argument's reduction is one of everything
+    "tan": f"({SMALL} * 0.25)",
+}
 
 
 def negate(p: Program) -> None:
@@ -255,12 +275,20 @@ def add_floats(p: Program) -> None:
     p.store(made, 64 * EPSILON[x.dtype])
 
 
+def call_of(name: str, x: str, y: str) -> str:
+    """A call of one of :data:`FUNCTIONS` on ``x`` (and ``y``) brought into its domain."""
+    form = next((f for names, f in DOMAINS.items() if name in names.split()), "({0})")
+    second = f", {SMALL.format(y)}" if name in ("pow", "atan2", "hypot") else ""
+    module = "tl" if name in LANGUAGE_FUNCTIONS else "libdevice"
+    return f"{module}.{name}({form.format(x)}{second})"
+
+
 def function(p: Program) -> None:
     """A function that is rounded differently on every target, stored."""
     x = p.cast(p.load(VECTORS[1]), p.text("float32", "float64"))
-    name = p.text("exp", "exp2", "sin", "cos", "sigmoid", "erf", "log", "sqrt", "rsqrt")
-    argument = f"(tl.abs({x.name}) + 0.5)" if name in {"log", "sqrt", "rsqrt"} else x.name
-    p.store(p.let(f"tl.{name}({argument})", x.dtype, x.shape, exact=False), 64 * EPSILON[x.dtype])
+    y = p.cast(p.load(VECTORS[1]), x.dtype)
+    made = p.let(call_of(str(p.choose(FUNCTIONS)), x.name, y.name), x.dtype, x.shape, exact=False)
+    p.store(made, 64 * EPSILON[x.dtype])
 
 
 def quotient(p: Program) -> None:
@@ -302,7 +330,10 @@ def _carry(p: Program, name: str, head: str, value: object) -> None:
 STATEMENTS: tuple[Production, ...] = (
     negate, arithmetic, arithmetic, promote, bitwise, shift, divide, constant, choice, compare, cast, bitcast,
     rounding, reduce, own_reduction, index_of, scan, reshape, transpose, spread, exchange, reverse, gather,
-    histogram, call, dot_integers,
+    histogram, call, dot_integers, *structures.STATEMENTS, *windows.STATEMENTS,
 )  # fmt: skip
 #: what stands at the outermost level: stores need outputs of their own, blocks do not nest
-BLOCKS: tuple[Production, ...] = (loop, branch, store, store, dot_floats, add_floats, function, quotient)
+BLOCKS: tuple[Production, ...] = (
+    loop, branch, store, store, dot_floats, add_floats, function, function, quotient, structures.carried_pair,
+    *windows.BLOCKS,
+)  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from integration.random_kernels.values import DTYPES, MATRICES, VECTORS, Shape, Value, is_float, largest
 
-__all__ = ["INPUT", "Program", "RandomKernel", "Stored"]
+__all__ = ["HEADER", "INPUT", "LARGEST_INPUT", "Program", "RandomKernel", "Stored"]
 
 #: elements of each input
 INPUT = 4096
@@ -46,8 +46,52 @@ HEADER = '''"""A random kernel."""
 
 from __future__ import annotations
 
+import typing
+
 import tri
 import tri.language as tl
+from tri.language.extra import libdevice
+
+
+class Two(typing.NamedTuple):
+    first: typing.Any
+    second: typing.Any
+
+
+@tri.aggregate
+class Span:
+    low: tl.tensor
+    high: tl.tensor
+    step: tl.constexpr
+
+    def __init__(self, low, high, step):
+        self.low = low
+        self.high = high
+        self.step = tl.constexpr(step)
+
+    @tri.jit
+    def grow(self, x):
+        return Span(tl.minimum(self.low, x), tl.maximum(self.high, x), self.step)
+
+    @tri.jit
+    def __add__(self, other):
+        return Span(self.low + other.high, self.high ^ other.low, self.step)
+
+    @tri.constexpr_function
+    def twice(self):
+        return self.step * 2
+
+
+@tri.jit
+def swap(pair):
+    return pair[1], pair[0]
+
+
+@tri.jit
+def mix(two, flag):
+    if flag > 0:
+        two = Two(two.second, two.first + two.second)
+    return two
 
 
 @tri.jit
@@ -92,6 +136,10 @@ class Program:
     def integer(self, low: int, high: int) -> int:
         """A number of ``low`` to ``high``."""
         return self.draw(st.integers(low, high))
+
+    def draw_shape(self, shapes: Iterable[Shape]) -> Shape:
+        """One of ``shapes``."""
+        return self.draw(st.sampled_from(list(shapes)))
 
     def emit(self, line: str) -> None:
         """Add a line at the present depth."""

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from integration.random_kernels import running
-from integration.random_kernels.program import RandomKernel, Stored
+from integration.random_kernels.productions import EPSILON, FUNCTIONS, call_of
+from integration.random_kernels.program import HEADER, RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, check
 from integration.random_kernels.strategy import random_kernels
 
@@ -17,6 +18,25 @@ _FEW = settings(max_examples=30, deadline=None, database=None, suppress_health_c
 @_FEW
 @given(random_kernels())
 def test_targets_agree(kernel: RandomKernel) -> None:
+    check(kernel, ["cpu", "interpreter", "intel"])
+
+
+@pytest.mark.parametrize("data", ["float32", "int16", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_function_agrees(dtype: str, data: str) -> None:
+    """Each function of the generator's table, on quarters, on numbers and on huge ones."""
+    lines = [
+        f"    x = tl.load(x0 + tl.arange(0, 64)).to(tl.{dtype})",
+        "    y = tl.load(x1 + tl.arange(0, 64))",
+    ]
+    lines += [
+        f"    tl.store(out{i} + tl.arange(0, 64), {call_of(name, 'x', f'y.to(tl.{dtype})')})"
+        for i, name in enumerate(FUNCTIONS)
+    ]
+    outputs = tuple(Stored(f"out{i}", dtype, 64, 64 * EPSILON[dtype]) for i in range(len(FUNCTIONS)))
+    names = ", ".join(o.name for o in outputs)
+    source = HEADER + f"\n\n@tri.jit\ndef kernel(x0, x1, {names}, n, flag):\n" + "\n".join(lines) + "\n"
+    kernel = RandomKernel(source, (data, "float32"), outputs, 0, 0, 2, seed=4)
     check(kernel, ["cpu", "interpreter", "intel"])
 
 
