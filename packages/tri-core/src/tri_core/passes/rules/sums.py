@@ -116,8 +116,4 @@ def _dot(op: ir.Operation, left: ir.Value, right: ir.Value) -> ir.Value:
     type_ = ir.RankedTensorType(op.result.type)
     zero = constant(op, ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(type_.element_type, 0.0)))
     i32 = ir.IntegerType.get_signless(32)
-    attributes = {
-        "inputPrecision": ir.IntegerAttr.get(i32, _IEEE),
-        "maxNumImpreciseAcc": ir.IntegerAttr.get(i32, 0),
-    }
-    return make(op, "tt.dot", type_, [left, right, zero], attributes)
+    return make(op, "tt.dot", type_, [left, right, zero], {"inputPrecision": ir.IntegerAttr.get(i32, _IEEE)})

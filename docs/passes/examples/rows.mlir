@@ -1,0 +1,25 @@
+module {
+  tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {
+    %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %c = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32>
+    %w = arith.constant dense<128> : tensor<64x1xi32>
+    %0 = tt.expand_dims %r {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+    %1 = arith.muli %0, %w : tensor<64x1xi32>
+    %2 = tt.expand_dims %c {axis = 0 : i32} : tensor<128xi32> -> tensor<1x128xi32>
+    %3 = tt.broadcast %1 : tensor<64x1xi32> -> tensor<64x128xi32>
+    %4 = tt.broadcast %2 : tensor<1x128xi32> -> tensor<64x128xi32>
+    %5 = arith.addi %3, %4 : tensor<64x128xi32>
+    %6 = tt.splat %x : !tt.ptr<f32> -> tensor<64x128x!tt.ptr<f32>>
+    %7 = tt.addptr %6, %5 : tensor<64x128x!tt.ptr<f32>>, tensor<64x128xi32>
+    %8 = tt.load %7 : tensor<64x128x!tt.ptr<f32>>
+    %9 = "tt.reduce"(%8) <{axis = 1 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      tt.reduce.return %s : f32
+    }) : (tensor<64x128xf32>) -> tensor<64xf32>
+    %10 = tt.splat %out : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %11 = tt.addptr %10, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    tt.store %11, %9 : tensor<64x!tt.ptr<f32>>
+    tt.return
+  }
+}

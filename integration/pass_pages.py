@@ -1,0 +1,148 @@
+"""A page for each pass: ``python -m integration.pass_pages`` writes ``docs/passes``.
+
+A page has what the pass's own documentation says, its options, and an example before and after, made by running it.
+The examples are the files of ``docs/passes/examples``; passes over TTGIR start from what the passes before them made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tri_core import mlir
+from tri_core.compiler.optimize import optimize
+from tri_core.plugins import manager
+
+__all__ = ["EXAMPLES", "FOLDER", "Example", "pages"]
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "passes"
+_TARGET = "nvidia:sm_80"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A file of ``examples``, the passes before this one, and how this one is called where its name is not enough."""
+
+    file: str
+    before: str = ""
+    call: str = ""
+    after: str = ""
+
+
+_GPU = "convert-triton-to-tritongpu"
+_CHAIN = f"{_GPU},coalesce,accelerate-matmul,stage-dot-operands,remove-layout-conversions"
+EXAMPLES: dict[str, Example] = {
+    "lift-control-flow": Example("branches"),
+    "inline": Example("calls"),
+    "symbol-dce": Example("calls", "inline"),
+    "rewrite-tensor-descriptors": Example("descriptor", after="canonicalize,cse"),
+    "decompose-dot-scaled": Example("scaled", after="canonicalize,cse"),
+    "loop-unroll": Example("loop", after="canonicalize,cse"),
+    "loop-peel": Example("loop", call="loop-peel{first=1}", after="canonicalize,cse"),
+    "loop-aware-cse": Example("loop"),
+    "licm": Example("loop"),
+    "cse": Example("repeated"),
+    "combine": Example("combine", after="canonicalize,cse"),
+    "reorder-broadcast": Example("reorder-broadcast", after="canonicalize,cse"),
+    "canonicalize": Example("canonicalize"),
+    "unpack": Example("pack"),
+    _GPU: Example("rows"),
+    "coalesce": Example("rows", _GPU),
+    "accelerate-matmul": Example("product-f16", f"{_GPU},coalesce"),
+    "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
+    "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
+    "fit-shared-memory": Example("product-f32", _CHAIN),
+    "allocate-shared-memory": Example("product-f32", _CHAIN),
+    "insert-barriers": Example("product-f32", f"{_CHAIN},allocate-shared-memory"),
+    "verify-layouts": Example("rows", _GPU),
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Names of files of :data:`FOLDER` and what they should hold."""
+    manager().register_ir(mlir.registry)
+    import tri_core.passes  # noqa: F401  registers those over TTIR
+
+    passes = {n: f for n, f in sorted(mlir.registry.passes.items()) if isinstance(f, type)}
+    yield "README.md", _index(passes)
+    for name, factory in passes.items():
+        yield f"{name}.md", _page(name, factory)
+
+
+def _index(passes: dict[str, type[Any]]) -> str:
+    rows = "\n".join(f"| [{n}]({n}.md) | {_layer(f)} | {_summary(f)} |" for n, f in passes.items())
+    return (
+        "# Passes\n\n"
+        "Made by `python -m integration.pass_pages` from the passes themselves. `tri opt --passes NAME FILE` runs any of\n"
+        "them; the orders of the stages are in [ttir-passes](../design/ttir-passes.md) and [ttgir](../design/ttgir.md).\n\n"
+        f"| pass | over | |\n| --- | --- | --- |\n{rows}\n"
+    )
+
+
+def _layer(factory: type[Any]) -> str:
+    return "TTIR" if factory.__module__.startswith("tri_core") else "TTGIR"
+
+
+def _summary(factory: type[Any]) -> str:
+    """The first sentence of the module, on one line."""
+    text = inspect.getdoc(inspect.getmodule(factory)) or ""
+    return _markdown(" ".join(text.split("\n\n")[0].split()))
+
+
+def _page(name: str, factory: type[Any]) -> str:
+    own = _markdown(inspect.getdoc(factory) or "")
+    module = inspect.getdoc(inspect.getmodule(factory)) or ""
+    longer = _markdown(module.partition("\n\n")[2]) if own.startswith("See the module") else own
+    parts = [f"# {name}", _summary(factory), longer, _options(factory), *_example(name)]
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def _markdown(text: str) -> str:
+    """Text of a docstring: roles and double backquotes as single ones."""
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text)
+    return text.replace("``", "`")
+
+
+def _options(factory: type[Any]) -> str:
+    rows = []
+    for field in dataclasses.fields(factory):
+        default = "needed" if field.default is dataclasses.MISSING else f"`{field.default!r}`"
+        if field.default_factory is not dataclasses.MISSING:
+            default = f"`{field.default_factory()!r}`"
+        rows.append(f"| `{field.name}` | `{field.type}` | {default} |")
+    return "\n".join(["| option | type | default |", "| --- | --- | --- |", *rows]) if rows else "No options."
+
+
+def _example(name: str) -> list[str]:
+    """The example before and after; nothing for a pass without one."""
+    example = EXAMPLES.get(name)
+    if example is None:
+        return []
+    text = (FOLDER / "examples" / f"{example.file}.mlir").read_text()
+    before = optimize(text, example.before, target=_TARGET)
+    call = example.call or name
+    whole = f"{call},{example.after}" if example.after else call
+    after = optimize(before, whole, target=_TARGET)
+    if after == before:
+        return ["## Example", f"```mlir\n{before}```", "It is right as it is: nothing changes."]
+    title = f"## After `{whole}`"
+    return ["## Before", f"```mlir\n{before}```", title, f"```mlir\n{after}```"]
+
+
+def main() -> None:
+    """Write the pages, and remove those of passes that are gone."""
+    made = dict(pages())
+    for path in FOLDER.glob("*.md"):
+        if path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
