@@ -7,7 +7,11 @@ from integration.pass_pages import EXAMPLES, FOLDER, pages
 
 def test_pages_are_current() -> None:
     made = dict(pages())
-    stale = [name for name, text in made.items() if not (FOLDER / name).exists() or (FOLDER / name).read_text() != text]
+    stale = [
+        name
+        for name, text in made.items()
+        if not (FOLDER / name).exists() or (FOLDER / name).read_text() != text
+    ]
     assert not stale, f"run `python -m integration.pass_pages`: {stale}"
     assert {p.name for p in FOLDER.glob("*.md")} == set(made)
 
