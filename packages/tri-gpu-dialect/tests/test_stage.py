@@ -52,6 +52,8 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "stage-dot-operands",
         "remove-layout-conversions",
         "@ttgir.pipeline",
+        "pipeline",
+        "stage-matrix-operands",
         "@ttgir.end",
         "fit-shared-memory",
         "allocate-shared-memory",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TargetKey,
     )
     from tri_core.mlir import IRRegistry
+    from tri_gpu_dialect.lowering import LoweringTable
 
 TRI_PLUGIN_API = (1, 0)
 TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.2", "tri-runtime": ">=0.1,<0.2"}
@@ -144,6 +145,17 @@ def tri_simulation(target: Target) -> Simulation:
     from tri_backend_nvidia.simulation import externals
 
     return Simulation(pipeline=simulated, externals=externals)
+
+
+@hookimpl
+def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -> None:
+    """Loads of matrices, and asynchronous copies, where the target has them."""
+    del options
+    if target.key.backend != "nvidia":
+        return
+    from tri_backend_nvidia.matrix.rules import add_rules
+
+    add_rules(table, target)
 
 
 @hookimpl

@@ -35,10 +35,13 @@ class DefaultPolicy:
     """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays.
 
     ``matrix_instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
+    ``async_copy_bits``: widths of the copies from global to shared memory that run on their own; none: no loop is
+    pipelined.
     """
 
     max_vector_bits: int = 128
     matrix_instructions: tuple[MatrixInstruction, ...] = ()
+    async_copy_bits: tuple[int, ...] = ()
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

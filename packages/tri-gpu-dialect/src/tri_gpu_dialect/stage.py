@@ -25,8 +25,10 @@ from tri_gpu_dialect.passes import (
     ConvertTritonToTritonGPU,
     FitSharedMemory,
     InsertBarriers,
+    Pipeline,
     RemoveLayoutConversions,
     StageDotOperands,
+    StageMatrixOperands,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
@@ -77,6 +79,8 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             StageDotOperands(),
             RemoveLayoutConversions(),
             Anchor("ttgir.pipeline"),
+            Pipeline(num_stages=options.num_stages, policy=policy),
+            StageMatrixOperands(),
             Anchor("ttgir.end"),
             # nothing may move or make shared memory once it has its place
             FitSharedMemory(),

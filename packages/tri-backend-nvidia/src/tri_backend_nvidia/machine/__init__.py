@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
 from tri_backend_nvidia.machine.base import NVM
+from tri_backend_nvidia.machine.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
 from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
 from tri_backend_nvidia.machine.matrix import LdMatrixOp, MmaOp
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
@@ -20,6 +21,9 @@ __all__ = [
     "BarrierOp",
     "ClockOp",
     "ConvertOp",
+    "CopyAsyncOp",
+    "CopyCommitOp",
+    "CopyWaitOp",
     "DivideFullOp",
     "LdMatrixOp",
     "LoadOp",

@@ -76,22 +76,17 @@ def bank_conflicts(
     banks: Banks = Banks(),
     max_vector_bits: int = 128,
 ) -> int:
-    """Cycles of the slowest phase of an access, 1 being conflict-free.
+    """Cycles of a phase of an access, 1 being conflict-free.
 
-    ``bitwidth`` is that of an element, ``max_vector_bits`` the widest access of a thread.  Every phase of
-    every vector of warp 0 is looked at; other warps only shift the banks.
+    ``bitwidth`` is that of an element, ``max_vector_bits`` the widest access of a thread.  The first phase of
+    the first vector tells all: the map being linear, others only differ by an xor, which swaps banks and rows
+    as wholes.
     """
     access = vector_access(registers, shared, max(max_vector_bits // bitwidth, 1))
     vector_bytes = max(access.width * bitwidth // 8, 1)
-    lanes = access.conversion.images(LANE)
-    offsets = access.conversion.images(REGISTER)
     per_phase = max(banks.row_bytes // max(vector_bytes, banks.bytes_per_bank), 1)
-    worst = 1
-    for group in access.groups:
-        for first in range(0, len(lanes), per_phase):
-            starts = [(offsets[group[0]] ^ lane) * bitwidth // 8 for lane in lanes[first : first + per_phase]]
-            worst = max(worst, _cycles(starts, vector_bytes, banks))
-    return worst
+    lanes = access.conversion.images(LANE)[:per_phase]
+    return _cycles([lane * bitwidth // 8 for lane in lanes], vector_bytes, banks)
 
 
 def _cycles(starts: list[int], vector_bytes: int, banks: Banks) -> int:

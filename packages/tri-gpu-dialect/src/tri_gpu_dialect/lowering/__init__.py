@@ -8,7 +8,7 @@ better than the generic rules.  :func:`llir_stage` makes the pipeline stage of t
 from __future__ import annotations
 
 from tri_gpu_dialect.lowering.builder import Builder
-from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor, Token
 from tri_gpu_dialect.lowering.convert import (
     LoweredModule,
     PrimitivesFactory,
@@ -42,6 +42,7 @@ __all__ = [
     "SimulatedCTA",
     "SimulatedMemory",
     "TableFactory",
+    "Token",
     "generic_table",
     "llir_stage",
     "lower",

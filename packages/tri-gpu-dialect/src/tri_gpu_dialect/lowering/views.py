@@ -10,12 +10,12 @@ from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, to_memory
 
-__all__ = ["element_address", "load_vectors", "store_vectors"]
+__all__ = ["addresses", "element_address", "load_vectors", "store_vectors"]
 
 
 def store_vectors(ctx: Lowering, values: Registers, registers: LinearLayout, view: SharedTensor) -> None:
     """Write a tensor in layout ``registers`` to ``view``."""
-    vectors, width = _addresses(ctx, registers, view)
+    vectors, width = addresses(ctx, registers, view)
     align = width * bit_width(view.element) // 8
     for group, address in vectors:
         vector = ctx.b.pack([to_memory(ctx.b, values[r]) for r in group])
@@ -25,7 +25,7 @@ def store_vectors(ctx: Lowering, values: Registers, registers: LinearLayout, vie
 def load_vectors(ctx: Lowering, registers: LinearLayout, view: SharedTensor) -> Registers:
     """Read ``view`` as a tensor in layout ``registers``."""
     b = ctx.b
-    vectors, width = _addresses(ctx, registers, view)
+    vectors, width = addresses(ctx, registers, view)
     align = width * bit_width(view.element) // 8
     images = registers.images(REGISTER)
     by_image: dict[int, ir.Value] = {}
@@ -36,13 +36,14 @@ def load_vectors(ctx: Lowering, registers: LinearLayout, view: SharedTensor) -> 
     return [by_image[image] for image in images]
 
 
-def _addresses(
-    ctx: Lowering, registers: LinearLayout, view: SharedTensor
+def addresses(
+    ctx: Lowering, registers: LinearLayout, view: SharedTensor, widest: int | None = None
 ) -> tuple[list[tuple[tuple[int, ...], ir.Value]], int]:
-    """For each vector, its registers and its address; and the vectors' width."""
+    """For each vector, of at most ``widest`` elements, its registers and its address; and the vectors' width."""
     b = ctx.b
     origin = _origin(view)
-    access = vector_access(registers, view.layout, _widest(ctx, view, origin))
+    most = _widest(ctx, view, origin)
+    access = vector_access(registers, view.layout, most if widest is None else min(most, widest))
     inputs = ctx.inputs()
     start = apply(b, access.conversion, inputs)[0]
     reached = reach(access.conversion, list(inputs))[0]

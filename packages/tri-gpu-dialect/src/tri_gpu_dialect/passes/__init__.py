@@ -8,8 +8,10 @@ from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
+from tri_gpu_dialect.passes.pipeline import Pipeline
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
+from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
 
 __all__ = [
@@ -19,7 +21,9 @@ __all__ = [
     "ConvertTritonToTritonGPU",
     "FitSharedMemory",
     "InsertBarriers",
+    "Pipeline",
     "RemoveLayoutConversions",
     "StageDotOperands",
+    "StageMatrixOperands",
     "VerifyLayouts",
 ]

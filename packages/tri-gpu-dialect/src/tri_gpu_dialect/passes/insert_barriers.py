@@ -71,6 +71,7 @@ def _fills(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
 
 
 @effects_of(
+    "ttg.async_commit_group",
     "ttg.local_dealloc",
     "ttg.memdesc_index",
     "ttg.memdesc_subslice",
@@ -83,6 +84,9 @@ def _fills(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
 def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return (), ()
 
+
+#: ops whose writes are under way until a wait, which has a barrier of its own
+_LATER = frozenset({"ttg.async_copy_global_to_local"})
 
 Range = tuple[int, int]
 
@@ -151,6 +155,8 @@ class _Insertion:
         if pending.conflicts(own):
             barrier(ir.InsertionPoint(op), op.location, SHARED)
             pending = _NOTHING
+        if name in _LATER:
+            return pending
         # the barrier inside an op with scratch orders all that came before
         return pending | own if scratch is None else _Pending(reads=frozenset({scratch}))
 

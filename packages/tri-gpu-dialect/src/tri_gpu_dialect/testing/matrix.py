@@ -74,7 +74,8 @@ MATRIX_POLICY = DefaultPolicy(
     matrix_instructions=tuple(
         MatrixInstruction(a=t, b=t, accumulator="f32", shape=(8, 8, 8), k_width=2, encoding=RefMatrix())
         for t in ("f16", "f32")
-    )
+    ),
+    async_copy_bits=(32, 64, 128),
 )
 
 registry.add_dialect(REFM)

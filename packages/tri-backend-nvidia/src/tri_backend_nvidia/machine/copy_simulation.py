@@ -1,0 +1,84 @@
+"""Asynchronous copies in NumPy: data is fetched when a copy starts, and arrives when it is waited for.
+
+In between, the destination holds rubbish: a kernel that reads too early, or starts a copy to what is still
+read, gives wrong numbers or a race.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.api import DeviceError
+from tri_gpu_dialect.lowering import SimulatedCTA
+
+__all__ = ["commit", "start", "wait"]
+
+Array = npt.NDArray[Any]
+
+_GLOBAL, _SHARED = 1, 3
+_RUBBISH = 0x7FC1A5FF
+
+
+@dataclass
+class _Copy:
+    destination: Array
+    words: list[Array]
+    active: Array
+
+
+@dataclass
+class _State:
+    started: list[_Copy] = field(default_factory=list)
+    groups: list[list[_Copy]] = field(default_factory=list)
+
+
+_states: WeakKeyDictionary[SimulatedCTA, _State] = WeakKeyDictionary()
+
+
+def _state(cta: SimulatedCTA) -> _State:
+    return _states.setdefault(cta, _State())
+
+
+def start(
+    cta: SimulatedCTA, destination: Array, source: Array, size: Array, predicate: Array, width: int
+) -> None:
+    """Fetch ``size`` of ``width`` bytes where ``predicate``; make rubbish of the destination."""
+    active = cta.active & predicate
+    if (destination[active] % width).any() or (source[active & (size > 0)] % width).any():
+        raise DeviceError(f"cp.async of {width} bytes at an address that is no multiple of {width}")
+    words = []
+    for i in range(width // 4):
+        there = active & (size > 4 * i)
+        words.append(np.where(there, cta.memory(_GLOBAL).load(source + 4 * i, np.dtype(np.int32), there), 0))
+        rubbish = np.full(len(active), _RUBBISH, np.int32)
+        cta.memory(_SHARED).store(destination + 4 * i, rubbish, active)
+    _state(cta).started.append(_Copy(destination, [w.astype(np.int32) for w in words], active))
+
+
+def _together(cta: SimulatedCTA) -> None:
+    if not cta.active.all():
+        raise DeviceError("a group of asynchronous copies that only some threads reach")
+
+
+def commit(cta: SimulatedCTA) -> None:
+    """A group of what was started since the last."""
+    _together(cta)
+    state = _state(cta)
+    state.groups.append(state.started)
+    state.started = []
+
+
+def wait(cta: SimulatedCTA, groups: int) -> None:
+    """Let all but the last ``groups`` groups arrive."""
+    _together(cta)
+    state = _state(cta)
+    count = max(len(state.groups) - groups, 0)
+    for copy in (copy for group in state.groups[:count] for copy in group):
+        for i, word in enumerate(copy.words):
+            cta.memory(_SHARED).store(copy.destination + 4 * i, word, copy.active)
+    del state.groups[:count]

@@ -1,0 +1,73 @@
+"""``ttg.async_copy_global_to_local`` and what waits for it, by ``cp.async``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_nvidia.machine import CopyAsyncOp, CopyCommitOp, CopyWaitOp
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
+from tri_gpu_dialect.layouts import vector_access
+from tri_gpu_dialect.lowering import Lowered, Lowering, Token
+from tri_gpu_dialect.lowering.rules.memory import owning_thread, spread, vectors_of
+from tri_gpu_dialect.lowering.views import addresses
+
+__all__ = ["RULES", "commit", "copy", "suits", "wait"]
+
+#: bytes that ``cp.async`` moves at once
+_WIDTHS = (4, 8, 16)
+
+
+def _vectors(ctx: Lowering, op: ir.Operation) -> int:
+    """Elements per copy: next to each other in global and in shared memory, in the same order."""
+    view = op.opview
+    global_ = vectors_of(ctx, view.src, view.mask)
+    destination = ctx.shared_tensor(op.operands[1])
+    shared = vector_access(ctx.layout(view.src.type), destination.layout, global_.width)
+    width = shared.width
+    chunks = {g[i : i + width] for g in global_.groups for i in range(0, global_.width, width)}
+    return width if all(group in chunks for group in shared.groups) else 1
+
+
+def suits(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether copies are of 4, 8 or 16 bytes and fill up with zeros, if at all; others are done at once."""
+    view = op.opview
+    if view.other is not None and not is_zero(view.other):
+        return False
+    element = ctx.shared_tensor(op.operands[1]).element
+    return _vectors(ctx, op) * element.width // 8 in _WIDTHS
+
+
+def copy(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """One ``cp.async`` per vector, by the first of the threads that hold it."""
+    b, view = ctx.b, op.opview
+    destination = ctx.shared_tensor(op.operands[1])
+    sources = ctx.registers(view.src)
+    masks = None if view.mask is None else spread(ctx.registers(view.mask), len(sources))
+    vectors, width = addresses(ctx, ctx.layout(view.src.type), destination, _vectors(ctx, op))
+    nbytes = width * destination.element.width // 8
+    owner = owning_thread(ctx, view.src.type)
+    attributes = {"width": ir.IntegerAttr.get(b.i32, nbytes)}
+    for group, address in vectors:
+        whole = b.int_(nbytes)
+        size = whole if masks is None else b.select(masks[group[0]], whole, b.int_(0))
+        CopyAsyncOp.build(
+            [address, sources[group[0]], size, b.true() if owner is None else owner], (), attributes
+        )
+    return [Token()]
+
+
+def commit(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``cp.async.commit_group``."""
+    CopyCommitOp.build([])
+    return [Token()]
+
+
+def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``cp.async.wait_group``."""
+    groups = ir.IntegerAttr(op.attributes["num"]).value
+    CopyWaitOp.build([], (), {"groups": ir.IntegerAttr.get(ctx.b.i32, groups)})
+    return [Token()]
+
+
+RULES = {"ttg.async_commit_group": commit, "ttg.async_wait": wait}

@@ -1,0 +1,18 @@
+"""The lowering rules of matrices, by what the target has."""
+
+from __future__ import annotations
+
+from tri_backend_nvidia.matrix import copies, loads
+from tri_core.api import Target
+from tri_gpu_dialect.lowering import LoweringTable
+
+__all__ = ["add_rules"]
+
+
+def add_rules(table: LoweringTable, target: Target) -> None:
+    """Add them to ``table``; what they do not suit is left to the generic ones."""
+    if target.has("ldmatrix"):
+        table.add("ttg.local_load", loads.load_rows, when=loads.suits)
+    if target.has("cp-async"):
+        table.add("ttg.async_copy_global_to_local", copies.copy, when=copies.suits)
+        table.update(copies.RULES)

@@ -1,0 +1,239 @@
+"""Which loads of a loop can be issued iterations ahead, and what else must run ahead for them.
+
+The schedule has two stages: the loads of dots' operands with all that their addresses and masks are computed
+from, and everything else, ``num_stages - 1`` iterations later.  A load that another load's address needs runs
+in the first stage as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tri_core.dialects.tt import PointerType
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.edit import all_ops, block_ops, terminator
+from tri_gpu_dialect.encodings import MatrixEncoding
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["Schedule", "is_pure", "is_zero", "schedule"]
+
+#: ops beside those of arith and math that only compute
+_PURE = frozenset(
+    [
+        "tt.splat",
+        "tt.addptr",
+        "tt.broadcast",
+        "tt.expand_dims",
+        "tt.make_range",
+        "tt.bitcast",
+        "tt.trans",
+        "tt.reshape",
+        "tt.int_to_ptr",
+        "tt.ptr_to_int",
+        "tt.get_program_id",
+        "tt.get_num_programs",
+        "tt.fp_to_fp",
+        "ttg.convert_layout",
+    ]
+)
+#: ops that write memory through their first operand and order nothing else
+_WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether ``op`` only computes its results: it may run earlier, once more, or not at all."""
+    return op.name in _PURE or op.name.startswith(("arith.", "math."))
+
+
+def is_zero(value: ir.Value) -> bool:
+    """Whether ``value`` is a constant (splat) zero of all zero bits."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return False
+    op = owner.operation
+    if op.name == "tt.splat":
+        return is_zero(op.operands[0])
+    if op.name != "arith.constant":
+        return False
+    attribute = op.attributes["value"].maybe_downcast()
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if not attribute.is_splat:
+            return False
+        attribute = attribute.get_splat_value().maybe_downcast()
+    return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
+
+
+@dataclass
+class Schedule:
+    """The first stage of a loop: ``loads``, all its ``ops`` in order, and the ``carried`` values (indices) it needs."""
+
+    loads: list[ir.Operation] = field(default_factory=list)
+    ops: list[ir.Operation] = field(default_factory=list)
+    carried: list[int] = field(default_factory=list)
+
+
+def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Schedule | None:
+    """The schedule of an ``scf.for`` whose loads ``suits`` accepts for asynchronous copies; None without any."""
+    body = loop.regions[0].blocks[0]
+    ops = block_ops(body)
+    written = _written(loop)
+    if written is None:
+        return None
+    found = Schedule()
+    reach = _Reach(body, ops)
+    for op in ops:
+        if op.name == "tt.load" and _feeds_dot(op) and suits(op):
+            root = _root(op.operands[0], loop)
+            if root is not None and root not in written and reach.add(op, loop, written):
+                found.loads.append(op)
+    if not found.loads:
+        return None
+    found.ops = [op for op in ops if op.results and op.results[0] in reach.results]
+    found.carried = sorted(reach.carried)
+    return found
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+def _written(loop: ir.Operation) -> set[ir.Value] | None:
+    """The arguments that the loop writes through; None if it does what loads must not pass, or anything unknown."""
+    found: set[ir.Value] = set()
+    for op in all_ops(loop):
+        name = op.name
+        if name in _WRITES:
+            root = _root(op.operands[0], loop)
+            used = any(next(iter(r.uses), None) is not None for r in op.results)
+            if root is None or used:
+                return None
+            found.add(root)
+        elif name in _BARRING or name.startswith(("tt.descriptor_", "ttg.async_")):
+            return None
+    return found
+
+
+#: ops that other threads' memory may depend on, or that are loops themselves
+_BARRING = frozenset(
+    [
+        "tt.call",
+        "ttg.barrier",
+        "tt.elementwise_inline_asm",
+        "tt.extern_elementwise",
+        "tt.atomic_poll",
+        "tt.atomic_store",
+        "tt.atomic_load",
+        "tt.map_elementwise",
+        "scf.while",
+    ]
+)
+
+
+def _root(value: ir.Value, loop: ir.Operation) -> ir.Value | None:
+    """The function's argument that ``value``, a (tensor of) pointers, is computed from; None if unknown."""
+    for _ in range(64):
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            parent = owner.owner.operation
+            if parent.name == "tt.func":
+                return value
+            number = ir.BlockArgument(value).arg_number
+            if parent.name != "scf.for" or number == 0 or not _stays(owner, number):
+                return None
+            value = parent.operands[2 + number]
+            continue
+        op = owner.operation
+        if op.name == "scf.for":
+            number = ir.OpResult(value).result_number
+            if not _stays(op.regions[0].blocks[0], number + 1):
+                return None
+            value = op.operands[3 + number]
+        elif op.name in _PURE and len(op.operands) and _is_pointer(op.operands[0]):
+            value = op.operands[0]
+        else:
+            return None
+    return None
+
+
+def _stays(body: ir.Block, number: int) -> bool:
+    """Whether argument ``number`` of a loop's body comes round computed from itself."""
+    argument, value = body.arguments[number], terminator(body).operands[number - 1]
+    for _ in range(64):
+        if value == argument:
+            return True
+        owner = value.owner
+        if (
+            isinstance(owner, ir.Block)
+            or owner.operation.name not in _PURE
+            or not len(owner.operation.operands)
+        ):
+            return False
+        value = owner.operation.operands[0]
+    return False
+
+
+def _is_pointer(value: ir.Value) -> bool:
+    info = tensor_info(value.type)
+    return isinstance(value.type if info is None else info.element_type, PointerType)
+
+
+# --- what feeds what --------------------------------------------------------------------------------------
+
+
+def _feeds_dot(load: ir.Operation) -> bool:
+    """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
+    ahead, seen = list(load.results), set(load.results)
+    while ahead and len(seen) < 64:
+        value = ahead.pop()
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name == "tt.dot" and use.operand_number < 2:
+                return isinstance(encoding_of(user.results[0]), MatrixEncoding)
+            if is_pure(user):
+                more = [r for r in user.results if r not in seen]
+                seen.update(more)
+                ahead += more
+    return False
+
+
+@dataclass
+class _Reach:
+    """What loads are computed from, inside of a loop's ``body``."""
+
+    body: ir.Block
+    ops: Sequence[ir.Operation]
+    results: set[ir.Value] = field(default_factory=set)
+    carried: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.own = {r: op for op in self.ops for r in op.results}
+        self.arguments = {a: i for i, a in enumerate(self.body.arguments)}
+        self.coming = list(terminator(self.body).operands)
+
+    def add(self, load: ir.Operation, loop: ir.Operation, written: set[ir.Value]) -> bool:
+        """Add what ``load`` needs; False (and nothing added) if that cannot run ahead."""
+        results, carried = {load.results[0]}, set[int]()
+        ahead = list(load.operands)
+        while ahead:
+            value = ahead.pop()
+            index = self.arguments.get(value)
+            if index is not None:
+                if index > 0 and index - 1 not in carried:
+                    carried.add(index - 1)
+                    ahead.append(self.coming[index - 1])
+                continue
+            op = self.own.get(value)
+            if op is None or value in results:
+                continue
+            if op.name == "tt.load":
+                root = _root(op.operands[0], loop)
+                if root is None or root in written:
+                    return False
+            elif not is_pure(op):
+                return False
+            results.update(op.results)
+            ahead += op.operands
+        self.results |= results
+        self.carried |= carried
+        return True

@@ -1,0 +1,69 @@
+"""In which order operands of matrix instructions lie in shared memory: rows swizzled so that no access conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tri_gpu_dialect.encodings.shared import SwizzledShared
+from tri_gpu_dialect.layouts import Banks, LinearLayout, bank_conflicts, layout_for, vector_access
+from tri_gpu_dialect.layouts.shared import row_major
+
+__all__ = ["PIECE_BYTES", "operand_memory"]
+
+Shape = tuple[int, ...]
+
+#: bytes of the widest access, and of a row that a matrix load reads
+PIECE_BYTES = 16
+
+
+@lru_cache(maxsize=1024)
+def operand_memory(
+    shape: Shape,
+    bits: int,
+    writer: LinearLayout,
+    readers: tuple[LinearLayout, ...],
+    banks: Banks = Banks(),  # noqa: B008  a frozen value
+) -> SwizzledShared:
+    """The buffer for a tensor of ``shape`` with elements of ``bits``, written in ``writer``, read in ``readers``.
+
+    Rows run along the dimension that the writer has vectors along.  Of the swizzles, the one with the fewest
+    conflicts of all accesses together; of equals the one whose pieces are the widest, up to 16 bytes: then
+    eight rows of 16 bytes, as matrix loads read them, are in different banks, along rows and across.
+    """
+    order = _order(shape, bits, writer)
+    best, cost = None, 0
+    for candidate in _candidates(shape, bits, order, banks):
+        layout = layout_for(candidate, shape)
+        conflicts = sum(bank_conflicts(one, layout, bits, banks) for one in (writer, *readers))
+        if best is None or conflicts < cost:
+            best, cost = candidate, conflicts
+        if cost == 1 + len(readers):
+            break
+    assert best is not None
+    return best
+
+
+def _order(shape: Shape, bits: int, writer: LinearLayout) -> Shape:
+    """The dimension of the writer's widest vectors first, then the others, last ones first."""
+    most = max(128 // bits, 1)
+
+    def width(dim: int) -> int:
+        rest = [d for d in reversed(range(len(shape))) if d != dim]
+        return vector_access(writer, row_major(shape, [dim, *rest]), most).width
+
+    matrix = range(max(len(shape) - 2, 0), len(shape))
+    first = max(reversed(matrix), key=width)
+    return (first, *(d for d in reversed(range(len(shape))) if d != first))
+
+
+def _candidates(shape: Shape, bits: int, order: Shape, banks: Banks) -> Iterator[SwizzledShared]:
+    columns = shape[order[0]]
+    row_bytes = max(columns * bits // 8, 1)
+    piece = PIECE_BYTES
+    while piece * 8 >= bits:
+        vec = min(max(piece * 8 // bits, 1), columns)
+        per_phase = max(banks.row_bytes // row_bytes, 1)
+        phases = min(banks.row_bytes // piece // per_phase, columns // vec)
+        yield SwizzledShared(vec, per_phase, max(phases, 1), order)
+        piece //= 2
