@@ -17,11 +17,9 @@ from integration.kernels.matmul import matmul
 from integration.kernels.softmax import softmax
 from integration.kernels.suite import shifted
 from integration.kernels.vector_add import vector_add
-from integration.tests.simulated import lowered, run
 from tri_backend_amd import tools
 from tri_backend_amd.hsaco import KernelRecord, read_code_object
-from tri_backend_amd.lowering import make_primitives
-from tri_gpu_dialect.lowering import LoweredModule
+from tri_core.compiler import CompiledKernel
 
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 DIVISIBLE = [["tt.divisibility", 16]]
@@ -146,10 +144,10 @@ def test_the_instructions(name: str, arch: str) -> None:
 # --- executed, in the simulator ---------------------------------------------------------------------------
 
 
-def simulated(name: str, arch: str, constants: dict[str, int], **options: object) -> LoweredModule:
+def simulated(name: str, arch: str, constants: dict[str, int], **options: object) -> CompiledKernel:
     kernel, signature, _ = KERNELS[name]
     types = {k: v.replace("fp16", "fp32") for k, v in signature.items()}
-    return lowered(source(kernel, types, constants), f"amd:{arch}", make_primitives, **options)
+    return tri.compile(source(kernel, types, constants), target=f"sim:amd:{arch}", options=options)
 
 
 def random(*shape: int) -> npt.NDArray[np.float32]:
@@ -160,14 +158,14 @@ def random(*shape: int) -> npt.NDArray[np.float32]:
 def test_vector_add_adds(arch: str) -> None:
     x, y, out = random(1008), -random(1008), np.zeros(1008, np.float32)
     made = simulated("vector_add", arch, {"BLOCK": 256}, num_warps=2)
-    run(made, (4, 1, 1), [x, y, out, 1008])
+    made[(4, 1, 1)](x, y, out, 1008)
     np.testing.assert_array_equal(out, x + y)
 
 
 @pytest.mark.parametrize("arch", TARGETS)
 def test_softmax_normalises(arch: str) -> None:
     x, out = random(3, 208), np.zeros((3, 208), np.float32)
-    run(simulated("softmax", arch, {"BLOCK": 256}), (3, 1, 1), [out, x, 208, 208, 208])
+    simulated("softmax", arch, {"BLOCK": 256})[(3, 1, 1)](out, x, 208, 208, 208)
     exact = np.exp(x.astype(np.float64))
     np.testing.assert_allclose(out, exact / exact.sum(axis=1, keepdims=True), rtol=1e-5)
 
@@ -175,7 +173,7 @@ def test_softmax_normalises(arch: str) -> None:
 @pytest.mark.parametrize("arch", TARGETS)
 def test_layernorm_normalises(arch: str) -> None:
     x, w, b, out = random(3, 208), random(208), -random(208), np.zeros((3, 208), np.float32)
-    run(simulated("layernorm", arch, {"BLOCK": 128}), (3, 1, 1), [out, x, w, b, 208, 208, 1e-5])
+    simulated("layernorm", arch, {"BLOCK": 128})[(3, 1, 1)](out, x, w, b, 208, 208, 1e-5)
     wide = x.astype(np.float64)
     exact = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * w + b
     np.testing.assert_allclose(out, exact, rtol=1e-4, atol=1e-5)
@@ -186,7 +184,7 @@ def test_matmul_multiplies(arch: str) -> None:
     m, n, k = 32, 48, 64
     a, b, c = random(m, k), random(k, n), np.zeros((m, n), np.float32)
     blocks = {"BLOCK_M": 16, "BLOCK_N": 16, "BLOCK_K": 16, "GROUP_M": 8}
-    run(simulated("matmul", arch, blocks), (6, 1, 1), [a, b, c, m, n, k, k, 1, n, 1, n, 1])
+    simulated("matmul", arch, blocks)[(6, 1, 1)](a, b, c, m, n, k, k, 1, n, 1, n, 1)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-5)
 
 
@@ -221,9 +219,11 @@ def test_buffers_serve_what_is_known_to_lie_within_them(arch: str, up: bool, lim
 def test_buffers_mask(arch: str, dtype: Any) -> None:
     n, names = 1000, {np.int8: "i8", np.float16: "fp16", np.float32: "fp32", np.float64: "fp64"}
     x, out = (random(n) * 20).astype(dtype), np.zeros(n, dtype)
-    made = lowered(shifted_source(True, True, names[dtype]), f"amd:{arch}", make_primitives, num_warps=1)
-    assert "amdg.raw_buffer_load" in str(made.module)
-    run(made, (4, 1, 1), [out, x, 0, n])
+    made = tri.compile(
+        shifted_source(True, True, names[dtype]), target=f"sim:amd:{arch}", options={"num_warps": 1}
+    )
+    assert "amdg.raw_buffer_load" in str(made.asm["llir"])
+    made[(4, 1, 1)](out, x, 0, n)
     np.testing.assert_array_equal(out, np.where(np.arange(n) % 3 != 1, x, np.array(7, dtype)))
 
 

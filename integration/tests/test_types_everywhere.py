@@ -15,7 +15,6 @@ import tri
 import tri.tools.tensor_descriptor
 from integration.tests.float_formats import FORMATS, samples
 from integration.tests.machines import SIMULATED
-from integration.tests.simulated import lowered, run
 from integration.tests.test_block_pointers import matmul as block_product
 from integration.tests.test_descriptors import chosen, copy_tiles, reduces, rows
 from integration.tests.test_descriptors import matmul as descriptor_product
@@ -23,7 +22,6 @@ from integration.tests.test_dot_scaled import K, M, N, operand, scales
 from integration.tests.test_dot_scaled import product as scaled_product
 from integration.tests.test_float_formats import cast, exact, held
 from integration.tests.test_float_formats import product as fp8_product
-from tri.launch.arrays import TensorWrapper
 from tri_core import plugins
 
 MACHINES = ["sm_80", "sm_90a", "gfx942", "gfx1100", "pvc", "device", "interpreter"]
@@ -35,8 +33,8 @@ def has_device() -> bool:
     return bool(plugins.manager().probe("intel"))
 
 
-def execute(machine, kernel, grid, arguments, signature, constants, aligned=(), **options):
-    """``arguments`` are arrays and numbers as the kernel takes them; ``aligned`` names what divides by 16."""
+def execute(machine, kernel, grid, arguments, constants, **options):
+    """``arguments`` are arrays and numbers as the kernel takes them."""
     if machine == "device":
         if not has_device():
             pytest.skip("no Intel device: pip install 'tri-backend-intel[cpu]'")
@@ -47,15 +45,8 @@ def execute(machine, kernel, grid, arguments, signature, constants, aligned=(), 
         with tri.target("cpu"), tri.interpret():
             kernel[grid](*arguments, **constants)
         return
-    target, primitives, spaces = SIMULATED[machine]
-    types = {**signature, **dict.fromkeys(constants, "constexpr")}
-    hints = {
-        name: [["tt.divisibility", 16]]
-        for name in (*(n for n, t in signature.items() if t[0] == "*"), *aligned)
-    }
-    source = tri.ASTSource(kernel, types, constants, hints)
-    plain = [getattr(a, "base", None) if isinstance(a, TensorWrapper) else a for a in arguments]
-    run(lowered(source, target, primitives, **options), grid, plain, spaces=spaces)
+    with tri.target(SIMULATED[machine]):
+        kernel[grid](*arguments, **constants, **options)
 
 
 def rng() -> np.random.Generator:
@@ -71,9 +62,8 @@ def rng() -> np.random.Generator:
 def test_every_number_widens_exactly(machine, name, wide):
     format_ = FORMATS[name]
     y = np.ones(256, WIDE[wide])
-    signature = {"x_ptr": f"*{name}", "y_ptr": f"*{wide}", "n": "i32"}
     x = held(format_, np.arange(256, dtype=np.uint8))
-    execute(machine, cast, (1, 1, 1), [x, y, 256], signature, {"ROUNDING": None, "B": 256})
+    execute(machine, cast, (1, 1, 1), [x, y, 256], {"ROUNDING": None, "B": 256})
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(exact(y), exact(format_.values.astype(WIDE[wide])))
 
@@ -88,9 +78,8 @@ def test_narrowing_is_correctly_rounded(machine, name, wide, rounding):
     format_ = FORMATS[name]
     x = samples(format_, WIDE[wide], rng(), 2048)
     y = np.full(2048, 0x55, np.uint8)
-    signature = {"x_ptr": f"*{wide}", "y_ptr": f"*{name}", "n": "i32"}
     constants = {"ROUNDING": rounding, "B": 2048}
-    execute(machine, cast, (1, 1, 1), [x, held(format_, y), 2048], signature, constants, num_warps=8)
+    execute(machine, cast, (1, 1, 1), [x, held(format_, y), 2048], constants, num_warps=8)
     expected = format_.rounded(exact(x), toward_zero=rounding == "rtz")
     np.testing.assert_array_equal(format_.values[y], expected)
 
@@ -102,9 +91,8 @@ def test_narrowing_is_correctly_rounded(machine, name, wide, rounding):
 def test_products_of_fp8(machine, lhs, rhs):
     a, b = rng().integers(0, 0x38, (2, 32, 32)).astype(np.uint8)
     c = np.zeros((32, 32), np.float32)
-    signature = {"a_ptr": f"*{lhs}", "b_ptr": f"*{rhs}", "c_ptr": "*fp32"}
     arguments = [held(FORMATS[lhs], a), held(FORMATS[rhs], b), c]
-    execute(machine, fp8_product, (1, 1, 1), arguments, signature, {"M": 32, "N": 32, "K": 32})
+    execute(machine, fp8_product, (1, 1, 1), arguments, {"M": 32, "N": 32, "K": 32})
     np.testing.assert_allclose(c, FORMATS[lhs].values[a] @ FORMATS[rhs].values[b], rtol=1e-5, atol=1e-6)
 
 
@@ -122,23 +110,15 @@ def test_scaled_products(machine, lhs, rhs):
     sa[3, 1] = 0xFF
     by_a[3, 32:] = np.nan
     c = np.zeros((M, N), np.float32)
-    named = {"e2m1": "u8", "e4m3": "fp8e4nv", "e5m2": "fp8e5"}
-    signature = {"a_ptr": f"*{named.get(lhs, lhs)}", "b_ptr": f"*{named.get(rhs, rhs)}"}
-    signature |= {"sa_ptr": "*u8", "sb_ptr": "*u8", "c_ptr": "*fp32"}
     constants = {
         "FA": lhs, "FB": rhs, "PA": True, "PB": True, "FAST": False, "AR": a.shape[0], "AC": a.shape[1],
         "BR": b.shape[0], "BC": b.shape[1], "M": M, "N": N, "G": K // 32,
     }  # fmt: skip
-    execute(machine, scaled_product, (1, 1, 1), [a, b, sa, sb, c], signature, constants)
+    execute(machine, scaled_product, (1, 1, 1), [a, b, sa, sb, c], constants)
     np.testing.assert_allclose(c, (exact_a * by_a) @ (exact_b * by_b.T), rtol=1e-4, atol=1e-3)
 
 
 # --- descriptors ----------------------------------------------------------------------------------------
-
-
-def descriptor(array):
-    """The numbers of a host-made descriptor of ``array``, as a kernel takes them."""
-    return [array, *array.shape, *(s // array.itemsize for s in array.strides[:-1])]
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -147,14 +127,9 @@ def test_a_product_of_descriptors(machine):
     a, b = rng().standard_normal((m, k)).astype(np.float16), rng().standard_normal((k, n)).astype(np.float16)
     c = np.zeros((m, n), np.float32)
     blocks = ([32, 16], [16, 16], [32, 16])
-    if machine in ("device", "interpreter"):
-        make = tri.tools.tensor_descriptor.TensorDescriptor.from_tensor
-        arguments = [make(x, block) for x, block in zip((a, b, c), blocks, strict=True)]
-    else:
-        arguments = [part for x in (a, b, c) for part in descriptor(x)]
-    types = [f"tensordesc<{t}{block}>" for t, block in zip(("fp16", "fp16", "fp32"), blocks, strict=True)]
-    signature = dict(zip(("a", "b", "c", "K", "scale"), [*types, "i32", "fp32"], strict=True))
-    execute(machine, descriptor_product, (2, 2, 1), [*arguments, k, 0.5], signature, {})
+    make = tri.tools.tensor_descriptor.TensorDescriptor.from_tensor
+    arguments = [make(x, block) for x, block in zip((a, b, c), blocks, strict=True)]
+    execute(machine, descriptor_product, (2, 2, 1), [*arguments, k, 0.5], {})
     np.testing.assert_allclose(c, 0.5 * (a.astype(np.float64) @ b.astype(np.float64)), rtol=2e-2, atol=2e-2)
 
 
@@ -162,8 +137,7 @@ def test_a_product_of_descriptors(machine):
 def test_descriptors_in_loops_and_branches(machine):
     x, y = rng().standard_normal((2, 10, 16)).astype(np.float32)
     out = np.zeros_like(x)
-    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "which": "i32", "n": "i32"}
-    execute(machine, chosen, (1, 1, 1), [x, y, out, 5, 10], signature, {"B": 16})
+    execute(machine, chosen, (1, 1, 1), [x, y, out, 5, 10], {"B": 16})
     first = np.arange(10) // 4 % 2 == 1
     a, b = np.where(first[:, None], x, y), np.where(first[:, None], y, x)
     np.testing.assert_allclose(out, 2 * a - b + 26, rtol=1e-5)
@@ -172,8 +146,7 @@ def test_descriptors_in_loops_and_branches(machine):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_transposition_in_tiles(machine):
     x, out = rng().standard_normal((40, 48)).astype(np.float16), np.zeros((48, 40), np.float16)
-    signature = {"x_ptr": "*fp16", "out_ptr": "*fp16", "M": "i32", "N": "i32"}
-    execute(machine, copy_tiles, (1, 1, 1), [x, out, 40, 48], signature, {"BM": 16, "BN": 32}, aligned=["N"])
+    execute(machine, copy_tiles, (1, 1, 1), [x, out, 40, 48], {"BM": 16, "BN": 32})
     np.testing.assert_array_equal(out, x.T)
 
 
@@ -181,8 +154,7 @@ def test_transposition_in_tiles(machine):
 def test_rows(machine):
     x, out = rng().standard_normal((20, 24)).astype(np.float32), np.zeros((20, 24), np.float32)
     where = rng().permutation(np.arange(-3, 24))[:16].astype(np.int32)
-    signature = {"x_ptr": "*fp32", "out_ptr": "*fp32", "rows_ptr": "*i32", "M": "i32", "N": "i32"}
-    execute(machine, rows, (1, 1, 1), [x, out, where, 20, 24], signature, {"R": 16, "C": 16})
+    execute(machine, rows, (1, 1, 1), [x, out, where, 20, 24], {"R": 16, "C": 16})
     expected, inside = np.zeros_like(x), where[(where >= 0) & (where < 20)]
     expected[inside] = 2 * x[inside]
     np.testing.assert_array_equal(out, expected)
@@ -196,8 +168,7 @@ def test_reductions_into_memory(machine, op, oracle):
     expected = out.copy()
     for block in x.reshape(4, 8, 12):
         expected[:7] = oracle(expected[:7], block[:7])
-    signature = {"x_ptr": "*u32", "out_ptr": "*u32", "M": "i32", "N": "i32"}
-    execute(machine, reduces, (4, 1, 1), [x, out, 32, 12], signature, {"OP": op, "BM": 8, "BN": 16})
+    execute(machine, reduces, (4, 1, 1), [x, out, 32, 12], {"OP": op, "BM": 8, "BN": 16})
     np.testing.assert_array_equal(out, expected)
 
 
@@ -206,8 +177,6 @@ def test_a_product_through_block_pointers(machine):
     m, n, k = 33, 20, 40
     a, b = rng().standard_normal((m, k)).astype(np.float16), rng().standard_normal((k, n)).astype(np.float16)
     c = np.full((m, n), 7, np.float16)
-    names = ("a_ptr", "b_ptr", "c_ptr", "M", "N", "K", "stride_am")
-    signature = {name: "*fp16" if name.endswith("ptr") else "i32" for name in names}
     constants = {"BM": 16, "BN": 16, "BK": 16}
-    execute(machine, block_product, (3, 2, 1), [a, b, c, m, n, k, k], signature, constants)
+    execute(machine, block_product, (3, 2, 1), [a, b, c, m, n, k, k], constants)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-2, atol=2e-2)

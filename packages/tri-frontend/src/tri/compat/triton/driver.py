@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tri.compat.triton.targets import GPUTarget, gpu_target
+from tri.compat.triton.targets import GPUTarget, gpu_target, torch_kind
 from tri_core.errors import LaunchError, Unsupported
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class ActiveDriver:
         import importlib
 
         torch = importlib.import_module("torch")
-        kind = current_target().device_kind
+        kind = torch_kind(current_target())
         return torch.device(_TORCH_NAMES.get(kind, kind), self.get_current_device())
 
     def get_current_device(self) -> int:
@@ -123,7 +123,7 @@ class ActiveDriver:
 
     @staticmethod
     def _torch_module() -> Any:
-        kind = current_target().device_kind
+        kind = torch_kind(current_target())
         if kind == "cpu" or not _torch_has(kind):
             return None
         return getattr(sys.modules["torch"], _TORCH_NAMES.get(kind, kind))
@@ -168,7 +168,7 @@ class DeviceUtils:
 
 
 def _multiprocessors(target: Target, index: int) -> int:
-    if target.device_kind == "cpu":
+    if torch_kind(target) == "cpu":
         return os.cpu_count() or 1
     if _torch_has(target.device_kind):
         module = getattr(sys.modules["torch"], _TORCH_NAMES.get(target.device_kind, target.device_kind))

@@ -24,6 +24,7 @@ __all__ = [
     "compile",
     "gpu_target",
     "make_backend",
+    "torch_kind",
     "tri_target",
 ]
 
@@ -47,9 +48,14 @@ class GPUTarget:
     warp_size: int
 
 
+def torch_kind(target: Target) -> str:
+    """The kind of device whose memory ``target`` reads: that of a simulated one is the host's."""
+    return "cpu" if target.key.simulated else target.device_kind
+
+
 def gpu_target(target: Target) -> GPUTarget:
     """``target`` in Triton's words; an architecture that is a number behind letters is that number."""
-    kind = target.device_kind
+    kind = torch_kind(target)
     number = re.fullmatch(r"sm_?(\d+)[a-z]?", target.key.arch)
     warps = target.spec.threads_per_warp
     return GPUTarget(
