@@ -144,7 +144,9 @@ def layernorm(rows: int, columns: int, block: int, num_warps: int) -> Case:
     )
 
 
-def matmul(size: int, dtype: torch.dtype, tile: tuple[int, int, int]) -> Case:
+def matmul(
+    size: int, dtype: torch.dtype, tile: tuple[int, int, int], num_warps: int = 4, num_stages: int = 3
+) -> Case:
     a, b = random_tensor(size, size, dtype=dtype), random_tensor(size, size, dtype=dtype)
     out = torch.empty(size, size, device="cuda", dtype=dtype)
     m_, n_, k_ = tile
@@ -155,7 +157,7 @@ def matmul(size: int, dtype: torch.dtype, tile: tuple[int, int, int]) -> Case:
         out=out,
         run=lambda m, o: m.matmul[grid](
             a, b, o, size, size, size, *a.stride(), *b.stride(), *o.stride(),
-            BLOCK_M=m_, BLOCK_N=n_, BLOCK_K=k_, GROUP_M=8, num_warps=4,
+            BLOCK_M=m_, BLOCK_N=n_, BLOCK_K=k_, GROUP_M=8, num_warps=num_warps, num_stages=num_stages,
         ),
         oracle=lambda: a.double() @ b.double(),
         torch_run=lambda: torch.mm(a, b, out=out),
@@ -170,6 +172,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "layernorm_8192": lambda: layernorm(8192, 8192, 2048, 8),
     "matmul_f32": lambda: matmul(1024, torch.float32, (64, 64, 32)),
     "matmul_f16": lambda: matmul(1024, torch.float16, (64, 64, 32)),
+    "matmul_f16_4096": lambda: matmul(4096, torch.float16, (128, 128, 32), num_stages=4),
+    "matmul_f16_4096_wide": lambda: matmul(4096, torch.float16, (128, 256, 64), num_warps=8),
+    "matmul_bf16_8192": lambda: matmul(8192, torch.bfloat16, (128, 128, 64), num_warps=8),
 }
 
 

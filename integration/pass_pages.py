@@ -56,6 +56,8 @@ EXAMPLES: dict[str, Example] = {
     "accelerate-matmul": Example("product-f16", f"{_GPU},coalesce"),
     "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
+    "pipeline": Example("product-loop", _CHAIN),
+    "stage-matrix-operands": Example("product-f16", _CHAIN),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),
     "insert-barriers": Example("product-f32", f"{_CHAIN},allocate-shared-memory"),

@@ -37,7 +37,8 @@ class CopyAsyncOp(MachineOp, dialect=NVM, name="cp_async"):
         """Until its wait, the destination is rubbish."""
         from tri_backend_nvidia.machine import copy_simulation
 
-        copy_simulation.start(cta, *operands, ir.IntegerAttr(self.width).value)
+        destination, source, size, predicate = operands
+        copy_simulation.start(cta, destination, source, size, predicate, ir.IntegerAttr(self.width).value)
         return []
 
 

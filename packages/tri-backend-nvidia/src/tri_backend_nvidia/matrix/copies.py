@@ -10,6 +10,7 @@ from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
 from tri_gpu_dialect.layouts import vector_access
 from tri_gpu_dialect.lowering import Lowered, Lowering, Token
 from tri_gpu_dialect.lowering.rules.memory import owning_thread, spread, vectors_of
+from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.views import addresses
 
 __all__ = ["RULES", "commit", "copy", "suits", "wait"]
@@ -70,4 +71,4 @@ def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [Token()]
 
 
-RULES = {"ttg.async_commit_group": commit, "ttg.async_wait": wait}
+RULES: dict[str, Rule] = {"ttg.async_commit_group": commit, "ttg.async_wait": wait}

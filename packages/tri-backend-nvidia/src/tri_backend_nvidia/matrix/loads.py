@@ -60,12 +60,12 @@ def _plan(conversion: LinearLayout, bits: int, *, transposed: bool) -> RowLoad |
     if len(own) < count:
         return None
     if transposed:
-        low, rows = lanes[2:], [*own[:1], *lanes[:2]]
+        low, rows = list(lanes[2:]), [*own[:1], *lanes[:2]]
         if bits != 16:
             return None
     else:
         low, rows = [*own[:count], *lanes[:2]], list(lanes[2:])
-    if list(low) != [1 << i for i in range(len(low))] or 1 << len(low) != piece:
+    if low != [1 << i for i in range(len(low))] or 1 << len(low) != piece:
         return None
     others = [column for i, column in enumerate(own) if i >= count]
     others += [c for dim in conversion.in_dims if dim not in (REGISTER, LANE) for c in conversion.packed(dim)]
