@@ -45,7 +45,7 @@ EXAMPLES: dict[str, Example] = {
     "loop-unroll": Example("loop", after="canonicalize,cse"),
     "loop-peel": Example("loop", call="loop-peel{first=1}", after="canonicalize,cse"),
     "loop-aware-cse": Example("loop"),
-    "licm": Example("loop"),
+    "licm": Example("invariant"),
     "cse": Example("repeated"),
     "combine": Example("combine", after="canonicalize,cse"),
     "reorder-broadcast": Example("reorder-broadcast", after="canonicalize,cse"),

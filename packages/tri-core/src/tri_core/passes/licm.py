@@ -6,21 +6,97 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.mlir import ir, run_passes
+from tri_core.passes import loops
 from tri_core.passes.base import Pass
+from tri_core.passes.rewriting import make
+from tri_core.passes.rules.elementwise import ELEMENTWISE
 from tri_core.pipeline import StageContext
 
 __all__ = ["LICM"]
 
+_UPSTREAM = "loop-invariant-code-motion"
+#: the annotation of a loop that keeps invariant code inside
+_ANNOTATION = "llvm.loop_annotation"
+#: ops that change nothing that a load could see; with any other in it, a loop keeps its loads
+_READ_ONLY = frozenset(ELEMENTWISE) | {
+    "arith.constant", "arith.index_cast", "scf.for", "scf.if", "scf.yield", "tt.broadcast", "tt.cat", "tt.dot",
+    "tt.expand_dims", "tt.gather", "tt.get_num_programs", "tt.get_program_id", "tt.histogram", "tt.join", "tt.load",
+    "tt.make_range", "tt.reduce", "tt.reduce_return", "tt.reshape", "tt.scan", "tt.scan_return", "tt.splat",
+    "tt.split", "tt.trans", "tt.unsplat",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class LICM(Pass):
-    """Moves pure ops with invariant operands out of loops.
+    """Moves pure ops with invariant operands out of loops, and, with ``loads``, loads from loops that only read.
 
-    Loads stay where they are: a loop may run zero times, and its stores may write what is read.
+    A counted loop may run zero times: then the load before it is masked off.  A loop with a store, an atomic or
+    anything else that may write keeps its loads, and one that was told to keep what is invariant.
     """
 
     name: ClassVar[str] = "licm"
+    loads: bool = True
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
-        run_passes(module, "loop-invariant-code-motion")
+        run_passes(module, _UPSTREAM)
+        # inner loops first: what left one may leave the next
+        hoisted = [_hoist_loads(loop) for loop in loops.for_loops(module)] if self.loads else []
+        if any(hoisted):
+            run_passes(module, _UPSTREAM)
+
+
+def _hoist_loads(loop: ir.Operation) -> bool:
+    """Move invariant loads of ``loop`` before it; whether there were any."""
+    found = [view.operation for view in loops.body(loop).operations if view.operation.name == "tt.load"]
+    found = [load for load in found if not _is_volatile(load) and _is_invariant(load, loop)]
+    if not found or _ANNOTATION in loop.attributes or not _only_reads(loop):
+        return False
+    runs = None if loops.known_trips(loop) else loops.runs(loop)
+    for load in found:
+        load.move_before(loop)
+        if runs is not None:
+            _mask(load, runs)
+    return True
+
+
+def _mask(load: ir.Operation, runs: ir.Value) -> None:
+    """Let ``load`` read only if ``runs``."""
+    type_ = load.result.type
+    wanted = runs
+    if isinstance(type_, ir.RankedTensorType):
+        wanted = make(load, "tt.splat", ir.RankedTensorType.get(type_.shape, runs.type), [runs])
+    pointer, *others = load.operands
+    if others:
+        wanted = make(load, "arith.andi", wanted.type, [others[0], wanted])
+    attributes = {name: load.attributes[name] for name in load.attributes}
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, int(len(others) > 1)])
+    value = make(load, "tt.load", type_, [pointer, wanted, *others[1:]], attributes)
+    load.result.replace_all_uses_with(value)
+    load.erase()
+
+
+def _is_invariant(load: ir.Operation, loop: ir.Operation) -> bool:
+    return all(not _is_inside(value, loop) for value in load.operands)
+
+
+def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
+    """Whether ``value`` is made in the body of ``loop`` itself; a load's operands are not deeper."""
+    owner = value.owner
+    return (owner if isinstance(owner, ir.Block) else owner.operation.block) == loops.body(loop)
+
+
+def _is_volatile(load: ir.Operation) -> bool:
+    return "isVolatile" in load.attributes and ir.BoolAttr(load.attributes["isVolatile"]).value
+
+
+def _only_reads(loop: ir.Operation) -> bool:
+    found = True
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found and op.name in _READ_ONLY and not (op.name == "tt.load" and _is_volatile(op))
+        return ir.WalkResult.ADVANCE if found else ir.WalkResult.INTERRUPT
+
+    loop.walk(visit)
+    return found

@@ -11,7 +11,17 @@ from collections.abc import Sequence
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make
 
-__all__ = ["body", "carried", "copy_body", "for_loops", "known_trips", "make_loop", "trips", "yielded"]
+__all__ = [
+    "body",
+    "carried",
+    "copy_body",
+    "for_loops",
+    "known_trips",
+    "make_loop",
+    "runs",
+    "trips",
+    "yielded",
+]
 
 _BOUNDS = 3
 _SLT, _ULT = 2, 6
@@ -66,10 +76,10 @@ def trips(loop: ir.Operation) -> ir.Value:
     # high - low may exceed the signed range: all of this is unsigned
     last = make(loop, "arith.subi", type_, [make(loop, "arith.subi", type_, [high, low]), one])
     whole = make(loop, "arith.addi", type_, [make(loop, "arith.divui", type_, [last, step]), one])
-    return make(loop, "arith.select", type_, [_runs(loop), whole, zero])
+    return make(loop, "arith.select", type_, [runs(loop), whole, zero])
 
 
-def _runs(loop: ir.Operation) -> ir.Value:
+def runs(loop: ir.Operation) -> ir.Value:
     """Whether ``loop`` runs at all."""
     kind = _ULT if "unsignedCmp" in loop.attributes else _SLT
     predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), kind)
