@@ -43,6 +43,7 @@ class FakeDriver(ModuleType):
         self.launches: list[SimpleNamespace] = []
         self.launch_status: list[int] = []
         self.signature: tuple[type, ...] = ()
+        self.CUstream_flags = self.CUstreamCaptureMode = _Names()
         self.CUdevice_attribute = self.CUfunction_attribute = self.CUpointer_attribute = _Names()
         self.entry = kernels._LAUNCH(self._launch)
 
@@ -138,6 +139,31 @@ class FakeDriver(ModuleType):
 
     def do_cuPointerGetAttribute(self, name, pointer):
         return 1
+
+    # graphs
+    def do_cuStreamCreate(self, flags):
+        return 55
+
+    def do_cuStreamBeginCapture(self, stream, mode):
+        return ()
+
+    def do_cuStreamEndCapture(self, stream):
+        return 66
+
+    def do_cuGraphInstantiate(self, graph, flags):
+        return 77
+
+    def do_cuGraphLaunch(self, executable, stream):
+        return ()
+
+    def do_cuGraphDestroy(self, graph):
+        return ()
+
+    def do_cuGraphExecDestroy(self, executable):
+        return ()
+
+    def do_cuStreamDestroy(self, stream):
+        return ()
 
     # events
     def do_cuEventCreate(self, flags):

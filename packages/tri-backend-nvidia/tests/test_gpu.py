@@ -5,6 +5,9 @@ Every output starts poisoned, so an element that is not written, or written twic
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -331,6 +334,58 @@ def test_a_graph_captures_launches():
     out.fill_(float("nan"))
     graph.replay()
     torch.testing.assert_close(out, y + 5.0, rtol=0, atol=0)
+
+
+def test_the_runtime_records_launches():
+    from tri_runtime import runtime
+
+    n = 4096
+    x, y, out = random(n), random(n), poisoned(n)
+    vector_add[(4,)](x, y, out, n, BLOCK=1024)
+    torch.cuda.synchronize()
+    replay = runtime("cuda").capture(lambda: vector_add[(4,)](x, y, out, n, BLOCK=1024))
+    x.fill_(5.0)
+    out.fill_(float("nan"))
+    replay()
+    torch.testing.assert_close(out, y + 5.0, rtol=0, atol=0)
+    assert tri.testing.do_bench_cudagraph(lambda: vector_add[(4,)](x, y, out, n, BLOCK=1024)) > 0
+
+
+RECORDS = """
+import ctypes
+import numpy as np
+import tri
+from integration.kernels.vector_add import vector_add
+from tri_runtime import runtime
+
+owner = runtime("cuda")
+memory = owner.memory(owner.current_device())
+x = np.arange(4096, dtype=np.float32)
+out = np.zeros_like(x)
+
+
+class Array:
+    def __init__(self):
+        self.address = memory.alloc(x.nbytes)
+        shape, data = x.shape, (self.address, False)
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": "<f4", "data": data, "version": 3}
+
+
+a, b = Array(), Array()
+memory.copy_in(a.address, x.ctypes.data, x.nbytes)
+launch = lambda: vector_add[(4,)](a, a, b, 4096, BLOCK=1024)
+launch()
+replay = owner.capture(launch)
+memory.copy_in(a.address, (x + 1).ctypes.data, x.nbytes)
+replay()
+memory.copy_out(out.ctypes.data, b.address, x.nbytes)
+np.testing.assert_array_equal(out, 2 * (x + 1))
+"""
+
+
+def test_launches_are_recorded_without_pytorch():
+    done = subprocess.run([sys.executable, "-c", RECORDS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_arrays_of_other_libraries():

@@ -62,6 +62,36 @@ def test_a_launch_passes_everything(fake):
     assert seen.values == (1 << 40, -5, 0.5)
 
 
+def test_launches_are_recorded_on_a_stream_of_their_own(fake):
+    runtime = CudaRuntime()
+    _, launch = ready(runtime)
+    replay = runtime.capture(lambda: launch((2, 1, 1), None, [1 << 40, 1, 0.0]))
+    launch((2, 1, 1), None, [1 << 40, 1, 0.0])
+    assert [seen.stream for seen in fake.launches] == [55, None]  # a null pointer is the default stream
+    replay()
+    assert fake.called("cuGraphLaunch") == [(77, 0)]
+    del replay
+    gc.collect()
+    names = [
+        entry[0]
+        for entry in fake.log
+        if "Graph" in entry[0] or "Capture" in entry[0] or "StreamD" in entry[0]
+    ]
+    assert names == [
+        "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphDestroy", "cuStreamDestroy",
+        "cuGraphLaunch", "cuGraphExecDestroy",
+    ]  # fmt: skip
+
+
+def test_a_recording_that_fails_leaves_nothing_behind(fake):
+    runtime = CudaRuntime()
+    with pytest.raises(ZeroDivisionError):
+        runtime.capture(lambda: 1 / 0)
+    assert fake.called("cuStreamEndCapture")
+    assert fake.called("cuStreamDestroy")
+    assert runtime.current_stream(runtime.current_device()) == 0
+
+
 def test_an_empty_grid_launches_nothing(fake):
     _, launch = ready(CudaRuntime())
     launch((0, 1, 1), None, [0, 0, 0.0])

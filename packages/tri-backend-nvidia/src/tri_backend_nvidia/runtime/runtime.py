@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from tri_backend_nvidia.architectures import ARCHITECTURES, DEVICE_KIND, target
-from tri_backend_nvidia.runtime import devices, kernels
+from tri_backend_nvidia.runtime import devices, graphs, kernels
 from tri_backend_nvidia.runtime.driver import call, driver, error
 from tri_backend_nvidia.runtime.memory import CudaMemory
 from tri_backend_nvidia.runtime.streams import framework_stream
@@ -154,6 +154,12 @@ class CudaRuntime(RuntimeBase):
         call("cuEventRecord", end, stream)
         call("cuEventSynchronize", end)
         return float(call("cuEventElapsedTime", begin, end)) / 1e3
+
+    def capture(self, function: Callable[[], object]) -> Callable[[], None]:
+        """The launches that ``function`` makes now, recorded as a CUDA graph: a callable that repeats them."""
+        device = self.current_device()
+        self._enter(device)
+        return graphs.capture(function, device.index)
 
     def _event_pair(self, index: int) -> tuple[object, object]:
         pairs: dict[int, tuple[object, object]] | None = getattr(self._events, "pairs", None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["framework_stream"]
+__all__ = ["framework_stream", "instead_of"]
 
 _lookup: Callable[[int], int] | None = None
 
@@ -27,3 +29,23 @@ def _bind(torch: Any) -> Callable[[int], int]:
         return lambda index: 0
     _lookup = lambda index: int(cuda.current_stream(index).cuda_stream)  # noqa: E731
     return _lookup
+
+
+@contextmanager
+def instead_of(stream: int) -> Iterator[None]:
+    """Make ``stream`` the current one for this thread, in place of the default stream.
+
+    For the time without PyTorch: a lookup of its own costs launches nothing outside of the block.
+    """
+    global _lookup
+    before, owner = _lookup, threading.get_ident()
+    _lookup = lambda index: stream if threading.get_ident() == owner else (before or _default)(index)  # noqa: E731
+    try:
+        yield
+    finally:
+        _lookup = before
+
+
+def _default(index: int) -> int:
+    del index
+    return 0
