@@ -252,17 +252,38 @@ def test_rows_of_other_layouts_are_refused() -> None:
     assert Banks().row_bytes == 128
 
 
+def compiled_tiles(arch, dtype, out, block, *, columns=False):
+    """``tiles`` for aligned operands; ``columns``: the right one lies column by column."""
+    result = {tl.float64: "fp64", tl.int32: "i32"}.get(out, "fp32")
+    inner, ones = ("sbn", {"sak": 1, "sbk": 1}) if columns else ("sbk", {"sak": 1, "sbn": 1})
+    types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": f"*{result}"}
+    types |= dict.fromkeys(("M", "N", "K", "sam", inner), "i32")
+    constants = {**ones, **dict(zip(("BM", "BN", "BK"), block, strict=True)), "OUT": out, "STAGES": 3}
+    order = ["a", "b", "c", "M", "N", "K", "sam", "sak", "sbk", "sbn", "BM", "BN", "BK", "OUT", "STAGES"]
+    types |= dict.fromkeys(constants, "constexpr")
+    hints = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(order) if name not in constants}
+    source = tri.ASTSource(tiles, {name: types[name] for name in order}, constants, hints)
+    return tri.compile(source, target=f"nvidia:{arch}", options={"num_warps": 4})
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_large_tiles_do_not_spill(arch) -> None:
-    pointers = {"a": "*fp16", "b": "*fp16", "c": "*fp32"}
-    numbers = dict.fromkeys(("M", "N", "K", "sam", "sbk"), "i32")
-    constants = {"sak": 1, "sbn": 1, "BM": 128, "BN": 128, "BK": 32, "OUT": tl.float32, "STAGES": 3}
-    order = ["a", "b", "c", "M", "N", "K", "sam", "sak", "sbk", "sbn", "BM", "BN", "BK", "OUT", "STAGES"]
-    types = {**pointers, **numbers, **dict.fromkeys(constants, "constexpr")}
-    signature = {name: types[name] for name in order}
-    hints = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(order) if name not in constants}
-    source = tri.ASTSource(tiles, signature, constants, hints)
-    kernel = tri.compile(source, target=f"nvidia:{arch}", options={"num_warps": 4})
+    kernel = compiled_tiles(arch, "fp16", tl.float32, (128, 128, 32))
     assert kernel.metadata.resources["spills"] == 0
     assert kernel.asm["ptx"].count("mma.sync") == 64
     assert kernel.asm["ptx"].count("ldmatrix.sync.aligned.m8n8.x4") == 16
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_120"])
+@pytest.mark.parametrize(
+    ("dtype", "out"),
+    [("fp16", tl.float32), ("bf16", tl.float32), ("fp32", tl.float32), ("fp64", tl.float64)]
+    + [("i8", tl.int32), ("fp8e4nv", tl.float32), ("fp8e5", tl.float32)],
+    ids=str,
+)
+def test_every_instruction_is_assembled(arch, dtype, out) -> None:
+    kernel = compiled_tiles(arch, dtype, out, (32, 32, 32), columns=dtype != "fp16")
+    assert kernel.asm["cubin"][:4] == b"\x7fELF"
+    assert kernel.metadata.resources["spills"] == 0
+    assert "mma.sync" in kernel.asm["ptx"]
+    assert "cp.async" in kernel.asm["ptx"]
