@@ -147,6 +147,9 @@ def test_stages(stages, columns) -> None:
     assert ("nvm.cp_async" in text) == (stages > 1)
     assert "nvm.ldmatrix" in text
     close(c, expected, 1e-6)
+    if stages > 1:
+        loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+        assert loop.count("ttg.barrier") == 1
 
 
 @pytest.mark.parametrize("k", [1, 7, 16, 17, 40])

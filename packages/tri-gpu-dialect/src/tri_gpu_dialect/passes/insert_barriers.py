@@ -15,7 +15,7 @@ wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
 from tri_core.api import Pass, StageContext
@@ -130,6 +130,8 @@ class InsertBarriers(Pass):
 @dataclass
 class _Insertion:
     aliases: Aliases
+    #: waits that have their barrier, by their token
+    waits: set[ir.Value] = field(default_factory=set)
 
     def block(self, block: ir.Block, pending: _Pending) -> _Pending:
         """Go through ``block``; gives what is pending at its end."""
@@ -144,7 +146,9 @@ class _Insertion:
             shared = ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED
             return _NOTHING if shared else pending
         if name == "ttg.async_wait":
-            barrier(ir.InsertionPoint.after(op), op.location, SHARED)
+            if op.results[0] not in self.waits:  # a loop's body is gone through several times
+                self.waits.add(op.results[0])
+                barrier(ir.InsertionPoint.after(op), op.location, SHARED)
             return _NOTHING
         own = self.effects(op)
         scratch = self.scratch(op)
