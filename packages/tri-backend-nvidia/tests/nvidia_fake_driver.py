@@ -250,4 +250,5 @@ def install(monkeypatch, count: int = 1) -> FakeDriver:
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr("tri_backend_nvidia.runtime.runtime.driver", lambda: fake)
     monkeypatch.setattr("tri_backend_nvidia.runtime.memory.driver", lambda: fake)
+    monkeypatch.setattr("tri_backend_nvidia.runtime.graphs.driver", lambda: fake)
     return fake
