@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tri_core.api import (
         AotLauncher,
         CommonOptions,
+        ConformanceProfile,
         DeviceInfo,
         FrameworkAdapter,
         KnobGroup,
@@ -143,3 +144,13 @@ def tri_aot(target: Target) -> AotLauncher:
     from tri_backend_amd.aot import launcher
 
     return launcher()
+
+
+@hookimpl
+def tri_conformance(target: Target) -> ConformanceProfile:
+    """What is missing stands in ``conformance.toml``."""
+    from pathlib import Path
+
+    from tri_core.conformance import read_profile
+
+    return read_profile(Path(__file__).with_name("conformance.toml"), target)

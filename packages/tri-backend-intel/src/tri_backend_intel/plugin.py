@@ -10,6 +10,7 @@ from tri_core.api import BackendInfo, Simulation, hookimpl
 if TYPE_CHECKING:
     from tri_core.api import (
         CommonOptions,
+        ConformanceProfile,
         DeviceInfo,
         FrameworkAdapter,
         KnobGroup,
@@ -117,3 +118,13 @@ def tri_runtime(device_kind: str) -> Runtime:
     from tri_backend_intel.runtime import IntelRuntime
 
     return IntelRuntime()
+
+
+@hookimpl
+def tri_conformance(target: Target) -> ConformanceProfile:
+    """What is missing stands in ``conformance.toml``."""
+    from pathlib import Path
+
+    from tri_core.conformance import read_profile
+
+    return read_profile(Path(__file__).with_name("conformance.toml"), target)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tri_core.api import (
         AotLauncher,
         CommonOptions,
+        ConformanceProfile,
         DeviceInfo,
         DevicePerformance,
         FrameworkAdapter,
@@ -182,3 +183,13 @@ def tri_performance(device: DeviceInfo) -> DevicePerformance:
     from tri_backend_nvidia.performance import performance
 
     return performance(device)
+
+
+@hookimpl
+def tri_conformance(target: Target) -> ConformanceProfile:
+    """What is missing stands in ``conformance.toml``."""
+    from pathlib import Path
+
+    from tri_core.conformance import read_profile
+
+    return read_profile(Path(__file__).with_name("conformance.toml"), target)

@@ -24,6 +24,7 @@ from tri_core.api import (
 )
 from tri_core.plugins import manager
 from tri_core.targets import resolve
+from tri_runtime.registry import runtime
 
 __all__ = ["Subject"]
 
@@ -50,7 +51,7 @@ class Subject:
     @cached_property
     def runtime(self) -> Runtime:
         """The runtime that launches on the target."""
-        return manager().runtime(self.target.device_kind)
+        return runtime(self.target.device_kind)
 
     @cached_property
     def device(self) -> DeviceInfo:
