@@ -78,7 +78,10 @@ def unused(profile: ConformanceProfile, cases: Iterable[Case]) -> list[str]:
 def judge(case: Case, subject: Subject) -> Result:
     """Run ``case`` and say what came of it."""
     start = time.perf_counter()
-    missing = case.needs.missing(subject)
+    try:
+        missing = case.needs.missing(subject)
+    except Exception as error:
+        return Result(case=case, verdict="failed", detail=f"whether it applies is not known: {_tell(error)}")
     if missing:
         return Result(case=case, verdict="not-applicable", detail=missing)
     entry = declaration_for(case, subject.profile)

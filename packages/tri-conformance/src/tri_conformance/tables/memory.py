@@ -148,7 +148,7 @@ def _atomics() -> Iterator[Feature]:
             kernel=k.update,
             make=_updated(kind, alone=True),
             dtypes=types.get(kind, bits),
-            shapes=((128,),),
+            shapes=((128,), (16,)),
         )
     for kind in ("add", "max", "xor"):
         yield Feature(
@@ -156,7 +156,11 @@ def _atomics() -> Iterator[Feature]:
             shapes=((256,),),
         )  # fmt: skip
     yield Feature(
-        name="atomic_cas", kernel=k.exchange, make=_exchanged, dtypes=("int32", "int64"), shapes=((128,),)
+        name="atomic_cas",
+        kernel=k.exchange,
+        make=_exchanged,
+        dtypes=("int32", "int64"),
+        shapes=((128,), (16,)),
     )
 
 
