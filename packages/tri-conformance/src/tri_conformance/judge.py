@@ -80,8 +80,8 @@ def judge(case: Case, subject: Subject) -> Result:
     start = time.perf_counter()
     try:
         missing = case.needs.missing(subject)
-    except Exception as error:
-        return Result(case=case, verdict="failed", detail=f"whether it applies is not known: {_tell(error)}")
+    except Exception as unknown:
+        return Result(case=case, verdict="failed", detail=f"whether it applies is not known: {_tell(unknown)}")
     if missing:
         return Result(case=case, verdict="not-applicable", detail=missing)
     entry = declaration_for(case, subject.profile)
