@@ -280,8 +280,15 @@ def test_large_tiles_do_not_spill(arch) -> None:
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89", "sm_90a", "sm_120"])
 @pytest.mark.parametrize(
     ("dtype", "out"),
-    [("fp16", tl.float32), ("bf16", tl.float32), ("fp32", tl.float32), ("fp64", tl.float64)]
-    + [("i8", tl.int32), ("fp8e4nv", tl.float32), ("fp8e5", tl.float32)],
+    [
+        ("fp16", tl.float32),
+        ("bf16", tl.float32),
+        ("fp32", tl.float32),
+        ("fp64", tl.float64),
+        ("i8", tl.int32),
+        ("fp8e4nv", tl.float32),
+        ("fp8e5", tl.float32),
+    ],
     ids=str,
 )
 def test_every_instruction_is_assembled(arch, dtype, out) -> None:
