@@ -40,6 +40,15 @@ def test_every_function_agrees(dtype: str, data: str) -> None:
     check(kernel, ["cpu", "interpreter", "intel"])
 
 
+@seed(20261121)
+@settings(_FEW, max_examples=10)
+@given(random_kernels())
+def test_simulated_targets_agree(kernel: RandomKernel) -> None:
+    """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
+    targets = ["cpu", "sim:nvidia:sm_80", "sim:amd:gfx1100", "sim:intel:pvc"]
+    check(kernel, targets, lambda target, error: None)
+
+
 def test_a_difference_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison finds one element of an output that differs."""
     source = (

@@ -62,6 +62,13 @@ def reduces_in_a_loop(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @tri.jit
+def adds_one_through_pointers(pointers_ptr, n, BLOCK: tl.constexpr):
+    x_ptr = tl.load(pointers_ptr + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    i = tl.arange(0, BLOCK)
+    tl.store(x_ptr + i, tl.load(x_ptr + i, i < n) + 1, i < n)
+
+
+@tri.jit
 def waits_for_the_next(flag_ptr):
     if tl.program_id(0) == 0:
         while tl.atomic_add(flag_ptr, 0) == 0:
@@ -222,6 +229,19 @@ def test_a_dropped_barrier_is_a_race_with_both_places(
         line = place.call_sites[-1].source_line
         assert line is not None
         assert "tl.sum" in line
+
+
+def test_arrays_behind_pointers_must_be_told(simulated: Any) -> None:
+    arrays = [rand(100), rand(50)]
+    expected = [arrays[0][:40] + 1, arrays[1][:40] + 1]
+    pointers = np.array([x.ctypes.data for x in arrays])
+    refused("out-of-bounds", adds_one_through_pointers, pointers, 40, grid=2, BLOCK=64)
+    with tri.simulation(arrays=arrays):
+        adds_one_through_pointers[(2,)](pointers, 40, BLOCK=64)
+        for x, exact in zip(arrays, expected, strict=True):
+            np.testing.assert_array_equal(x[:40], exact)
+        error = refused("out-of-bounds", adds_one_through_pointers, pointers, 64, grid=2, BLOCK=64)
+    assert error.program == (1, 0, 0)
 
 
 def test_programs_that_wait_for_later_ones(simulated: Any) -> None:

@@ -160,3 +160,13 @@ def test_host_arrays_stay_on_the_host(make_plugin: Make, activate: Callable[...,
 @pytest.mark.usefixtures("two")
 def test_host_arrays_without_a_cpu_backend() -> None:
     assert for_host() is default()
+
+
+def test_keys_of_simulated_targets() -> None:
+    key = TargetKey.parse("sim:vendor:arch+b+a")
+    assert key == TargetKey("vendor", "arch", ("a", "b"), simulated=True)
+    assert TargetKey.parse(str(key)) == key
+    assert not TargetKey.parse("simulator:arch").simulated
+    for text in ("sim", "sim:", "sim:vendor", "sim:vendor:"):
+        with pytest.raises(TargetError):
+            TargetKey.parse(text)

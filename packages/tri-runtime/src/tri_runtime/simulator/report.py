@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tri_runtime.simulator.reporting import active_report
+from tri_core.errors import LaunchError
+from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
+from tri_runtime.simulator.reporting import active_report, reachable
 from tri_runtime.simulator.scene import in_kernel
+from tri_runtime.staging import Span
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -145,21 +148,36 @@ class Report:
 
 
 @contextmanager
-def simulation(*, report: bool = True) -> Iterator[Report]:
+def simulation(*, report: bool = True, arrays: Sequence[Any] = ()) -> Iterator[Report]:
     """Record the accesses of simulated kernels that are launched inside the ``with`` block, in this thread or task::
 
         with tri.target("sim:backend:arch"), tri.simulation() as report:
             kernel[grid](array, ...)
         rich.print(report)
 
-    ``report=False`` records nothing (the checks are always made).
+    ``report=False`` records nothing (the checks are always made).  ``arrays`` (of any library, in host memory) may
+    be touched by kernels that find their addresses in memory: others are out of bounds.
     """
     made = Report()
-    token = active_report.set(made if report else None)
+    spans = tuple(_span(array) for array in arrays)
+    reported = active_report.set(made if report else None)
+    reached = reachable.set(reachable.get() + spans)
     try:
         yield made
     finally:
-        active_report.reset(token)
+        reachable.reset(reached)
+        active_report.reset(reported)
+
+
+def _span(array: Any) -> Span:
+    """The bytes of a host array."""
+    found = read_dlpack(array)
+    if found.device_type not in HOST_DEVICES:
+        raise LaunchError(
+            "an array that is not in host memory was given to tri.simulation",
+            remedy="move it to the host",
+        )
+    return Span(found.pointer, found.pointer + found.nbytes)
 
 
 # --- counting ---------------------------------------------------------------------------------------------

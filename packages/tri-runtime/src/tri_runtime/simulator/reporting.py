@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from tri_runtime.simulator.memory import Access
     from tri_runtime.simulator.report import Report
     from tri_runtime.simulator.scene import Scene
+    from tri_runtime.staging import Span
 
-__all__ = ["active_report", "listening"]
+__all__ = ["active_report", "listening", "reachable"]
 
 #: the report of the surrounding ``tri.simulation`` block
 active_report: ContextVar[Report | None] = ContextVar("tri_simulation", default=None)
+
+#: host memory that kernels reach through pointers that they load
+reachable: ContextVar[tuple[Span, ...]] = ContextVar("tri_simulation_arrays", default=())
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from tri_core.api import (
 )
 from tri_runtime.base import RuntimeBase
 from tri_runtime.limits import check_grid, check_resources
-from tri_runtime.simulator.reporting import listening
+from tri_runtime.simulator.reporting import listening, reachable
 from tri_runtime.staging import Span, merged
 
 __all__ = ["SimulatorRuntime"]
@@ -139,12 +139,19 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
 
 
 def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> None:
-    """Every span of host bytes that an argument shows becomes an allocation, named after its arguments."""
+    """Host bytes that arguments show, or ``tri.simulation`` tells of, become allocations named after the arguments."""
     from tri_runtime.simulator.memory import Allocation
 
     arrays = [(n, a) for n, a in zip(names, args, strict=True) if isinstance(a, HostArray)]
-    for span, writable in arrays[0][1].spans if arrays else ():
+    shown = arrays[0][1].spans if arrays else ()
+    others = reachable.get()
+    for span in merged([s for s, _ in shown] + list(others)):
+        writable = any(w and span.begin <= s.begin < span.end for s, w in shown) or any(
+            span.begin <= s.begin < span.end for s in others
+        )
         mine = [repr(n) for n, a in arrays if span.begin <= a.address < span.end]
         raw = (ctypes.c_uint8 * (span.end - span.begin)).from_address(span.begin)
         data = np.ctypeslib.as_array(raw)
-        memory.add(Allocation(f"array {' and '.join(mine)}", span.begin, data, writable))
+        memory.add(
+            Allocation(f"array {' and '.join(mine) or 'of tri.simulation'}", span.begin, data, writable)
+        )
