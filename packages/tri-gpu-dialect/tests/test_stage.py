@@ -6,7 +6,17 @@ from dataclasses import dataclass
 import pytest
 
 import tri_gpu_dialect
-from tri_core.api import Anchor, CommonOptions, OptionError, Pass, StageContext, Target, TargetKey, TargetSpec
+from tri_core.api import (
+    Anchor,
+    CommonOptions,
+    OptionError,
+    OutOfResources,
+    Pass,
+    StageContext,
+    Target,
+    TargetKey,
+    TargetSpec,
+)
 from tri_core.mlir import ir
 from tri_gpu_dialect import plugin
 from tri_gpu_dialect.dialect import TTG
@@ -93,7 +103,7 @@ def test_warp_sizes_are_checked() -> None:
 
 
 def test_too_many_warps_are_refused() -> None:
-    with pytest.raises(OptionError, match="2048 threads") as caught:
+    with pytest.raises(OutOfResources, match="2048 threads") as caught:
         ttgir_passes(TARGET, CommonOptions(num_warps=64))
     assert caught.value.remedy == "pass num_warps=32 or fewer"
 

@@ -9,6 +9,7 @@ from tri_core.api import (
     Anchor,
     CommonOptions,
     OptionError,
+    OutOfResources,
     PassList,
     Policy,
     Stage,
@@ -55,8 +56,12 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
     warp = threads_per_warp(target, options)
     limit = target.spec.limits.get("threads")
     if limit is not None and options.num_warps * warp > limit:
-        raise OptionError(
+        # an autotuner may ask for what one target has and another lacks: it skips such configurations
+        raise OutOfResources(
             f"num_warps is {options.num_warps}: {options.num_warps * warp} threads; {target} runs {limit} per block",
+            resource="threads",
+            need=options.num_warps * warp,
+            have=limit,
             remedy=f"pass num_warps={limit // warp} or fewer",
         )
     return PassList(
