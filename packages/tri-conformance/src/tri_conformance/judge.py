@@ -81,7 +81,9 @@ def judge(case: Case, subject: Subject) -> Result:
     try:
         missing = case.needs.missing(subject)
     except Exception as unknown:
-        return Result(case=case, verdict="failed", detail=f"whether it applies is not known: {_tell(unknown)}")
+        return Result(
+            case=case, verdict="failed", detail=f"whether it applies is not known: {_tell(unknown)}"
+        )
     if missing:
         return Result(case=case, verdict="not-applicable", detail=missing)
     entry = declaration_for(case, subject.profile)
