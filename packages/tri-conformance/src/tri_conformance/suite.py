@@ -1,4 +1,7 @@
-"""One test, once for each case: the plug-in deals the cases out, the judge decides."""
+"""What pytest collects: ``pytest --pyargs tri_conformance.suite --tri-target X``.
+
+One test, once for each case: the plug-in deals the cases out, the judge decides.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""What pytest collects: ``pytest --pyargs tri_conformance.suite --tri-target X``."""
