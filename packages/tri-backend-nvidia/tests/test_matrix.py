@@ -182,16 +182,21 @@ def test_attention(dtype, causal, stages, warps) -> None:
     close(o, torch.softmax(s, 1) @ v.double(), 8e-3 if dtype is torch.bfloat16 else 2e-3)
 
 
-@pytest.mark.parametrize("warps", [2, 4])
-def test_attention_backward(warps) -> None:
-    n, d, scale = 64, 32, 0.25
+@pytest.mark.parametrize(("warps", "d", "block"), [(2, 32, 32), (4, 32, 32), (4, 64, 64)])
+def test_attention_backward(warps, d, block) -> None:
+    n, scale = 64, 0.25
     q, k, v, g = (values(n, d, dtype=torch.float16, seed=i) for i in range(4))
     p = torch.softmax(q.double() @ k.double().t() * scale, 1)
     lse = torch.logsumexp(q.double() @ k.double().t() * scale, 1).float()
     delta = (g.double() * (p @ v.double())).sum(1).float()
     dk, dv = poisoned(n, d), poisoned(n, d)
     with tri.target("sim:nvidia:sm_80"):
-        attention_keys[(2,)](q, k, v, g, dk, dv, lse, delta, n, scale, 32, 32, d, num_warps=warps)
+        kernel = attention_keys[(n // block,)](
+            q, k, v, g, dk, dv, lse, delta, n, scale, block, block, d, num_warps=warps
+        )
+    # keys and values come from outside of the loop: small ones stay in registers, large ones in shared memory
+    loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+    assert loop.count("ttg.local_load") == (6 if d == 32 else 8)
     ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
     close(dv, p.t() @ g.double(), 2e-3)
     close(dk, ds.t() @ q.double(), 2e-3)

@@ -2,6 +2,9 @@
 
 A conversion to an operand's layout that is more than an exchange within warps goes through shared memory
 anyway.  As a buffer in an order that suits the operand it can be read by the target's matrix loads.
+
+An operand from outside of a loop that would take many registers through all of it stays in its buffer, and is
+read in the loop, unless shared memory is too small for that.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
+from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.operand_memory import operand_memory
 from tri_gpu_dialect.types import tensor_info
@@ -25,16 +30,40 @@ __all__ = ["StageMatrixOperands", "is_matrix_operand"]
 
 @dataclass(frozen=True)
 class StageMatrixOperands(Pass):
-    """See the module."""
+    """See the module; operands of up to ``held`` words per thread stay in registers throughout loops."""
 
     name: ClassVar[str] = "stage-matrix-operands"
 
+    held: int = 32
+
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the conversions of every function of ``module``."""
+        limit = context.target.spec.limits.get("shared") if context is not None else None
         for function in functions(module):
-            for op in all_ops(function):
-                if op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]) and scratch_bytes(op):
-                    _stage(op)
+            loads = [
+                _stage(op)
+                for op in all_ops(function)
+                if op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]) and scratch_bytes(op)
+            ]
+            late = [load for load in loads if self.is_large(load) and _bring_to_use(load)]
+            if late and limit is not None and AllocateSharedMemory().needed(function) > limit:
+                for load in late:
+                    load.move_after(load.operands[0].owner.operation)
+
+    def is_large(self, load: ir.Operation) -> bool:
+        """Whether the operand that ``load`` reads takes more than ``held`` words of every thread."""
+        info = tensor_info(load.results[0].type)
+        assert info is not None
+        return layouts.of(load.results[0].type).in_size(REGISTER) * info.bitwidth > 32 * self.held
+
+
+def _bring_to_use(load: ir.Operation) -> bool:
+    """Move ``load`` right before its only user if that is in a loop that ``load`` is outside of."""
+    users = [use.owner.operation for use in load.results[0].uses]
+    if len(users) != 1 or users[0].block == load.block or users[0].block.owner.operation.name != "scf.for":
+        return False
+    load.move_before(users[0])
+    return True
 
 
 def is_matrix_operand(value: ir.Value) -> bool:
@@ -45,7 +74,8 @@ def is_matrix_operand(value: ir.Value) -> bool:
     return info is not None and info.bitwidth >= 8
 
 
-def _stage(op: ir.Operation) -> None:
+def _stage(op: ir.Operation) -> ir.Operation:
+    """Replace the conversion ``op``; gives the load."""
     source, result = op.operands[0], op.results[0]
     info = tensor_info(source.type)
     assert info is not None
@@ -53,6 +83,7 @@ def _stage(op: ir.Operation) -> None:
     type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
     with ir.InsertionPoint(op), op.location:
         buffer = ir.Operation.create("ttg.local_alloc", results=[type_], operands=[source]).results[0]
-        made = ir.Operation.create("ttg.local_load", results=[result.type], operands=[buffer]).results[0]
-    result.replace_all_uses_with(made)
+        made = ir.Operation.create("ttg.local_load", results=[result.type], operands=[buffer])
+    result.replace_all_uses_with(made.results[0])
     op.erase()
+    return made
