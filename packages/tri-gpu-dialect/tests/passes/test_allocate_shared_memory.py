@@ -40,9 +40,9 @@ ALLOC = '%{0} = "ttg.local_alloc"() : () -> MEM\n"ttg.local_store"(%t, %{0}) : (
 LOAD = '%{0}_read = "ttg.local_load"(%{0}) : (MEM) -> TENSOR'
 
 
-def allocated(body: str, context: StageContext) -> tuple[list[int], int]:
+def allocated(body: str, context: StageContext, apart: int = 8192) -> tuple[list[int], int]:
     made = module(body)
-    AllocateSharedMemory().apply(made, context)
+    AllocateSharedMemory(apart_bytes=apart).apply(made, context)
     found: list[int] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -60,7 +60,13 @@ def both(*lines: str) -> str:
 
 def test_buffers_that_live_one_after_the_other_share(context: StageContext) -> None:
     body = both(ALLOC.format("a"), LOAD.format("a"), ALLOC.format("b"), LOAD.format("b"))
-    assert allocated(body, context) == ([0, 0], 8192)
+    assert allocated(body, context, apart=0) == ([0, 0], 8192)
+
+
+def test_small_buffers_that_follow_each_other_are_apart(context: StageContext) -> None:
+    """The second is written while the first may still be read: no barrier between."""
+    body = both(ALLOC.format("a"), LOAD.format("a"), ALLOC.format("b"), LOAD.format("b"))
+    assert allocated(body, context) == ([0, 8192], 16384)
 
 
 def test_buffers_that_live_together_do_not(context: StageContext) -> None:
@@ -71,8 +77,8 @@ def test_buffers_that_live_together_do_not(context: StageContext) -> None:
 def test_a_view_keeps_its_buffer_alive(context: StageContext) -> None:
     view = '%v = "ttg.memdesc_trans"(%a) {order = array<i32: 0, 1>} : (MEM) -> MEM'
     late = '%r = "ttg.local_load"(%v) : (MEM) -> TENSOR'
-    assert allocated(both(ALLOC.format("a"), view, ALLOC.format("b"), late), context)[1] == 16384
-    assert allocated(both(ALLOC.format("a"), view, late, ALLOC.format("b")), context)[1] == 8192
+    assert allocated(both(ALLOC.format("a"), view, ALLOC.format("b"), late), context, apart=0)[1] == 16384
+    assert allocated(both(ALLOC.format("a"), view, late, ALLOC.format("b")), context, apart=0)[1] == 8192
 
 
 LOOP = "%i0 = arith.constant 0 : i32\n%i1 = arith.constant 1 : i32\nscf.for %i = %i0 to %n step %i1 : i32 {{\n{0}\n}}"

@@ -4,8 +4,8 @@ Buffers whose lives do not overlap may share bytes.  The largest are placed firs
 where it meets no other.  Offsets stand on the ops as ``allocation.offset`` (bytes), the total on the module
 as ``ttg.shared``.
 
-Small scratch memories that follow each other are kept apart although they could share: an op may then write
-its scratch while other warps still read the one before, which saves a barrier.
+Small ones that follow each other are kept apart although they could share: an op may then write its own while
+other warps still read the one before, which saves a barrier.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class AllocateSharedMemory(Pass):
-    """See the module; scratch of at most ``apart_bytes`` is kept apart from the next."""
+    """See the module; what takes at most ``apart_bytes`` is kept apart from the next."""
 
     name: ClassVar[str] = "allocate-shared-memory"
 
@@ -65,11 +65,12 @@ class AllocateSharedMemory(Pass):
         return _extent(place([Need.of(b) for b in buffers(function, scratch_bytes)]))
 
     def apart(self, given: list[Buffer]) -> list[Buffer]:
-        """``given``, the lives of small scratch memories ending only with the next one."""
-        scratch = [b for b in given if b.is_scratch]
-        for buffer, following in itertools.pairwise(scratch):
-            if buffer.scratch_bytes <= self.apart_bytes:
-                buffer.end = max(buffer.end, following.end)
+        """``given``, the lives of small ones ending only with the next one."""
+        ends = [b.end for b in given]
+        order = sorted(range(len(given)), key=lambda i: (given[i].start, i))
+        for i, following in itertools.pairwise(order):
+            if Need.of(given[i]).size <= self.apart_bytes:
+                given[i].end = max(ends[i], ends[following])
         return given
 
 
