@@ -127,3 +127,22 @@ def batches(a, b, c, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.co
     x = tl.load(a + i[:, None, None] * M * K + m[None, :, None] * K + k[None, None, :])
     y = tl.load(b + i[:, None, None] * K * N + k[None, :, None] * N + n[None, None, :])
     tl.store(c + i[:, None, None] * M * N + m[None, :, None] * N + n[None, None, :], tl.dot(x, y))
+
+
+@tri.jit
+def carried(a, b, c, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, TWICE: tl.constexpr):
+    """Operands that are carried to the next iteration, and used there once more if ``TWICE``."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros((M, N), tl.float32)
+    old = tl.zeros((M, BK), tl.float16)
+    for i in range(tl.cdiv(K, BK)):
+        x = tl.load(a + m[:, None] * K + i * BK + k[None, :])
+        y = tl.load(b + (i * BK + k[:, None]) * N + n[None, :])
+        acc = tl.dot(x, y, acc)
+        if TWICE:
+            if i % 2 == 1:
+                acc += tl.dot(old, y)
+        else:
+            acc = tl.dot(old, y, acc)
+        old = x
+    tl.store(c + m[:, None] * N + n[None, :], acc)

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 import tri.language as tl  # noqa: E402
-from matrix_kernels import attention, attention_keys, batches, gathered, overwritten, product, tiles  # noqa: E402
+from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -123,6 +123,18 @@ def test_loads_that_feed_loads() -> None:
     table, w, c = values(m, k, dtype=torch.float16), values(k, n, dtype=torch.float16), poisoned(m, n)
     gathered[(1,)](rows, table, w, c, k, n, m, bk, num_warps=4)
     close(c, table.double().reshape(m, -1, bk)[:, rows.long()].reshape(m, k) @ w.double(), 2e-6)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("twice", [False, True])
+def test_operands_that_come_round(twice, warps) -> None:
+    m, n, k, bk = 32, 32, 96, 16
+    a, b, c = values(m, k, dtype=torch.float16), values(k, n, dtype=torch.float16, seed=1), poisoned(m, n)
+    carried[(1,)](a, b, c, k, m, n, bk, twice, num_warps=warps)
+    before = torch.cat([torch.zeros_like(a[:, :bk]), a[:, :-bk]], 1).double()
+    if twice:
+        before.reshape(m, -1, 2, bk)[:, :, 0] = 0
+    close(c, (a.double() + before) @ b.double(), 2e-6)
 
 
 def test_what_the_loop_writes_is_not_loaded_ahead() -> None:

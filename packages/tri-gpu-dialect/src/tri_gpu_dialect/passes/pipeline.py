@@ -141,7 +141,13 @@ def _readers(load: ir.Operation) -> list[ir.Operation]:
     for use in load.results[0].uses:
         user = use.owner.operation
         inner = [u.owner.operation for u in user.results[0].uses] if user.name == "tt.trans" else [user]
-        found += [op for op in inner if op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0])]
+        found += [
+            op
+            for op in inner
+            if op.name == "ttg.convert_layout"
+            and is_matrix_operand(op.results[0])
+            and user.block == op.block == load.block
+        ]
     return found
 
 
@@ -354,7 +360,9 @@ class _Expansion:
                 self.fetch(op, known, pending)
                 made = _clone(op, [known.get(v, v) for v in op.operands], known)
                 known.update(zip(op.results, made.results, strict=True))
-        return [known.get(v, v) for v in terminator(self.body).operands]
+        end = terminator(self.body)
+        self.fetch(end, known, pending)
+        return [known.get(v, v) for v in end.operands]
 
     def read(
         self,
