@@ -105,3 +105,21 @@ def carried(out, x, n, M: tl.constexpr, N: tl.constexpr):
 def random(out, seed, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(out + i, tl.randint(seed, i))
+
+
+@tri.jit
+def described(out, x, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    """Tiles through descriptors: what lies outside of the matrix is read as 0 and not written."""
+    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [M, N])
+    target = tl.make_tensor_descriptor(out, [rows, columns], [columns, 1], [M, N])
+    m, n = tl.program_id(0) * M, tl.program_id(1) * N
+    target.store([m, n], source.load([m, n]))
+
+
+@tri.jit
+def blocked(out, x, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    """Tiles through block pointers, with checks of both axes."""
+    m, n = tl.program_id(0) * M, tl.program_id(1) * N
+    source = tl.make_block_ptr(x, (rows, columns), (columns, 1), (m, n), (M, N), (1, 0))
+    target = tl.make_block_ptr(out, (rows, columns), (columns, 1), (m, n), (M, N), (1, 0))
+    tl.store(target, tl.load(source, boundary_check=(0, 1), padding_option="zero"), boundary_check=(0, 1))

@@ -87,6 +87,15 @@ def _tiled(point: Point) -> Trial:
     )
 
 
+def _described(point: Point) -> Trial:
+    m, n = point.shape
+    rows, columns = 2 * m - 3, 2 * n - 16  # rows start at multiples of 16 bytes
+    x = _anything(point, rows * columns)
+    constants = {"M": m, "N": n}
+    arguments = [_full(rows * columns, point.numpy), x, rows, columns]
+    return Trial(arguments=arguments, exact={0: x}, constants=constants, grid=(2, 2))
+
+
 # --- atomics --------------------------------------------------------------------------------------------
 
 _UPDATES: dict[str, Callable[..., Any]] = {
@@ -250,6 +259,14 @@ def _features() -> Iterator[Feature]:
         dtypes=("int8", "fp16", "fp32", "fp64"),
         shapes=((16, 32), (32, 8)),
     )
+    for name, kernel in (("descriptor", k.described), ("block-pointer", k.blocked)):
+        yield Feature(
+            name=name,
+            kernel=kernel,
+            make=_described,
+            dtypes=("int8", "int32", "fp16", "bf16", "fp32"),
+            shapes=((16, 32), (32, 64)),
+        )
     yield from _atomics()
     yield Feature(
         name="while-and-branch", kernel=k.steps, make=_steps, dtypes=("int32",), shapes=((64,), (256,))
