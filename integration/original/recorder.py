@@ -113,7 +113,7 @@ class Recorder:
 
     def _record(self, function: Any, source: Any, options: Any, grid: Any, before: Any, kernel: Any) -> None:
         try:
-            _check_types(source)
+            _check_types(function, source, options)
             text = portable(function)
             constants = {n: reference(v, _no_function) for n, v in source.constants.items()}
         except NotPortable as error:
@@ -137,11 +137,14 @@ class Recorder:
             path.write_bytes(pickle.dumps(case))
 
 
-def _check_types(source: Any) -> None:
-    """Tuples have parts in the signature, which the original writes in another way."""
-    for name, text in source._texts.items():
-        if not isinstance(text, str) or "." in name:
-            raise NotPortable(f"a tuple as the argument {name}")
+def _check_types(function: Any, source: Any, options: Any) -> None:
+    """Tuples have parts in the signature, which the original writes in another way; files are gone by then."""
+    if "ir_override" in options:
+        raise NotPortable("a stage from a file")
+    for parameter in function.params:
+        text = source._texts.get(parameter.name)
+        if not isinstance(text, str) or (text == "constexpr" and parameter.name not in source.constants):
+            raise NotPortable(f"a tuple as the argument {parameter.name}")
 
 
 #: stands between the caller and the launch in a module that counts as ours: messages name the caller's line

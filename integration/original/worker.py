@@ -132,7 +132,8 @@ def main() -> None:
         except BaseException as error:  # the original raises whatever it likes
             if isinstance(error, KeyboardInterrupt):
                 raise
-            answer = {"error": f"{type(error).__name__}: {error}"[:4000]}
+            cause = "" if error.__cause__ is None else f" [{error.__cause__!r}]"
+            answer = {"error": f"{type(error).__name__}: {error}"[:4000] + cause[:400]}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
