@@ -70,4 +70,5 @@ def _tiled(fragment: LinearLayout, warps: Shape, shape: Shape, inner: int | None
         spread = LinearLayout.zeros1d if d == inner else LinearLayout.identity1d
         layout *= spread(warps[d], WARP, names[d])
     fitted = distributed.fit(layout, dict(zip(names, shape, strict=True)))
-    return fitted.transpose_outs(names)
+    # one block: the same inputs as other encodings have, so that equal layouts are equal
+    return (fitted * distributed.cluster((), rank)).transpose_outs(names)

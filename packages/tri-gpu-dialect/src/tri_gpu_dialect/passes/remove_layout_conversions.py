@@ -30,6 +30,7 @@ from tri_gpu_dialect.edit import (
     terminator,
 )
 from tri_gpu_dialect.encodings import Encoding
+from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["RemoveLayoutConversions"]
@@ -38,6 +39,8 @@ __all__ = ["RemoveLayoutConversions"]
 _WIDENING = frozenset(
     {"arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "tt.fp_to_fp"}
 )
+#: ops whose operand and result have different types anyway: equal layouts will do, however they are written
+_RESHAPING = frozenset({"tt.trans", "tt.reshape"})
 _STRETCHING = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 #: what a conversion costs: instructions per element to write and read it, waiting for others included
@@ -106,6 +109,14 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
 _TIED = CONTROL | {"scf.yield", "scf.condition"}
 
 
+def _is_same(value: ir.Value, encoding: Encoding) -> bool:
+    """Whether ``value`` lies as ``encoding`` says, perhaps in other words."""
+    info = tensor_info(value.type)
+    if info is None or info.encoding is None:
+        return False
+    return layout_for(info.encoding, info.shape) == layout_for(encoding, info.shape)
+
+
 @dataclass
 class _Rewriter:
     found: Assignment
@@ -172,7 +183,7 @@ class _Rewriter:
         if encodings is None:
             return
         for i, (value, encoding) in enumerate(zip(original, encodings, strict=True)):
-            if encoding is not None:
+            if encoding is not None and not (op.name in _RESHAPING and _is_same(value, encoding)):
                 version = self.version(value, encoding)
                 if version != op.operands[i]:
                     op.operands[i] = version
