@@ -244,7 +244,7 @@ def _loaded_twice(subject: Subject) -> None:
 def _too_much(subject: Subject) -> None:
     """A block that few machines hold compiles, or is refused with a typed error: no crash, no endless compile."""
     x = np.zeros(16, np.float32)
-    size = 1024
+    size = 512
     try:
         subject.compile(subject.source(k.too_large, [x, x], {"B": size}))
     except (OutOfResources, Unsupported, CompilationError):
