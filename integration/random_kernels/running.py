@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 import tri
 from integration.random_kernels.program import INPUT, RandomKernel, Stored
-from tri_core.errors import Unsupported
+from tri_core.errors import ToolchainError, TriError, Unsupported
 
 __all__ = ["Disagreement", "agree", "check", "run"]
 
@@ -110,7 +110,7 @@ def agree(output: Stored, left: Array, right: Array) -> bool:
 
 
 def check(
-    kernel: RandomKernel, targets: Sequence[str], refused: Callable[[str, Unsupported], None] | None = None
+    kernel: RandomKernel, targets: Sequence[str], refused: Callable[[str, TriError], None] | None = None
 ) -> None:
     """Run ``kernel`` on all ``targets``; Disagreement with the source when two differ.
 
@@ -120,8 +120,9 @@ def check(
     for target in targets[1:]:
         try:
             other = run(kernel, target)
-        except Unsupported as error:
-            if refused is None:
+        except (Unsupported, ToolchainError) as error:
+            # a compiler that is too slow says nothing of the kernel; one that dies does
+            if refused is None or (isinstance(error, ToolchainError) and "took longer" not in error.message):
                 raise
             refused(target, error)
             continue

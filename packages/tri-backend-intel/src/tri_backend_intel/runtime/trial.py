@@ -38,6 +38,8 @@ class TrialBuilder:
     timeout: float = 120.0
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _log: IO[bytes] | None = field(default=None, init=False)
+    #: whether the last build was stopped for taking too long
+    _stopped: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def check(self, name: str, data: bytes, options: str) -> None:
@@ -46,7 +48,7 @@ class TrialBuilder:
         with self._lock:
             fresh = self._process is None
             answer = self._ask(request, data)
-            if answer is None and not fresh:
+            if answer is None and not fresh and not self._stopped:
                 # what earlier builds left in the driver may have ended it: the verdict is a fresh process's
                 self._reap()
                 answer = self._ask(request, data)
@@ -55,7 +57,8 @@ class TrialBuilder:
             log = self._take_log()
             if answer is not None:
                 raise _refused(name, answer.decode(errors="replace"), log)
-            raise _died(name, self._reap(), log)
+            code = self._reap()
+            raise _too_slow(name, self.timeout) if self._stopped else _died(name, code, log)
 
     def close(self) -> None:
         """End the helper process."""
@@ -65,7 +68,8 @@ class TrialBuilder:
     def _ask(self, request: bytes, data: bytes) -> bytes | None:
         """The helper's answer, None when it died or was stopped for taking too long."""
         process = self._started()
-        watchdog = threading.Timer(self.timeout, process.kill)
+        self._stopped = False
+        watchdog = threading.Timer(self.timeout, self._stop, (process,))
         watchdog.start()
         try:
             write_frames(cast(IO[bytes], process.stdin), request, data)
@@ -74,6 +78,10 @@ class TrialBuilder:
             return None
         finally:
             watchdog.cancel()
+
+    def _stop(self, process: subprocess.Popen[bytes]) -> None:
+        self._stopped = True
+        process.kill()
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:
@@ -139,6 +147,16 @@ class Trials:
             timeout = knobs.get("CODEGEN_TIMEOUT")
             self._builders[filter_string] = TrialBuilder(filter_string, timeout)
         return self._builders[filter_string]
+
+
+def _too_slow(name: str, seconds: float) -> ToolchainError:
+    return ToolchainError(
+        f"the driver's compiler took longer than {seconds:g} s for kernel {name} and was stopped",
+        remedy="use more warps or smaller blocks, which make less code; TRI_CODEGEN_TIMEOUT allows more time",
+        tool="SYCL",
+        returncode=None,
+        log="",
+    )
 
 
 def _died(name: str, code: int | None, log: str) -> ToolchainError:
