@@ -352,7 +352,6 @@ def test_the_runtime_records_launches():
 
 
 RECORDS = """
-import ctypes
 import numpy as np
 import tri
 from integration.kernels.vector_add import vector_add
@@ -367,8 +366,10 @@ out = np.zeros_like(x)
 class Array:
     def __init__(self):
         self.address = memory.alloc(x.nbytes)
-        shape, data = x.shape, (self.address, False)
-        self.__cuda_array_interface__ = {"shape": shape, "typestr": "<f4", "data": data, "version": 3}
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": x.shape, "typestr": "<f4", "data": (self.address, False), "version": 3}
 
 
 a, b = Array(), Array()
