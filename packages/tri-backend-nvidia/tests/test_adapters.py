@@ -61,3 +61,16 @@ def test_an_empty_array():
 
 def test_adapters_have_their_own_modules():
     assert len({a.module for a in ADAPTERS}) == len(ADAPTERS)
+
+
+def test_any_library_may_show_the_interface():
+    """The last adapter goes by the interface; an array that lacks it is left to other readers."""
+    assert [a.protocol for a in ADAPTERS][-1] == "__cuda_array_interface__"
+    assert not any(a.protocol for a in ADAPTERS[:-1])
+
+    class OnTheHost:
+        @property
+        def __cuda_array_interface__(self):
+            raise AttributeError("in host memory")
+
+    assert describe(OnTheHost()) is None

@@ -12,9 +12,18 @@ from tri_runtime.array_interface import read_interface
 __all__ = ["ADAPTERS", "describe"]
 
 
-def describe(array: Any) -> ArrayArgument:
-    """``array`` as a kernel argument; LaunchError for an element type that kernels do not have."""
-    found = read_interface(array.__cuda_array_interface__)
+_PROTOCOL = "__cuda_array_interface__"
+
+
+def describe(array: Any) -> ArrayArgument | None:
+    """``array`` as a kernel argument; LaunchError for an element type that kernels do not have.
+
+    None where the class has the interface and this array, in host memory say, does not.
+    """
+    interface = getattr(array, _PROTOCOL, None)
+    if interface is None:
+        return None
+    found = read_interface(interface)
     device = device_of_pointer(found.pointer)
     return ArrayArgument(
         found.pointer, found.dtype, found.nbytes, device, writable=not found.flag, owner=array
@@ -32,4 +41,6 @@ ADAPTERS = (
     FrameworkAdapter(name="numba", module="numba.cuda", describe=describe),
     FrameworkAdapter(name="numba-cuda", module="numba_cuda", describe=describe),
     FrameworkAdapter(name="pycuda", module="pycuda", describe=describe),
+    # last: any other library's arrays, on the default stream
+    FrameworkAdapter(name="cuda-array-interface", module="", describe=describe, protocol=_PROTOCOL),
 )
