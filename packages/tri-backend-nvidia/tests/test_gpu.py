@@ -377,10 +377,11 @@ memory.copy_in(a.address, x.ctypes.data, x.nbytes)
 launch = lambda: vector_add[(4,)](a, a, b, 4096, BLOCK=1024)
 launch()
 replay = owner.capture(launch)
-memory.copy_in(a.address, (x + 1).ctypes.data, x.nbytes)
+other = x + 1
+memory.copy_in(a.address, other.ctypes.data, x.nbytes)
 replay()
 memory.copy_out(out.ctypes.data, b.address, x.nbytes)
-np.testing.assert_array_equal(out, 2 * (x + 1))
+np.testing.assert_array_equal(out, 2 * other)
 """
 
 
