@@ -41,6 +41,8 @@ class AmdPrimitives(Primitives):
     Inside :meth:`buffer` global memory is accessed through a buffer descriptor.
     """
 
+    no_assembly = "the LLVM in use assembles no AMD instructions inside of kernels"
+
     _buffer: GlobalBuffer | None = None
 
     def address_space(self, name: str) -> int:
@@ -142,22 +144,6 @@ class AmdPrimitives(Primitives):
         if name in _LLVM_MATH and args[0].type == b.f32:
             return b.op(f"llvm.intr.{name}", args, b.f32)
         return None
-
-    def inline_assembly(
-        self,
-        b: Builder,
-        text: str,
-        constraints: str,
-        operands: Sequence[ir.Value],
-        results: Sequence[ir.Type],
-        *,
-        pure: bool,
-    ) -> list[ir.Value]:
-        """Refused: the LLVM in use assembles no AMD instructions inside of kernels."""
-        raise Unsupported(
-            f"inline assembly on {self.target}: the LLVM in use assembles no AMD instructions inside of kernels",
-            remedy="use the functions of the kernel language; tl.target_info says what the target is",
-        )
 
     def extern(
         self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type

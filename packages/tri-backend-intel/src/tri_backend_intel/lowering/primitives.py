@@ -42,6 +42,8 @@ class IntelPrimitives(Primitives):
     driver takes that as an option for the whole kernel.
     """
 
+    no_assembly = "SPIR-V has no assembly of the device in it"
+
     precise = False
 
     def address_space(self, name: str) -> int:
@@ -125,22 +127,6 @@ class IntelPrimitives(Primitives):
                 return b.op("llvm.intr.sqrt", args, args[0].type)
             case _:
                 return call_math(b, name, args)
-
-    def inline_assembly(
-        self,
-        b: Builder,
-        text: str,
-        constraints: str,
-        operands: Sequence[ir.Value],
-        results: Sequence[ir.Type],
-        *,
-        pure: bool,
-    ) -> list[ir.Value]:
-        """Refused: SPIR-V has no assembly of the device in it."""
-        raise Unsupported(
-            f"inline assembly on {self.target}: SPIR-V has no assembly of the device in it",
-            remedy="use the functions of the kernel language; tl.target_info says what the target is",
-        )
 
     def extern(
         self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type

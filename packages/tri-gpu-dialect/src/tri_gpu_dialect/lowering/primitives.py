@@ -69,6 +69,8 @@ class Primitives(abc.ABC):
 
     #: what of source locations goes into LLVM's text: ``None``, ``DebugDirectivesOnly``, ``LineTablesOnly``
     line_info: ClassVar[str] = "None"
+    #: why the target takes no inline assembly; empty where it does
+    no_assembly: ClassVar[str] = ""
 
     def __init__(
         self, target: Target, options: CommonOptions, *, threads_per_warp: int, num_warps: int
@@ -318,7 +320,12 @@ class Primitives(abc.ABC):
         *,
         pure: bool,
     ) -> list[ir.Value]:
-        """The user's assembly."""
+        """The user's assembly; Unsupported where :attr:`no_assembly` says why there is none."""
+        if self.no_assembly:
+            raise Unsupported(
+                f"inline assembly on {self.target}: {self.no_assembly}",
+                remedy="use the functions of the kernel language; tl.target_info says what the target is",
+            )
         return b.inline_asm(text, constraints, operands, results, side_effects=not pure)
 
     def grid_dependency(self, b: Builder, *, wait: bool) -> None:
