@@ -19,7 +19,7 @@ device kind in question.  An implementation may take fewer arguments than its ho
 defaults.  A plugin module imports the standard library and ``tri_core.api`` only, everything else inside
 its hooks.
 
-Optional: ``TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.2"}`` (checked before any hook is called).
+Optional: ``TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.3"}`` (checked before any hook is called).
 """
 
 from __future__ import annotations
