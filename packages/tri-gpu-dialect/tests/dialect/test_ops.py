@@ -20,6 +20,15 @@ def memory(shape: tuple[int, ...] = (64, 32), *, mutable: bool = True) -> str:
     return str(MemDescType.of(shape, ir.F32Type.get(), SHARED.to_attr(), mutable=mutable))
 
 
+def barrier(count: int = 1, *, mutable: bool = True) -> str:
+    encoding = SwizzledShared(1, 1, 1, (0,)).to_attr()
+    return str(MemDescType.of((count,), ir.IntegerType.get_signless(64), encoding, mutable=mutable))
+
+
+DESCRIPTOR = "!tt.tensordesc<tensor<64x32xf32>>"
+INTO, OUT_OF = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
+
+
 def check(op: str, inputs: list[str], output: str | None) -> None:
     """Verify one generic op ``op`` (its name and attributes) on values of types ``inputs``."""
     args = ", ".join(f"%{i}: {t}" for i, t in enumerate(inputs))
@@ -56,6 +65,18 @@ def test_valid_ops() -> None:
     check(f"ttg.async_copy_global_to_local {segments}", [pointers, memory()], "!ttg.async_token")
     check("ttg.async_commit_group", ["!ttg.async_token"], "!ttg.async_token")
     check("ttg.async_wait {num = 1 : i32}", ["!ttg.async_token"], "!ttg.async_token")
+    check("ttg.init_barrier {count = 1 : i32}", [barrier()], None)
+    check("ttg.inval_barrier", [barrier()], None)
+    check("ttg.barrier_expect {size = 64 : i32}", [barrier(), "i1"], None)
+    check("ttg.arrive_barrier", [barrier()], None)
+    check("ttg.wait_barrier", [barrier(), "i32"], None)
+    check(INTO, [DESCRIPTOR, "i32", "i32", barrier(), memory(), "i1"], None)
+    leading = DESCRIPTOR.replace("64x", "1x1x64x")
+    check(INTO, [leading, "i32", "i32", "i32", "i32", barrier(), memory(), "i1"], None)
+    check(OUT_OF, [DESCRIPTOR, "i32", "i32", memory(mutable=False)], None)
+    check(OUT_OF + " {kind = 1 : i32}", [DESCRIPTOR, "i32", "i32", memory()], None)
+    check("ttg.async_store_wait {pendings = 0 : i32}", [], None)
+    check("ttg.fence_async_shared", [], None)
     check("ttg.barrier {addrSpace = 1 : i32}", [], None)
     check("ttg.warp_id", [], "i32")
 
@@ -72,6 +93,30 @@ def test_valid_ops() -> None:
         ("ttg.local_load", lambda: [memory()], lambda: tensor("64x32xf16"), "element types"),
         ("ttg.local_store", lambda: [tensor(), memory(mutable=False)], lambda: None, "needs a mutable"),
         ("ttg.memdesc_index", lambda: [memory(), "i32"], memory, "gives shape"),
+        ("ttg.init_barrier {count = 0 : i32}", lambda: [barrier()], lambda: None, "count is 0"),
+        ("ttg.wait_barrier", lambda: [barrier(2), "i32"], lambda: None, "one i64 is expected"),
+        ("ttg.arrive_barrier", lambda: [memory()], lambda: None, "one i64 is expected"),
+        ("ttg.arrive_barrier", lambda: [barrier(mutable=False)], lambda: None, "needs a mutable"),
+        (INTO, lambda: [DESCRIPTOR, "i32", barrier(), memory(), "i1"], lambda: None, "needs 2 coordinates"),
+        (
+            INTO,
+            lambda: [DESCRIPTOR, "i32", "i32", barrier(), memory(mutable=False), "i1"],
+            lambda: None,
+            "needs a mutable",
+        ),
+        (
+            INTO,
+            lambda: ["i32", "i32", "i32", barrier(), memory(), "i1"],
+            lambda: None,
+            "tensordesc is expected",
+        ),
+        (OUT_OF, lambda: [DESCRIPTOR, "i32", "i32", memory((32, 64))], lambda: None, "a block of"),
+        (
+            OUT_OF,
+            lambda: [DESCRIPTOR.replace("f32", "f16"), "i32", "i32", memory()],
+            lambda: None,
+            "the descriptor f16",
+        ),
         (
             "ttg.memdesc_subslice {offsets = array<i32: 8, 0>}",
             lambda: [memory()],

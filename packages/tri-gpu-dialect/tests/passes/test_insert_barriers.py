@@ -14,29 +14,50 @@ SHARED = SwizzledShared(1, 1, 1, (1, 0))
 
 FILL = '"ttg.local_store"(%t, %{0}) : (TENSOR, MEM) -> ()'
 LOAD = '%{1} = "ttg.local_load"(%{0}) : (MEM) -> TENSOR'
+DESC = "!tt.tensordesc<tensor<64x32xf32>>"
 CONVERT = '%{0} = "ttg.convert_layout"(%t) : (TENSOR) -> OTHER'
+INTO = (
+    '"ttg.async_copy_descriptor_to_local"(%d, %i0, %i0, %m, %{0}, %c)'
+    " : (!tt.tensordesc<tensor<64x32xf32>>, i32, i32, BAR, MEM, i1) -> ()"
+)
+OUT_OF = (
+    '"ttg.async_copy_local_to_descriptor"(%d, %i0, %i0, %{0})'
+    " : (!tt.tensordesc<tensor<64x32xf32>>, i32, i32, MEM) -> ()"
+)
+INIT = '"ttg.init_barrier"(%m) {count = 1 : i32} : (BAR) -> ()'
+AWAIT = '"ttg.wait_barrier"(%m, %i0) : (BAR, i32) -> ()'
+FENCE = '"ttg.fence_async_shared"() : () -> ()'
+STORED = '"ttg.async_store_wait"() {pendings = 0 : i32} : () -> ()'
 BARRIER = '"ttg.barrier"() {addrSpace = 1 : i32} : () -> ()'
 
 
 def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
     """The ops that touch shared memory, and the barriers, in order of the text after the pass."""
+    barrier = MemDescType.of(
+        (1,), ir.IntegerType.get_signless(64), SwizzledShared(1, 1, 1, (0,)).to_attr(), mutable=True
+    )
     memory = MemDescType.of((64, 32), ir.F32Type.get(), SHARED.to_attr(), mutable=True)
-    text = body.replace("TENSOR", f"tensor<64x32xf32, {BLOCKED}>").replace(
-        "OTHER", f"tensor<64x32xf32, {OTHER}>"
+    text = (
+        body.replace("TENSOR", f"tensor<64x32xf32, {BLOCKED}>")
+        .replace("OTHER", f"tensor<64x32xf32, {OTHER}>")
+        .replace("BAR", str(barrier))
     )
     attributes = '"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32, "ttg.num-ctas" = 1 : i32'
     made = ir.Module.parse(
-        f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1):\n'
+        f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1, %d: {DESC}):\n'
         "%i0 = arith.constant 0 : i32\n%i1 = arith.constant 1 : i32\n"
         f"%t = arith.constant dense<0.0> : tensor<64x32xf32, {BLOCKED}>\n"
         '%a = "ttg.local_alloc"() : () -> MEM\n%b = "ttg.local_alloc"() : () -> MEM\n'.replace(
             "MEM", str(memory)
         )
+        + f'%m = "ttg.local_alloc"() : () -> {barrier}\n'
         + text.replace("MEM", str(memory))
         + '\n"ttg.local_dealloc"(%a) : (MEM) -> ()\n"ttg.local_dealloc"(%b) : (MEM) -> ()\n'.replace(
             "MEM", str(memory)
         )
-        + '"tt.return"() : () -> () }) {sym_name = "f", function_type = (i32, i1) -> ()} : () -> () }'
+        + f'"ttg.local_dealloc"(%m) : ({barrier}) -> ()\n'
+        + '"tt.return"() : () -> () }) {sym_name = "f", function_type = (i32, i1, '
+        f"{DESC}) -> ()}} : () -> () }}"
     )
     AllocateSharedMemory(apart_bytes=apart_bytes).apply(made, context)
     InsertBarriers().apply(made, context)
@@ -44,6 +65,9 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
     short = {
         "ttg.barrier": "barrier", "ttg.local_load": "load", "ttg.local_store": "store",
         "ttg.convert_layout": "convert", "ttg.async_wait": "wait",
+        "ttg.init_barrier": "init", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
+        "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
+        "ttg.async_store_wait": "stored",
     }  # fmt: skip
     found: list[str] = []
 
@@ -71,6 +95,28 @@ def lines(*text: str) -> str:
         (lines(LOAD.format("a", "x"), LOAD.format("a", "y")), "load load"),
         (lines(FILL.format("a"), FILL.format("b"), LOAD.format("a", "x")), "store store barrier load"),
         (lines(FILL.format("a"), LOAD.format("b", "x")), "store load"),
+        # a barrier in memory: all threads meet once it is there; a wait for its phase is enough for what it counts
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), INTO.format("a")),
+            "init barrier into await load barrier into",
+        ),
+        # copies see what ordinary code wrote after a fence and a barrier, wherever that barrier stands
+        (lines(FILL.format("a"), OUT_OF.format("a")), "store fence barrier out stored"),
+        (lines(FILL.format("a"), FENCE, OUT_OF.format("a")), "store fence barrier out stored"),
+        (lines(FILL.format("a"), FENCE, BARRIER, OUT_OF.format("a")), "store fence barrier out stored"),
+        (lines(FILL.format("a"), BARRIER, FENCE, OUT_OF.format("a")), "store barrier fence barrier out stored"),
+        (lines(FILL.format("a"), BARRIER, OUT_OF.format("a")), "store barrier fence barrier out stored"),
+        (lines(FILL.format("a"), INIT, INTO.format("a"), AWAIT), "store init fence barrier into await"),
+        (lines(FILL.format("a"), INIT, INTO.format("b"), AWAIT), "store init barrier into await"),
+        # what copies read is written again when they are done
+        (lines(OUT_OF.format("a"), FILL.format("a")), "out stored barrier store"),
+        (lines(OUT_OF.format("a"), FILL.format("b")), "out store stored"),
+        (lines(OUT_OF.format("a"), LOAD.format("a", "x")), "out load stored"),
+        (lines(OUT_OF.format("a"), STORED, FILL.format("a")), "out stored barrier store"),
+        (
+            lines("scf.for %k = %i0 to %n step %i1 : i32 {", FILL.format("a"), OUT_OF.format("a"), "}"),
+            "stored barrier store fence barrier out stored",
+        ),
         # one barrier serves all that came before it
         (
             lines(FILL.format("a"), FILL.format("b"), LOAD.format("a", "x"), LOAD.format("b", "y")),

@@ -51,3 +51,24 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     tt.return
   }
 }
+// -----
+#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>
+#shared1 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "made-up:m1", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @copies(%arg0: !tt.tensordesc<64x64xf16>, %arg1: i32, %arg2: i1) {
+    %0 = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    %1 = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.init_barrier %1, 1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.barrier_expect %1, 8192, %arg2 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.async_copy_descriptor_to_local %arg0[%arg1, %arg1] %0, %1, %arg2 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<1xi64, #shared1, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    ttg.wait_barrier %1, %arg1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.arrive_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.inval_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.fence_async_shared
+    ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 {kind = 1 : i32} : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
+    ttg.async_store_wait {pendings = 0 : i32}
+    tt.return
+  }
+}

@@ -15,13 +15,21 @@ from tri_gpu_dialect.dialect import verify
 
 __all__ = [
     "OPTIONAL_ATTRIBUTES",
+    "ArriveBarrierOp",
     "AsyncCommitGroupOp",
+    "AsyncCopyDescriptorToLocalOp",
     "AsyncCopyGlobalToLocalOp",
+    "AsyncCopyLocalToDescriptorOp",
+    "AsyncStoreWaitOp",
     "AsyncWaitOp",
+    "BarrierExpectOp",
     "BarrierOp",
     "ConvertLayoutOp",
+    "FenceAsyncSharedOp",
     "Fp4ToFpOp",
     "GlobalScratchAllocOp",
+    "InitBarrierOp",
+    "InvalBarrierOp",
     "LocalAllocOp",
     "LocalDeallocOp",
     "LocalDotOp",
@@ -37,6 +45,7 @@ __all__ = [
     "MemDescSubsliceOp",
     "MemDescTransOp",
     "PredicateStageOp",
+    "WaitBarrierOp",
     "WarpIdOp",
     "WarpReturnOp",
     "WarpSpecializeOp",
@@ -55,6 +64,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ttg.local_alloc": ("alignment", "allocation.offset"),
     "ttg.convert_layout": ("allocation.offset",),
     "ttg.async_copy_global_to_local": ("isVolatile", "cache", "evict", "contiguity"),
+    "ttg.async_copy_local_to_descriptor": ("kind",),
     "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
 }
 
@@ -202,6 +212,87 @@ class AsyncWaitOp(TTG.Operation, name="async_wait"):
     token: _Out
     inputtokens: _Ins
     num: ir.IntegerAttr
+
+
+# --- barriers in memory, and copies that they count -----------------------------------------------------
+
+
+class InitBarrierOp(TTG.Operation, name="init_barrier"):
+    """A barrier at ``alloc``: a phase is complete after ``count`` arrivals, when all expected bytes have come.
+
+    One thread does it; all threads meet before another op uses the barrier.
+    """
+
+    alloc: _In
+    count: ir.IntegerAttr
+    verify_invariants = verify.rule(verify.uses_barrier(0), verify.positive("count"))
+
+
+class InvalBarrierOp(TTG.Operation, name="inval_barrier"):
+    """Ends the life of a barrier, so that its memory may hold something else; all threads met before."""
+
+    alloc: _In
+    verify_invariants = verify.rule(verify.uses_barrier(0))
+
+
+class BarrierExpectOp(TTG.Operation, name="barrier_expect"):
+    """One arrival, by one thread, where ``pred`` (i1); ``size`` more bytes are to come in this phase."""
+
+    alloc: _In
+    pred: _In
+    size: ir.IntegerAttr
+    verify_invariants = verify.rule(verify.uses_barrier(0), verify.positive("size"))
+
+
+class ArriveBarrierOp(TTG.Operation, name="arrive_barrier"):
+    """One arrival by each warp that executes it; what the warp accessed before is released."""
+
+    alloc: _In
+    verify_invariants = verify.rule(verify.uses_barrier(0))
+
+
+class WaitBarrierOp(TTG.Operation, name="wait_barrier"):
+    """Waits until the phase of parity ``phase`` (i32: 0 or 1) is complete; what was released into it is seen."""
+
+    alloc: _In
+    phase: _In
+    verify_invariants = verify.rule(verify.uses_barrier(0))
+
+
+class AsyncCopyDescriptorToLocalOp(TTG.Operation, name="async_copy_descriptor_to_local"):
+    """Starts a copy, where ``pred``, of the block at ``coord`` (i32) to ``result``; its bytes count at ``barrier``.
+
+    What is outside of the tensor is filled in as the descriptor says.  One thread starts it.
+    """
+
+    desc: _In
+    coord: _Ins
+    barrier: _In
+    result: _In
+    pred: _In
+    verify_invariants = verify.rule(verify.copies_from_descriptor)
+
+
+class AsyncCopyLocalToDescriptorOp(TTG.Operation, name="async_copy_local_to_descriptor"):
+    """Starts a copy of ``src`` to the block at ``coord`` (i32), cut off at the tensor's bounds.
+
+    With ``kind`` (as ``tt.descriptor_reduce`` has it) it is combined with what is there.  One thread starts it.
+    """
+
+    desc: _In
+    coord: _Ins
+    src: _In
+    verify_invariants = verify.rule(verify.copies_to_descriptor)
+
+
+class AsyncStoreWaitOp(TTG.Operation, name="async_store_wait"):
+    """Waits until at most ``pendings`` copies to descriptors, of the thread that starts them, read their buffers."""
+
+    pendings: ir.IntegerAttr
+
+
+class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared"):
+    """What this thread wrote to shared memory by ordinary code is seen by copies and dots after the next barrier."""
 
 
 # --- threads --------------------------------------------------------------------------------------------

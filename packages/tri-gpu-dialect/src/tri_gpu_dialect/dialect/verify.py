@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tri_core.api import TriError
+from tri_core.dialects.tt import TensorDescType
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding, SharedEncoding, decode
@@ -15,14 +16,18 @@ __all__ = [
     "allocates",
     "changes_layout",
     "copies_async",
+    "copies_from_descriptor",
+    "copies_to_descriptor",
     "indexes",
     "loads",
     "multiplies",
     "permutes",
+    "positive",
     "reshapes",
     "rule",
     "stores",
     "subslices",
+    "uses_barrier",
 ]
 
 #: what is wrong with an op, or None
@@ -173,3 +178,70 @@ def multiplies(op: Any) -> str | None:
     if batch != others or k != inner or list(addend.type.shape) != [*batch, m, n]:
         return f"cannot multiply {left.type} and {right.type} onto {addend.type}"
     return None if op.results[0].type == addend.type else f"gives {addend.type}"
+
+
+# --- barriers in memory, and copies that they count -------------------------------------------------------
+
+
+def uses_barrier(operand: int) -> Check:
+    """Operand number ``operand`` is one barrier: a mutable ``1xi64`` in shared memory."""
+    return lambda op: _barrier(op.operands[operand])
+
+
+def _barrier(value: ir.Value) -> str | None:
+    if found := _memory(value, "barrier", mutable=True):
+        return found
+    type_ = value.type
+    if type_.shape != [1] or type_.element_type != ir.IntegerType.get_signless(64):
+        return f"barrier is {type_}; one i64 is expected (index a buffer of several)"
+    return None
+
+
+def positive(name: str) -> Check:
+    """Attribute ``name`` is 1 or more."""
+
+    def check(op: Any) -> str | None:
+        value = ir.IntegerAttr(op.attributes[name]).value
+        return None if value > 0 else f"{name} is {value}; 1 or more is expected"
+
+    return check
+
+
+def _block_of(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Value) -> str | None:
+    if not isinstance(descriptor.type, TensorDescType):
+        return f"desc is {descriptor.type}; a !tt.tensordesc is expected"
+    if found := _memory(buffer, "buffer"):
+        return found
+    block = descriptor.type.block_type
+    if len(coordinates) != len(block.shape):
+        return f"needs {len(block.shape)} coordinates, as many as the descriptor has dimensions"
+    shape, element = buffer.type.shape, _signless(block.element_type)
+    leading = list(block.shape)[: len(block.shape) - len(shape)]
+    if [*leading, *shape] != list(block.shape) or math.prod(leading) != 1:
+        return f"the buffer is {buffer.type}; a block of {block} is expected"
+    if buffer.type.element_type != element:
+        return f"the buffer has elements {buffer.type.element_type}; the descriptor {element}"
+    return None
+
+
+def _signless(element: ir.Type) -> ir.Type:
+    """A descriptor's element type as tensors have it."""
+    if isinstance(element, ir.IntegerType):
+        return ir.IntegerType.get_signless(element.width)
+    return element
+
+
+def copies_from_descriptor(op: Any) -> str | None:
+    """A descriptor, a coordinate per dimension, a barrier, and a mutable buffer of the block."""
+    descriptor, *coordinates, barrier, buffer, _ = op.operands
+    return (
+        _barrier(barrier)
+        or _memory(buffer, "result", mutable=True)
+        or _block_of(descriptor, coordinates, buffer)
+    )
+
+
+def copies_to_descriptor(op: Any) -> str | None:
+    """A descriptor, a coordinate per dimension, and a buffer of the block."""
+    descriptor, *coordinates, buffer = op.operands
+    return _block_of(descriptor, coordinates, buffer)

@@ -9,19 +9,26 @@ and ends by reading it.  So it conflicts by its writes with what is pending befo
 pending but the reads of its scratch.
 
 Asynchronous copies are visible to other threads after ``ttg.async_wait`` *and* a barrier: one follows every
-wait.
+wait.  Buffers that copies to descriptors read may be written again after ``ttg.async_store_wait`` and a barrier:
+both are put in where something else is written there, and the wait before the function ends.
+
+Barriers in memory: their start (and end) write them, and whatever else uses them reads them, so that all
+threads meet in between.  A copy that they count is seen by whoever waits for its phase: no barrier follows.
+
+What ordinary code wrote is seen by copies between descriptors and buffers only after
+``ttg.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions
+from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions, terminator
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 
@@ -70,6 +77,27 @@ def _fills(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return (), op.results if len(op.operands) else ()
 
 
+@effects_of("ttg.init_barrier", "ttg.inval_barrier")
+def _writes_own(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    return (), op.operands[:1]
+
+
+@effects_of("ttg.barrier_expect", "ttg.arrive_barrier", "ttg.wait_barrier")
+def _uses_barrier(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    return op.operands[:1], ()
+
+
+@effects_of("ttg.async_copy_descriptor_to_local")
+def _copies_in(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    *_, counted, buffer, _ = op.operands
+    return (counted,), (buffer,)
+
+
+@effects_of("ttg.async_copy_local_to_descriptor")
+def _copies_out(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    return list(op.operands)[-1:], ()
+
+
 @effects_of(
     "ttg.async_commit_group",
     "ttg.local_dealloc",
@@ -85,21 +113,39 @@ def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return (), ()
 
 
-#: ops whose writes are under way until a wait, which has a barrier of its own
-_LATER = frozenset({"ttg.async_copy_global_to_local"})
+_IN, _OUT = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
 
 Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class _Pending:
-    """Byte ranges read and written since the last barrier."""
+    """Byte ranges read and written since the last barrier.
+
+    ``unfenced``: written by ordinary code since the last fence; ``leaving``: read by copies to descriptors that
+    nobody has waited for.
+    """
 
     reads: frozenset[Range] = frozenset()
     writes: frozenset[Range] = frozenset()
+    unfenced: frozenset[Range] = frozenset()
+    leaving: frozenset[Range] = frozenset()
 
     def __or__(self, other: _Pending) -> _Pending:
-        return _Pending(self.reads | other.reads, self.writes | other.writes)
+        return _Pending(
+            self.reads | other.reads,
+            self.writes | other.writes,
+            self.unfenced | other.unfenced,
+            self.leaving | other.leaving,
+        )
+
+    def met(self) -> _Pending:
+        """What is pending after a barrier."""
+        return replace(self, reads=frozenset(), writes=frozenset())
+
+    def fenced(self) -> _Pending:
+        """What is pending after a fence: others know of it after a barrier."""
+        return replace(self, writes=self.writes | self.unfenced, unfenced=frozenset())
 
     def conflicts(self, later: _Pending) -> bool:
         """Whether ``later`` accesses must wait for these."""
@@ -124,14 +170,16 @@ class InsertBarriers(Pass):
         for function in functions(module):
             insertion = _Insertion(aliases(function))
             for block in function.regions[0].blocks:
-                insertion.block(block, _NOTHING)
+                if insertion.block(block, _NOTHING).leaving:
+                    end = terminator(block)
+                    _store_wait(ir.InsertionPoint(end), end.location)
 
 
 @dataclass
 class _Insertion:
     aliases: Aliases
-    #: waits that have their barrier, by their token
-    waits: set[ir.Value] = field(default_factory=set)
+    #: waits that have their barrier
+    waits: set[ir.Operation] = field(default_factory=set)
 
     def block(self, block: ir.Block, pending: _Pending) -> _Pending:
         """Go through ``block``; gives what is pending at its end."""
@@ -141,28 +189,65 @@ class _Insertion:
         return pending
 
     def op(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        name = op.name
-        if name == "ttg.barrier":
-            shared = ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED
-            return _NOTHING if shared else pending
-        if name == "ttg.async_wait":
-            if op.results[0] not in self.waits:  # a loop's body is gone through several times
-                self.waits.add(op.results[0])
-                barrier(ir.InsertionPoint.after(op), op.location, SHARED)
-            return _NOTHING
+        known = _MARKS.get(op.name)
+        if known is not None:
+            return known(self, op, pending)
         own = self.effects(op)
         scratch = self.scratch(op)
         if own is _NOTHING and scratch is None:
             return pending
         if scratch is not None:
             own = own | _Pending(writes=frozenset({scratch}))
-        if pending.conflicts(own):
-            barrier(ir.InsertionPoint(op), op.location, SHARED)
-            pending = _NOTHING
-        if name in _LATER:
-            return pending
+        pending = self.ordered(op, pending, own)
+        match op.name:
+            case "ttg.async_copy_global_to_local" | "ttg.async_copy_descriptor_to_local":
+                return pending  # under way until a wait, which orders it
+            case "ttg.async_copy_local_to_descriptor":
+                return pending | _Pending(leaving=own.reads)
+        if scratch is None:
+            return pending | replace(own, unfenced=own.writes)
         # the barrier inside an op with scratch orders all that came before
-        return pending | own if scratch is None else _Pending(reads=frozenset({scratch}))
+        return replace(pending.met(), reads=frozenset({scratch}), unfenced=pending.unfenced | own.writes)
+
+    def ordered(self, op: ir.Operation, pending: _Pending, own: _Pending) -> _Pending:
+        """Put what ``op`` needs before it; gives what is pending then."""
+        ip, location = ir.InsertionPoint(op), op.location
+        needs_barrier = pending.conflicts(own)
+        if _meet(own.writes, pending.leaving):
+            _store_wait(ip, location)
+            pending, needs_barrier = replace(pending, leaving=frozenset()), True
+        # a copy's barrier in memory is among its reads, and needs no fence
+        seen = {_IN: own.writes, _OUT: own.reads}.get(op.name, frozenset())
+        if _meet(seen, pending.unfenced):
+            ir.Operation.create("ttg.fence_async_shared", ip=ip, loc=location)
+            pending, needs_barrier = pending.fenced(), True
+        if not needs_barrier:
+            return pending
+        barrier(ip, location, SHARED)
+        return pending.met()
+
+    # --- ops that order others --------------------------------------------------------------------------
+
+    def barrier(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        shared = ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED
+        return pending.met() if shared else pending
+
+    def wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        self.meet_after(op)
+        return pending.met()
+
+    def store_wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        self.meet_after(op)
+        everything = ir.IntegerAttr(op.attributes["pendings"]).value == 0
+        return replace(pending.met(), leaving=frozenset() if everything else pending.leaving)
+
+    def fence(self, _: ir.Operation, pending: _Pending) -> _Pending:
+        return pending.fenced()
+
+    def meet_after(self, op: ir.Operation) -> None:
+        if op not in self.waits:  # a loop's body is gone through several times
+            self.waits.add(op)
+            barrier(ir.InsertionPoint.after(op), op.location, SHARED)
 
     def scratch(self, op: ir.Operation) -> Range | None:
         if op.name == "ttg.local_alloc" or "allocation.offset" not in op.attributes:
@@ -220,4 +305,15 @@ class _Insertion:
         return without_else
 
 
+def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:
+    pendings = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+    ir.Operation.create("ttg.async_store_wait", attributes={"pendings": pendings}, ip=ip, loc=loc)
+
+
+_MARKS = {
+    "ttg.barrier": _Insertion.barrier,
+    "ttg.async_wait": _Insertion.wait,
+    "ttg.async_store_wait": _Insertion.store_wait,
+    "ttg.fence_async_shared": _Insertion.fence,
+}
 _CONTROL = {"scf.for": _Insertion.for_, "scf.while": _Insertion.while_, "scf.if": _Insertion.if_}
