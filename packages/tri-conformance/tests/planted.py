@@ -270,6 +270,37 @@ def lanes_are_mixed_up(target: str) -> None:
     cls.operand_layout = operand_layout
 
 
+def wrong_fragment(role: int) -> Callable[[str], None]:
+    """The table of a matrix instruction's lanes is wrong for the left operand (0), the right one (1) or the sum (2)."""
+
+    def plant(target: str) -> None:
+        del target
+        base = importlib.import_module("tri_gpu_dialect.encodings").MatrixEncoding
+        for cls in base.__subclasses__():
+            plain = cls.fragment
+
+            def fragment(self: Any, asked: int, k_width: int, plain: Any = plain) -> Any:
+                made = plain(self, asked, k_width)
+                return _exchanged(made, "lane", 0, 2) if asked == role else made
+
+            cls.fragment = fragment
+
+    return plant
+
+
+def copies_are_not_waited_for(target: str) -> None:
+    """Every wait for asynchronous copies lets any number of them be under way."""
+    del target
+    run = PassList.run
+
+    def running(self: PassList, stage: str, module: Any, context: Any) -> None:
+        run(self, stage, module, context)
+        for op in _ops(module, ("ttg.async_wait",)):
+            _set_integer(op, "num", 1000)
+
+    PassList.run = running  # type: ignore[method-assign]
+
+
 def _exchanged(layout: Any, dim: str, first: int, second: int) -> Any:
     bases = {name: list(columns) for name, columns in layout.bases.items()}
     if len(bases[dim]) <= max(first, second):
@@ -341,6 +372,10 @@ BUGS: Mapping[str, Bug] = {
     "code that differs": Bug(code_differs_each_time, "cpu", ("pipeline/same-bytes/copy",)),
     "dropped barrier": Bug(barriers_are_dropped, "gpu", ("language/transpose/fp32-64x32*", "language/sum-axis0/fp32-1024*")),
     "wrong lane mapping": Bug(lanes_are_mixed_up, "gpu", ("language/dot/fp16-32x64x32*",)),
+    "wrong fragment of the left operand": Bug(wrong_fragment(0), "gpu", ("language/dot/fp16-32x64x32*", "language/dot/int8-32x64x32*")),
+    "wrong fragment of the right operand": Bug(wrong_fragment(1), "gpu", ("language/dot/fp16-32x64x32*", "language/dot/bf16-16x16x16*")),
+    "wrong fragment of the sum": Bug(wrong_fragment(2), "gpu", ("language/dot/fp16-32x64x32*", "programs/matmul/fp16-64x64x64*")),
+    "missing wait": Bug(copies_are_not_waited_for, "gpu", ("programs/matmul/fp16-64x64x64*", "programs/matmul/bf16-64x64x64*")),
     "elements without a place": Bug(a_lane_holds_nothing_new, "gpu", ("layouts/onto", "layouts/inverse")),
     "wrong swizzle": Bug(wrong_swizzle, "gpu", ("language/transpose/fp32-64x32*", "language/transpose/int8-*")),
     "copies that update": Bug(copies_update_too, "gpu", ("language/atomic_add/int32-16*", "language/atomic_add/uint32-16*")),

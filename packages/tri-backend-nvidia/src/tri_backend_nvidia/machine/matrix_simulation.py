@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tri_backend_nvidia.matrix.encoding import NvidiaMma
+from tri_backend_nvidia.machine.matrix_fragments import LANES, A, B, C, places
 from tri_gpu_dialect.lowering import SimulatedCTA
 
 __all__ = ["load_matrices", "multiply"]
@@ -18,7 +17,6 @@ __all__ = ["load_matrices", "multiply"]
 Array = npt.NDArray[Any]
 
 _SHARED = 3
-_LANES = 32
 
 
 def _float8(exponent: int, mantissa: int, *, infinities: bool) -> Array:
@@ -49,26 +47,13 @@ _DECODE: dict[str, Callable[[Array], Array]] = {
     "e5m2": lambda w: _E5M2[w.view(np.uint8)],
     "f64": lambda w: w,
 }
-_K_WIDTH = {"f16": 2, "bf16": 2, "tf32": 1, "f64": 1}
-
-
-@cache
-def _places(rows: int, role: int, k_width: int) -> tuple[Array, Array]:
-    """Row and column of every (lane, register) of a fragment."""
-    fragment = NvidiaMma(instr_shape=(rows, 8)).fragment(role, k_width)
-    registers = fragment.in_size("register")
-    found = np.array(
-        [
-            [tuple(fragment.apply({"register": r, "lane": lane}).values()) for r in range(registers)]
-            for lane in range(_LANES)
-        ]
-    )
-    return found[..., 0], found[..., 1]
+#: bits of an operand's element
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "f64": 64}
 
 
 def _gathered(values: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
     """The matrices of all warps, from each thread's registers."""
-    per_warp = values.reshape(-1, _LANES, rows.shape[1])
+    per_warp = values.reshape(-1, LANES, rows.shape[1])
     matrix = np.zeros((len(per_warp), *shape), values.dtype)
     matrix[:, rows, columns] = per_warp
     return matrix
@@ -88,25 +73,25 @@ def multiply(
     parts = (operands[:first], operands[first : first + second], operands[first + second :])
     sizes = ((m, k), (k, n), (m, n))
     matrices = []
-    for role, (registers, kind, size) in enumerate(zip(parts, (left, right, ""), sizes, strict=True)):
+    for role, registers, kind, size in zip((A, B, C), parts, (left, right, ""), sizes, strict=True):
         words = np.ascontiguousarray(np.stack(registers, axis=1))
         values = _DECODE[kind](words) if kind else words
-        places = _places(m, role, _K_WIDTH.get(kind, 4))
-        matrices.append(_gathered(values.reshape(cta.num_threads, -1), *places, size))
+        place = places(shape, _BITS[left], role)
+        matrices.append(_gathered(values.reshape(cta.num_threads, -1), *place, size))
     a, b, c = matrices
     with np.errstate(all="ignore"):
         if total == "s32":
             made = (a @ b + c.astype(np.int64)).astype(np.int32)
         else:
             made = (a @ b + c.astype(np.float64)).astype(c.dtype)
-    rows, columns = _places(m, 2, 0)
+    rows, columns = places(shape, _BITS[left], C)
     dealt = made[:, rows, columns].reshape(cta.num_threads, -1)
     return [dealt[:, i] for i in range(dealt.shape[1])]
 
 
 def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: bool) -> list[Array]:
     """Word j of each thread, from matrix j of its warp."""
-    lane = np.arange(cta.num_threads) % _LANES
+    lane = np.arange(cta.num_threads) % LANES
     reading = np.logical_and(cta.active, lane < 8 * count)
     memory, half = cta.memory(_SHARED), np.dtype(np.uint64)
     if (pointer[reading] % 16).any():
@@ -115,5 +100,5 @@ def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: boo
     matrices = np.ascontiguousarray(words).view(np.uint16).reshape(-1, 4, 8, 8)
     if transposed:
         matrices = matrices.swapaxes(2, 3)
-    own = np.ascontiguousarray(matrices).view(np.int32).reshape(-1, 4, _LANES)
+    own = np.ascontiguousarray(matrices).view(np.int32).reshape(-1, 4, LANES)
     return [own[:, j].reshape(-1) for j in range(count)]
