@@ -43,7 +43,7 @@ def _encode(values: Array, name: str) -> Array:
 
 @functools.cache
 def _decoded(name: str) -> Array:
-    """The f16 value of every pattern of a format of 8 bits."""
+    """The f16 value of every pattern of a format of 8 bits; NaNs become the hardware's one NaN, all ones."""
     format_ = FORMATS[name]
 
     def value(pattern: int) -> float:
@@ -52,7 +52,9 @@ def _decoded(name: str) -> Array:
             return sign * math.inf
         return math.nan if magnitude > format_.largest else sign * format_.value(magnitude)
 
-    return np.array([value(p) for p in range(256)], np.float16)
+    table = np.array([value(p) for p in range(256)], np.float16)
+    table.view(np.uint16)[np.isnan(table)] = 0x7FFF
+    return table
 
 
 def _nearest_away(values: Array) -> Array:
