@@ -24,8 +24,8 @@ PASSES = (Coalesce(), RemoveLayoutConversions(), AllocateSharedMemory(), InsertB
 #: ops whose text is not Triton's but MLIR's generic form
 GENERIC = {"ttg.warp_specialize", "ttg.warp_specialize.partitions", "ttg.warp_yield", "ttg.warp_return"}
 
-#: ops that Triton has not
-OURS = {"ttg.local_dot"}
+#: ops that Triton has not, or in another dialect
+OURS = {"ttg.local_dot", "ttg.warp_group_dot", "ttg.warp_group_dot_wait"}
 
 
 def generic(module: ir.Module) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_nvidia.matrix.encoding import TTNG, NvidiaMma
+from tri_backend_nvidia.matrix.memory import NvmmaShared
 from tri_backend_nvidia.matrix.table import matrix_instructions
 
-__all__ = ["TTNG", "NvidiaMma", "matrix_instructions"]
+__all__ = ["TTNG", "NvidiaMma", "NvmmaShared", "matrix_instructions"]

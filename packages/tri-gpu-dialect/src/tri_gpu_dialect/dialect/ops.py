@@ -46,6 +46,8 @@ __all__ = [
     "MemDescTransOp",
     "PredicateStageOp",
     "WaitBarrierOp",
+    "WarpGroupDotOp",
+    "WarpGroupDotWaitOp",
     "WarpIdOp",
     "WarpReturnOp",
     "WarpSpecializeOp",
@@ -65,6 +67,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ttg.convert_layout": ("allocation.offset",),
     "ttg.async_copy_global_to_local": ("isVolatile", "cache", "evict", "contiguity"),
     "ttg.async_copy_local_to_descriptor": ("kind",),
+    "ttg.warp_group_dot": ("maxNumImpreciseAcc",),
     "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
 }
 
@@ -138,6 +141,34 @@ class LocalDotOp(TTG.Operation, name="local_dot"):
     inputPrecision: ir.IntegerAttr
     result: _Out
     verify_invariants = verify.rule(verify.multiplies)
+
+
+# --- dots that run on their own -------------------------------------------------------------------------
+
+
+class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
+    """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
+
+    ``b`` is a buffer, ``a`` a buffer or a tensor.  The result is rubbish, and what is read must stay, until a
+    ``ttg.warp_group_dot_wait`` gives it as its own result.  Dots of a warp group end in the order of their starts.
+    """
+
+    a: _In
+    b: _In
+    c: _In
+    inputPrecision: ir.IntegerAttr
+    result: _Out
+    use_c: _Opt = None
+    verify_invariants = verify.rule(verify.multiplies_async)
+
+
+class WarpGroupDotWaitOp(TTG.Operation, name="warp_group_dot_wait"):
+    """Waits until at most ``pendings`` dots of this warp group are under way; gives ``inputs``, all of one type."""
+
+    results_: _Outs
+    inputs: _Ins
+    pendings: ir.IntegerAttr
+    verify_invariants = verify.rule(verify.hands_on)
 
 
 # --- views of shared memory -----------------------------------------------------------------------------

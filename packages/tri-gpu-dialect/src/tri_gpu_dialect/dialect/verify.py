@@ -18,9 +18,11 @@ __all__ = [
     "copies_async",
     "copies_from_descriptor",
     "copies_to_descriptor",
+    "hands_on",
     "indexes",
     "loads",
     "multiplies",
+    "multiplies_async",
     "permutes",
     "positive",
     "reshapes",
@@ -245,3 +247,25 @@ def copies_to_descriptor(op: Any) -> str | None:
     """A descriptor, a coordinate per dimension, and a buffer of the block."""
     descriptor, *coordinates, buffer = op.operands
     return _block_of(descriptor, coordinates, buffer)
+
+
+def multiplies_async(op: Any) -> str | None:
+    """A buffer or tensor ``m x k``, a buffer ``k x n``, a tensor ``m x n``, perhaps an i1."""
+    left, right, addend, *rest = op.operands
+    in_registers = isinstance(left.type, ir.RankedTensorType)
+    if found := (_tensor(left, "a") if in_registers else _memory(left, "a")) or _memory(right, "b"):
+        return found
+    if found := _tensor(addend, "c"):
+        return found
+    if any(str(v.type) != "i1" for v in rest):
+        return f"takes an i1 behind c; {rest[0].type} is given"
+    (m, k), (inner, n) = left.type.shape, right.type.shape
+    if k != inner or list(addend.type.shape) != [m, n]:
+        return f"cannot multiply {left.type} and {right.type} onto {addend.type}"
+    return None if op.results[0].type == addend.type else f"gives {addend.type}"
+
+
+def hands_on(op: Any) -> str | None:
+    """Results of the operands' types."""
+    given, made = [v.type for v in op.operands], [v.type for v in op.results]
+    return None if given == made else f"gives what it takes; {len(given)} values in, {len(made)} out"

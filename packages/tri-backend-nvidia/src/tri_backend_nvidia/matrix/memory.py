@@ -1,0 +1,92 @@
+"""``#ttng.nvmma_shared`` (``#ttg.nvmma_shared`` in the text): tiles as ``wgmma`` and the copy engine read them.
+
+A tile lies in *panels*, as wide as the swizzle along its contiguous dimension, one panel after the other.  In a panel,
+one row follows the other, and the pieces of 16 bytes of a row are permuted by xor with the row's number: modulo 8
+where rows have 128 bytes, every second row's modulo 4 (64 bytes), every fourth's modulo 2 (32 bytes).  So
+eight rows are an *atom* in which 16 bytes of each row are in different banks.  PTX ISA, "Matrix Descriptor Format".
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from dataclasses import dataclass
+from typing import Self
+
+from tri_backend_nvidia.matrix.encoding import TTNG
+from tri_gpu_dialect.encodings import SharedEncoding, encoding
+from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
+
+__all__ = ["ATOM_ROWS", "SWIZZLES", "NvmmaShared"]
+
+Shape = tuple[int, ...]
+
+#: rows after which a swizzle repeats
+ATOM_ROWS = 8
+#: bytes of a row of a panel, the widest first
+SWIZZLES = (128, 64, 32)
+
+_PIECE = 16
+#: elements that one copy may have along a dimension: the width of a panel that is not swizzled
+_BOX = 256
+
+
+@encoding(TTNG, "nvmma_shared")
+@dataclass(frozen=True)
+class NvmmaShared(SharedEncoding):
+    """Panels of rows of ``swizzling_byte_width`` bytes, 0 for no swizzle (then rows of up to 256 elements).
+
+    Rows run along the last dimension, or along the one before it where ``transposed``.  Dimensions before these two
+    are slots, one after the other.
+    """
+
+    swizzling_byte_width: int
+    transposed: bool
+    element_bit_width: int
+
+    def __post_init__(self) -> None:
+        if self.swizzling_byte_width not in (*SWIZZLES, 0):
+            raise ValueError(f"swizzlingByteWidth {self.swizzling_byte_width}; 0, 32, 64 or 128 is expected")
+        if self.element_bit_width not in (8, 16, 32, 64):
+            raise ValueError(f"elementBitWidth {self.element_bit_width}; 8, 16, 32 or 64 is expected")
+
+    @classmethod
+    def widest(cls, shape: Shape, bits: int, *, transposed: bool) -> Self:
+        """The widest swizzle whose rows a tile of ``shape`` with elements of ``bits`` fills; 0 where none is."""
+        contiguous = shape[-2] if transposed else shape[-1]
+        fitting = [w for w in SWIZZLES if contiguous * bits >= w * 8] if len(shape) > 1 else []
+        return cls(fitting[0] if fitting else 0, transposed, bits)
+
+    @property
+    def alignment(self) -> int:
+        """The hardware swizzles by address: a buffer starts with an atom."""
+        return max(ATOM_ROWS * self.swizzling_byte_width, 128)
+
+    @property
+    def panel(self) -> int:
+        """Elements of a row of a panel, at most."""
+        return self.swizzling_byte_width * 8 // self.element_bit_width or _BOX
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """Columns of a panel, its rows, the panels, the slots; ValueError for rows narrower than the swizzle."""
+        rank = len(shape)
+        names = dim_names(rank)
+        column = rank - 1 if rank < 2 or not self.transposed else rank - 2
+        row = None if rank < 2 else 2 * rank - 3 - column
+        if self.swizzling_byte_width and (row is None or shape[column] < self.panel):
+            raise ValueError(f"{list(shape)} does not fill rows of {self.swizzling_byte_width} bytes")
+        width = min(self.panel, shape[column])
+        bases = [{column: 1 << i} for i in range(width.bit_length() - 1)]
+        if row is not None:
+            bases += [{row: 1 << i, column: self._moved(1 << i)} for i in range(shape[row].bit_length() - 1)]
+        bases += [{column: width << i} for i in range((shape[column] // width).bit_length() - 1)]
+        for d in reversed(range(rank - 2)):
+            bases += [{d: 1 << i} for i in range(shape[d].bit_length() - 1)]
+        columns = [tuple(basis.get(d, 0) for d in range(rank)) for basis in bases]
+        return LinearLayout.from_bases({OFFSET: columns}, dict(zip(names, shape, strict=True)))
+
+    def _moved(self, row: int) -> int:
+        """By how many elements, to be xor-ed, the pieces of row ``row`` (a power of two) are moved."""
+        if not self.swizzling_byte_width:
+            return 0
+        phases = self.swizzling_byte_width // _PIECE
+        phase = row // (ATOM_ROWS // phases) % phases
+        return phase * _PIECE * 8 // self.element_bit_width
