@@ -1,0 +1,149 @@
+"""Tuning, checking and timing of one case, all candidates taking turns."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from integration.bench_gpu.case import Case, Config, load
+
+__all__ = ["Measured", "event_seconds", "launch_microseconds", "measure", "warm"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Measured:
+    """One candidate: seconds per round, its configuration, the largest error relative to the largest value."""
+
+    seconds: list[float] = field(default_factory=list)
+    config: Config | None = None
+    error: float = float("nan")
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """The median in seconds; NaN where nothing ran."""
+        return statistics.median(self.seconds) if self.seconds else float("nan")
+
+
+def event_seconds(function: Callable[[], object], flush: torch.Tensor) -> float:
+    """Seconds of one call on the device; the flush before it hides the launch."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    flush.zero_()
+    begin.record()
+    function()
+    end.record()
+    end.synchronize()
+    return float(begin.elapsed_time(end)) / 1e3
+
+
+def _poison(outputs: Sequence[torch.Tensor]) -> None:
+    for out in outputs:
+        out.fill_(float("nan") if out.dtype.is_floating_point else 113)
+
+
+def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
+    """The largest error relative to the largest value; NaN where a kernel did not write."""
+    pairs = zip(case.outputs, expected, strict=True)
+    return max(float((o.double() - e).abs().max() / e.abs().max()) for o, e in pairs)
+
+
+def _working(
+    case: Case, module: ModuleType, expected: Sequence[torch.Tensor], made: Measured
+) -> list[tuple[Config, float]]:
+    """The configurations that run and are right, with their errors."""
+    found = []
+    for config in case.configs:
+        _poison(case.outputs)
+        try:
+            if case.prepare is not None:
+                case.prepare(module, config)
+            case.run(module, config)
+            torch.cuda.synchronize()
+        except Exception as failure:
+            made.failures.append(f"{dict(config)}: {type(failure).__name__}: {str(failure)[:200]}")
+            continue
+        error = _error(case, expected)
+        if error <= case.bound:
+            found.append((config, error))
+        else:
+            made.failures.append(f"{dict(config)}: wrong, error {error:.2e}")
+    return found
+
+
+def _best(
+    case: Case, module: ModuleType, found: list[tuple[Config, float]], flush: torch.Tensor
+) -> tuple[Config, float]:
+    def seconds(pair: tuple[Config, float]) -> float:
+        times = [event_seconds(lambda: case.run(module, pair[0]), flush) for _ in range(7)]
+        return statistics.median(times[2:])
+
+    return min(found, key=seconds)
+
+
+def measure(
+    case: Case, compilers: Sequence[str], folder: Path, rounds: int, flush: torch.Tensor
+) -> dict[str, Measured]:
+    """Each compiler with its own best configuration of the same list, and the library, in shuffled rounds."""
+    expected = case.oracle()
+    made = {name: Measured() for name in (*compilers, "library")}
+    candidates: dict[str, Callable[[], object]] = {}
+    for compiler in compilers:
+        module = load(case.module, compiler, folder)
+        found = _working(case, module, expected, made[compiler])
+        if found:
+            config, error = _best(case, module, found, flush)
+            made[compiler].config, made[compiler].error = config, error
+            candidates[compiler] = functools.partial(case.run, module, config)
+    if case.library is not None:
+        candidates["library"] = case.library
+    del expected
+    for function in candidates.values():
+        for _ in range(3):
+            function()
+    names, shuffler = list(candidates), random.Random(0)
+    for _ in range(rounds):
+        shuffler.shuffle(names)
+        for name in names:
+            made[name].seconds.append(event_seconds(candidates[name], flush))
+    return made
+
+
+def warm(case: Case, compilers: Sequence[str], folder: Path) -> None:
+    """Compile all configurations into the compilers' caches."""
+    for compiler in compilers:
+        module = load(case.module, compiler, folder)
+        for config in case.configs:
+            try:
+                if case.prepare is not None:
+                    case.prepare(module, config)
+                case.run(module, config)
+            except Exception as failure:
+                logger.info("%s, %s: %s", case.name, compiler, failure)
+    torch.cuda.synchronize()
+
+
+def launch_microseconds(compilers: Sequence[str], folder: Path, launches: int = 2000) -> dict[str, float]:
+    """Host time per launch of a tiny kernel, launches enqueued one after the other."""
+    x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
+    made = {}
+    for compiler in compilers:
+        kernel = load("vector_add", compiler, folder).vector_add
+        kernel[(1,)](x, y, out, 1024, BLOCK=1024)
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(launches):
+            kernel[(1,)](x, y, out, 1024, BLOCK=1024)
+        made[compiler] = (time.perf_counter() - start) / launches * 1e6
+        torch.cuda.synchronize()
+    return made
