@@ -31,6 +31,9 @@ TEST_TOOLS = (
     "ziglang",
     "build",
     "hatchling",
+    "mypy>=2.4,<3",
+    "nox",
+    "ruff==0.17.5",
 )
 #: the newest PyTorch with a CPU build where CI runs; `nox -s tests -- --torch` installs it elsewhere
 TORCH = "torch==2.13.0"

@@ -1,4 +1,4 @@
-"""Commands of ``tri``: plugins, targets, compile, opt, layout, cache."""
+"""Commands of ``tri``: plugins, targets, compile, opt, layout, cache, new-backend."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tri.cli.layout import layout
+from tri.cli.new_backend import new_backend
 from tri.cli.opt import opt
 from tri_core.errors import TriError
 
@@ -26,6 +27,7 @@ cache_app = typer.Typer(help="The cache of compiled kernels.", no_args_is_help=T
 app.add_typer(cache_app, name="cache")
 app.command(name="opt")(opt)
 app.command(name="layout")(layout)
+app.command(name="new-backend")(new_backend)
 
 _STATE_STYLE = {"active": "green", "quarantined": "red"}
 

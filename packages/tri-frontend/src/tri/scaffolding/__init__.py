@@ -1,0 +1,7 @@
+"""New packages out of templates: ``tri new-backend``."""
+
+from __future__ import annotations
+
+from tri.scaffolding.backend_project import BackendProject, new_backend
+
+__all__ = ["BackendProject", "new_backend"]
