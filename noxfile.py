@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import tomllib
 from pathlib import Path
 
 import nox
@@ -206,13 +205,18 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session
 def versions(session: nox.Session) -> None:
-    """Check that every package's version, changelog and the dependency ranges of its siblings agree."""
-    del session
-    projects = {
-        n: tomllib.loads((TOP / "packages" / n / "pyproject.toml").read_text())["project"]
-        for n in _packages()
-    }
-    for name, project in projects.items():
-        changelog = (TOP / "packages" / name / "CHANGELOG.md").read_text()
-        if f"## {project['version']}" not in changelog:
-            raise ValueError(f"{name} {project['version']} has no entry in its changelog")
+    """Check versions, changelogs, ranges and hook contract, against each other and against what was released."""
+    session.install("packaging>=24", "networkx>=3")
+    core = {"PYTHONPATH": str(TOP / "packages" / "tri-core" / "src")}  # for its errors, which need nothing
+    session.run("python", "-m", "integration.releases", *session.posargs, env=core)
+
+
+@nox.session
+def matrix(session: nox.Session) -> None:
+    """Each backend alone from its wheel, oldest and newest core: ``nox -s matrix -- [--sample N] [--full]``."""
+    session.install("packaging>=24", "networkx>=3", "rich>=13", "build", "hatchling>=1.25")
+    # where it cannot be had, pip installs the environments, which takes longer
+    session.run("python", "-m", "pip", "install", "--quiet", "uv", success_codes=[0, 1], silent=True)
+    core = {"PYTHONPATH": str(TOP / "packages" / "tri-core" / "src")}
+    work = ("--work", session.create_tmp())
+    session.run("python", "-m", "integration.matrix", *work, *session.posargs, env=core)

@@ -1,0 +1,1 @@
+"""Each backend alone from its wheel, with the oldest and the newest core: ``docs/design/releases.md``."""

@@ -1,0 +1,1 @@
+"""Versions, ranges and releases of the repository's packages: ``docs/design/releases.md``."""

@@ -1,0 +1,40 @@
+"""``python -m integration.releases``: print what is wrong with versions and ranges; exit 1 if anything is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from integration.releases.history import HistoryError
+from integration.releases.rules import RULES, Repository, Subject
+
+
+def main() -> int:
+    """Check the repository around this file."""
+    parser = argparse.ArgumentParser(prog="integration.releases", description=__doc__)
+    parser.add_argument("--demand-history", action="store_true", help="fail when a release cannot be had")
+    demanded = parser.parse_args().demand_history
+    with tempfile.TemporaryDirectory() as scratch:
+        subjects = Repository(Path(__file__).resolve().parents[2], Path(scratch)).subjects()
+        findings = _report(subjects, demanded)
+    print(f"{findings} findings in {len(subjects)} packages")
+    return 1 if findings else 0
+
+
+def _report(subjects: list[Subject], demanded: bool) -> int:
+    findings = 0
+    for rule in RULES:
+        try:
+            for finding in (finding for subject in subjects for finding in rule(subject)):
+                print(finding)
+                findings += 1
+        except HistoryError as error:
+            print(f"left out: {rule.__name__}: {error}")
+            findings += demanded
+    return findings
+
+
+if __name__ == "__main__":
+    sys.exit(main())
