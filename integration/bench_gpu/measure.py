@@ -71,7 +71,7 @@ def _working(
             case.run(module, config)
             torch.cuda.synchronize()
         except Exception as failure:
-            made.failures.append(f"{dict(config)}: {type(failure).__name__}: {str(failure)[:200]}")
+            made.failures.append(f"{dict(config)}: {type(failure).__name__}: {str(failure)[-160:]!r}")
             continue
         error = _error(case, expected)
         if error <= case.bound:

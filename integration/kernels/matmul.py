@@ -31,9 +31,9 @@ def matmul(
     b_ptrs = b_ptr + (depth[:, None] * stride_bk + columns[None, :] * stride_bn)
     acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=ACC)
     for k in range(tl.cdiv(K, BLOCK_K)):
-        a = tl.load(a_ptrs, mask=depth[None, :] < K - k * BLOCK_K, other=0)
-        b = tl.load(b_ptrs, mask=depth[:, None] < K - k * BLOCK_K, other=0)
-        acc = tl.dot(a, b, acc)
+        a = tl.load(a_ptrs, mask=depth[None, :] < K - k * BLOCK_K, other=0.0)
+        b = tl.load(b_ptrs, mask=depth[:, None] < K - k * BLOCK_K, other=0.0)
+        acc = tl.dot(a, b, acc, out_dtype=ACC)
         a_ptrs += BLOCK_K * stride_ak
         b_ptrs += BLOCK_K * stride_bk
 
