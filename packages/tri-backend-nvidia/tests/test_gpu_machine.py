@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from machine_cases import CASES  # noqa: E402
+from bulk_cases import CASES  # noqa: E402
 from machine_runs import cubin_of, difference, simulated  # noqa: E402
 from tri_backend_nvidia.runtime.driver import call  # noqa: E402
 

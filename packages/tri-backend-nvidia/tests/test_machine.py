@@ -149,7 +149,7 @@ def test_barriers_and_shuffles(num_warps):
     assert ("bar.warp.sync" if num_warps == 1 else "bar") in ptx
     assert ("barrier.sync" in ptx or "bar.sync" in ptx) is (num_warps == 4)
     assert f".reqntid {32 * num_warps}" in ptx
-    assert ".extern .shared .align 128 .b8 tri_shared[]" in ptx
+    assert ".extern .shared .align 1024 .b8 tri_shared[]" in ptx
     assembled(ptx)
 
 

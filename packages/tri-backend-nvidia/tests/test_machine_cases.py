@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from machine_cases import CASES
+from bulk_cases import CASES
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
 from tri_gpu_dialect.lowering.machine import machine_ops

@@ -19,12 +19,14 @@ class NvidiaOptions(CommonOptions):
 
     ``maxnreg``: most registers a thread may have (None: ptxas decides); ``ptx_version``: the PTX version as
     major times ten plus minor (0: the oldest that suits the architecture and this compiler);
-    ``ptx_options``: further options for ptxas, as on a command line.
+    ``ptx_options``: further options for ptxas, as on a command line; ``barrier_polls``: a wait for a barrier in memory
+    stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks.
     """
 
     maxnreg: int | None = None
     ptx_version: int = 0
     ptx_options: str = ""
+    barrier_polls: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,6 +38,10 @@ class NvidiaOptions(CommonOptions):
         if self.maxnreg is not None and not 16 <= self.maxnreg <= _MAX_REGISTERS:
             raise OptionError(
                 f"maxnreg is {self.maxnreg}; 16 to {_MAX_REGISTERS} is expected", remedy="pass 128, say"
+            )
+        if not 0 <= self.barrier_polls < 1 << 31:
+            raise OptionError(
+                f"barrier_polls is {self.barrier_polls}; a count is expected", remedy="pass 0, or 1000000"
             )
         if self.ptx_version and not 60 <= self.ptx_version <= 99:
             raise OptionError(

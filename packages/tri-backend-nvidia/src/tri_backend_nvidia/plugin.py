@@ -150,13 +150,15 @@ def tri_simulation(target: Target) -> Simulation:
 
 @hookimpl
 def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -> None:
-    """Loads of matrices, and asynchronous copies, where the target has them."""
+    """Loads of matrices, asynchronous and bulk copies, and barriers in memory, where the target has them."""
     del options
     if target.key.backend != "nvidia":
         return
+    from tri_backend_nvidia.bulk import rules as bulk
     from tri_backend_nvidia.matrix.rules import add_rules
 
     add_rules(table, target)
+    bulk.add_rules(table, target)
 
 
 @hookimpl

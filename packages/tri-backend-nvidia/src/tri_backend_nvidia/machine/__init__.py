@@ -10,26 +10,60 @@ from tri_backend_nvidia.machine.base import NVM
 from tri_backend_nvidia.machine.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
 from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
 from tri_backend_nvidia.machine.matrix import LdMatrixOp, MmaOp
+from tri_backend_nvidia.machine.mbarrier import (
+    BarrierArriveOp,
+    BarrierExpectOp,
+    BarrierInitOp,
+    BarrierInvalOp,
+    BarrierWaitOp,
+    CopyArriveOp,
+    FenceOp,
+)
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
 from tri_backend_nvidia.machine.threads import BarrierOp, ClockOp, ReadRegisterOp, ShuffleOp, WarpBarrierOp
+from tri_backend_nvidia.machine.tma import (
+    MapAcquireOp,
+    MapPrefetchOp,
+    MapPublishOp,
+    MapReplaceOp,
+    TmaCommitOp,
+    TmaLoadOp,
+    TmaStoreOp,
+    TmaWaitOp,
+)
 
 __all__ = [
     "NVM",
     "ApproximateOp",
     "AtomicCasOp",
     "AtomicRmwOp",
+    "BarrierArriveOp",
+    "BarrierExpectOp",
+    "BarrierInitOp",
+    "BarrierInvalOp",
     "BarrierOp",
+    "BarrierWaitOp",
     "ClockOp",
     "ConvertOp",
+    "CopyArriveOp",
     "CopyAsyncOp",
     "CopyCommitOp",
     "CopyWaitOp",
     "DivideFullOp",
+    "FenceOp",
     "LdMatrixOp",
     "LoadOp",
+    "MapAcquireOp",
+    "MapPrefetchOp",
+    "MapPublishOp",
+    "MapReplaceOp",
     "MmaOp",
     "ReadRegisterOp",
     "ShuffleOp",
     "StoreOp",
+    "TmaCommitOp",
+    "TmaLoadOp",
+    "TmaStoreOp",
+    "TmaWaitOp",
     "WarpBarrierOp",
 ]

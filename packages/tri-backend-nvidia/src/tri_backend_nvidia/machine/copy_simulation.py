@@ -6,6 +6,7 @@ read, gives wrong numbers or a race.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from tri_core.api import DeviceError
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["commit", "start", "wait"]
+__all__ = ["commit", "handed_over", "start", "wait"]
 
 Array = npt.NDArray[Any]
 
@@ -79,6 +80,24 @@ def wait(cta: SimulatedCTA, groups: int) -> None:
     state = _state(cta)
     count = max(len(state.groups) - groups, 0)
     for copy in (copy for group in state.groups[:count] for copy in group):
-        for i, word in enumerate(copy.words):
-            cta.memory(_SHARED).store(copy.destination + 4 * i, word, copy.active)
+        _land(cta, copy)
     del state.groups[:count]
+
+
+def _land(cta: SimulatedCTA, copy: _Copy) -> None:
+    for i, word in enumerate(copy.words):
+        cta.memory(_SHARED).store(copy.destination + 4 * i, word, copy.active)
+
+
+def handed_over(cta: SimulatedCTA) -> Callable[[], None]:
+    """Whoever calls the result lets arrive what the active threads have started and not waited for."""
+    state = _state(cta)
+    others = np.logical_not(cta.active)
+    mine = [c for c in state.started if not (c.active & others).any()]
+    state.started = [c for c in state.started if (c.active & others).any()]
+
+    def land() -> None:
+        for copy in mine:
+            _land(cta, copy)
+
+    return land

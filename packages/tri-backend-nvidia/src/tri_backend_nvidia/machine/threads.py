@@ -69,9 +69,11 @@ class WarpBarrierOp(MachineOp, dialect=NVM, name="warp_barrier"):
         return b.intrinsic("llvm.nvvm.bar.warp.sync", [b.int_(_ALL_LANES)], [])
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The CTA's barrier where the warp is the CTA; within one warp of many, threads run in lock step."""
+        """The CTA's barrier where the warp is the CTA; else each warp's own."""
         if cta.num_threads == cta.threads_per_warp:
             cta.barrier()
+        else:
+            cta.warp_barrier()
         return []
 
 

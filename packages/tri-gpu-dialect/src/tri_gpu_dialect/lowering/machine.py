@@ -70,6 +70,10 @@ class SimulatedCTA(Protocol):
         """``count`` threads of the CTA, by default all, meet at barrier ``name``."""
         ...
 
+    def warp_barrier(self) -> None:
+        """The active threads of each warp meet."""
+        ...
+
 
 class MachineOp(ext.Operation):
     """Base of machine ops; subclass it in the dialect of the package that owns the instruction::

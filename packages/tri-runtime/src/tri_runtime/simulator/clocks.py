@@ -40,6 +40,14 @@ class Clocks:
             return
         self.acquire(threads, self.release(threads))
 
+    def meet_warps(self, threads: Mask, lanes: int) -> None:
+        """``threads`` meet, those of each warp (of ``lanes`` threads) among themselves."""
+        for first in range(0, self.num_threads, lanes):
+            warp = np.zeros(self.num_threads, np.bool_)
+            warp[first : first + lanes] = threads[first : first + lanes]
+            if warp.any():
+                self.meet(warp)
+
     def release(self, threads: Mask) -> Times:
         """What whoever waits for ``threads`` may rely on, by thread; their later accesses have later stamps."""
         seen = self._all_seen()

@@ -1,7 +1,8 @@
-"""Asynchronous copies to shared memory: on their way until somebody waits for them."""
+"""Asynchronous copies to and from shared memory: on their way until somebody waits for them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from tri_runtime.simulator.cta import CTA
     from tri_runtime.simulator.memory import Memory
 
-__all__ = ["AsyncCopies"]
+__all__ = ["AsyncCopies", "BulkStores"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -67,9 +68,9 @@ class AsyncCopies:
         """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier`` is complete."""
         raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
         places, threads = addresses.astype(np.int64), active.copy()
-        memory.start_copy(places, threads, raw.shape[1])
+        memory.start_copy(places, threads, raw.shape[1], bulk=True)
         nbytes = int(threads.sum()) * raw.shape[1]
-        self._cta.phases.bring(barrier, nbytes, lambda: memory.land_copy(places, raw, threads))
+        self._cta.phases.bring(barrier, nbytes, lambda: memory.land_copy(places, raw, threads, bulk=True))
 
     def finish(self) -> None:
         """The kernel ends: every copy must have been waited for."""
@@ -81,4 +82,51 @@ class AsyncCopies:
                 f"thread {thread} never waits for an asynchronous copy that it starts",
                 thread=thread,
                 remedy="commit the group and wait for it",
+            )
+
+
+class BulkStores:
+    """Bulk copies out of shared memory, in groups that each thread commits and waits for on its own.
+
+    Global memory is written when a copy starts; what it reads must not be written before the wait.
+    """
+
+    def __init__(self, cta: CTA) -> None:
+        self._cta = cta
+        self._open: dict[int, list[Callable[[], None]]] = {}
+        self._groups: dict[int, list[list[Callable[[], None]]]] = {}
+        self._sites: dict[int, int] = {}
+
+    def start(self, memory: Memory, address: int, nbytes: int, thread: int) -> Array:
+        """``thread`` starts to copy ``nbytes`` at ``address`` of ``memory``; gives them, uint8."""
+        found, done = memory.leave(address, nbytes, thread)
+        self._open.setdefault(thread, []).append(done)
+        self._sites[thread] = self._cta.scene.site
+        return found
+
+    def commit(self, active: Mask) -> None:
+        """What each of ``active`` started since its last commit is a group."""
+        for thread in np.flatnonzero(active):
+            self._groups.setdefault(int(thread), []).append(self._open.pop(int(thread), []))
+
+    def wait(self, pending: int, active: Mask) -> None:
+        """``active`` threads wait until at most their ``pending`` latest groups still read."""
+        for thread in np.flatnonzero(active):
+            groups = self._groups.get(int(thread), [])
+            while len(groups) > pending:
+                for done in groups.pop(0):
+                    done()
+
+    def finish(self) -> None:
+        """The kernel ends: shared memory goes, so nobody may still read it."""
+        left = {t for t, made in self._open.items() if made}
+        left |= {t for t, groups in self._groups.items() if any(groups)}
+        if left:
+            thread = min(left)
+            self._cta.scene.site = self._sites[thread]
+            raise self._cta.scene.error(
+                "asynchronous",
+                f"thread {thread} never waits for an asynchronous copy from shared memory that it starts",
+                thread=thread,
+                remedy="commit the group and wait for it before the kernel ends",
             )

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tri_core.errors import DeviceError, SimulationError
+from tri_core.errors import DeviceError, InternalError, SimulationError
 from tri_runtime.simulator.clocks import Clocks
-from tri_runtime.simulator.copies import AsyncCopies
+from tri_runtime.simulator.copies import AsyncCopies, BulkStores
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.program import Program
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.synchronization import Barriers, Phases
 
-__all__ = ["CTA"]
+__all__ = ["CTA", "as_cta"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -70,7 +70,7 @@ class CTA:
         self.place = np.zeros(num_threads, np.int64)
         self.clocks = clocks or Clocks(num_threads)
         self.barriers, self.phases = Barriers(self), Phases(self)
-        self.copies = AsyncCopies(self)
+        self.copies, self.stores = AsyncCopies(self), BulkStores(self)
         self._program, self._memories = program, memories
         self._waiters: list[_Waiter] = []
         self._wait: tuple[Callable[[], bool], Callable[[], str]] | None = None
@@ -85,6 +85,10 @@ class CTA:
     def barrier(self, name: int = 0, count: int | None = None) -> None:
         """``count`` threads of the CTA (by default all) meet at barrier ``name``."""
         self.barriers.arrive(name, count or self.num_threads)
+
+    def warp_barrier(self) -> None:
+        """The active threads of each warp meet."""
+        self.clocks.meet_warps(self.active, self.threads_per_warp)
 
     def wait_until(self, ready: Callable[[], bool], what: Callable[[], str]) -> None:
         """The active threads do not go on, after the present op, before ``ready()``; ``what`` for the error."""
@@ -110,6 +114,8 @@ class CTA:
             self._run_from(place)
             count += 1
         self.copies.finish()
+        self.stores.finish()
+        self.phases.finish()
 
     def fingerprint(self) -> int:
         """A hash of where the threads are and of all values."""
@@ -197,6 +203,13 @@ class CTA:
     def leave(self) -> None:
         """The active threads are done."""
         self.place = np.where(self.active, _DONE, self.place)
+
+
+def as_cta(cta: object) -> CTA:
+    """``cta``, which machine ops see as less, as the CTA that it is; InternalError for another simulator's."""
+    if not isinstance(cta, CTA):
+        raise InternalError(f"a {type(cta).__name__} has no barriers in memory and no bulk copies")
+    return cta
 
 
 def _numbers(threads: Mask) -> str:

@@ -142,16 +142,16 @@ class Memory:
                 self.changes += 1
                 allocation.data[places] = new
 
-    def start_copy(self, addresses: Indices, active: Array, nbytes: int) -> None:
+    def start_copy(self, addresses: Indices, active: Array, nbytes: int, *, bulk: bool = False) -> None:
         """A copy of ``nbytes`` to each of ``addresses`` where ``active`` is on its way."""
         threads = np.flatnonzero(active)
         at = addresses[threads]
         self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
         for allocation, chosen in self._places(at, threads, nbytes, "copy"):
             if self.tracker is not None:
-                self.tracker.start_copy(at[chosen] - allocation.start, threads[chosen], nbytes)
+                self.tracker.start_copy(at[chosen] - allocation.start, threads[chosen], nbytes, bulk=bulk)
 
-    def land_copy(self, addresses: Indices, rows: Bytes, active: Array) -> None:
+    def land_copy(self, addresses: Indices, rows: Bytes, active: Array, *, bulk: bool = False) -> None:
         """The copy of ``rows`` has landed where ``active``: as if these threads wrote it now."""
         threads = np.flatnonzero(active)
         at, nbytes = addresses[threads], rows.shape[1]
@@ -161,7 +161,51 @@ class Memory:
                 self.tracker.land_copy(offsets, nbytes)
                 different = np.zeros((len(offsets), nbytes), np.bool_)
                 self.tracker.write(offsets, threads[chosen], nbytes, different)
+                if bulk:
+                    self.tracker.landed_in_bulk(offsets, nbytes)
             allocation.data[offsets[:, None] + np.arange(nbytes)] = rows[threads[chosen]]
+
+    def leave(self, address: int, nbytes: int, thread: int) -> tuple[Bytes, Callable[[], None]]:
+        """A bulk copy by ``thread`` reads ``nbytes`` at ``address``: the bytes, and what to call once it is done."""
+        at, threads = np.array([address]), np.array([thread])
+        self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
+        ((allocation, _),) = self._places(at, threads, nbytes, "copy")
+        offsets, tracker = at - allocation.start, self.tracker
+        found = allocation.data[int(offsets[0]) : int(offsets[0]) + nbytes].copy()
+        if tracker is None:
+            return found, lambda: None
+        tracker.start_leaving(offsets, threads, nbytes)
+        return found, lambda: tracker.left(offsets, nbytes)
+
+    def fence(self, active: Array) -> None:
+        """What ``active`` threads wrote here is seen by bulk copies."""
+        if self.tracker is not None:
+            self.tracker.fence(active)
+
+    def read_rows(self, addresses: Indices, nbytes: int, thread: int) -> Bytes:
+        """``nbytes`` at each of ``addresses``, all for ``thread``: shape (addresses, nbytes)."""
+        rows = np.zeros((len(addresses), nbytes), np.uint8)
+        threads = np.full(len(addresses), thread)
+        if len(addresses) and nbytes:
+            self._begin("load", addresses, threads, nbytes, 1)
+            for allocation, chosen in self._places(addresses, threads, nbytes, "load"):
+                offsets = addresses[chosen] - allocation.start
+                rows[chosen] = allocation.data[offsets[:, None] + np.arange(nbytes)]
+        return rows
+
+    def write_rows(self, addresses: Indices, rows: Bytes, thread: int) -> None:
+        """Write a row of bytes to each of ``addresses``, all for ``thread``."""
+        threads, nbytes = np.full(len(addresses), thread), rows.shape[1]
+        if not rows.size:
+            return
+        self._begin("store", addresses, threads, nbytes, 1)
+        for allocation, chosen in self._places(addresses, threads, nbytes, "store"):
+            if not allocation.writable:
+                raise self._read_only(allocation, thread)
+            places = (addresses[chosen] - allocation.start)[:, None] + np.arange(nbytes)
+            if (allocation.data[places] != rows[chosen]).any():
+                self.changes += 1
+                allocation.data[places] = rows[chosen]
 
     def _begin(self, kind: str, at: Indices, threads: Indices, nbytes: int, alignment: int) -> None:
         if self.listener is not None:

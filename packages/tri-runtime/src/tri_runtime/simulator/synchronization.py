@@ -66,8 +66,10 @@ class _Phase:
     arrived: int = 0
     bytes_to_come: int = 0
     known: Array | None = None
-    #: what happens when the phase is complete: copies land
+    #: copies that land when the phase is complete, and those of complete phases that nobody has waited for
     landings: list[Callable[[], None]] = field(default_factory=list)
+    complete: list[Callable[[], None]] = field(default_factory=list)
+    site: int = -1
 
 
 class Phases:
@@ -85,6 +87,11 @@ class Phases:
         if count <= 0:
             raise self._cta.scene.error("asynchronous", f"a barrier for {count} arrivals")
         self._found[address] = _Phase(count)
+
+    def forget(self, address: int) -> None:
+        """The barrier at ``address`` ends; nobody may wait for it."""
+        self._at(address)
+        del self._found[address]
 
     def _at(self, address: int) -> _Phase:
         found = self._found.get(address)
@@ -110,7 +117,10 @@ class Phases:
         self._complete(phase)
 
     def bring(self, address: int, nbytes: int, land: Callable[[], None]) -> None:
-        """A copy brings ``nbytes``; ``land`` is called when the phase is complete."""
+        """A copy brings ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
+
+        Until then nobody may rely on it, so what reads too early is found.
+        """
         phase, threads = self._at(address), self._cta.active
 
         def arrive() -> None:
@@ -120,6 +130,7 @@ class Phases:
 
         phase.bytes_to_come -= nbytes
         phase.landings.append(arrive)
+        phase.site = self._cta.scene.site
         self._complete(phase)
 
     def wait(self, address: int, parity: int) -> None:
@@ -129,6 +140,9 @@ class Phases:
         def ready() -> bool:
             if phase.phase % 2 == parity % 2:
                 return False
+            landings, phase.complete = phase.complete, []
+            for land in landings:
+                land()
             if phase.known is not None:
                 clocks.acquire(threads, phase.known)
             return True
@@ -141,6 +155,17 @@ class Phases:
 
         self._cta.wait_until(ready, what)
 
+    def finish(self) -> None:
+        """The kernel ends: copies that count at a barrier must have been waited for."""
+        for address, phase in self._found.items():
+            if phase.landings or phase.complete:
+                self._cta.scene.site = phase.site
+                raise self._cta.scene.error(
+                    "asynchronous",
+                    f"nobody waits for a copy that counts at the barrier at {address:#x}",
+                    remedy="wait for its phase before the kernel ends",
+                )
+
     @staticmethod
     def _learn(phase: _Phase, known: Array) -> None:
         phase.known = known if phase.known is None else np.maximum(phase.known, known)
@@ -149,8 +174,7 @@ class Phases:
     def _complete(phase: _Phase) -> None:
         if phase.arrived < phase.count or phase.bytes_to_come != 0:
             return
-        landings, phase.landings = phase.landings, []
-        for land in landings:
-            land()
+        phase.complete += phase.landings
+        phase.landings = []
         phase.phase += 1
         phase.arrived = 0

@@ -41,6 +41,11 @@ class Tracker:
         self._read_warps = np.zeros(size, np.uint64)
         self._coming = np.full(size, -1, np.int32)
         self._copies = 0
+        self._leaving = np.full(size, -1, np.int32)
+        self._leaves = 0
+        #: bytes that ordinary code wrote last, and when each thread made its writes seen by bulk copies
+        self._ordinary = np.zeros(size, np.bool_)
+        self._fenced = np.zeros(clocks.num_threads, np.int64)
 
     def read(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
         """``threads`` read ``nbytes`` at ``offsets``, one each."""
@@ -62,6 +67,7 @@ class Tracker:
         """``threads`` write ``nbytes`` at ``offsets``, one each; ``same`` where the value is there already."""
         places = offsets[:, None] + np.arange(nbytes)
         self._check_copies(places, threads, "write")
+        self._check_leaving(places, threads, "write")
         same = same & self._defined[places]
         self._check_readers(places, threads, ~same)
         self._check_writers(places, threads, ~same, "overwrites")
@@ -73,13 +79,20 @@ class Tracker:
         self._write_site[places[fresh]] = self.scene.site
         self._write_time[places] = now
         self._defined[places] = True
+        self._ordinary[places] = True
 
-    def start_copy(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
-        """A copy by ``threads`` to ``offsets`` is on its way: nobody may touch these bytes until it has landed."""
+    def start_copy(self, offsets: Indices, threads: Indices, nbytes: int, *, bulk: bool = False) -> None:
+        """A copy by ``threads`` to ``offsets`` is on its way: nobody may touch these bytes until it has landed.
+
+        A ``bulk`` copy follows ordinary writes only after a fence.
+        """
         places = offsets[:, None] + np.arange(nbytes)
         self._check_copies(places, threads, "copy to")
+        self._check_leaving(places, threads, "copy to")
         self._check_readers(places, threads, self._true(places))
         self._check_writers(places, threads, self._true(places), "overwrites")
+        if bulk:
+            self._check_fences(places, threads)
         self._coming[places] = self.scene.site
         self._copies += 1
 
@@ -87,6 +100,28 @@ class Tracker:
         """The copy has landed."""
         self._coming[offsets[:, None] + np.arange(nbytes)] = -1
         self._copies -= 1
+
+    def landed_in_bulk(self, offsets: Indices, nbytes: int) -> None:
+        """What has just been written came from a bulk copy, not from ordinary code."""
+        self._ordinary[offsets[:, None] + np.arange(nbytes)] = False
+
+    def start_leaving(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
+        """A bulk copy by ``threads`` reads ``offsets``: nobody may write there until it is waited for."""
+        places = offsets[:, None] + np.arange(nbytes)
+        self.read(offsets, threads, nbytes)
+        self._check_fences(places, threads)
+        self._leaving[places] = self.scene.site
+        self._leaves += 1
+
+    def left(self, offsets: Indices, nbytes: int) -> None:
+        """The bulk copy has read what it copies."""
+        self._leaving[offsets[:, None] + np.arange(nbytes)] = -1
+        self._leaves -= 1
+
+    def fence(self, threads: Mask) -> None:
+        """What ``threads`` wrote before is seen by bulk copies."""
+        self._fenced[threads] = self.clocks.now
+        self.clocks.now += 1
 
     # --- the checks ---------------------------------------------------------------------------------------
 
@@ -108,6 +143,38 @@ class Tracker:
                 thread=int(threads[row]),
                 other=site,
                 remedy="wait for the copy, then pass a barrier",
+            )
+
+    def _check_leaving(self, places: Indices, threads: Indices, what: str) -> None:
+        if not self._leaves:
+            return
+        wrong = self._leaving[places] >= 0
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            site = int(self._leaving[places[row, column]])
+            raise self.scene.error(
+                "asynchronous",
+                f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.told(site)} reads, "
+                "which has not been waited for",
+                thread=int(threads[row]),
+                other=site,
+                remedy="wait for the copy, then pass a barrier",
+            )
+
+    def _check_fences(self, places: Indices, threads: Indices) -> None:
+        """Ordinary code's writes are followed by a fence of the thread that wrote."""
+        writers = self._writer[places]
+        wrong = self._ordinary[places] & (self._write_time[places] > self._fenced[writers])
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0]
+            site = int(self._write_site[places[row, column]])
+            raise self.scene.error(
+                "asynchronous",
+                f"thread {threads[row]}: a bulk copy of shared memory may not see what thread {writers[row, column]} "
+                f"wrote{self.scene.told(site)}: no fence is between them",
+                thread=int(threads[row]),
+                other=site,
+                remedy="the writing threads execute a proxy fence, then pass a barrier",
             )
 
     def _check_writers(self, places: Indices, threads: Indices, matters: Mask, verb: str) -> None:

@@ -1,0 +1,103 @@
+"""The rules of barriers in memory, by ``mbarrier``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_nvidia.machine import (
+    BarrierArriveOp,
+    BarrierExpectOp,
+    BarrierInitOp,
+    BarrierInvalOp,
+    BarrierWaitOp,
+    FenceOp,
+    WarpBarrierOp,
+)
+from tri_backend_nvidia.options import NvidiaOptions
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Lowered, Lowering
+from tri_gpu_dialect.lowering.table import Rule
+
+__all__ = ["RULES", "fence", "first_elected"]
+
+
+def _number(ctx: Lowering, op: ir.Operation, name: str) -> ir.Attribute:
+    return ir.IntegerAttr.get(ctx.b.i32, ir.IntegerAttr(op.attributes[name]).value)
+
+
+def _address(ctx: Lowering, value: ir.Value) -> ir.Value:
+    return ctx.shared_tensor(value).base
+
+
+def elected(ctx: Lowering) -> ir.Value:
+    """Whether this is the one lane of its warp that does what only one may do."""
+    return ctx.b.cmp("eq", ctx.lane, ctx.b.int_(0))
+
+
+def first_elected(ctx: Lowering) -> ir.Value:
+    """Whether this is the one thread that does it, of all that run what is being lowered."""
+    chosen = elected(ctx)
+    if ctx.num_warps == 1:
+        return chosen
+    return ctx.b.and_(chosen, ctx.b.cmp("eq", ctx.warp, ctx.b.int_(0)))
+
+
+def fence(kind: str) -> None:
+    """``fence.KIND``."""
+    FenceOp.build([], (), {"kind": ir.StringAttr.get(kind)})
+
+
+def init(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.init_barrier``: by thread 0; a fence lets copies know."""
+    b = ctx.b
+    first = b.cmp("eq", ctx.thread, b.int_(0))
+    BarrierInitOp.build([_address(ctx, op.operands[0]), first], (), {"count": _number(ctx, op, "count")})
+    fence("mbarrier_init.release.cluster")
+    return []
+
+
+def inval(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.inval_barrier``: by thread 0."""
+    first = ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
+    BarrierInvalOp.build([_address(ctx, op.operands[0]), first])
+    return []
+
+
+def expect(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.barrier_expect``: by one thread."""
+    barrier, predicate = op.operands
+    chosen = ctx.b.and_(first_elected(ctx), ctx.scalar(predicate))
+    BarrierExpectOp.build([_address(ctx, barrier), chosen], (), {"size": _number(ctx, op, "size")})
+    return []
+
+
+def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.arrive_barrier``: the lanes of a warp meet, and one of them arrives for all."""
+    WarpBarrierOp.build([])
+    BarrierArriveOp.build([_address(ctx, op.operands[0]), elected(ctx)])
+    return []
+
+
+def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.wait_barrier``: every thread polls, so each knows what was released."""
+    barrier, phase = op.operands
+    polls = ctx.options.barrier_polls if isinstance(ctx.options, NvidiaOptions) else 0
+    attributes = {"polls": ir.IntegerAttr.get(ctx.b.i32, polls)}
+    BarrierWaitOp.build([_address(ctx, barrier), ctx.scalar(phase)], (), attributes)
+    return []
+
+
+def fence_async(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.fence_async_shared``."""
+    fence("proxy.async.shared::cta")
+    return []
+
+
+RULES: dict[str, Rule] = {
+    "ttg.init_barrier": init,
+    "ttg.inval_barrier": inval,
+    "ttg.barrier_expect": expect,
+    "ttg.arrive_barrier": arrive,
+    "ttg.wait_barrier": wait,
+    "ttg.fence_async_shared": fence_async,
+}

@@ -1,0 +1,16 @@
+"""The lowering rules of bulk copies and their barriers, by what the target has."""
+
+from __future__ import annotations
+
+from tri_backend_nvidia.bulk import barriers, copies
+from tri_core.api import Target
+from tri_gpu_dialect.lowering import LoweringTable
+
+__all__ = ["add_rules"]
+
+
+def add_rules(table: LoweringTable, target: Target) -> None:
+    """Add them to ``table``."""
+    if target.has("tma"):
+        table.update(barriers.RULES)
+        table.update(copies.RULES)
