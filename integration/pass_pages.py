@@ -57,6 +57,7 @@ EXAMPLES: dict[str, Example] = {
     "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
     "pipeline": Example("product-loop", _CHAIN),
+    "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),

@@ -10,7 +10,13 @@ from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, T
 from tri_core.mlir import ir
 from tri_core.testing import filecheck
 from tri_gpu_dialect import passes
-from tri_gpu_dialect.passes import AccelerateMatmul, ConvertTritonToTritonGPU, Pipeline, VerifyLayouts
+from tri_gpu_dialect.passes import (
+    AccelerateMatmul,
+    ConvertTritonToTritonGPU,
+    Pipeline,
+    Prefetch,
+    VerifyLayouts,
+)
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
 FILES = Path(__file__).parent / "filecheck"
@@ -26,8 +32,8 @@ def made(name: str) -> Pass:
     factory = PASSES[name]
     if name == AccelerateMatmul.name:
         return AccelerateMatmul(policy=MATRIX_POLICY)
-    if name == Pipeline.name:
-        return Pipeline(policy=MATRIX_POLICY)
+    if name in (Pipeline.name, Prefetch.name):
+        return PASSES[name](policy=MATRIX_POLICY)
     return factory()
 
 

@@ -63,6 +63,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "remove-layout-conversions",
         "@ttgir.pipeline",
         "pipeline",
+        "prefetch",
         "stage-matrix-operands",
         "@ttgir.end",
         "fit-shared-memory",

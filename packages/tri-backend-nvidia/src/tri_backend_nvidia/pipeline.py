@@ -30,7 +30,9 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 def policy(target: Target) -> DefaultPolicy:
     """What the optimizer is told: accesses of 16 bytes, and the matrix instructions of ``target``."""
     copies = (32, 64, 128) if target.has("cp-async") else ()
-    return DefaultPolicy(matrix_instructions=matrix_instructions(target), async_copy_bits=copies)
+    return DefaultPolicy(
+        matrix_instructions=matrix_instructions(target), async_copy_bits=copies, prefetch=bool(copies)
+    )
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:

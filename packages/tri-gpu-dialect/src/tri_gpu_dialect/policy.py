@@ -37,11 +37,13 @@ class DefaultPolicy:
     ``matrix_instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
     ``async_copy_bits``: widths of the copies from global to shared memory that run on their own; none: no loop is
     pipelined.
+    ``prefetch``: operands of matrix instructions are read from their slots a slice ahead.
     """
 
     max_vector_bits: int = 128
     matrix_instructions: tuple[MatrixInstruction, ...] = ()
     async_copy_bits: tuple[int, ...] = ()
+    prefetch: bool = False
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

@@ -27,6 +27,7 @@ from tri_gpu_dialect.passes import (
     FitSharedMemory,
     InsertBarriers,
     Pipeline,
+    Prefetch,
     RemoveLayoutConversions,
     StageDotOperands,
     StageMatrixOperands,
@@ -85,6 +86,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             RemoveLayoutConversions(),
             Anchor("ttgir.pipeline"),
             Pipeline(num_stages=options.num_stages, policy=policy),
+            Prefetch(policy=policy),
             StageMatrixOperands(),
             Anchor("ttgir.end"),
             # nothing may move or make shared memory once it has its place

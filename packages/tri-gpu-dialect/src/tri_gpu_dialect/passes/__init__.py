@@ -9,6 +9,7 @@ from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTr
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.pipeline import Pipeline
+from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
@@ -22,6 +23,7 @@ __all__ = [
     "FitSharedMemory",
     "InsertBarriers",
     "Pipeline",
+    "Prefetch",
     "RemoveLayoutConversions",
     "StageDotOperands",
     "StageMatrixOperands",

@@ -76,6 +76,7 @@ MATRIX_POLICY = DefaultPolicy(
         for t in ("f16", "f32")
     ),
     async_copy_bits=(32, 64, 128),
+    prefetch=True,
 )
 
 registry.add_dialect(REFM)

@@ -1,6 +1,7 @@
 """Structured control flow: the same ops with a tensor's registers in place of the tensor.
 
-Registers that hold copies are carried once.
+Registers that hold copies are carried once.  Operands of matrix instructions are carried as the 32-bit words that
+they are read and used in, so that no word is taken apart and put together again on the way round.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
+from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Token
 from tri_gpu_dialect.lowering.table import Rule
+from tri_gpu_dialect.lowering.words import bit_width, from_words, to_words
 
 __all__ = ["RULES"]
 
@@ -20,7 +23,8 @@ def flatten(ctx: Lowering, value: Lowered, type_: ir.Type) -> list[ir.Value]:
     """The SSA values to carry for a lowered value of source type ``type_``."""
     if not isinstance(value, list):
         return value.parts()
-    return [value[r] for r in _carried(ctx, type_)]
+    values = [value[r] for r in _carried(ctx, type_)]
+    return values if _per_word(ctx, type_) == 1 else to_words(ctx.b, values)
 
 
 def rebuild(ctx: Lowering, parts: Iterator[ir.Value], type_: ir.Type, like: Lowered | None) -> Lowered:
@@ -28,7 +32,13 @@ def rebuild(ctx: Lowering, parts: Iterator[ir.Value], type_: ir.Type, like: Lowe
     if like is not None and not isinstance(like, list):
         return like.rebuilt([next(parts) for _ in like.parts()])
     carried = _carried(ctx, type_)
-    values = {r: next(parts) for r in carried}
+    group = _per_word(ctx, type_)
+    if group == 1:
+        scalars = [next(parts) for _ in carried]
+    else:
+        words = [next(parts) for _ in range(len(carried) // group)]
+        scalars = from_words(ctx.b, words, ctx.storage(type_), len(carried))
+    values = dict(zip(carried, scalars, strict=True))
     if not isinstance(type_, ir.RankedTensorType):
         return [values[0]]
     images = ctx.layout(type_).images(REGISTER)
@@ -44,6 +54,18 @@ def _carried(ctx: Lowering, type_: ir.Type) -> list[int]:
     for register, image in enumerate(ctx.layout(type_).images(REGISTER)):
         first.setdefault(image, register)
     return list(first.values())
+
+
+def _per_word(ctx: Lowering, type_: ir.Type) -> int:
+    """How many registers of a tensor are carried in one word: several if it is a matrix instruction's operand."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return 1
+    encoding = decode(type_.encoding)
+    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+        return 1
+    bits = bit_width(ctx.storage(type_))
+    group = 32 // bits if bits in (8, 16) else 1
+    return group if len(_carried(ctx, type_)) % group == 0 else 1
 
 
 def _flat(ctx: Lowering, values: Sequence[Lowered], types: Sequence[ir.Type]) -> list[ir.Value]:
@@ -73,8 +95,8 @@ def for_loop(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     )
     block = made.regions[0].blocks.append(bounds[0].type, *_types(flat))
     index, *parts = block.arguments
-    arguments = [[index], *_rebuilt(ctx, parts, types, lowered)]
     with ir.InsertionPoint(block):
+        arguments = [[index], *_rebuilt(ctx, parts, types, lowered)]
         _yield(ctx, op.regions[0].blocks[0], arguments)
     return _rebuilt(ctx, list(made.results), types, lowered)
 
@@ -107,7 +129,9 @@ def _result_shapes(ctx: Lowering, op: ir.Operation) -> tuple[list[Lowered], list
             like.append(Token())
         elif isinstance(result.type, ir.RankedTensorType) or _is_scalar(result.type):
             like.append([])
-            flat += [ctx.storage(result.type)] * len(_carried(ctx, result.type))
+            group = _per_word(ctx, result.type)
+            part = ctx.storage(result.type) if group == 1 else ctx.b.i32
+            flat += [part] * (len(_carried(ctx, result.type)) // group)
         else:
             raise Unsupported(f"{op.name} that gives a {result.type}", remedy="use it inside of the branches")
     return like, flat

@@ -1,0 +1,181 @@
+"""What a pass is worth: ``python -m integration.bench_passes PASS [--arch 80]``.
+
+Kernels of ``integration/kernels`` are compiled with the pass and without it; no GPU is needed.  Printed are registers per
+thread and bytes spilled, by ptxas; machine instructions and those of the longest loop, by nvdisasm; layout conversions
+in TTGIR and barriers in PTX.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field, replace
+from importlib import import_module
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+import tri
+from tri import ASTSource
+from tri_backend_nvidia.disassembly import sass
+from tri_core import knobs, plugins
+from tri_core.api import Anchor, Pipeline, hookimpl
+from tri_core.plugins import PluginManager, candidate_of
+
+__all__ = ["CASES", "Case", "Effect", "measure"]
+
+#: what a thread block's barrier is in PTX
+_BARRIER = re.compile(r"^\s*(?:@%p\d+ )?(?:bar\.sync|barrier\.sync)", re.M)
+_INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(.*?)\s*;", re.M)
+_LABEL = re.compile(r"^\s*(\.L_x_\d+):", re.M)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of ``integration.kernels.MODULE``; pointers and strides divisible by 16."""
+
+    module: str
+    kernel: str
+    types: str
+    constants: Mapping[str, object] = field(default_factory=dict)
+    warps: int = 4
+
+    def __str__(self) -> str:
+        sizes = "x".join(str(v) for v in self.constants.values())
+        return f"{self.kernel} {sizes}, {self.warps} warps"
+
+    def source(self) -> ASTSource:
+        """What is compiled."""
+        kernel = getattr(import_module(f"integration.kernels.{self.module}"), self.kernel)
+        given = dict(part.split(": ") for part in self.types.split(", "))
+        signature = {name: given.get(name, "constexpr") for name in kernel.arg_names}
+        divisible = [i for i, name in enumerate(kernel.arg_names) if given.get(name, "fp32") != "fp32"]
+        attrs: Any = {(i,): [["tt.divisibility", 16]] for i in divisible}
+        return ASTSource(kernel, signature, dict(self.constants), attrs)
+
+
+_TILES = "a: *{0}, b: *{0}, c: *fp32, K: i32, stride_am: i32, stride_bk: i32, stride_cm: i32"
+
+
+def _tiles(element: str, m: int, n: int, k: int, warps: int = 4) -> Case:
+    return Case("loops", "tiles", _TILES.format(element), {"BM": m, "BN": n, "BK": k}, warps)
+
+
+def _attention(m: int, n: int, d: int, warps: int = 4) -> Case:
+    types = "q: *fp16, k: *fp16, v: *fp16, o: *fp32, n_keys: i32, scale: fp32"
+    return Case("loops", "attention", types, {"BM": m, "BN": n, "D": d}, warps)
+
+
+_ROWS = "x: *fp32, out: *fp32, columns: i32"
+CASES: Sequence[Case] = (
+    _tiles("fp16", 64, 64, 32),
+    _tiles("fp16", 128, 128, 32),
+    _tiles("fp16", 128, 128, 64, 8),
+    _tiles("fp16", 128, 256, 32, 8),
+    _tiles("fp32", 64, 64, 32),
+    _tiles("fp32", 128, 128, 32, 8),
+    _attention(64, 64, 64),
+    _attention(128, 64, 64, 4),
+    _attention(128, 64, 128, 8),
+    Case("loops", "row_sums", _ROWS, {"M": 4, "N": 1024}),
+    Case("loops", "row_sums", _ROWS, {"M": 64, "N": 64}),
+    Case("loops", "row_maxima", _ROWS, {"M": 16, "N": 256}),
+)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Counts of one compiled kernel."""
+
+    registers: int
+    spills: int
+    instructions: int
+    loop: int
+    conversions: int
+    barriers: int
+
+
+@contextmanager
+def _toggled(name: str, on: bool) -> Iterator[None]:
+    """The NVIDIA target with the pass ``name`` over TTGIR, or without."""
+
+    @hookimpl
+    def tri_modify_pipeline(pipeline: Pipeline) -> None:
+        passes = pipeline["ttgir"].passes
+        assert passes is not None
+        found = [step for step in passes.steps if not isinstance(step, Anchor) and step.name == name]
+        if not found:
+            raise typer.BadParameter(f"the stage ttgir has no pass {name}")
+        for step in found:
+            at = passes.steps.index(step)
+            policy = getattr(step, "policy", None)
+            if on and hasattr(policy, "prefetch"):
+                passes.steps[at] = replace(step, policy=replace(policy, prefetch=True))  # type: ignore[type-var]
+            elif not on:
+                del passes.steps[at]
+
+    @hookimpl
+    def tri_cache_key() -> dict[str, str]:
+        return {"toggled": f"{name} {on}"}
+
+    changes = ModuleType("toggles")
+    changes.__dict__.update(
+        TRI_PLUGIN_API=(1, 0), tri_modify_pipeline=tri_modify_pipeline, tri_cache_key=tri_cache_key
+    )
+    backend = import_module("tri_backend_nvidia.plugin")
+    with plugins.use(PluginManager([candidate_of(backend), candidate_of(changes, name="toggles")])):
+        yield
+
+
+def measure(case: Case, arch: int, name: str, *, on: bool) -> Effect:
+    """Compile ``case`` for ``sm_<arch>`` with or without the pass ``name``, and count."""
+    with _toggled(name, on), TemporaryDirectory() as cache, knobs.scope(CACHE_DIR=cache):
+        made = tri.compile(case.source(), target=f"nvidia:sm_{arch}", options={"num_warps": case.warps})
+    asm: Mapping[str, Any] = made.asm
+    text = sass(asm["cubin"])
+    return Effect(
+        made.metadata.resources["registers"],
+        made.metadata.resources["spills"],
+        len(_INSTRUCTION.findall(text)),
+        _longest_loop(text),
+        asm["ttgir"].count("ttg.convert_layout"),
+        len(_BARRIER.findall(asm["ptx"])),
+    )
+
+
+def _longest_loop(text: str) -> int:
+    """Instructions between a label and the last jump back to it, of the longest loop; 0 without one."""
+    places: dict[str, int] = {}
+    longest = number = 0
+    for line in text.splitlines():
+        if label := _LABEL.match(line):
+            places[label[1]] = number
+        elif found := _INSTRUCTION.match(line):
+            number += 1
+            target = re.search(r"BRA.*?(\.L_x_\d+)", found[2])
+            # the last instruction of a program jumps to itself
+            if target and target[1] in places and number - places[target[1]] > 1:
+                longest = max(longest, number - places[target[1]])
+    return longest
+
+
+def main(name: Annotated[str, typer.Argument(metavar="PASS")], arch: int = 80) -> None:
+    """Print the table."""
+    lines = [
+        "| kernel | registers | spilled | instructions | loop | conversions | barriers |",
+        "| --- " * 7 + "|",
+    ]
+    for case in track(CASES, console=Console(stderr=True)):
+        off, on = (astuple(measure(case, arch, name, on=on)) for on in (False, True))
+        cells = [str(a) if a == b else f"{a} -> {b}" for a, b in zip(off, on, strict=True)]
+        lines.append(f"| {case} | {' | '.join(cells)} |")
+    Console(width=160).print("\n".join(lines), markup=False, highlight=False)
+
+
+if __name__ == "__main__":
+    typer.run(main)

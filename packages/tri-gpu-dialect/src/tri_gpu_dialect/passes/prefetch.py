@@ -1,0 +1,406 @@
+"""Reads the operands of matrix instructions from their slots one slice along k ahead of the instruction.
+
+    for i: wait(i); copy(i + 2); x = slot(i); y = dot(x, ...)                      k of the dot: two slices
+
+becomes
+
+    wait(0); copy(2); x0 = slice 0 of slot(0)
+    for i: x1 = slice 1 of slot(i); y = dot(x0, ...)
+           wait(i + 1); copy(i + 3); x0 = slice 0 of slot(i + 1); y = dot(x1, ...)
+
+So no instruction stands right behind the barrier and the reads that it needs: those of the last slice run while the
+first slice of the next iteration is on its way.  The head of the loop (the wait, its barrier, the next copies)
+moves to its end, one iteration on; reads of a slot still lie between the barrier after its copy's wait and the one
+before it is copied to again, so there is one barrier per iteration, as before.
+
+It is done to loops that ``pipeline`` made.  Operands that the instruction itself reads from memory have no
+``ttg.local_load`` and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
+from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
+from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
+
+__all__ = ["Prefetch"]
+
+
+@dataclass(frozen=True)
+class Prefetch(Pass):
+    """See the module; a slice is ``steps`` steps of the instruction along k, or all of k where that is less.
+
+    ``policy.prefetch`` says whether the target wants it at all.  A loop stays whose results and two slices of whose
+    operands take more than ``words`` 32-bit words of every thread: addresses and the rest would no longer fit.
+    """
+
+    name: ClassVar[str] = "prefetch"
+
+    steps: int = 1
+    words: int = 192
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the pipelined loops of every function of ``module``."""
+        if not getattr(self.policy, "prefetch", False):
+            return
+        for function in functions(module):
+            for loop in [op for op in all_ops(function) if op.name == "scf.for"]:
+                plan = _Plan.of(loop, self.steps)
+                if plan is not None and sum(dot.words for dot in plan.dots) <= self.words:
+                    _Rotation(loop, plan).run()
+
+
+# --- what there is ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """How an operand comes from a slot: the slot's view ``index``, transposes, the load, casts; ``axis`` is k."""
+
+    index: ir.Operation
+    views: tuple[ir.Operation, ...]
+    load: ir.Operation
+    casts: tuple[ir.Operation, ...]
+    axis: int
+
+    @classmethod
+    def of(cls, dot: ir.Operation, number: int) -> _Chain | None:
+        """The chain of operand ``number`` of ``dot``, all in its block and for it alone; None without such a one."""
+        casts: list[ir.Operation] = []
+        op = _maker(dot.operands[number], dot)
+        while op is not None and _is_cast(op):
+            casts.insert(0, op)
+            op = _maker(op.operands[0], dot)
+        if op is None or op.name != "ttg.local_load":
+            return None
+        load, views = op, list[ir.Operation]()
+        op = _maker(load.operands[0], dot, alone=False)
+        while op is not None and op.name == "ttg.memdesc_trans":
+            views.insert(0, op)
+            op = _maker(op.operands[0], dot, alone=False)
+        if op is None or op.name != "ttg.memdesc_index" or not _is_argument(op.operands[1], dot.block):
+            return None
+        rank = len(shape_of(load.results[0].type))
+        return cls(op, tuple(views), load, tuple(casts), rank - 1 - number)
+
+    @property
+    def slot(self) -> ir.Value:
+        """The number of the slot: an argument of the loop's body."""
+        return self.index.operands[1]
+
+    def at(self, slot: ir.Value) -> ir.Value:
+        """The view of slot number ``slot``, as the load sees it, at the ambient insertion point."""
+        view = _copy(self.index, {self.slot: slot}).results[0]
+        for op in self.views:
+            view = _copy(op, {op.operands[0]: view}).results[0]
+        return view
+
+    def read(self, view: ir.Value, start: int, width: int) -> ir.Value:
+        """Elements ``[start, start + width)`` along k of ``view``, as the dot takes them."""
+        shape = list(view.type.shape)
+        if shape[self.axis] != width:
+            view = self._part(view, start, width)
+        load = self.load.results[0]
+        value = ir.Operation.create(
+            "ttg.local_load", results=[self._sliced(load.type, width)], operands=[view]
+        )
+        for cast in self.casts:
+            type_ = self._sliced(cast.results[0].type, width)
+            operands = [value.results[0]]
+            value = ir.Operation.create(
+                cast.name, results=[type_], operands=operands, attributes=_attributes(cast)
+            )
+        return value.results[0]
+
+    def _part(self, view: ir.Value, start: int, width: int) -> ir.Value:
+        whole = view.type
+        offsets = [start if d == self.axis else 0 for d in range(len(whole.shape))]
+        shape = [width if d == self.axis else n for d, n in enumerate(whole.shape)]
+        type_ = MemDescType.of(
+            shape, whole.element_type, whole.encoding, mutable=whole.mutable, alloc_shape=whole.alloc_shape
+        )
+        attributes = {"offsets": ir.DenseI32ArrayAttr.get(offsets)}
+        return ir.Operation.create(
+            "ttg.memdesc_subslice", results=[type_], operands=[view], attributes=attributes
+        ).results[0]
+
+    def _sliced(self, type_: ir.Type, width: int) -> ir.Type:
+        info = tensor_info(type_)
+        assert info is not None
+        shape = [width if d == self.axis else n for d, n in enumerate(info.shape)]
+        return tensor_type(shape, info.element_type, info.encoding)
+
+
+@dataclass(frozen=True)
+class _Dot:
+    """A dot whose operands both come from slots, in slices of ``width`` of its ``k``."""
+
+    op: ir.Operation
+    operands: tuple[_Chain, _Chain]
+    k: int
+    width: int
+
+    @classmethod
+    def of(cls, op: ir.Operation, steps: int) -> _Dot | None:
+        encoding, operand = encoding_of(op.results[0]), encoding_of(op.operands[0])
+        if not isinstance(encoding, MatrixEncoding) or not isinstance(operand, DotOperand):
+            return None
+        left, right = _Chain.of(op, 0), _Chain.of(op, 1)
+        if left is None or right is None:
+            return None
+        k = shape_of(op.operands[0].type)[-1]
+        step = encoding.fragment(0, operand.k_width).out_size("dim1")
+        width = min(steps * step, k)
+        return cls(op, (left, right), k, width) if k % width == 0 else None
+
+    @property
+    def words(self) -> int:
+        """32-bit words per thread of the result and of two slices of both operands."""
+        slices = sum(_words(v.type) for v in list(self.op.operands)[:2]) * 2 * self.width // self.k
+        return _words(self.op.results[0].type) + slices
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A loop's ``head`` (up to its last copies), its ``dots`` in order, and what must move before the last of them."""
+
+    head: tuple[ir.Operation, ...]
+    dots: tuple[_Dot, ...]
+    early: tuple[ir.Operation, ...]
+
+    @classmethod
+    def of(cls, loop: ir.Operation, steps: int) -> _Plan | None:
+        """The plan for ``loop``; None if it is none that ``pipeline`` made, or does anything that is in the way."""
+        body = loop.regions[0].blocks[0]
+        ops = block_ops(body)
+        head = _head(ops)
+        if not head or not _is_apart(head, body):
+            return None
+        found = (_Dot.of(op, steps) for op in ops if op.name == "tt.dot")
+        dots = tuple(dot for dot in found if dot is not None)
+        if not dots:
+            return None
+        place = ops.index(dots[-1].op)
+        if any(_touches_memory(op) for op in ops[place:]):
+            return None
+        needed = [v for op in head for v in op.operands] + [c.slot for dot in dots for c in dot.operands]
+        early = _early(needed, body, ops, place)
+        return None if early is None else cls(head, dots, early)
+
+
+def _head(ops: Sequence[ir.Operation]) -> tuple[ir.Operation, ...]:
+    """The ops up to the last commit of copies, if they begin with the only wait of the body; else nothing."""
+    waits = [i for i, op in enumerate(ops) if op.name == "ttg.async_wait"]
+    commits = [i for i, op in enumerate(ops) if op.name == "ttg.async_commit_group"]
+    if len(waits) != 1 or not commits or any(not is_pure(op) for op in ops[: waits[0]]):
+        return ()
+    head = tuple(ops[: commits[-1] + 1])
+    return () if any(len(op.regions) for op in head) else head
+
+
+def _is_apart(head: Sequence[ir.Operation], body: ir.Block) -> bool:
+    """Whether what ``head`` computes is read by itself only, this time or the next."""
+    inside = set(head)
+    for result in (r for op in head for r in op.results):
+        for use in result.uses:
+            user = use.owner.operation
+            if user in inside:
+                continue
+            if user != terminator(body):
+                return False
+            if any(u.owner.operation not in inside for u in body.arguments[1 + use.operand_number].uses):
+                return False
+    return True
+
+
+def _early(
+    values: Sequence[ir.Value], body: ir.Block, ops: Sequence[ir.Operation], place: int
+) -> tuple[ir.Operation, ...] | None:
+    """The ops from ``place`` on that the next iteration's ``values`` (arguments) need; None if not all can move."""
+    arguments = {a: i - 1 for i, a in enumerate(body.arguments)}
+    coming, number = terminator(body).operands, {op: i for i, op in enumerate(ops)}
+    ahead = [coming[arguments[v]] for v in values if arguments.get(v, -1) >= 0]
+    found: set[ir.Operation] = set()
+    while ahead:
+        owner = ahead.pop().owner
+        op = None if isinstance(owner, ir.Block) else owner.operation
+        if op is None or number.get(op, -1) < place or op in found:
+            continue
+        if not is_pure(op):
+            return None
+        found.add(op)
+        ahead += op.operands
+    return tuple(op for op in ops if op in found)
+
+
+def _maker(value: ir.Value, beside: ir.Operation, *, alone: bool = True) -> ir.Operation | None:
+    """The op that makes ``value`` in the block of ``beside``; None for another place, or, ``alone``, more users."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.block != beside.block:
+        return None
+    return owner.operation if not alone or len(list(value.uses)) == 1 else None
+
+
+def _is_argument(value: ir.Value, block: ir.Block) -> bool:
+    return isinstance(value.owner, ir.Block) and value.owner == block
+
+
+def _is_cast(op: ir.Operation) -> bool:
+    """Whether ``op`` computes each element from the same element of its one operand."""
+    if not is_pure(op) or len(op.operands) != 1 or len(op.results) != 1:
+        return False
+    source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    if source is None or result is None:
+        return False
+    return source.shape == result.shape and source.encoding == result.encoding
+
+
+def _touches_memory(op: ir.Operation) -> bool:
+    """Whether ``op`` or anything inside of it takes a memory descriptor."""
+    return any(isinstance(v.type, MemDescType) for inner in all_ops(op) for v in inner.operands)
+
+
+def _words(type_: ir.Type) -> int:
+    """32-bit words of every thread that hold a tensor."""
+    info = tensor_info(type_)
+    assert info is not None
+    return layouts.of(type_).in_size(REGISTER) * info.bitwidth // 32
+
+
+# --- the new loop -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Rotation:
+    """One loop being rewritten."""
+
+    loop: ir.Operation
+    plan: _Plan
+
+    def run(self) -> None:
+        """Replace the loop."""
+        body = self.loop.regions[0].blocks[0]
+        for op in self.plan.early:
+            op.move_before(self.plan.dots[-1].op)
+        inits = list(self.loop.operands)[3:]
+        with ir.InsertionPoint(self.loop), self.loop.location:
+            known = dict(zip(body.arguments, [self.loop.operands[0], *inits], strict=True))
+            made = self.again(known)
+            first = self.slices(known)
+        coming = list(terminator(body).operands)
+        inits = [made.get(v, init) for v, init in zip(coming, inits, strict=True)]
+        new = self.moved([*inits, *first], coming)
+        for old, result in zip(self.loop.results, new.results, strict=False):
+            old.replace_all_uses_with(result)
+        self.loop.erase()
+
+    def again(self, known: Mapping[ir.Value, ir.Value]) -> dict[ir.Value, ir.Value]:
+        """The head once more, with other values for arguments; its results by the old ones."""
+        made: dict[ir.Value, ir.Value] = dict(known)
+        for op in self.plan.head:
+            made.update(zip(op.results, _copy(op, made).results, strict=True))
+        return {r: made[r] for op in self.plan.head for r in op.results}
+
+    def slices(self, known: Mapping[ir.Value, ir.Value]) -> list[ir.Value]:
+        """The first slice of every operand of every dot, from the slots that ``known`` says."""
+        return [c.read(c.at(known[c.slot]), 0, dot.width) for dot in self.plan.dots for c in dot.operands]
+
+    def moved(self, inits: Sequence[ir.Value], coming: Sequence[ir.Value]) -> ir.Operation:
+        """The loop that remains, of the old one's ops without the head."""
+        old = self.loop.regions[0].blocks[0]
+        bounds = list(self.loop.operands)[:3]
+        types = [v.type for v in inits]
+        with ir.InsertionPoint(self.loop), self.loop.location:
+            made = ir.Operation.create(
+                "scf.for",
+                results=types,
+                operands=[*bounds, *inits],
+                regions=1,
+                attributes=_attributes(self.loop),
+            )
+        block = made.regions[0].blocks.append(bounds[0].type, *types)
+        for before, after in zip(old.arguments, block.arguments, strict=False):
+            before.replace_all_uses_with(after)
+        for op in block_ops(old):
+            if op not in self.plan.head:
+                block.append(op)
+        with self.loop.location:
+            self.turn(block, bounds[2])
+        return made
+
+    def turn(self, block: ir.Block, step: ir.Value) -> None:
+        """Cut the dots in the new body, and put the next iteration's head and slices before the last piece."""
+        ends = terminator(block)
+        count = len(ends.operands)
+        index, *arguments = block.arguments
+        first = iter(arguments[count:])
+        last = [_cut(dot, (next(first), next(first))) for dot in self.plan.dots][-1]
+        coming = list(ends.operands)
+        results = {r for op in self.plan.head for r in op.results}
+        # what the head hands to its next time is carried one iteration ahead
+        known = {a: a if v in results else v for a, v in zip(arguments, coming, strict=False)}
+        with ir.InsertionPoint(last):
+            following = ir.Operation.create("arith.addi", results=[step.type], operands=[index, step])
+            known[index] = following.results[0]
+            again = self.again(known)
+            fetched = self.slices(known)
+        yielded = [again.get(v, v) for v in coming]
+        with ir.InsertionPoint(ends):
+            ir.Operation.create("scf.yield", operands=[*yielded, *fetched])
+        ends.erase()
+        for chain in (c for dot in self.plan.dots for c in dot.operands):
+            for op in (*chain.casts[::-1], chain.load, *chain.views[::-1], chain.index):
+                _erase_unused(op)
+
+
+def _cut(dot: _Dot, first: tuple[ir.Value, ...]) -> ir.Operation:
+    """Replace ``dot`` by one per slice, each slice read before the dot of the one before; gives the last."""
+    made, total, slices = dot.op, dot.op.operands[2], first
+    views = [chain.load.operands[0] for chain in dot.operands]
+    with ir.InsertionPoint(dot.op), dot.op.location:
+        for start in range(dot.width, dot.k + dot.width, dot.width):
+            operands = [*slices, total]
+            if start < dot.k:
+                pairs = zip(dot.operands, views, strict=True)
+                slices = tuple(chain.read(view, start, dot.width) for chain, view in pairs)
+            made = ir.Operation.create(
+                "tt.dot",
+                results=[dot.op.results[0].type],
+                operands=operands,
+                attributes=_attributes(dot.op),
+            )
+            total = made.results[0]
+    dot.op.results[0].replace_all_uses_with(total)
+    dot.op.erase()
+    return made
+
+
+def _erase_unused(op: ir.Operation) -> None:
+    if next(iter(op.results[0].uses), None) is None:
+        op.erase()
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes}
+
+
+def _copy(op: ir.Operation, known: Mapping[ir.Value, ir.Value]) -> ir.Operation:
+    """A copy of ``op`` here, with other operands where ``known`` says so."""
+    made = op.clone(ip=ir.InsertionPoint.current).operation
+    for i, value in enumerate(list(op.operands)):
+        if value in known:
+            made.operands[i] = known[value]
+    return made
