@@ -20,9 +20,11 @@ class NvidiaOptions(CommonOptions):
     ``maxnreg``: most registers a thread may have (None: ptxas decides); ``ptx_version``: the PTX version as
     major times ten plus minor (0: the oldest that suits the architecture and this compiler);
     ``ptx_options``: further options for ptxas, as on a command line; ``barrier_polls``: a wait for a barrier in memory
-    stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks.
+    stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks.  Dots of f32 are computed
+    as TF32 where nothing else is asked for, as in Triton.
     """
 
+    default_dot_input_precision: str = "tf32"
     maxnreg: int | None = None
     ptx_version: int = 0
     ptx_options: str = ""

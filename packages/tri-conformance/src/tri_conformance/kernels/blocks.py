@@ -135,11 +135,15 @@ def dot(out, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, HOW: tl
 @tri.jit
 def batched_dot(out, x, y, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     a, b = _read(x, (B, M, K), B * M * K), _read(y, (B, K, N), B * K * N)
-    _write(out, tl.dot(a, b, out_dtype=tl.float32), B * M * N)
+    _write(out, tl.dot(a, b, input_precision="ieee", out_dtype=tl.float32), B * M * N)
 
 
 @tri.jit
 def dot_chain(out, x, y, N: tl.constexpr):
     """A product of a product: the first result is an operand of the second."""
     a, b = _read(x, (N, N), N * N), _read(y, (N, N), N * N)
-    _write(out, tl.dot(tl.dot(a, b).to(a.dtype), tl.trans(b)), N * N)
+    _write(
+        out,
+        tl.dot(tl.dot(a, b, input_precision="ieee").to(a.dtype), tl.trans(b), input_precision="ieee"),
+        N * N,
+    )

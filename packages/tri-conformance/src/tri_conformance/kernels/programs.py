@@ -43,7 +43,7 @@ def matmul(c, a, b, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         k = start + tl.arange(0, BK)
         left = tl.load(a + m[:, None] * K + k[None, :], mask=(m[:, None] < M) & (k[None, :] < K), other=0)
         right = tl.load(b + k[:, None] * N + n[None, :], mask=(k[:, None] < K) & (n[None, :] < N), other=0)
-        total = tl.dot(left, right, total)
+        total = tl.dot(left, right, total, input_precision="ieee")
     tl.store(c + m[:, None] * N + n[None, :], total, mask=(m[:, None] < M) & (n[None, :] < N))
 
 
@@ -60,7 +60,7 @@ def attention(
     for start in range(0, length, BN):
         n = start + tl.arange(0, BN)
         key = tl.load(k + n[None, :] * D + d[:, None], mask=n[None, :] < length, other=0)
-        score = tl.dot(query, key) * scale
+        score = tl.dot(query, key, input_precision="ieee") * scale
         seen = n[None, :] < length
         if CAUSAL:
             seen = seen & (n[None, :] <= m[:, None])
@@ -70,7 +70,7 @@ def attention(
         shrink = tl.exp(top - higher)
         norm = norm * shrink + tl.sum(weight, 1)
         value = tl.load(v + n[:, None] * D + d[None, :], mask=n[:, None] < length, other=0)
-        total = tl.dot(weight.to(value.dtype), value, total * shrink[:, None])
+        total = tl.dot(weight.to(value.dtype), value, total * shrink[:, None], input_precision="ieee")
         top = higher
     tl.store(out + m[:, None] * D + d[None, :], total / norm[:, None], mask=m[:, None] < length)
 
