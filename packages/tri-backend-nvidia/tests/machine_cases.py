@@ -23,10 +23,13 @@ from tri_backend_nvidia.machine import (
     CopyCommitOp,
     CopyWaitOp,
     DivideFullOp,
+    ElectOp,
     LdMatrixOp,
     LoadOp,
     MmaOp,
+    PartitionBarrierOp,
     ReadRegisterOp,
+    SetRegistersOp,
     ShuffleOp,
     StoreOp,
     WarpBarrierOp,
@@ -227,13 +230,13 @@ def _clock(k: Kernel) -> None:
 add("globaltimer", ClockOp, (), ("i4",), _clock, NONE)
 
 
-def _meeting(op, partner: int) -> None:
+def _meeting(op, partner: int, **attributes: int) -> None:
     """Each thread's word goes through shared memory to another thread."""
 
     def body(k: Kernel) -> None:
         b = k.b
         b.store(k.read(0)[0], b.gep(k.shared(), k.thread, b.i32))
-        op.build([])
+        build(op, [], **attributes)
         k.write(1, b.load(b.gep(k.shared(), b.xor(k.thread, b.int_(partner)), b.i32), b.i32))
 
     name = op.OPERATION_NAME.removeprefix("nvm.")
@@ -242,6 +245,36 @@ def _meeting(op, partner: int) -> None:
 
 _meeting(BarrierOp, 37)
 _meeting(WarpBarrierOp, 21)
+_meeting(PartitionBarrierOp, 37, number=3, threads=64)
+
+
+def _elect(k: Kernel) -> None:
+    """One lane of each warp, whichever it is, leaves a word for all."""
+    b = k.b
+    place = b.gep(k.shared(), b.lshr(k.thread, 5), b.i32)
+    b.store(k.read(0)[0], place)
+    build(BarrierOp, [])
+    b.if_(build(ElectOp, [], [b.i1])[0], lambda: b.store(b.add(b.load(place, b.i32), b.int_(1)), place))
+    build(BarrierOp, [])
+    k.write(1, b.load(place, b.i32))
+
+
+def _per_warp(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """A number that all lanes of a warp share."""
+    return np.repeat(rng.integers(0, 1 << 30, rows // 32), 32)
+
+
+add("elect", ElectOp, ("i4",), ("i4",), _elect, each(_per_warp), shared=64)
+
+
+def _set_registers(k: Kernel) -> None:
+    """Fewer registers for all; what was in the others is kept."""
+    value = k.read(0)[0]
+    k.hw.set_registers(k.b, 40)
+    k.write(1, value)
+
+
+add("set_registers", SetRegistersOp, ("i4",), ("i4",), _set_registers, each(any_bits("i4")), warps=4)
 
 
 def lanes(rng: np.random.Generator, rows: int) -> np.ndarray:

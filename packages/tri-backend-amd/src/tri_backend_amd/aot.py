@@ -96,7 +96,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
         return TRI_BAD_GRID;
     if (x == 0 || y == 0 || z == 0) return TRI_OK;
     return launch(function, (unsigned)x, (unsigned)y, (unsigned)z,
-                  {{ manifest.num_warps * manifest.threads_per_warp }}, 1, 1, 0, stream, NULL, extra);
+                  {{ manifest.threads }}, 1, 1, 0, stream, NULL, extra);
 }
 """
 

@@ -137,10 +137,13 @@ def _features(row: Architecture) -> frozenset[str]:
         "cluster": 90,
         "griddepcontrol": 90,
         "tma": 90,
+        "elect": 90,
         "bf16-atomics": 90,
     }
     by_age = {name for name, first in have.items() if row.capability >= first}
-    return frozenset(by_age | {"mma", row.matrix})
+    # a plain architecture's code runs on later GPUs, which need not have them
+    own = {"register-budgets"} if row.capability >= 90 and row.suffix else set()
+    return frozenset(by_age | own | {"mma", row.matrix})
 
 
 def _atomics(row: Architecture) -> dict[str, tuple[str, ...]]:

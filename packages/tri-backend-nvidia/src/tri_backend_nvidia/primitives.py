@@ -12,8 +12,11 @@ from tri_backend_nvidia.machine import (
     AtomicRmwOp,
     BarrierOp,
     ClockOp,
+    ElectOp,
     LoadOp,
+    PartitionBarrierOp,
     ReadRegisterOp,
+    SetRegistersOp,
     ShuffleOp,
     StoreOp,
     WarpBarrierOp,
@@ -26,6 +29,11 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, Primitives
 
 __all__ = ["NvidiaPrimitives"]
+
+#: named barriers of a CTA are 0 to this
+_LAST_BARRIER = 15
+#: 32-bit registers of a multiprocessor
+_REGISTERS = 65536
 
 _SPACES = {"generic": 0, "global": 1, "shared": 3, "constant": 4}
 
@@ -64,6 +72,8 @@ _FLOAT_ADD = {"f16": "noftz.f16", "bf16": "noftz.bf16", "f32": "f32", "f64": "f6
 class NvidiaPrimitives(Primitives):
     """Every word of :class:`Primitives` that NVIDIA's hardware says better than plain LLVM."""
 
+    _budgeted = False
+
     def address_space(self, name: str) -> int:
         """The address spaces of LLVM's NVPTX target."""
         return _SPACES[name]
@@ -71,6 +81,9 @@ class NvidiaPrimitives(Primitives):
     def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
         """A kernel by calling convention; its CTA size is fixed, which LLVM and ptxas make use of."""
         bounds = {"nvvm.reqntid": str(self.num_warps * self.threads_per_warp)}
+        if self._budgeted:
+            # without it, a kernel that needs less than its share starts with less, and ptxas drops setmaxnreg
+            bounds["nvvm.minctasm"] = "1"
         if isinstance(self.options, NvidiaOptions) and self.options.maxnreg is not None:
             bounds["nvvm.maxnreg"] = str(self.options.maxnreg)
         pairs = [ir.ArrayAttr.get([ir.StringAttr.get(k), ir.StringAttr.get(v)]) for k, v in bounds.items()]
@@ -110,6 +123,43 @@ class NvidiaPrimitives(Primitives):
     def warp_barrier(self, b: Builder) -> None:
         """``bar.warp.sync``."""
         WarpBarrierOp.build([])
+
+    # --- partitions ---------------------------------------------------------------------------------------
+
+    def elect(self, b: Builder) -> ir.Value:
+        """``elect.sync``, from compute capability 9.0 on."""
+        return ElectOp.build([], [b.i1])[0] if self.target.has("elect") else super().elect(b)
+
+    def partition_barrier(self, b: Builder, number: int, warps: int) -> None:
+        """``bar.sync number, threads``; Unsupported for a number above 15."""
+        if number > _LAST_BARRIER:
+            raise Unsupported(
+                f"barrier {number}: a CTA has {_LAST_BARRIER + 1}", remedy="use fewer partitions"
+            )
+        threads = ir.IntegerAttr.get(b.i32, warps * self.threads_per_warp)
+        PartitionBarrierOp.build([], (), {"number": ir.IntegerAttr.get(b.i32, number), "threads": threads})
+
+    def set_registers(self, b: Builder, count: int) -> None:
+        """``setmaxnreg`` where the architecture has it, from what all threads of the CTA start with.
+
+        All four warps of a warp group must come here.  Unsupported for counts that it does not know.
+        """
+        if not self.target.has("register-budgets"):
+            return
+        if count % 8 or not 24 <= count <= 256:
+            raise Unsupported(
+                f"{count} registers for a partition", remedy="use a multiple of 8 between 24 and 256"
+            )
+        share = min(_REGISTERS // (self.num_warps * self.threads_per_warp), 255) // 8 * 8
+        if isinstance(self.options, NvidiaOptions) and self.options.maxnreg is not None:
+            share = min(share, self.options.maxnreg)
+        self._budgeted = True
+        if count != share:
+            attributes: dict[str, ir.Attribute] = {
+                "count": ir.IntegerAttr.get(b.i32, count),
+                "way": ir.StringAttr.get("inc" if count > share else "dec"),
+            }
+            SetRegistersOp.build([], (), attributes)
 
     def _shuffle(self, b: Builder, mode: str, value: ir.Value, lane: ir.Value) -> ir.Value:
         return ShuffleOp.build([value, lane], [b.i32], {"mode": ir.StringAttr.get(mode)})[0]

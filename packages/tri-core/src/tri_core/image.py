@@ -18,6 +18,8 @@ class KernelMetadata:
     ``resources`` counts things that a target limits, under the names of ``TargetSpec.limits`` (``shared``
     bytes per CTA, ``threads`` per CTA) and of the backend's own (``registers``, ``spills``).  ``attrs``
     holds JSON-able facts from stages.  ``plugins`` names every distribution that touched the compile.
+    ``total_num_warps`` counts all warps of a CTA where some run partitions of their own beside the ``num_warps``
+    that the options ask for (0: there are no others).
     """
 
     name: str
@@ -25,6 +27,7 @@ class KernelMetadata:
     signature: KernelSignature
     options: Mapping[str, object]
     num_warps: int = 4
+    total_num_warps: int = 0
     threads_per_warp: int = 1
     shared: int = 0
     entry_points: tuple[str, ...] = ()
@@ -32,6 +35,11 @@ class KernelMetadata:
     attrs: Mapping[str, object] = field(default_factory=dict)
     plugins: Mapping[str, str] = field(default_factory=dict)
     hash: str = ""
+
+    @property
+    def threads(self) -> int:
+        """Threads of a CTA: what a launch starts."""
+        return (self.total_num_warps or self.num_warps) * self.threads_per_warp
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ def check_resources(metadata: KernelMetadata, limits: Mapping[str, int]) -> None
     """
     needs = {
         "shared": metadata.shared,
-        "threads": metadata.num_warps * metadata.threads_per_warp,
+        "threads": metadata.threads,
         **metadata.resources,
     }
     for resource, need in needs.items():

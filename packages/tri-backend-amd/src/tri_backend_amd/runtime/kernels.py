@@ -69,7 +69,7 @@ def launcher(
 ) -> Launch:
     """A callable that launches ``kernel``; ``stream`` gives the current stream of a device."""
     pool = ArgumentPool(argument_table(image.metadata.signature.parameters))
-    table, threads = pool.table, image.metadata.num_warps * image.metadata.threads_per_warp
+    table, threads = pool.table, image.metadata.threads
     extras: dict[int, _Extra] = {}
     launch_kernel, index, function = loaded.api.hipModuleLaunchKernel, kernel.device.index, kernel.function
 

@@ -96,7 +96,7 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
     table = argument_table(image.metadata.signature.parameters)
     types = _argument_types(table)
     pointers = tuple(i for i, p in enumerate(table.parameters) if p.is_pointer)
-    threads = image.metadata.num_warps * image.metadata.threads_per_warp
+    threads = image.metadata.threads
     local = (ctypes.c_size_t * 3)(1, 1, threads)
     count, handle, queue = len(table.parameters), kernel.handle, kernel.queue
     submit, wait, delete = sycl.submit, sycl.wait_queue, sycl.delete_event

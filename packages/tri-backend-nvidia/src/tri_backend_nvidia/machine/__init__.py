@@ -20,7 +20,16 @@ from tri_backend_nvidia.machine.mbarrier import (
     FenceOp,
 )
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
-from tri_backend_nvidia.machine.threads import BarrierOp, ClockOp, ReadRegisterOp, ShuffleOp, WarpBarrierOp
+from tri_backend_nvidia.machine.threads import (
+    BarrierOp,
+    ClockOp,
+    ElectOp,
+    PartitionBarrierOp,
+    ReadRegisterOp,
+    SetRegistersOp,
+    ShuffleOp,
+    WarpBarrierOp,
+)
 from tri_backend_nvidia.machine.tma import (
     MapAcquireOp,
     MapPrefetchOp,
@@ -50,6 +59,7 @@ __all__ = [
     "CopyCommitOp",
     "CopyWaitOp",
     "DivideFullOp",
+    "ElectOp",
     "FenceOp",
     "LdMatrixOp",
     "LoadOp",
@@ -58,7 +68,9 @@ __all__ = [
     "MapPublishOp",
     "MapReplaceOp",
     "MmaOp",
+    "PartitionBarrierOp",
     "ReadRegisterOp",
+    "SetRegistersOp",
     "ShuffleOp",
     "StoreOp",
     "TmaCommitOp",

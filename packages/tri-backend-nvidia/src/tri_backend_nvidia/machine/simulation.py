@@ -22,6 +22,7 @@ __all__ = [
     "atomic_cas",
     "atomic_rmw",
     "divide",
+    "elect",
     "load",
     "nanoseconds",
     "read_register",
@@ -44,6 +45,11 @@ def read_register(cta: SimulatedCTA, register: str) -> Array:
         return np.arange(cta.num_threads, dtype=np.int32)
     numbers = cta.program_id if name == "ctaid" else cta.num_programs
     return np.full(cta.num_threads, numbers["xyz".index(axis)], np.int32)
+
+
+def elect(cta: SimulatedCTA) -> Array:
+    """The first lane of each warp."""
+    return np.arange(cta.num_threads) % cta.threads_per_warp == 0
 
 
 def shuffle(cta: SimulatedCTA, value: Array, other: Array, mode: str) -> Array:

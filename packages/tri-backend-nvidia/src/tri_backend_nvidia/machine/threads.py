@@ -8,7 +8,16 @@ from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["BarrierOp", "ClockOp", "ReadRegisterOp", "ShuffleOp", "WarpBarrierOp"]
+__all__ = [
+    "BarrierOp",
+    "ClockOp",
+    "ElectOp",
+    "PartitionBarrierOp",
+    "ReadRegisterOp",
+    "SetRegistersOp",
+    "ShuffleOp",
+    "WarpBarrierOp",
+]
 
 _ALL_LANES = -1
 #: clamp operand of a shuffle over a whole warp: all five bits of the lane may change, or none below zero
@@ -58,6 +67,57 @@ class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The CTA's barrier."""
         cta.barrier()
+        return []
+
+
+class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
+    """``threads`` threads of the CTA meet at barrier ``number`` (``bar.sync number, threads``)."""
+
+    number: ir.IntegerAttr
+    threads: ir.IntegerAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic."""
+        given = [b.int_(ir.IntegerAttr(each).value) for each in (self.number, self.threads)]
+        return b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.count", given, [])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A barrier of that name."""
+        cta.barrier(ir.IntegerAttr(self.number).value, ir.IntegerAttr(self.threads).value)
+        return []
+
+
+class ElectOp(MachineOp, dialect=NVM, name="elect"):
+    """Whether this is the one lane of its warp that is chosen (``elect.sync``), i1; all lanes ask."""
+
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic, which gives the lane as well."""
+        both = b.intrinsic("llvm.nvvm.elect.sync", [b.int_(_ALL_LANES)], [b.struct_type([b.i32, b.i1])])[0]
+        return b.struct_fields(both, [b.i32, b.i1])[1:]
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The first lane."""
+        from tri_backend_nvidia.machine import simulation
+
+        return [simulation.elect(cta)]
+
+
+class SetRegistersOp(MachineOp, dialect=NVM, name="set_registers"):
+    """``setmaxnreg``: the threads of this warp group give registers back (``dec``) or take more (``inc``)."""
+
+    count: ir.IntegerAttr
+    way: ir.StringAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly: all warps of the group execute it."""
+        count = ir.IntegerAttr(self.count).value
+        assembly = f"setmaxnreg.{text(self.way)}.sync.aligned.u32 {count};"
+        return b.inline_asm(assembly, "~{memory}", [], convergent=True)
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Nothing: registers have no number here."""
         return []
 
 

@@ -105,7 +105,7 @@ def launcher(
     pack, take, give = pool.table.pack_into, pool.take, pool.give
     start, function = launch_function(), kernel.function
     index, device = kernel.device.index, kernel.device
-    threads = image.metadata.num_warps * image.metadata.threads_per_warp
+    threads = image.metadata.threads
     shared = image.metadata.shared
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:

@@ -299,6 +299,7 @@ def metadata_of(job: Job, products: Products, plugins: Mapping[str, str]) -> Ker
     """The record of what was compiled; ``plugins`` gives the version of every distribution that took part."""
     warps = job.target.spec.threads_per_warp
     threads = products.attrs.get("threads_per_warp", warps[0] if warps else 1)
+    total = products.attrs.get("total_num_warps", 0)
     if not products.signature.name:
         raise VerificationError("the kernel has no name")
     return KernelMetadata(
@@ -307,6 +308,7 @@ def metadata_of(job: Job, products: Products, plugins: Mapping[str, str]) -> Ker
         signature=products.signature,
         options=json.loads(json.dumps(job.options.to_json())),
         num_warps=job.options.num_warps,
+        total_num_warps=total if isinstance(total, int) else 0,
         threads_per_warp=threads if isinstance(threads, int) else 1,
         shared=products.resources.get("shared", 0),
         entry_points=products.entry_points or (products.signature.name,),

@@ -85,6 +85,7 @@ def _manifest(
         hash=metadata.hash,
         num_warps=metadata.num_warps,
         threads_per_warp=metadata.threads_per_warp,
+        threads=metadata.threads,
         shared=metadata.shared,
         resources=dict(metadata.resources),
         build=launcher.build,

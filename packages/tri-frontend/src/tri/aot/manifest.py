@@ -12,7 +12,7 @@ from tri_core.errors import OptionError
 
 __all__ = ["CParameter", "Manifest"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Manifest:
     hash: str
     num_warps: int
     threads_per_warp: int
+    threads: int
     shared: int
     resources: Mapping[str, int] = field(default_factory=dict)
     build: str = ""

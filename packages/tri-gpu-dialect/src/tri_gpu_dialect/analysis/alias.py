@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import terminator
+from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 
 __all__ = ["Aliases", "aliases"]
 
@@ -54,6 +55,8 @@ class _Analysis:
                 self.while_(op)
             elif name == "scf.if":
                 self.branches(op)
+            elif name == NAME:
+                self.partitions(op)
             elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
                 # an op that nobody described: its results may be any of its operands, but for tensors in registers
                 for result in (r for r in op.results if not isinstance(r.type, ir.RankedTensorType)):
@@ -104,3 +107,10 @@ class _Analysis:
                 self.block(block)
                 if len(op.results):
                     self.join(op.results, terminator(block).operands)
+
+    def partitions(self, op: ir.Operation) -> None:
+        self.block(default_block(op))
+        self.join(op.results, terminator(default_block(op)).operands)
+        for block in partition_blocks(op):
+            self.join(list(block.arguments), op.operands)
+            self.block(block)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import axis_rules
 from tri_gpu_dialect.analysis.axis_value import AxisInfo
+from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.types import pointee_bytes, shape_of
 
 __all__ = ["AxisInfo", "AxisInfos", "axis_info"]
@@ -182,8 +183,22 @@ class _Analysis:
                 if results:
                     self.join(results, [self.of(v) for v in _terminator(block).operands])
 
+    def partitions(self, op: ir.Operation) -> None:
+        """``ttg.warp_specialize``: partitions know of captures what is known outside."""
+        for block in partition_blocks(op):
+            self.known.update(zip(block.arguments, [self.of(v) for v in op.operands], strict=True))
+            self.block(block)
+        self.block(default_block(op))
+        made = [self.of(v) for v in _terminator(default_block(op)).operands]
+        self.known.update(zip(op.results, made, strict=True))
 
-_CONTROL = {"scf.for": _Analysis.for_, "scf.while": _Analysis.while_, "scf.if": _Analysis.if_}
+
+_CONTROL = {
+    "scf.for": _Analysis.for_,
+    "scf.while": _Analysis.while_,
+    "scf.if": _Analysis.if_,
+    NAME: _Analysis.partitions,
+}
 
 
 def _terminator(block: ir.Block) -> ir.Operation:

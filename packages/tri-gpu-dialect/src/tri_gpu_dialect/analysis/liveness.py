@@ -4,6 +4,10 @@ Ops are numbered in program order.  A buffer lives from its allocation to the la
 view of it); if that op is in a loop that the buffer comes from outside of, to the end of the loop; if the
 buffer is carried from one iteration to the next, through the whole loop.  An op's scratch memory lives
 while the op runs.
+
+The regions of a ``ttg.warp_specialize`` run at the same time: what belongs to different ones lives at the same time, and
+what comes from before it and is touched in any of them lives as long as the whole op.  What follows the op runs
+beside its partitions still, as a continuation of its default region.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from dataclasses import dataclass, field
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.edit import terminator
+from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 
 __all__ = ["Buffer", "buffers"]
 
@@ -26,11 +31,19 @@ class Buffer:
     start: int
     end: int
     scratch_bytes: int = 0
+    #: the region of the kernel's ``ttg.warp_specialize`` that this belongs to, 0 for the default one; None: before it
+    partition: int | None = None
 
     @property
     def is_scratch(self) -> bool:
         """Whether this is scratch memory of an op."""
         return self.scratch_bytes > 0
+
+    def meets(self, other: Buffer) -> bool:
+        """Whether both live at the same time."""
+        if self.partition is not None and other.partition is not None and self.partition != other.partition:
+            return True
+        return self.start <= other.end and other.start <= self.end
 
 
 def buffers(function: ir.Operation, scratch_bytes: Callable[[ir.Operation], int]) -> list[Buffer]:
@@ -55,6 +68,7 @@ class _Liveness:
     loops: list[_Loop] = field(default_factory=list)
     allocated: dict[int, Buffer] = field(default_factory=dict)
     scratch: list[Buffer] = field(default_factory=list)
+    partition: int | None = None
 
     def block(self, block: ir.Block) -> None:
         for view in block:
@@ -71,15 +85,17 @@ class _Liveness:
                         self.touch(index)
         if op.name == "ttg.local_alloc":
             (index,) = of[op.results[0]]
-            self.allocated[index] = Buffer(op, self.number, self.number)
+            self.allocated[index] = Buffer(op, self.number, self.number, partition=self.partition)
         elif op.name in ("scf.for", "scf.while"):
             self.loop(op)
         elif op.name == "scf.if":
             for region in op.regions:
                 for block in region.blocks:
                     self.block(block)
+        elif op.name == NAME:
+            self.partitions(op)
         elif size := self.scratch_bytes(op):
-            self.scratch.append(Buffer(op, self.number, self.number, size))
+            self.scratch.append(Buffer(op, self.number, self.number, size, self.partition))
 
     def touch(self, index: int) -> None:
         buffer = self.allocated.get(index)
@@ -102,4 +118,17 @@ class _Liveness:
             buffer = self.allocated[index]
             if buffer.start < loop.start or index in carried:
                 buffer.start = min(buffer.start, loop.start)
+                buffer.end = max(buffer.end, self.number)
+
+    def partitions(self, op: ir.Operation) -> None:
+        span = _Loop(self.number)
+        self.loops.append(span)
+        for number, block in enumerate([default_block(op), *partition_blocks(op)]):
+            self.partition = number
+            self.block(block)
+        self.partition = 0
+        self.loops.pop()
+        for index in span.touched:
+            buffer = self.allocated[index]
+            if buffer.start < span.start:
                 buffer.end = max(buffer.end, self.number)

@@ -68,6 +68,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ttg.async_copy_global_to_local": ("isVolatile", "cache", "evict", "contiguity"),
     "ttg.async_copy_local_to_descriptor": ("kind",),
     "ttg.warp_group_dot": ("maxNumImpreciseAcc",),
+    "ttg.warp_specialize": ("warpGroupStartIds", "requestedRegisters", "actualRegisters"),
     "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
 }
 
@@ -345,6 +346,8 @@ class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):
     """Runs ``default`` on the block's own warps and each partition on warps of its own, all at once.
 
     ``partitionholder`` holds one ``ttg.warp_specialize_partitions``; ``partitionNumWarps`` its warp counts.
+    ``warpGroupStartIds`` gives the partitions' first warps, ``actualRegisters`` the registers of a thread, of the
+    default region first.  A partition's block has an argument per capture and uses nothing else from outside.
     """
 
     results_: _Outs
@@ -352,6 +355,7 @@ class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):
     partitionNumWarps: Any
     default: ext.Region
     partitionholder: ext.Region
+    verify_invariants = verify.rule(verify.specializes)
 
 
 class WarpSpecializePartitionsOp(

@@ -27,6 +27,7 @@ __all__ = [
     "positive",
     "reshapes",
     "rule",
+    "specializes",
     "stores",
     "subslices",
     "uses_barrier",
@@ -269,3 +270,25 @@ def hands_on(op: Any) -> str | None:
     """Results of the operands' types."""
     given, made = [v.type for v in op.operands], [v.type for v in op.results]
     return None if given == made else f"gives what it takes; {len(given)} values in, {len(made)} out"
+
+
+def specializes(op: Any) -> str | None:
+    """The default region yields the results; there is a block per partition, with an argument per capture."""
+    holder = list(op.operation.regions[1].blocks[0].operations)
+    if len(holder) != 1 or holder[0].operation.name != "ttg.warp_specialize_partitions":
+        return "its second region is to hold one ttg.warp_specialize_partitions"
+    counts = list(ir.DenseI32ArrayAttr(op.operation.attributes["partitionNumWarps"]))
+    blocks = list(holder[0].operation.regions[0].blocks)
+    if len(counts) != len(blocks):
+        return f"has {len(blocks)} partitions; partitionNumWarps is {counts}"
+    if any(count < 1 or count & (count - 1) for count in counts):
+        return f"partitionNumWarps is {counts}; powers of two are expected"
+    captures = [value.type for value in op.operation.operands]
+    if tensors := [t for t in captures if isinstance(t, ir.RankedTensorType)]:
+        return f"captures a {tensors[0]}: partitions have none of the registers that it is in"
+    for i, block in enumerate(blocks):
+        if (given := [a.type for a in block.arguments]) != captures:
+            return f"partition {i} has arguments {given}; the captures are {captures}"
+    made = list(op.operation.regions[0].blocks[0].operations)[-1].operation
+    yielded, results = [v.type for v in made.operands], [r.type for r in op.operation.results]
+    return None if yielded == results else f"yields {yielded}; the results are {results}"

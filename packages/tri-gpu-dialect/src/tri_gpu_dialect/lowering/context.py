@@ -7,7 +7,8 @@ and looks at no other op.  Location, missing rules and the number of registers a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -25,7 +26,7 @@ from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.primitives import Primitives
 from tri_gpu_dialect.lowering.table import LoweringTable
 
-__all__ = ["Aggregate", "Lowered", "Lowering", "Registers", "SharedTensor", "Token"]
+__all__ = ["Aggregate", "Lowered", "Lowering", "Registers", "SharedTensor", "Team", "Token"]
 
 #: a tensor: one scalar per register of its layout (copies share one value); a scalar: a list of one
 Registers = list[ir.Value]
@@ -81,6 +82,18 @@ class SharedTensor:
         return replace(self, base=parts[0])
 
 
+@dataclass(frozen=True)
+class Team:
+    """The warps that run a region together: ``warps`` of them from warp ``first`` of the CTA on.
+
+    ``barrier`` is the number of the barrier at which they meet; 0 is that of all threads of the CTA.
+    """
+
+    warps: int
+    first: int = 0
+    barrier: int = 0
+
+
 #: what a value of the source becomes; vendors may add kinds of their own (descriptors, barriers)
 Lowered = Registers | Aggregate
 
@@ -90,8 +103,8 @@ _L = TypeVar("_L")
 class Lowering:
     """One function being lowered; rules get it as their first argument.
 
-    ``thread``, ``lane`` and ``warp`` are i32 values; ``axes`` tells how regular tensors of integers and
-    pointers are.
+    ``thread``, ``lane`` and ``warp`` are i32 values, and together with ``num_warps`` those of the ``team`` whose region
+    is being lowered; ``axes`` tells how regular tensors of integers and pointers are.
     """
 
     def __init__(
@@ -102,6 +115,7 @@ class Lowering:
         target: Target,
         options: CommonOptions,
         axes: AxisInfos,
+        num_warps: int | None = None,
     ) -> None:
         self.b = builder
         self.hw = primitives
@@ -116,6 +130,7 @@ class Lowering:
         self.thread = primitives.thread_id(builder)
         self.lane = primitives.lane_id(builder, self.thread)
         self.warp = primitives.warp_id(builder, self.thread)
+        self.team = Team(num_warps or primitives.num_warps)
 
     @cached_property
     def fusion(self) -> dict[str, ir.Attribute] | None:
@@ -126,13 +141,32 @@ class Lowering:
 
     @property
     def num_warps(self) -> int:
-        """Warps per CTA."""
-        return self.hw.num_warps
+        """Warps that run what is being lowered."""
+        return self.team.warps
 
     @property
     def threads_per_warp(self) -> int:
         """Lanes per warp."""
         return self.hw.threads_per_warp
+
+    # --- threads ------------------------------------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """The threads that run what is being lowered meet; what they wrote before is seen after."""
+        if self.team.barrier:
+            self.hw.partition_barrier(self.b, self.team.barrier, self.team.warps)
+        else:
+            self.hw.barrier(self.b)
+
+    @contextmanager
+    def as_team(self, team: Team, warp: ir.Value) -> Iterator[None]:
+        """What is lowered here is run by ``team``; ``warp`` is the (uniform) index of this warp in the CTA."""
+        outer = self.team, self.warp, self.thread
+        self.team, self.warp = team, self.b.sub(warp, self.b.int_(team.first))
+        lanes = self.b.mul(self.warp, self.b.int_(self.threads_per_warp))
+        self.thread = self.b.add(lanes, self.lane)
+        yield
+        self.team, self.warp, self.thread = outer
 
     # --- reading operands ---------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering
 from tri_gpu_dialect.lowering.machine import EmitMachineOps
 from tri_gpu_dialect.lowering.primitives import Primitives
+from tri_gpu_dialect.lowering.specialize import lower_body
 from tri_gpu_dialect.lowering.table import LoweringTable
 
 __all__ = ["LoweredModule", "PrimitivesFactory", "TableFactory", "llir_stage", "lower"]
@@ -37,7 +38,7 @@ FLATTEN = (
 #: makes a debug scope of each function, so that locations become LLVM's
 _LINE_INFO = "ensure-debug-info-scope-on-llvm-func"
 
-#: makes the primitives for one compile: (target, options, threads_per_warp, num_warps)
+#: makes the primitives for one compile: (target, options, threads_per_warp, warps per CTA)
 PrimitivesFactory = Callable[[Target, CommonOptions, int, int], Primitives]
 
 #: makes the complete lowering table for one compile
@@ -48,13 +49,15 @@ TableFactory = Callable[[Target, CommonOptions], LoweringTable]
 class LoweredModule:
     """The ``llvm`` dialect plus machine ops: what a simulator executes.
 
-    ``shared_bytes`` is the shared memory of a CTA; ``name`` is the kernel's symbol.
+    ``shared_bytes`` is the shared memory of a CTA; ``name`` is the kernel's symbol; ``total_num_warps`` counts
+    all warps of a CTA, ``num_warps`` those that run what is no partition of its own.
     """
 
     module: ir.Module
     name: str
     shared_bytes: int
     num_warps: int
+    total_num_warps: int
     threads_per_warp: int
 
 
@@ -63,6 +66,7 @@ class _Shape:
     """The execution shape that TTGIR modules carry as attributes."""
 
     num_warps: int
+    total_num_warps: int
     threads_per_warp: int
     num_ctas: int
     shared: int
@@ -74,8 +78,10 @@ class _Shape:
         def read(name: str, default: int) -> int:
             return ir.IntegerAttr(attributes[name]).value if name in attributes else default
 
+        warps = read("ttg.num-warps", 4)
         return cls(
-            read("ttg.num-warps", 4),
+            warps,
+            read("ttg.total-num-warps", warps),
             read("ttg.threads-per-warp", 32),
             read("ttg.num-ctas", 1),
             read("ttg.shared", 0),
@@ -96,7 +102,9 @@ def lower(
         lowered = ir.Module.create()
         _lower_kernel(kernel, name, lowered, shape, target, options, primitives, table)
     run_passes(lowered, FLATTEN)
-    return LoweredModule(lowered, name, shape.shared, shape.num_warps, shape.threads_per_warp)
+    return LoweredModule(
+        lowered, name, shape.shared, shape.num_warps, shape.total_num_warps, shape.threads_per_warp
+    )
 
 
 def _kernel(module: ir.Module) -> ir.Operation:
@@ -136,13 +144,13 @@ def _lower_kernel(
     entry = function.regions[0].blocks.append()
     with ir.InsertionPoint(entry):
         builder = Builder(into, entry)
-        lowering = Lowering(builder, primitives, table, target, options, axis_info(kernel))
+        lowering = Lowering(builder, primitives, table, target, options, axis_info(kernel), shape.num_warps)
         lowering.shared_bytes = shape.shared
         types = [lowering.storage(argument.type) for argument in source.arguments]
         arguments = [
             [entry.add_argument(t, a.location)] for t, a in zip(types, source.arguments, strict=True)
         ]
-        lowering.lower_block(source, arguments)
+        lower_body(lowering, source, arguments)
         ir.Operation.create("llvm.return")
     _set_signature(function, name, types, kernel, primitives)
 
@@ -182,7 +190,7 @@ def _machine_level(
     """The ``llvm`` dialect with machine ops, and the words that it was written in."""
     target, options = context.target, context.options
     shape = _Shape.of(module)
-    words = primitives(target, options, shape.threads_per_warp, shape.num_warps)
+    words = primitives(target, options, shape.threads_per_warp, shape.total_num_warps)
     lowered = lower(module, target, options, words, table(target, options))
     if context.on_pass is not None:
         context.on_pass("llir", "lower", lowered.module)
@@ -190,11 +198,16 @@ def _machine_level(
 
 
 def _result(lowered: LoweredModule, text: str) -> StageResult:
+    more = lowered.total_num_warps != lowered.num_warps
     return StageResult(
         artifact=text,
         resources={"shared": lowered.shared_bytes},
         entry_points=(lowered.name,),
-        attrs={"num_warps": lowered.num_warps, "threads_per_warp": lowered.threads_per_warp},
+        attrs={
+            "num_warps": lowered.num_warps,
+            "threads_per_warp": lowered.threads_per_warp,
+            **({"total_num_warps": lowered.total_num_warps} if more else {}),
+        },
     )
 
 
@@ -230,7 +243,7 @@ def simulated_pipeline(
 def llir_stage(primitives: PrimitivesFactory, table: TableFactory, target: Target) -> Stage:
     """The stage ``llir``: from a TTGIR module to LLVM IR text.
 
-    ``primitives(target, options, threads_per_warp, num_warps)`` gives the vendor's words and
+    ``primitives(target, options, threads_per_warp, num_warps)``, all warps of a CTA counted, gives the vendor's words and
     ``table(target, options)`` the rules: :func:`tri_gpu_dialect.lowering.generic_table` plus what plugins
     add through ``tri_lowering``.  Passes at the anchor ``llir.machine`` see the ``llvm`` dialect with machine
     ops, those at ``llir.end`` plain ``llvm``.  The result's resources hold ``shared`` in bytes.

@@ -116,9 +116,9 @@ def _through_shared(
     result: dict[int, ir.Value] = {}
     for i, piece in enumerate(plan.pieces):
         if i:
-            ctx.hw.barrier(ctx.b)
+            ctx.barrier()
         store_vectors(ctx, [values[r] for r in piece.source], plan.source, view)
-        ctx.hw.barrier(ctx.b)
+        ctx.barrier()
         loaded = load_vectors(ctx, plan.destination, view)
         result |= zip(piece.destination, loaded, strict=True)
     return [result[r] for r in range(count)]

@@ -65,7 +65,7 @@ class AtomicAccess:
 
 
 class Primitives(abc.ABC):
-    """One vendor's words for one compile; ``threads_per_warp`` lanes, ``num_warps`` warps per CTA."""
+    """One vendor's words for one compile; ``threads_per_warp`` lanes, ``num_warps`` warps per CTA, partitions' included."""
 
     #: what of source locations goes into LLVM's text: ``None``, ``DebugDirectivesOnly``, ``LineTablesOnly``
     line_info: ClassVar[str] = "None"
@@ -134,6 +134,23 @@ class Primitives(abc.ABC):
     def warp_barrier(self, b: Builder) -> None:
         """The lanes of a warp meet, shared memory written before being seen after."""
         self.barrier(b)
+
+    # --- partitions: warps that run different regions at the same time -----------------------------------
+
+    def elect(self, b: Builder) -> ir.Value:
+        """Whether this thread is the one of its warp that does what only one may do (i1); all its lanes ask."""
+        return b.cmp("eq", self.lane_id(b, self.thread_id(b)), b.int_(0))
+
+    def partition_barrier(self, b: Builder, number: int, warps: int) -> None:
+        """``warps`` warps of the CTA meet at barrier ``number`` (1 or more), as at :meth:`barrier`."""
+        raise Unsupported(
+            f"{self.target} has no barriers for some of a CTA's warps",
+            remedy="compile without warp specialisation",
+        )
+
+    def set_registers(self, b: Builder, count: int) -> None:
+        """From here on each thread of this warp has ``count`` registers; a hint, which the default leaves out."""
+        return
 
     # --- global memory ------------------------------------------------------------------------------------
 

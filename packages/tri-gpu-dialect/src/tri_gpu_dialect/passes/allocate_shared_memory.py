@@ -96,7 +96,7 @@ class Need:
 
     def meets(self, other: Need) -> bool:
         """Whether both live at the same time."""
-        return self.buffer.start <= other.buffer.end and other.buffer.start <= self.buffer.end
+        return self.buffer.meets(other.buffer)
 
 
 def buffer_bytes(type_: MemDescType) -> int:

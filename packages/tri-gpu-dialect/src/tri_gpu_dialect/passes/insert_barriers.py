@@ -15,6 +15,9 @@ both are put in where something else is written there, and the wait before the f
 Barriers in memory: their start (and end) write them, and whatever else uses them reads them, so that all
 threads meet in between.  A copy that they count is seen by whoever waits for its phase: no barrier follows.
 
+The regions of a ``ttg.warp_specialize`` are gone through one by one: what one does to the memory of another is
+ordered by barriers in memory, which are the program's matter.
+
 What ordinary code wrote is seen by copies between descriptors and buffers only after
 ``ttg.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
 """
@@ -29,6 +32,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions, terminator
+from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 
@@ -108,6 +112,8 @@ def _copies_out(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value
     "ttg.memdesc_reinterpret",
     "scf.yield",
     "scf.condition",
+    "ttg.warp_yield",
+    "ttg.warp_return",
 )
 def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return (), ()
@@ -304,6 +310,15 @@ class _Insertion:
             without_else = without_else | end
         return without_else
 
+    def partitions(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        """All threads meet before they part; then each region has barriers of its own."""
+        if pending.reads or pending.writes:
+            barrier(ir.InsertionPoint(op), op.location, SHARED)
+        apart = pending.met()
+        for block in partition_blocks(op):
+            self.block(block, apart)
+        return self.block(default_block(op), apart)
+
 
 def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:
     pendings = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
@@ -316,4 +331,9 @@ _MARKS = {
     "ttg.async_store_wait": _Insertion.store_wait,
     "ttg.fence_async_shared": _Insertion.fence,
 }
-_CONTROL = {"scf.for": _Insertion.for_, "scf.while": _Insertion.while_, "scf.if": _Insertion.if_}
+_CONTROL = {
+    "scf.for": _Insertion.for_,
+    "scf.while": _Insertion.while_,
+    "scf.if": _Insertion.if_,
+    NAME: _Insertion.partitions,
+}

@@ -1,7 +1,7 @@
 """Checks that the layouts of a TTGIR module agree: what no op's own verifier can see.
 
 Every tensor has an encoding whose layout covers it and has as many lanes, warps and blocks as the module
-says; and the operands and results of every op go together, as
+(within a partition: as many warps as its ``ttg.warp_specialize``) says; and the operands and results of every op go together, as
 :mod:`tri_gpu_dialect.analysis.layout_rules` says.  For tests, and for authors of passes.
 """
 
@@ -17,6 +17,7 @@ from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
 from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding
+from tri_gpu_dialect.partitions import NAME, partition_blocks, warp_counts
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["VerifyLayouts"]
@@ -36,9 +37,22 @@ class VerifyLayouts(Pass):
             BLOCK: module_int(module, "ttg.num-ctas"),
         }
         for function in functions(module):
+            warps = _warps_of_partitions(function)
             for op in all_ops(function):
-                if (complaint := _complaint(op, sizes)) is not None:
+                own = {**sizes, WARP: warps.get(op, sizes[WARP])}
+                if (complaint := _complaint(op, own)) is not None:
                     raise VerificationError(f"{op.name}: {complaint}", location=source_location(op.location))
+
+
+def _warps_of_partitions(function: ir.Operation) -> dict[ir.Operation, int]:
+    """The number of warps of each op that is in a partition."""
+    found: dict[ir.Operation, int] = {}
+    for op in all_ops(function):
+        if op.name == NAME:
+            for block, warps in zip(partition_blocks(op), warp_counts(op), strict=True):
+                for view in block:
+                    found.update(dict.fromkeys(all_ops(view.operation), warps))
+    return found
 
 
 def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tri_core.mlir import ext, ir, registry
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["REF", "BarrierOp", "ProgramOp", "ShuffleOp", "ThreadIdOp"]
+__all__ = ["REF", "BarrierOp", "PartitionBarrierOp", "ProgramOp", "ShuffleOp", "ThreadIdOp"]
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +65,24 @@ class BarrierOp(MachineOp, dialect=REF, name="barrier"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The CTA's barrier."""
         cta.barrier()
+        return []
+
+
+class PartitionBarrierOp(MachineOp, dialect=REF, name="partition_barrier"):
+    """``warps`` warps of the CTA meet at barrier ``number``."""
+
+    number: ir.IntegerAttr
+    warps: ir.IntegerAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """A call that nobody defines."""
+        given = [b.int_(ir.IntegerAttr(each).value) for each in (self.number, self.warps)]
+        return b.call("ref_partition_barrier", given)
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A barrier of that name."""
+        warps = ir.IntegerAttr(self.warps).value
+        cta.barrier(ir.IntegerAttr(self.number).value, warps * cta.threads_per_warp)
         return []
 
 

@@ -17,7 +17,7 @@ from tri_core.target import Memory, Target, TargetKey, TargetSpec
 from tri_gpu_dialect.lowering import Builder, Primitives, generic_table, lower
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.testing.machine import BarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
+from tri_gpu_dialect.testing.machine import BarrierOp, PartitionBarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
 from tri_gpu_dialect.testing.matrix import MatrixOp
 from tri_runtime.simulator import simulate
 
@@ -56,6 +56,11 @@ class ReferencePrimitives(Primitives):
     def barrier(self, b: Builder) -> None:
         """``ref.barrier``."""
         BarrierOp.build([])
+
+    def partition_barrier(self, b: Builder, number: int, warps: int) -> None:
+        """``ref.partition_barrier``."""
+        given = {"number": ir.IntegerAttr.get(b.i32, number), "warps": ir.IntegerAttr.get(b.i32, warps)}
+        PartitionBarrierOp.build([], (), given)
 
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """``ref.shuffle``."""
@@ -134,10 +139,12 @@ def run(
     warps, lanes = (
         ir.IntegerAttr(attributes[name]).value for name in ("ttg.num-warps", "ttg.threads-per-warp")
     )
+    extra = "ttg.total-num-warps"
+    total = ir.IntegerAttr(attributes[extra]).value if extra in attributes else warps
     target = target or make_target(lanes)
     options = options or CommonOptions(num_warps=warps)
     place_in_memory(module)
-    words = ReferencePrimitives(target, options, threads_per_warp=lanes, num_warps=warps)
+    words = ReferencePrimitives(target, options, threads_per_warp=lanes, num_warps=total)
     lowered = lower(module, target, options, words, generic_table())
     lowered.module.operation.verify()
     simulate(
@@ -145,7 +152,7 @@ def run(
         lowered.name,
         grid,
         arguments,
-        num_threads=warps * lanes,
+        num_threads=total * lanes,
         threads_per_warp=lanes,
         shared_bytes=lowered.shared_bytes,
     )

@@ -109,7 +109,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
         program = Program(find_kernel(module, metadata.entry_points[0]), dict(externals))
         machine = Machine(
             program=program,
-            num_threads=metadata.num_warps * metadata.threads_per_warp,
+            num_threads=metadata.threads,
             threads_per_warp=metadata.threads_per_warp,
             shared_bytes=metadata.shared,
             shared_space=spaces.get("shared", 3),

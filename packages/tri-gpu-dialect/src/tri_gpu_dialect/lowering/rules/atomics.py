@@ -26,7 +26,7 @@ def _enter(ctx: Lowering, type_: ir.Type, access: AtomicAccess) -> None:
     """A scalar release orders the whole block's writes before it, not one thread's."""
     releases = access.sem in (MemSemantic.RELEASE, MemSemantic.ACQUIRE_RELEASE)
     if releases and not isinstance(type_, ir.RankedTensorType):
-        ctx.hw.barrier(ctx.b)
+        ctx.barrier()
 
 
 def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -88,7 +88,7 @@ def _told(
     addresses = {r: b.gep(base, indices[r], element) for r in old}
     for register, value in old.items():
         ctx.hw.store_shared(b, addresses[register], to_memory(b, value), owner, align)
-    ctx.hw.barrier(b)
+    ctx.barrier()
     told = {
         r: from_memory(b, ctx.hw.load_shared(b, a, element, None, align), held) for r, a in addresses.items()
     }
@@ -143,7 +143,7 @@ def atomic_poll(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         found[register] = wait()[0] if owner is None else b.if_(owner, wait, None, [b.i1])[0]
     result = _told(ctx, op, found, view.ptr.type, owner)
     if not isinstance(view.ptr.type, ir.RankedTensorType) and next(iter(op.results[0].uses), None) is None:
-        ctx.hw.barrier(b)  # one thread waits for all
+        ctx.barrier()  # one thread waits for all
     return [result]
 
 

@@ -170,13 +170,21 @@ def grid_dependency(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def barrier(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.barrier``."""
-    ctx.hw.barrier(ctx.b)
+    ctx.barrier()
     return []
 
 
 def warp_id(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.warp_id``."""
     return [[ctx.warp]]
+
+
+def warp_specialize(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.warp_specialize`` elsewhere than in :mod:`tri_gpu_dialect.lowering.specialize`: refused."""
+    raise Unsupported(
+        "ttg.warp_specialize inside of control flow, or a second one",
+        remedy="put the loop into the default region and into each partition",
+    )
 
 
 RULES: dict[str, Rule] = {
@@ -187,4 +195,5 @@ RULES: dict[str, Rule] = {
     "tt.grid_dependency_wait": grid_dependency,
     "tt.grid_dependency_launch_dependents": grid_dependency,
     "ttg.warp_id": warp_id,
+    "ttg.warp_specialize": warp_specialize,
 }

@@ -28,7 +28,7 @@ def gather(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     origin = (0,) * len(shape)
     view = SharedTensor(ctx.scratch(op), placement, origin, memory_type(ctx.b, held), held)
     store_vectors(ctx, values, ctx.layout(source.type), view)
-    ctx.hw.barrier(ctx.b)
+    ctx.barrier()
     rows = tensor_coordinates(ctx, indices.type)
     result, align = [], bit_width(view.element) // 8
     for row, index in zip(rows, ctx.registers(indices), strict=True):
@@ -49,9 +49,9 @@ def histogram(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     for index in {id(i): i for i in counters}.values():
         address = b.gep(base, index, element)
         ctx.hw.store_shared(b, address, b.const(element, 0), None, element.width // 8)
-    ctx.hw.barrier(b)
+    ctx.barrier()
     _count(ctx, view, base, element, bins)
-    ctx.hw.barrier(b)
+    ctx.barrier()
 
     def read(index: ir.Value) -> ir.Value:
         return ctx.hw.load_shared(b, b.gep(base, index, element), element, None, element.width // 8)

@@ -112,7 +112,7 @@ def _across_warps(
             element = memory_type(b, value.type)
             address = b.gep(base, place, element)
             ctx.hw.store_shared(b, address, to_memory(b, value), _writer(ctx, plan), bit_width(element) // 8)
-    ctx.hw.barrier(b)
+    ctx.barrier()
     types = [v.type for v in next(iter(found.values()))]
     read = _reader(ctx, plan, bases, types, combine)
     results = _result_positions(ctx, op)

@@ -141,7 +141,7 @@ class _Scan:
         """Join with the blocks of all warps that differ in the step's bits, through shared memory."""
         ctx, b = self.ctx, self.ctx.b
         if self.used_memory:
-            ctx.hw.barrier(b)
+            ctx.barrier()
         self.used_memory = True
         inputs = ctx.inputs()
         start, reached = apply(b, step.slot, inputs)[0], reach(step.slot, list(inputs))[0]
@@ -150,7 +150,7 @@ class _Scan:
         bases = self._bases(step)
         for block, slot in unique.values():
             self._write(block.total, bases, slot)
-        ctx.hw.barrier(b)
+        ctx.barrier()
         mine = b.and_(start, b.int_((1 << step.bits) - 1))
         made = {
             key: self._among(block, self._read(block.total, bases, slot, step.bits), mine)
