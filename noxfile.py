@@ -28,6 +28,8 @@ TEST_TOOLS = (
     "distributed",
     "matplotlib",
     "ziglang",
+    "selenium>=4.20",
+    "nvidia-cuda-nvdisasm",
     "build",
     "hatchling",
     "mypy>=2.4,<3",

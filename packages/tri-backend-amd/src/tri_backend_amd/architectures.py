@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tri_backend_amd.options import AmdOptions
 from tri_core.api import (
+    ComputeUnit,
     DeviceInfo,
     LLVMTarget,
     Memory,
@@ -135,6 +136,23 @@ def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
     )  # fmt: skip
 
 
+def _unit(row: Architecture) -> ComputeUnit:
+    """A compute unit of CDNA, or a work-group processor of RDNA (two compute units): four SIMDs each.
+
+    Registers per lane of a SIMD and their granularity are those that LLVM's AMDGPU target counts with.
+    """
+    if row.matrix == "mfma":
+        return ComputeUnit(
+            partitions=4, warps=row.max_waves, registers=512, register_unit=8,
+            shared=row.lds, shared_unit=1280 if row.lds > 65536 else 512, blocks=16,
+        )  # fmt: skip
+    large = row.family != "rdna2"
+    return ComputeUnit(
+        partitions=4, warps=row.max_waves, registers=1536 if large else 1024, register_unit=24 if large else 16,
+        shared=131072, shared_unit=1024 if large else 512, blocks=32,
+    )  # fmt: skip
+
+
 def _spec(row: Architecture) -> TargetSpec:
     # HIP counts a launch in work items of 32 bits
     blocks = ((1 << 32) - 1) // row.waves[0]
@@ -168,6 +186,7 @@ def _spec(row: Architecture) -> TargetSpec:
             f for f in (row.family, row.family.rstrip("0123456789"), row.matrix, "buffer-ops") if f
         ),
         llvm=LLVMTarget(triple=TRIPLE, cpu=row.name, data_layout=_DATA_LAYOUT),
+        unit=_unit(row),
     )
 
 

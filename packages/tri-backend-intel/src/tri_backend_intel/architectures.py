@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tri_backend_intel.options import IntelOptions
 from tri_core.api import (
+    ComputeUnit,
     DeviceInfo,
     LLVMTarget,
     Memory,
@@ -107,6 +108,24 @@ def _features(row: Architecture) -> frozenset[str]:
     return frozenset(name for name, present in have.items() if present) | frozenset(row.extensions)
 
 
+def _unit(row: Architecture) -> ComputeUnit | None:
+    """A core: vector engines of 8 hardware threads with 128 registers of their own, shared local memory.
+
+    None for a CPU.  ``registers`` is per thread of the device, which no image tells: the driver allocates them.
+    """
+    if row.name == "opencl-cpu":
+        return None
+    return ComputeUnit(
+        partitions=row.threads_per_core // 8,
+        warps=8,
+        registers=8 * 128,
+        register_unit=128,
+        shared=row.shared,
+        shared_unit=1024,
+        blocks=row.threads_per_core,
+    )
+
+
 def _spec(row: Architecture) -> TargetSpec:
     floats = ("fp16", "fp32", "fp64") if row.fp64 else ("fp16", "fp32")
     limit = (1 << 31) - 1
@@ -136,6 +155,7 @@ def _spec(row: Architecture) -> TargetSpec:
         },
         features=_features(row),
         llvm=LLVMTarget(triple=TRIPLE, data_layout=_DATA_LAYOUT),
+        unit=_unit(row),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_core.api import (
+    ComputeUnit,
     DeviceInfo,
     LLVMTarget,
     Memory,
@@ -99,6 +100,25 @@ def _variants(row: Architecture) -> list[Architecture]:
 
 ARCHITECTURES: dict[str, Architecture] = {v.name: v for row in _PLAIN for v in _variants(row)}
 
+#: CTAs that a multiprocessor holds, by compute capability (the rest: 32); source: as above
+_CTAS = {75: 16, 86: 16, 87: 16, 89: 24, 110: 24, 120: 24, 121: 24}
+
+
+def _unit(row: Architecture) -> ComputeUnit:
+    """A multiprocessor: 64 Ki registers in four partitions; from 8.0 on the system keeps 1 KiB for each CTA."""
+    reserved = _KIB if row.capability >= 80 else 0
+    return ComputeUnit(
+        partitions=4,
+        warps=row.warps // 4,
+        registers=512,
+        register_unit=8,
+        shared=row.shared + reserved,
+        shared_unit=128 if row.capability >= 80 else 256,
+        shared_reserved=reserved,
+        blocks=_CTAS.get(row.capability, 32),
+    )
+
+
 _INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 _FP8 = ("fp8e4nv", "fp8e5")
 _INTEGER_ATOMICS = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg", "cas")
@@ -185,6 +205,7 @@ def _spec(row: Architecture) -> TargetSpec:
         features=_features(row),
         peaks={"f32_flops_per_sm_clock": row.f32_flops, "f16_tensor_flops_per_sm_clock": row.tensor_flops},
         llvm=LLVMTarget(triple=TRIPLE, cpu=row.name, features=f"+ptx{row.ptx}", data_layout=_DATA_LAYOUT),
+        unit=_unit(row),
     )
 
 

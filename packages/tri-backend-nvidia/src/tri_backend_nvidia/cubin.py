@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from tri_backend_nvidia.disassembly import sass
+from tri_backend_nvidia.disassembly import read_sass, sass
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.ptx import entry_points
 from tri_backend_nvidia.ptxas import assemble, ptxas
@@ -14,11 +14,12 @@ from tri_core.api import CommonOptions, Stage, StageContext, StageResult
 __all__ = ["cubin_stage"]
 
 
-def _arguments(options: CommonOptions) -> tuple[str, ...]:
-    """What the options mean to ptxas."""
+def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
+    """What the options mean to ptxas; it keeps source ``lines`` on request only."""
+    line_info = ("-lineinfo",) if lines else ()
     fusion = () if options.enable_fp_fusion else ("--fmad=false",)
     given = shlex.split(options.ptx_options) if isinstance(options, NvidiaOptions) else []
-    return (*fusion, *given)
+    return (*line_info, *fusion, *given)
 
 
 def _run(ptx: str, context: StageContext) -> StageResult:
@@ -28,7 +29,7 @@ def _run(ptx: str, context: StageContext) -> StageResult:
         context.target.key.arch,
         program=ptxas(str(override) if override else None),
         kernel=context.kernel_name,
-        options=_arguments(context.options),
+        options=_arguments(context.options, bool(context.knobs.get("LINE_INFO"))),
         timeout=knobs.get("NVIDIA_PTXAS_TIMEOUT"),
     )
     usage = made.usage
@@ -41,4 +42,11 @@ def _run(ptx: str, context: StageContext) -> StageResult:
 
 def cubin_stage() -> Stage:
     """From PTX text to a cubin; ``registers`` per thread, ``spills`` and ``stack`` in bytes per thread."""
-    return Stage(name="cubin", kind="bytes", run=_run, final=True, disassemblers={"sass": sass})
+    return Stage(
+        name="cubin",
+        kind="bytes",
+        run=_run,
+        final=True,
+        disassemblers={"sass": sass},
+        listings={"sass": read_sass},
+    )

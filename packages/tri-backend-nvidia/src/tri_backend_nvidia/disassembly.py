@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 
 from tri_backend_nvidia.tools import Tool, find
 from tri_core import knobs
-from tri_core.api import ToolchainError
+from tri_core.api import Listing, Place, ToolchainError
 
-__all__ = ["NVDISASM", "sass"]
+__all__ = ["NVDISASM", "read_sass", "sass"]
 
 NVDISASM = Tool(
     name="nvdisasm",
@@ -17,6 +18,10 @@ NVDISASM = Tool(
     folders=("/usr/local/cuda/bin", "/opt/cuda/bin"),
     executable=True,
 )
+
+#: nvdisasm's comment before the instructions of a source line, and before those of its call sites
+_PLACE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)( inlined at)?')
+_INSTRUCTION = re.compile(r"^\s*(/\*[0-9a-f]+\*/)\s*(.*)$")
 
 
 def sass(cubin: bytes) -> str:
@@ -34,7 +39,7 @@ def sass(cubin: bytes) -> str:
         file.write(cubin)
         file.flush()
         done = subprocess.run(
-            [str(program), "-c", file.name], capture_output=True, text=True, timeout=120, check=False
+            [str(program), "-c", "-gi", file.name], capture_output=True, text=True, timeout=120, check=False
         )
     if done.returncode != 0:
         raise ToolchainError(
@@ -45,3 +50,22 @@ def sass(cubin: bytes) -> str:
             log=done.stderr,
         )
     return done.stdout
+
+
+def read_sass(text: str) -> Listing:
+    """The lines of :func:`sass` without its comments on source lines and wide margins, and the instructions' places."""
+    lines, places = [], []
+    now: tuple[Place, ...] = ()
+    inner = False  # the comment before says that its place was inlined at the next one
+    for line in text.rstrip("\n").split("\n"):
+        found = _PLACE.match(line)
+        if found is not None:
+            place = (Place(found[1], int(found[2])),)
+            now = now + place if inner else place
+            inner = found[3] is not None
+            continue
+        now = () if line.lstrip().startswith(".section") else now
+        instruction = _INSTRUCTION.match(line)
+        lines.append("  {}  {}".format(*instruction.groups()) if instruction else line.rstrip())
+        places.append(now if instruction else ())
+    return Listing(tuple(lines), tuple(places))

@@ -72,6 +72,7 @@ _FLOAT_ADD = {"f16": "noftz.f16", "bf16": "noftz.bf16", "f32": "f32", "f64": "f6
 class NvidiaPrimitives(Primitives):
     """Every word of :class:`Primitives` that NVIDIA's hardware says better than plain LLVM."""
 
+    line_info = "DebugDirectivesOnly"  # ptxas reads .file and .loc, and makes the line table itself
     _budgeted = False
 
     def address_space(self, name: str) -> int:

@@ -40,6 +40,7 @@ from tri_core.extensions import (
 from tri_core.hookspecs import HOOKSPEC_API, hookimpl
 from tri_core.image import KernelImage, KernelMetadata
 from tri_core.knobs import Knob, KnobGroup
+from tri_core.listings import Listing, Place
 from tri_core.options import CommonOptions
 from tri_core.pipeline import (
     Anchor,
@@ -56,6 +57,7 @@ from tri_core.pipeline import (
 from tri_core.runtime import Argument, ArrayArgument, HostMemory, Launch, LoadedKernel, Runtime
 from tri_core.target import (
     SIMULATED_KIND,
+    ComputeUnit,
     DeviceInfo,
     LLVMTarget,
     Memory,
@@ -84,6 +86,7 @@ __all__ = [
     "CommonOptions",
     "CompilationError",
     "CompileRefused",
+    "ComputeUnit",
     "ConformanceProfile",
     "DeviceError",
     "DeviceInfo",
@@ -103,6 +106,7 @@ __all__ = [
     "LanguageExtension",
     "Launch",
     "LaunchError",
+    "Listing",
     "LoadedKernel",
     "Memory",
     "MmaDesc",
@@ -113,6 +117,7 @@ __all__ = [
     "Pass",
     "PassList",
     "Pipeline",
+    "Place",
     "PluginError",
     "Policy",
     "Runtime",

@@ -111,6 +111,13 @@ CORE = KnobGroup(
         Knob(name="PLUGINS", default="", help="load only these plugins, separated by commas"),
         Knob(name="PLUGINS_STRICT", default=False, parse=parse_bool, help="a quarantine is an error"),
         Knob(name="TRACE_HOOKS", default=False, parse=parse_bool, help="log every hook call"),
+        Knob(
+            name="LINE_INFO",
+            default=False,
+            parse=parse_bool,
+            help="keep source lines in LLVM IR and machine code",
+            affects_codegen=True,
+        ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
         Knob(name="INTERPRET", default=False, parse=parse_bool, help="run kernels as Python"),
         Knob(name="CODEGEN_TIMEOUT", default=120.0, parse=float, help="seconds LLVM may take"),
@@ -122,7 +129,7 @@ _overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides",
 _OWN = frozenset(knob.name for knob in CORE.knobs)
 _groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
-_affecting: tuple[Knob, ...] = ()
+_affecting: tuple[Knob, ...] = tuple(knob for knob in CORE.knobs if knob.affects_codegen)
 _discover: Callable[[], object] = dict  # a call that does nothing
 
 

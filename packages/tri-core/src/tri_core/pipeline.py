@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from tri_core.listings import Listing
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 
@@ -163,6 +164,8 @@ class Stage:
 
     ``kind`` says what it yields; a module is stored as text and read back with ``parse`` (generic MLIR
     parsing by default).  Exactly the last stage is ``final``: its artifact is the image's data.
+    ``disassemblers`` give bytes as text; ``listings`` read texts, the stage's own or a disassembler's, whose
+    source lines :func:`tri_core.listings.read_listing` does not find.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Stage:
     passes: PassList | None = None
     final: bool = False
     disassemblers: Mapping[str, Callable[[bytes], str]] = field(default_factory=dict)
+    listings: Mapping[str, Callable[[str], Listing]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

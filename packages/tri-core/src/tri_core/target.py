@@ -17,6 +17,7 @@ from tri_core.options import CommonOptions
 
 __all__ = [
     "SIMULATED_KIND",
+    "ComputeUnit",
     "DeviceInfo",
     "LLVMTarget",
     "Memory",
@@ -92,6 +93,25 @@ class Memory:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ComputeUnit:
+    """What shares a local memory: a multiprocessor, compute unit, work-group processor or core.
+
+    It has ``partitions``, each of which holds at most ``warps`` warps and ``registers`` of 32 bits per lane, given out
+    in multiples of ``register_unit``.  ``shared`` bytes are given out in multiples of ``shared_unit``, with
+    ``shared_reserved`` more for each CTA; at most ``blocks`` CTAs are resident.
+    """
+
+    partitions: int
+    warps: int
+    registers: int
+    shared: int
+    blocks: int
+    register_unit: int = 8
+    shared_unit: int = 128
+    shared_reserved: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class MmaDesc:
     """One matrix instruction shape: operand and accumulator dtypes (Triton names) and m, n, k."""
 
@@ -121,7 +141,8 @@ class TargetSpec:
     ``threads_per_warp`` holds the sizes that the target can run, the preferred one first (empty for a
     target without warps).  ``limits`` has the keys ``shared`` (bytes per CTA), ``threads`` (per CTA),
     ``grid_x``, ``grid_y``, ``grid_z``, and any of the backend's own.  ``dtypes`` lists what can be stored
-    and computed on natively, ``emulated_dtypes`` what is computed through a wider type.
+    and computed on natively, ``emulated_dtypes`` what is computed through a wider type.  ``unit`` is what CTAs share,
+    for :mod:`tri_core.occupancy`; None where they share nothing.
     """
 
     threads_per_warp: tuple[int, ...] = ()
@@ -140,6 +161,7 @@ class TargetSpec:
     features: frozenset[str] = frozenset()
     peaks: Mapping[str, float] = field(default_factory=dict)
     llvm: LLVMTarget | None = None
+    unit: ComputeUnit | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able, deterministic picture of the spec (sets sorted)."""

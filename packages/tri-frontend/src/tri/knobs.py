@@ -89,6 +89,7 @@ compilation = Group(
     {
         "always_compile": "ALWAYS_COMPILE",
         "no_compile": "NO_COMPILE",
+        "line_info": "LINE_INFO",
         "verify": "VERIFY",
         "timeout": "CODEGEN_TIMEOUT",
         "workers": "CODEGEN_WORKERS",

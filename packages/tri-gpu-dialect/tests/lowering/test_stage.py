@@ -72,29 +72,37 @@ def test_rows_go_through_shared_memory_in_vectors(target: Target) -> None:
     assert all("<4 x float>" in line for line in shared)
 
 
-class WithLines(ReferencePrimitives):
-    line_info = "LineTablesOnly"
+class WithDirectives(ReferencePrimitives):
+    line_info = "DebugDirectivesOnly"
 
 
-def test_source_lines_reach_llvm_when_the_target_wants_them(target: Target) -> None:
-    def with_lines(target: Target, options: CommonOptions, lanes: int, warps: int) -> WithLines:
-        return WithLines(target, options, threads_per_warp=lanes, num_warps=warps)
+def test_source_lines_reach_llvm_when_they_are_asked_for(target: Target) -> None:
+    def with_directives(target: Target, options: CommonOptions, lanes: int, warps: int) -> WithDirectives:
+        return WithDirectives(target, options, threads_per_warp=lanes, num_warps=warps)
 
-    context = StageContext(target=target, options=CommonOptions(), kernel_name="kernel", codegen=None)  # type: ignore[arg-type]
     spec = TensorSpec("f32", (32, 64), ROWS)
     body = f'%out0 = arith.negf %in0 : {spec.type} loc(callsite("lib.py":7:3 at "kernel.py":12:5))'
 
-    def text(words: PrimitivesFactory) -> str:
+    def text(words: PrimitivesFactory, lines: bool) -> str:
+        context = StageContext(
+            target=target,
+            options=CommonOptions(),
+            kernel_name="kernel",
+            codegen=None,  # type: ignore[arg-type]
+            knobs={"LINE_INFO": True} if lines else {},
+        )
         stage = llir_stage(words, lambda target, options: generic_table(), target)
         artifact: str = stage.run(kernel([spec], [spec], body, warps=4, lanes=32), context).artifact
         binding.parse_assembly(artifact).verify()
         return artifact
 
-    lines = text(with_lines)
+    lines = text(primitives, lines=True)
+    assert "emissionKind: LineTablesOnly" in lines
     assert re.search(r"fneg float .*!dbg", lines)
     assert "DILocation(line: 7, column: 3" in lines
     assert "DILocation(line: 12, column: 5" in lines
-    assert "!dbg" not in text(primitives)
+    assert "!dbg" not in text(primitives, lines=False)
+    assert "emissionKind: DebugDirectivesOnly" in text(with_directives, lines=True)
 
 
 def test_plugins_may_put_passes_before_and_after_machine_ops_are_emitted(target: Target) -> None:

@@ -20,13 +20,14 @@ from tri_core.compiler.kernel import CompiledKernel
 from tri_core.compiler.observe import Observers
 from tri_core.compiler.override import Overridden, origin, with_overrides
 from tri_core.compiler.source import IRSource, Source
+from tri_core.compiler.trace import PassListener, Recorder, Trace
 from tri_core.errors import OptionError, TriError
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
 from tri_core.targets import Spec, resolve
 
-__all__ = ["adopt", "compile", "environment_of", "forget", "lookup"]
+__all__ = ["adopt", "compile", "environment_of", "forget", "lookup", "trace"]
 
 logger = logging.getLogger(__name__)
 
@@ -98,6 +99,25 @@ def compile(  # noqa: A001  the name that users know
         kernel = dataclasses.replace(made, src=origin(source))
         _remember(quick, kernel)
     return kernel
+
+
+def trace(
+    source: Source | IRSource,
+    target: Spec | None = None,
+    options: CommonOptions | Mapping[str, Any] | None = None,
+) -> Trace:
+    """Compile ``source`` as :func:`compile` does, and keep the module after each pass of stages that yield modules.
+
+    Everything is made anew, verified after each pass, and not put into the cache.
+    """
+    target = resolve(target)
+    options = _options(target, options)
+    source = with_overrides(source, options)
+    request = _Request(manager(), source, target, options, environment_of(target))
+    gates.pass_all(gates.Attempt(source, target=target, options=options))
+    recorder = Recorder([s.name for s in request.composition.pipeline.stages if s.kind == "module"])
+    kernel, _ = _run(request, Observers(request.manager), recorder)
+    return Trace(dataclasses.replace(kernel, src=origin(source)), tuple(recorder.snapshots))
 
 
 def lookup(
@@ -290,7 +310,9 @@ def _made(request: _Request, observers: Observers, always: bool) -> CompiledKern
         return kernel
 
 
-def _run(request: _Request, observers: Observers) -> tuple[CompiledKernel, bytes]:
+def _run(
+    request: _Request, observers: Observers, listener: PassListener | None = None
+) -> tuple[CompiledKernel, bytes]:
     """Run the stages; the kernel and what the store keeps of it."""
     from tri_core import codegen, mlir  # the bindings take 0.15 s to import: not before something is compiled
     from tri_core.compiler import stages
@@ -313,6 +335,7 @@ def _run(request: _Request, observers: Observers) -> tuple[CompiledKernel, bytes
         knobs=knobs.codegen_snapshot(),
         observers=observers,
         verify=knobs.get("VERIFY"),
+        listener=listener,
         dump=None if root is None else dump.folder_of(root, request.source.name, request.key),
     )
     products = stages.run(job)

@@ -19,6 +19,7 @@ from tri_core.compiler.observe import Observers
 from tri_core.compiler.readable import readable
 from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
+from tri_core.compiler.trace import PassListener
 from tri_core.errors import BackendError, OptionError, OutOfResources, VerificationError
 from tri_core.image import KernelMetadata
 from tri_core.mlir import ir
@@ -52,6 +53,8 @@ class Job:
     knobs: Mapping[str, object]
     observers: Observers
     verify: bool = False
+    #: told of the first module and of those after each pass
+    listener: PassListener | None = None
     dump: Path | None = None
     #: files that replace what stages make, by stage
     overrides: Mapping[str, IRSource] = field(default_factory=dict)
@@ -88,6 +91,10 @@ def run(job: Job) -> Products:
     products = Products()
     context = _context(job)
     artifact, waiting = _start(job, products)
+    if job.listener is not None and isinstance(artifact, ir.Module):
+        read = job.source.stage if isinstance(job.source, IRSource) else None
+        with mlir.session():
+            job.listener(read or job.composition.pipeline.stages[0].name, "", artifact)
     _check_overrides(job)
     for stage in waiting:
         try:
@@ -108,8 +115,21 @@ def _context(job: Job) -> StageContext:
         kernel_name=job.source.name,
         codegen=_Codegen(),
         knobs=job.knobs,
-        on_pass=_verify if job.verify else None,
+        on_pass=_on_pass(job),
     )
+
+
+def _on_pass(job: Job) -> PassListener | None:
+    """What is done after each pass: verifying, telling."""
+    listener = job.listener
+    if listener is None:
+        return _verify if job.verify else None
+
+    def both(stage: str, name: str, module: ir.Module) -> None:
+        _verify(stage, name, module)
+        listener(stage, name, module)
+
+    return both
 
 
 def _verify(stage: str, name: str, module: ir.Module) -> None:

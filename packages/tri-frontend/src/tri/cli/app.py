@@ -1,4 +1,4 @@
-"""Commands of ``tri``: plugins, targets, compile, opt, layout, cache, new-backend."""
+"""Commands of ``tri``: plugins, targets, compile, opt, layout, explore, cache, new-backend."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tri.cli.explore import explore
 from tri.cli.layout import layout
 from tri.cli.new_backend import new_backend
 from tri.cli.opt import opt
@@ -28,6 +29,7 @@ app.add_typer(cache_app, name="cache")
 app.command(name="opt")(opt)
 app.command(name="layout")(layout)
 app.command(name="new-backend")(new_backend)
+app.command(name="explore")(explore)
 
 _STATE_STYLE = {"active": "green", "quarantined": "red"}
 

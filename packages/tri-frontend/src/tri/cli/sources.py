@@ -16,7 +16,7 @@ from tri_core.errors import OptionError
 if TYPE_CHECKING:
     from tri_core.compiler import IRSource, Source
 
-__all__ = ["parse_options", "parse_signature", "read_kernel", "read_source"]
+__all__ = ["parse_options", "parse_signature", "read_kernel", "read_source", "with_kernel"]
 
 
 def read_source(text: str, signature: str) -> Source | IRSource:
@@ -36,6 +36,27 @@ def read_source(text: str, signature: str) -> Source | IRSource:
 
     kernel = read_kernel(text)
     return ASTSource(kernel, *parse_signature(kernel, signature))
+
+
+def with_kernel(text: str) -> str:
+    """``FILE.py`` as ``FILE.py:kernel``, if there is only one; OptionError if not.  Other texts as they are."""
+    if not text.endswith(".py"):
+        return text
+    module = _load(Path(text))
+    kernels = [name for name, kernel in _kernels(module).items() if _is_entry(kernel)]
+    if len(kernels) != 1:
+        raise OptionError(
+            f"{text} has {len(kernels)} kernels without a result",
+            remedy=f"name one: {text}:{kernels[0] if kernels else 'kernel'}"
+            + (f" (there are {', '.join(kernels)})" if kernels else ""),
+        )
+    return f"{text}:{kernels[0]}"
+
+
+def _is_entry(kernel: JITFunction) -> bool:
+    """Whether a function can be launched: one that returns a value is called by others."""
+    nodes = ast.walk(kernel.source.tree)
+    return not any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
 
 
 def read_kernel(text: str) -> JITFunction:
@@ -64,10 +85,15 @@ def _kernel(module: ModuleType, path: str, name: str) -> JITFunction:
     found = getattr(found, "base_fn", found)
     if isinstance(found, JITFunction):
         return found
-    kernels = [n for n, v in vars(module).items() if isinstance(v, JITFunction)]
     raise OptionError(
-        f"{path} has no kernel {name!r}", remedy=f"its kernels are {', '.join(kernels) or 'none'}"
+        f"{path} has no kernel {name!r}", remedy=f"its kernels are {', '.join(_kernels(module)) or 'none'}"
     )
+
+
+def _kernels(module: ModuleType) -> dict[str, JITFunction]:
+    """The kernels in ``module`` by name, without what is around them."""
+    found = {name: getattr(value, "base_fn", value) for name, value in vars(module).items()}
+    return {name: value for name, value in found.items() if isinstance(value, JITFunction)}
 
 
 def parse_signature(

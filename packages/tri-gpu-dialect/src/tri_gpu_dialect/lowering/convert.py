@@ -179,7 +179,7 @@ class _LowerToLLVM:
         for name, value in self.module_attributes.items():
             lowered.module.operation.attributes[name] = ir.StringAttr.get(value)
         self.passes.run("llir", lowered.module, context)
-        if words.line_info != "None":
+        if context.knobs.get("LINE_INFO"):
             run_passes(lowered.module, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
         return _result(lowered, to_llvm_text(lowered.module))
 

@@ -67,8 +67,8 @@ class AtomicAccess:
 class Primitives(abc.ABC):
     """One vendor's words for one compile; ``threads_per_warp`` lanes, ``num_warps`` warps per CTA, partitions' included."""
 
-    #: what of source locations goes into LLVM's text: ``None``, ``DebugDirectivesOnly``, ``LineTablesOnly``
-    line_info: ClassVar[str] = "None"
+    #: what source locations become in LLVM's text under ``TRI_LINE_INFO``: MLIR's name of an emission kind
+    line_info: ClassVar[str] = "LineTablesOnly"
     #: why the target takes no inline assembly; empty where it does
     no_assembly: ClassVar[str] = ""
 

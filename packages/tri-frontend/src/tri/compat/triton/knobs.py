@@ -31,7 +31,6 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "cache": {"override_dir": None, "home_dir": os.path.expanduser("~"), "manager_class": None},
     "compilation": {
         "allow_non_constexpr_globals": False,
-        "disable_line_info": False,
         "dump_ir": False,
         "enable_asan": False,
         "front_end_debugging": False,
@@ -55,6 +54,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 
+#: the opposite of tri's setting; tri has no lines unless they are asked for
+_LINES = ("compilation", "disable_line_info")
+
 
 class Knobs:
     """A group of settings: those that ``tri.knobs`` has, the others at Triton's defaults and not to be changed."""
@@ -73,6 +75,8 @@ class Knobs:
             return getattr(own, name)
         if (group, name) == ("runtime", "interpret"):
             return core_knobs.get("INTERPRET")
+        if (group, name) == _LINES:
+            return not core_knobs.get("LINE_INFO")
         try:
             return _DEFAULTS.get(group, {})[name]
         except KeyError:
@@ -82,6 +86,9 @@ class Knobs:
         own, group = self._own(name), self.__dict__["_group"]
         if own is not None:
             setattr(own, name, value)
+            return
+        if (group, name) == _LINES:
+            core_knobs.assign("LINE_INFO", None if value is None else not value)
             return
         current = getattr(self, name)
         if value != current and not (value is None and not current):
