@@ -31,9 +31,8 @@ KERNELS = dedent(
         tl.store(out_ptr + row + columns, e / tl.sum(e, axis=0), mask=columns < n)
 
     @tri.jit
-    def count(out_ptr, n):
-        for i in range(n):
-            tl.store(out_ptr + i, 1.0)
+    def assembly(out_ptr):
+        tl.store(out_ptr, tl.inline_asm_elementwise("nop", "=r", [], tl.int32, True, 1))
 
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((2, 1000), dtype=np.float32)
@@ -55,7 +54,7 @@ REFUSED = KERNELS + dedent(
     """
     try:
         with tri.target("toy"):
-            count[(1,)](x, 5)
+            assembly[(1,)](np.zeros(1, np.int32))
     except tri.errors.Unsupported as error:
         print("refused:", error)
     """
@@ -92,7 +91,8 @@ def test_toy_backend_is_listed(environment_with_toy: Environment) -> None:
 
 def test_toy_backend_refuses_with_a_location(environment_with_toy: Environment) -> None:
     output = environment_with_toy.run("refused.py")
-    assert "refused: scf.for on toy:t1" in output
+    assert "refused: inline assembly on toy:t1" in output
+    assert "refused.py:" in output
     assert "remedy:" in output
 
 

@@ -1,72 +1,116 @@
-"""The hooks of the toy backend; everything heavy is imported inside them."""
+"""The plugin: what tri finds through the entry point ``toy``.
+
+A hook says what there is and imports what it needs itself, so that ``import tri`` stays fast with any number
+of backends installed.  :mod:`tri_core.hookspecs` documents every hook.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tri_core.api import (
-    BackendInfo,
-    CommonOptions,
-    DeviceInfo,
-    KernelABI,
-    Pipeline,
-    Runtime,
-    Target,
-    TargetError,
-    TargetKey,
-    TargetSpec,
-    hookimpl,
-)
+from tri_core.api import BackendInfo, Simulation, hookimpl
+
+if TYPE_CHECKING:
+    from tri_core.api import (
+        CommonOptions,
+        ConformanceProfile,
+        DeviceInfo,
+        Pipeline,
+        Policy,
+        Runtime,
+        Target,
+        TargetKey,
+    )
+    from tri_core.mlir import IRRegistry
 
 TRI_PLUGIN_API = (1, 0)
-ARCHITECTURES = ("t1",)
+TRI_REQUIRES = {"tri-gpu-dialect": ">=0.1,<0.3", "tri-runtime": ">=0.1,<0.3"}
 
 
 @hookimpl
 def tri_backends() -> Sequence[BackendInfo]:
-    """One backend, never chosen on its own."""
+    """One backend, ``toy``, for devices of kind ``toy``."""
+    from tri_backend_toy.architectures import ARCHITECTURES, DEVICE_KIND
+
     return [
         BackendInfo(
-            name="toy", device_kinds=("toy",), runtime="toy", priority=-10, architectures=ARCHITECTURES
+            name="toy",
+            device_kinds=(DEVICE_KIND,),
+            runtime=DEVICE_KIND,
+            priority=-10,  # its device is always there, and never the one that is meant
+            architectures=tuple(ARCHITECTURES),
+            description="Toy devices",
         )
     ]
 
 
 @hookimpl
 def tri_probe(backend: str) -> Sequence[DeviceInfo]:
-    """The machine is always there."""
-    return [DeviceInfo(kind="toy", index=0, arch="t1", name="toy machine")]
+    """The devices of this machine; none without a driver."""
+    del backend
+    from tri_backend_toy.runtime import probe
+
+    return probe()
 
 
 @hookimpl
-def tri_target(backend: str, key: TargetKey) -> Target:
-    """The one architecture."""
-    arch = key.arch or "t1"
-    if arch not in ARCHITECTURES:
-        raise TargetError(
-            f"unknown architecture {arch!r} of {backend}", remedy=f"known: {', '.join(ARCHITECTURES)}"
-        )
-    spec = TargetSpec(dtypes=frozenset({"i1", "i8", "i16", "i32", "i64", "fp32", "fp64"}))
-    return Target(key=TargetKey("toy", arch), spec=spec, device_kind="toy")
+def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Target:
+    """The target of ``key``, or that of ``device`` when it names no architecture."""
+    del backend
+    from tri_backend_toy.architectures import target
+
+    return target(key, device)
 
 
 @hookimpl
-def tri_abi(target: Target) -> KernelABI:
-    """Triton's rules."""
-    return KernelABI()
+def tri_register_ir(registry: IRRegistry) -> None:
+    """The machine ops."""
+    from tri_backend_toy.machine import TOY
+
+    registry.add_dialect(TOY)
+
+
+@hookimpl
+def tri_policy(target: Target, options: CommonOptions) -> Policy:
+    """What the optimizer is told about the device."""
+    del target, options
+    from tri_backend_toy.pipeline import POLICY
+
+    return POLICY
 
 
 @hookimpl
 def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
-    """TTIR, then its text as the image."""
-    from tri_backend_toy.compiler import pipeline
+    """From a kernel to an image for the driver."""
+    from tri_backend_toy.pipeline import pipeline
 
-    return pipeline()
+    return pipeline(target, options)
+
+
+@hookimpl
+def tri_simulation(target: Target) -> Simulation:
+    """From a kernel to machine ops, for ``sim:toy:t1``."""
+    del target
+    from tri_backend_toy.pipeline import simulated
+
+    return Simulation(pipeline=simulated)
 
 
 @hookimpl
 def tri_runtime(device_kind: str) -> Runtime:
-    """The machine."""
+    """Memory and launches through the driver."""
+    del device_kind
     from tri_backend_toy.runtime import ToyRuntime
 
     return ToyRuntime()
+
+
+@hookimpl
+def tri_conformance(target: Target) -> ConformanceProfile:
+    """What is missing, as ``conformance.toml`` says."""
+    from pathlib import Path
+
+    from tri_core.conformance import read_profile
+
+    return read_profile(Path(__file__).with_name("conformance.toml"), target)

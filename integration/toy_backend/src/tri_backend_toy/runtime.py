@@ -1,109 +1,147 @@
-"""The toy runtime: host arrays are staged into the arena, programs run one after the other."""
+"""The runtime: devices, memory and launches, in terms of :class:`tri_backend_toy.driver.Driver`."""
 
 from __future__ import annotations
 
-import ctypes
-import itertools
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, cast
+import functools
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-import numpy as np
+from tri_core.api import (
+    Argument,
+    DeviceError,
+    DeviceInfo,
+    HostMemory,
+    InternalError,
+    KernelImage,
+    Launch,
+    LoadedKernel,
+)
+from tri_runtime import ArgumentPool, RuntimeBase, argument_table, check_grid, check_resources
 
-from tri_backend_toy.machine import Arena, Program
-from tri_core.api import Argument, ArrayArgument, DeviceInfo, HostMemory, KernelImage, Launch, LoadedKernel
-from tri_core.mlir import ir, session
+from tri_backend_toy import driver
+from tri_backend_toy.architectures import DEVICE_KIND, target
+from tri_backend_toy.driver import Driver
 
-__all__ = ["ToyRuntime"]
+__all__ = ["ToyRuntime", "probe"]
 
-DEVICE = DeviceInfo(kind="toy", index=0, arch="t1", name="toy machine")
+
+def probe() -> Sequence[DeviceInfo]:
+    """The devices of this machine; none without a driver."""
+    found = driver.connect()
+    return _describe(found) if found is not None else ()
+
+
+def _describe(found: Driver) -> tuple[DeviceInfo, ...]:
+    return tuple(
+        DeviceInfo(kind=DEVICE_KIND, index=index, arch=arch, name=name)
+        for index, (arch, name) in enumerate(found.devices())
+    )
 
 
 @dataclass(frozen=True)
-class ToyKernel:
-    """A parsed kernel."""
+class DriverMemory:
+    """The memory of a device, as :class:`tri_runtime.DeviceMemory`."""
 
-    module: Any
-    entry: Any
+    driver: Driver
+    device: int
 
-    @property
-    def resources(self) -> dict[str, int]:
-        """Nothing is scarce here."""
-        return {}
+    def alloc(self, nbytes: int) -> int:
+        """The address of ``nbytes`` new bytes."""
+        return self.driver.allocate(self.device, nbytes)
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        self.driver.free(self.device, address)
+
+    def copy_in(self, destination: int, source: int, nbytes: int) -> None:
+        """Copy from the host."""
+        self.driver.copy_in(self.device, destination, source, nbytes)
+
+    def copy_out(self, destination: int, source: int, nbytes: int) -> None:
+        """Copy to the host; returns when the bytes are there."""
+        self.driver.copy_out(self.device, destination, source, nbytes)
 
 
-class ToyRuntime:
-    """One device, no streams."""
+@dataclass(frozen=True, eq=False)
+class DriverKernel:
+    """A kernel that the driver has loaded: its ``function`` on ``device``."""
 
-    device_kind = "toy"
+    name: str
+    function: int
+    device: DeviceInfo
+    resources: dict[str, int] = field(default_factory=dict)
+
+
+class ToyRuntime(RuntimeBase):
+    """Arrays of the host are copied to the device for a launch, and back after it.
+
+    ``given`` replaces the driver of this machine, for tests.
+    """
+
+    device_kind = DEVICE_KIND
     host_memory: HostMemory = "staged"
-    fork_safe = True
+    no_device_remedy = "install the driver, or use sim:toy:t1"
 
-    def __init__(self) -> None:
-        self.arena = Arena()
+    def __init__(self, given: Driver | None = None) -> None:
+        super().__init__()
+        self._given = given
+
+    @functools.cached_property
+    def driver(self) -> Driver:
+        """The driver; DeviceError where there is none."""
+        found = self._given or driver.connect()
+        if found is None:
+            raise DeviceError("Toy's driver is not installed", remedy=self.no_device_remedy)
+        return found
 
     def devices(self) -> Sequence[DeviceInfo]:
-        """The one machine."""
-        return [DEVICE]
+        """The devices of this machine."""
+        return probe() if self._given is None else _describe(self._given)
 
-    def current_device(self) -> DeviceInfo:
-        """The one machine."""
-        return DEVICE
+    def memory(self, device: DeviceInfo) -> DriverMemory:
+        """The memory of ``device``."""
+        self.check_process()
+        return DriverMemory(self.driver, device.index)
 
-    def set_device(self, index: int) -> None:
-        """There is only device 0."""
-
-    def current_stream(self, device: DeviceInfo) -> int:
-        """No streams."""
-        return 0
-
-    def load(self, image: KernelImage, device: DeviceInfo) -> ToyKernel:
-        """Parse the image's TTIR."""
-        with session():
-            module = ir.Module.parse(image.data.decode())
-            entry = next(
-                op for op in module.body.operations if op.attributes["sym_name"].value == image.metadata.name
+    def load(self, image: KernelImage, device: DeviceInfo) -> LoadedKernel:
+        """Load a kernel; OutOfResources and DeviceError (another architecture) before the driver is asked."""
+        self.check_process()
+        metadata = image.metadata
+        check_resources(metadata, target(metadata.target, device).spec.limits)
+        if metadata.target.arch != device.arch:
+            raise DeviceError(
+                f"code for {metadata.target} cannot run on {device.name} ({device.arch})",
+                remedy=f"compile for {metadata.target.backend}:{device.arch}",
             )
-            return ToyKernel(module, entry.regions[0].blocks[0])
+        name = metadata.entry_points[0]
+        function = self.driver.load(device.index, image.data, name)
+        kernel = DriverKernel(name, function, device, dict(metadata.resources))
+        # unloading when the interpreter ends would come after the driver's own clean-up
+        weakref.finalize(kernel, self.driver.unload, device.index, function).atexit = False
+        return kernel
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
-        """Programs in order, x fastest."""
-        entry = cast(ToyKernel, kernel).entry
+        """What a launch calls: everything that does not change from one launch to the next is done here."""
+        if not isinstance(kernel, DriverKernel):
+            raise InternalError(f"{type(kernel).__name__} was loaded by another runtime")
+        metadata, device = image.metadata, kernel.device
+        pool = ArgumentPool(argument_table(metadata.signature.parameters))
+        threads = metadata.num_warps * metadata.threads_per_warp
+        limits = target(metadata.target, device).spec.limits
+        enqueue = self.driver.launch
 
         def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
-            with session():
-                for z, y, x in itertools.product(*(range(n) for n in reversed(grid))):
-                    Program(self.arena, (x, y, z), grid).run(entry, [_scalar(a) for a in args])
+            check_grid(grid, limits)
+            if 0 in grid:
+                return
+            block = pool.take()
+            pool.table.pack_into(block.memory, args)
+            enqueue(device.index, kernel.function, grid, threads, stream or 0, block.address, pool.table.size)
+            pool.give(block)
 
         return launch
 
-    @contextmanager
-    def staged(self, arrays: Sequence[ArrayArgument]) -> Iterator[Sequence[Argument]]:
-        """Copies in the arena, written back at the end; arrays at one address share a place."""
-        places = {a.pointer: self.arena.allocate(a.nbytes) for a in arrays}
-        for array in arrays:
-            source = (ctypes.c_uint8 * array.nbytes).from_address(array.pointer)
-            place = places[array.pointer]
-            self.arena.data[place : place + array.nbytes] = np.frombuffer(memoryview(source), np.uint8)
-        yield [places[a.pointer] for a in arrays]
-        for array in (a for a in arrays if a.writable):
-            place = places[array.pointer]
-            ctypes.memmove(array.pointer, self.arena.data[place:].tobytes(), array.nbytes)
-        self.arena = Arena()
-
     def synchronize(self) -> None:
-        """Nothing is pending."""
-
-    def elapsed(self, function: Callable[[], object]) -> float:
-        """Host time: launches are synchronous."""
-        start = time.perf_counter()
-        function()
-        return time.perf_counter() - start
-
-
-def _scalar(value: Argument) -> Any:
-    if isinstance(value, bool):
-        return np.bool_(value)
-    return np.float32(value) if isinstance(value, float) else np.int64(value)
+        """Wait for all work of the current device."""
+        self.driver.synchronize(self.current_device().index)

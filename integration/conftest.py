@@ -1,0 +1,5 @@
+"""What pytest does not collect here: the toy is a project with tests of its own, which need it installed."""
+
+from __future__ import annotations
+
+collect_ignore = ["toy_backend"]
