@@ -44,7 +44,8 @@ def main(given: Sequence[str] | None = None) -> int:
     wanted = Wanted(
         target=arguments.target,
         pairing=arguments.pairing,
-        sample=1 if arguments.full else arguments.sample,
+        sample=arguments.sample,
+        full=arguments.full,
         jobs=arguments.jobs,
     )
     plan = Plan(TOP, KIT, demand_history=arguments.full or arguments.demand_history)

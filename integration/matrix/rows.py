@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-__all__ = ["KIT", "ROWS", "Row"]
+__all__ = ["KIT", "LEVELS_OF_OLDEST", "ROWS", "Row"]
 
 #: the distribution of the conformance kit
 KIT = "tri-conformance"
+#: what a part of the cases asks of the oldest core: the plug-in, hooks, driver, cache, launches, and whole kernels
+LEVELS_OF_OLDEST = ("static", "pipeline", "runtime", "programs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,7 @@ class Row:
 
 
 ROWS = (
-    Row(package="tri-backend-cpu", owed=True, device_sample=8),
+    Row(package="tri-backend-cpu", owed=True, device_sample=16),
     Row(
         package="tri-backend-intel",
         extras=("cpu",),

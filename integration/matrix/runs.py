@@ -23,11 +23,12 @@ TIMEOUT = 4 * 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The kit on ``target`` with the versions of ``pairing``, one in ``sample`` cases of each feature."""
+    """The kit on ``target`` with the versions of ``pairing``: ``levels`` (none: all), one in ``sample`` cases of each feature."""
 
     target: str
     pairing: Pairing
     sample: int
+    levels: tuple[str, ...] = ()
 
     @property
     def slug(self) -> str:
@@ -66,6 +67,7 @@ def run(job: Job, environment: Environment, folder: Path) -> Outcome:
 
 def _kit(job: Job, environment: Environment, files: Mapping[str, Path], cache: str) -> tuple[int, str]:
     command = ["-m", "tri_conformance", "--target", job.target, "--sample", str(job.sample)]
+    command += ["--level", ",".join(job.levels)]
     command += ["--json", str(files["json"].resolve()), "--report", str(files["md"].resolve())]
     try:
         done = environment.run(*command, timeout=TIMEOUT, TRI_CACHE_DIR=cache)

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 
 from integration.matrix.environments import Environment, Installer, Wheelhouse
-from integration.matrix.plan import Pairing, Plan, prepare
-from integration.matrix.rows import Row
+from integration.matrix.plan import OLDEST, Pairing, Plan, prepare
+from integration.matrix.rows import LEVELS_OF_OLDEST, Row
 from integration.matrix.runs import Job, Outcome, run
 from tri_core.errors import TriError
 
@@ -23,12 +23,13 @@ __all__ = ["Session", "Wanted"]
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """Which part of the matrix is run: ``target`` a glob, ``pairing`` a choice (None: both), ``sample`` one in N
-    cases of each feature (None: as the rows say), ``jobs`` runs at a time.
+    cases of each feature (None: as the rows say), ``full`` every case, ``jobs`` runs at a time.
     """
 
     target: str = "*"
     pairing: str | None = None
     sample: int | None = None
+    full: bool = False
     jobs: int = 2
 
     def has(self, pairing: Pairing) -> bool:
@@ -40,7 +41,9 @@ class Wanted:
         shares = {**dict.fromkeys(devices, pairing.row.device_sample), **pairing.row.targets}
         for target, share in shares.items():
             if fnmatchcase(target, self.target):
-                yield Job(target=target, pairing=pairing, sample=self.sample or share)
+                levels = LEVELS_OF_OLDEST if pairing.name == OLDEST and not self.full else ()
+                sample = 1 if self.full else self.sample or share
+                yield Job(target=target, pairing=pairing, sample=sample, levels=levels)
 
 
 @dataclass(frozen=True, kw_only=True)

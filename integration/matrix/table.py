@@ -32,9 +32,23 @@ def _cells(outcome: Outcome) -> list[str]:
     if outcome.right is None:
         return [job.target, core, job.pairing.name, *("" for _ in VERDICTS), "all", "", "not tested"]
     counted = [str(outcome.counts.get(verdict, 0)) if outcome.counts else "" for verdict in VERDICTS]
-    left = f"{outcome.left_out}, 1 in {job.sample} was" if outcome.left_out else ""
     right = "yes" if outcome.right else "NO"
-    return [job.target, core, job.pairing.name, *counted, left, f"{outcome.seconds:.0f} s", right]
+    return [
+        job.target,
+        core,
+        job.pairing.name,
+        *counted,
+        _left_out(outcome),
+        f"{outcome.seconds:.0f} s",
+        right,
+    ]
+
+
+def _left_out(outcome: Outcome) -> str:
+    job = outcome.job
+    of_levels = f"all but {', '.join(job.levels)}" if job.levels else ""
+    of_cases = f"{outcome.left_out}, 1 in {job.sample} was" if outcome.left_out else ""
+    return "; ".join(filter(None, (of_levels, of_cases)))
 
 
 def table(outcomes: Iterable[Outcome]) -> Table:
@@ -81,6 +95,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
         "choice": job.pairing.name,
         "versions": job.pairing.versions,
         "sample": job.sample,
+        "levels": list(job.levels),
         "right": outcome.right,
         "counts": dict(outcome.counts),
         "left_out": outcome.left_out,

@@ -48,11 +48,12 @@ JUDGE = """
     import tri_core.plugins, tri_backend_mine.plugin
 
     parser = argparse.ArgumentParser()
-    for name in ("target", "sample", "json", "report"):
+    for name in ("target", "sample", "level", "json", "report"):
         parser.add_argument(f"--{name}")
     given = parser.parse_args()
     verdict = "passed" if hasattr(tri_core.plugins, tri_backend_mine.plugin.USES) else "failed"
     case = {"id": "static/uses/", "verdict": verdict, "detail": "core lacks it" if verdict == "failed" else ""}
+    assert given.level in ("", "static,pipeline,runtime,programs")
     said = {"ok": verdict == "passed", "counts": {"static": {verdict: 1}}, "left_out": int(given.sample) - 1, "cases": [case]}
     open(given.json, "w").write(json.dumps(said))
     open(given.report, "w").write(f"# {given.target}")
