@@ -122,10 +122,11 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """The slow sweeps."""
+    """The slow sweeps, then the whole matrix."""
     session.install(*TEST_TOOLS, TORCH)
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+    session.notify("matrix", posargs=["--full"])
 
 
 @nox.session

@@ -97,15 +97,17 @@ class Installer:
             for name, wheel in wheels.items()
         ]
         shutil.rmtree(root, ignore_errors=True)
-        if self.uv is not None:
-            try:
-                self._with_uv(made, wanted)
-            except InstallError as error:
-                log.warning("uv does not work here, pip is used: %s", error.message)
-                self.uv = None
-                shutil.rmtree(root, ignore_errors=True)
         if self.uv is None:
             self._with_pip(made, wanted)
+            return made
+        try:
+            self._with_uv(made, wanted)
+        except InstallError as error:
+            shutil.rmtree(root, ignore_errors=True)
+            self._with_pip(made, wanted)
+            # it was not the wheels' fault
+            log.warning("uv does not work here, pip is used: %s", error.message)
+            self.uv = None
         return made
 
     def _with_uv(self, made: Environment, wanted: Sequence[str]) -> None:

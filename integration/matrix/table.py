@@ -114,12 +114,7 @@ def _linked(outcome: Outcome) -> list[str]:
 
 def to_markdown(outcomes: Sequence[Outcome], pairings: Iterable[Pairing]) -> str:
     """The table, and the versions behind it, for readers."""
-    lines = [
-        "# Conformance",
-        "",
-        "Each backend alone from its wheel, with the oldest and the newest core.",
-        "",
-    ]
+    lines = ["# Each backend alone, with the oldest and the newest core", ""]
     lines += [f"| {' | '.join(_HEADS)} |", f"| {' | '.join('---' for _ in _HEADS)} |"]
     lines += [f"| {' | '.join(_linked(outcome))} |" for outcome in outcomes]
     lines += ["", *(f"* {line}" for line in listings(pairings)), ""]
@@ -134,4 +129,4 @@ def write_reports(outcomes: Sequence[Outcome], pairings: Iterable[Pairing], runs
         report = runs / f"{outcome.job.slug}.md"
         if outcome.job.pairing.name != OLDEST and report.is_file():
             shutil.copyfile(report, into / f"{outcome.job.target.replace(':', '-')}.md")
-    (into / "README.md").write_text(to_markdown(outcomes, pairings), encoding="utf-8")
+    (into / "matrix.md").write_text(to_markdown(outcomes, pairings), encoding="utf-8")

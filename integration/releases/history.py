@@ -30,7 +30,7 @@ class History:
         fetched = self._git("fetch", "--quiet", "--no-tags", "--depth=1", "origin", commit)
         if fetched.returncode != 0 or not self._has(commit):
             raise HistoryError(
-                f"commit {commit[:12]} is not in this clone, and origin does not give it: {_last_line(fetched)}",
+                f"commit {commit[:12]} is not in this clone, and origin does not give it: {_complaint(fetched)}",
                 remedy="git fetch --unshallow, or clone with the whole history",
             )
 
@@ -61,7 +61,7 @@ class History:
         done = self._git(*arguments)
         if done.returncode != 0:
             raise HistoryError(
-                f"there is no {what}: {_last_line(done)}", remedy="check releases.toml against `git log`"
+                f"there is no {what}: {_complaint(done)}", remedy="check releases.toml against `git log`"
             )
         return done.stdout
 
@@ -72,7 +72,8 @@ class History:
             raise HistoryError("there is no git on this machine", remedy="install git") from error
 
 
-def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    return next(
-        reversed(done.stderr.decode("utf-8", "replace").strip().splitlines()), f"status {done.returncode}"
-    )
+def _complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The line of git's words that says what is wrong."""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (*fatal, *lines[-1:], f"status {done.returncode}")[0]

@@ -142,11 +142,16 @@ def _check_alone_afterwards(session: Session) -> None:
         environment.check_alone(newest.versions)
 
 
-def test_a_raised_bound_leaves_one_choice(made: MadeUp) -> None:
+def test_a_raised_bound_leaves_one_choice(made: MadeUp, tmp_path: Path) -> None:
     _write(made, "0.2.0", "new = 1\n", "new", lowest="0.2")
-    outcomes = _session(made, target="sim:*", sample=1).run([MINE])
+    broken = tmp_path / "uv"
+    broken.write_text("#!/bin/sh\necho no network\nexit 2\n")
+    broken.chmod(0o755)
+    session = replace(_session(made, target="sim:*", sample=1), installer=Installer(uv=str(broken)))
+    outcomes = session.run([MINE])
     assert _said(outcomes) == [("sim:mine:m1", "newest = oldest", "0.2.0", True)]
     assert is_right(outcomes)
+    assert session.installer.uv is None
 
 
 def test_an_owed_device_that_is_absent_is_wrong(made: MadeUp) -> None:

@@ -319,7 +319,9 @@ def test_a_shallow_clone_asks_its_origin(made: MadeUp, tmp_path: Path) -> None:
     released = made.recorded["tri-core", "0.1.0"]
     away = tmp_path / "away"
     made.top.rename(away)
-    with pytest.raises(HistoryError, match=r"is not in this clone, and origin does not give it") as error:
+    with pytest.raises(
+        HistoryError, match=r"is not in this clone, and origin does not give it: fatal: "
+    ) as error:
         History(clone).ensure(released)
     assert "unshallow" in str(error.value.remedy)
     away.rename(made.top)
