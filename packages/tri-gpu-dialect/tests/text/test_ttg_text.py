@@ -22,7 +22,7 @@ from tri_gpu_dialect.testing.programs import programs
 SAMPLES = (Path(__file__).parent / "ttg_samples.mlir").read_text().split("// -----\n")
 PASSES = (Coalesce(), RemoveLayoutConversions(), AllocateSharedMemory(), InsertBarriers())
 #: ops whose text is not Triton's but MLIR's generic form
-GENERIC = {"ttg.warp_specialize", "ttg.warp_specialize.partitions", "ttg.warp_yield", "ttg.warp_return"}
+GENERIC = {"ttg.warp_specialize", "ttg.warp_specialize.partitions"}
 
 #: ops that Triton has not, or in another dialect
 OURS = {"ttg.local_dot", "ttg.warp_group_dot", "ttg.warp_group_dot_wait"}
@@ -118,3 +118,45 @@ def test_refusals(old: str, new: str, message: str, line: int, column: int) -> N
 def test_a_barrier_is_one_of_the_known() -> None:
     with pytest.raises(VerificationError, match=r"one of local, global_read, global_write.* is expected"):
         text.parse_module(SAMPLES[1].replace("ttg.barrier all", "ttg.barrier everywhere"))
+
+
+NAMES = """module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32}} {{
+  tt.func public @f(%arg0: i32) {{
+    %c0_i32 = arith.constant 0 : i32
+    %0 = arith.addi %arg0, %c0_i32 : i32
+    ttg.warp_specialize(%0)
+    default {{
+      %c1_i32 = arith.constant 1 : i32
+      ttg.warp_yield
+    }}
+    partition0(%arg1: i32) num_warps(1) {{
+      %c0_i32{0} = arith.constant 7 : i32
+      %s{0} = arith.addi %arg1, %c0_i32{0} : i32
+      ttg.warp_return
+    }}
+    partition1(%arg1{1}: i32) num_warps(1) {{
+      %c0_i32{1} = arith.constant 8 : i32
+      %s{1} = arith.addi %arg1{1}, %c0_i32{1} : i32
+      ttg.warp_return
+    }} : (i32) -> ()
+    tt.return
+  }}
+}}"""
+
+
+def test_partitions_may_use_names_anew() -> None:
+    """The original's partitions are scopes of their own."""
+    names_again, others = (text.parse_module(NAMES.format(*ends)) for ends in (("", ""), ("_a", "_b")))
+    assert generic(names_again) == generic(others)
+
+
+@pytest.mark.parametrize(("old", "new", "complaint"), [
+    ("default {", "{", "`default` is expected"),
+    ("partition0(%arg1: i32)", "partition1(%arg1: i32)", r"`partition0\(...\) num_warps\(n\) {` is expected"),
+    ("partition1(%arg1: i32)", "partition3(%arg1: i32)", "`:` is expected, found 'partition3"),
+    ("partition0(%arg1: i32)", "partition0(%arg1: i32, %more: i32)", "partition 0 has arguments"),
+    ("num_warps(1)", "num_warps(3)", "powers of two"),
+])  # fmt: skip
+def test_what_is_wrong_with_partitions(old: str, new: str, complaint: str) -> None:
+    with pytest.raises(VerificationError, match=complaint):
+        text.parse_module(NAMES.format("", "").replace(old, new))

@@ -72,3 +72,38 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     tt.return
   }
 }
+// -----
+#blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#blocked1 = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32, "ttg.total-num-warps" = 12 : i32} {
+  tt.func public @partitions(%p: !tt.ptr<f32>, %n: i32) attributes {noinline = false} {
+    %c1_i32 = arith.constant 1 : i32
+    %0:2 = ttg.warp_specialize(%p, %n) attributes {actualRegisters = array<i32: 232, 40, 24>, warpGroupStartIds = array<i32: 4, 8>}
+    default {
+      %c0_i32 = arith.constant 0 : i32
+      %x = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #blocked>
+      ttg.warp_yield %c0_i32, %x : i32, tensor<64xi32, #blocked>
+    }
+    partition0(%q: !tt.ptr<f32>, %m: i32) num_warps(1) {
+      %c2_i32 = arith.constant 2 : i32
+      %k = arith.constant 0 : i32
+      %z = scf.for %arg4 = %k to %m step %c2_i32 iter_args(%arg5 = %k) -> (i32)  : i32 {
+        %b = arith.addi %arg5, %arg4 : i32
+        scf.yield %b : i32
+      }
+      %s = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #blocked1>
+      ttg.warp_return
+    }
+    partition1(%q_0: !tt.ptr<f32>, %m_1: i32) num_warps(4) {
+      ttg.warp_return
+    } : (!tt.ptr<f32>, i32) -> (i32, tensor<64xi32, #blocked>)
+    ttg.warp_specialize()
+    default {
+      ttg.warp_yield
+    }
+    partition0() num_warps(2) {
+      ttg.warp_return
+    } : () -> ()
+    tt.return
+  }
+}

@@ -9,7 +9,16 @@ from __future__ import annotations
 from tri_core.text.kinds import Flags, Integer, Integers, Keyword, Plain
 from tri_core.text.module import parse_module, print_module
 from tri_core.text.reader import from_text
-from tri_core.text.syntax import DialectSyntax, Fold, OpSyntax, TypeSyntax, add_syntax, op, syntaxes
+from tri_core.text.syntax import (
+    DialectSyntax,
+    Fold,
+    OpSyntax,
+    Partitions,
+    TypeSyntax,
+    add_syntax,
+    op,
+    syntaxes,
+)
 from tri_core.text.tt import CACHE_POLICY, TT
 from tri_core.text.writer import to_text
 
@@ -22,6 +31,7 @@ __all__ = [
     "Integers",
     "Keyword",
     "OpSyntax",
+    "Partitions",
     "Plain",
     "TypeSyntax",
     "add_syntax",

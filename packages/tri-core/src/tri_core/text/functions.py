@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tri_core.text.scan import Cursor, dictionary, split, split_pairs
 
-__all__ = ["divisibilities", "read_header", "write_header"]
+__all__ = ["divisibilities", "named_location", "read_header", "write_header"]
 
 _IDENTIFIER = re.compile(r'"([A-Za-z_][\w.$]*)"')
 _NUMBERED = re.compile(r"(?:arg)?\d+")
@@ -113,13 +113,13 @@ def _read_arguments(cursor: Cursor) -> tuple[str, list[str], list[str]]:
         cursor.expect(":")
         types.append(cursor.type())
         notes.append(cursor.braces() if cursor.sees("{") else "")
-        where = cursor.location() or _named(name)
+        where = cursor.location() or named_location(name)
         block.append(f"{name}: {types[-1]}{' ' if where else ''}{where}")
     cursor.expect(")")
     return ", ".join(block), types, notes
 
 
-def _named(value: str) -> str:
+def named_location(value: str) -> str:
     """A location that keeps the name of a value which has one of its own."""
     name = value[1:]
     return "" if _NUMBERED.fullmatch(name) else f'loc("{name}"(unknown))'

@@ -32,7 +32,14 @@ def parse_module(text: str, path: str = "-") -> ir.Module:
 
     source = from_text(text, path)
     try:
-        module = mlir.parse(source.text)
+        try:
+            module = mlir.parse(source.text)
+        except mlir.ir.MLIRError as error:
+            if not any(d.message.startswith("redefinition of SSA value") for d in error.error_diagnostics):
+                raise
+            # partitions may call values as others are called
+            source = from_text(text, path, apart=True)
+            module = mlir.parse(source.text)
     except mlir.ir.MLIRError as error:
         raise _explained(error, source, path) from error
     if "loc(" not in text:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import bisect
 import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tri_core.errors import TriError
 from tri_core.text.functions import read_header
 from tri_core.text.names import Reader, pattern
 from tri_core.text.ops import SEGMENTS, Generic, Holes, functional, generic_of, read_functional, read_parts
+from tri_core.text.partitions import label, renamed, renaming
 from tri_core.text.scan import STRING, Cursor, dictionary, error_at, split_pairs
-from tri_core.text.syntax import OpSyntax, kinds, syntaxes
+from tri_core.text.syntax import OpSyntax, Partitions, kinds, syntaxes
 
 __all__ = ["Source", "from_text"]
 
@@ -67,16 +69,26 @@ class _Open:
     attributes: dict[str, str] = field(default_factory=dict)
     operands: list[str] = field(default_factory=list)
     is_function: bool = False
+    partitions: Partitions | None = None
+    #: warps of the partitions that have been read
+    counts: list[str] = field(default_factory=list)
+    #: what values are called outside
+    renames: Mapping[str, str] = field(default_factory=dict)
 
 
-def from_text(text: str, path: str = "-") -> Source:
-    """``text`` for MLIR's parser; VerificationError, located in ``path``, for what is no text of our dialects."""
-    return _Reader(text, path).run()
+def from_text(text: str, path: str = "-", *, apart: bool = False) -> Source:
+    """``text`` for MLIR's parser; VerificationError, located in ``path``, for what is no text of our dialects.
+
+    ``apart``: values of partitions get new names where others are called the same, which MLIR minds.
+    """
+    return _Reader(text, path, apart).run()
 
 
 class _Reader:
-    def __init__(self, text: str, path: str) -> None:
-        self.text, self.path = text, path
+    def __init__(self, text: str, path: str, apart: bool) -> None:
+        self.text, self.path, self.apart = text, path, apart
+        self.renames: Mapping[str, str] = {}
+        self.made: set[str] = set()
         self.kinds = dict(kinds())
         self.table = {name: s for d in syntaxes().values() for name, s in d.ops.items()}
         self.here = {shown: here for d in syntaxes().values() for here, shown in d.names.items()}
@@ -117,13 +129,18 @@ class _Reader:
         return Source("".join(self.out), self.text, self.marks)
 
     def copy(self, start: int, end: int) -> None:
-        self.out.append(self.text[start:end])
-        self.length += end - start
+        made = self.text[start:end]
+        if self.renames:
+            made = renamed(made, self.renames)
+        self.out.append(made)
+        self.length += len(made)
 
     def emit(self, made: str, start: int, end: int) -> None:
         """Write ``made`` in place of what was read, with as many lines."""
         lines = self.text.count("\n", start, end) - made.count("\n")
         made += "\n" * lines
+        if self.renames:
+            made = renamed(made, self.renames)
         self.out.append(made)
         self.marks.append((self.length, start))
         self.length += len(made)
@@ -158,7 +175,7 @@ class _Reader:
             return brace
         if top.is_function:
             return f"}}) {self.dictionary(top.attributes)} : () -> ()"
-        return self.after_region(top)
+        return self.after_region(top) if top.partitions is None else self.after_partition(top, top.partitions)
 
     def after_region(self, top: _Open) -> str:
         """The end of a region of an op in generic form; another one may follow."""
@@ -169,11 +186,46 @@ class _Reader:
         self.cursor.expect(")")
         return "})" + self.tail(top)
 
+    # --- partitions ---------------------------------------------------------------------------------------
+
+    def partitioned(self, name: str, partitions: Partitions) -> str:
+        """The start of an op with a default region and partitions."""
+        cursor = self.cursor
+        cursor.expect("(")
+        operands = cursor.values()
+        cursor.expect(")")
+        attributes = dict(split_pairs(cursor.braces())) if cursor.accept("attributes") else {}
+        cursor.expect("default")
+        cursor.expect("{")
+        self.stack.append(_Open(name, attributes, operands, partitions=partitions))
+        return f'"{name}"({", ".join(operands)}) ({{'
+
+    def after_partition(self, top: _Open, partitions: Partitions) -> str:
+        """The end of the default region or of a partition; another partition, or the types, may follow."""
+        start, first, self.renames = self.cursor.position, not top.counts, {}
+        found = label(self.cursor, len(top.counts))
+        if found is not None:
+            head, count = found
+            top.counts.append(count)
+            self.stack.append(top)
+            made = f'}}, {{ "{partitions.holder}"() ({{ {head}' if first else f" {head}"
+            if self.apart:
+                self.renames = renaming(self.text, start, self.made)
+            return self.names(made)
+        if first:
+            self.cursor.fail("`partition0(...) num_warps(n) {`")
+        self.cursor.expect(":")
+        types = self.names(functional(*read_functional(self.cursor)))
+        top.attributes[partitions.counts] = f"array<i32: {', '.join(top.counts)}>"
+        return f"}}) : () -> () loc(unknown) }}) {self.dictionary(top.attributes)} : {types}"
+
     # --- ops ----------------------------------------------------------------------------------------------
 
     def op(self, found: re.Match[str]) -> str:
         name = found["op"]
         syntax = self.table.get(name)
+        if syntax is not None and syntax.partitions is not None and self.is_statement(found.start()):
+            return self.partitioned(self.here.get(name, name), syntax.partitions)
         if name != "tt.func" and (syntax is None or syntax.format is None):
             return self.no_op(name, found.start(), syntax)
         if self.cursor.sees("=") or not self.is_statement(found.start()):

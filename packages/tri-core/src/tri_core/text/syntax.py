@@ -58,6 +58,7 @@ class OpSyntax:
     segments: bool | None = None
     inline: tuple[str, ...] = ()
     fold: Fold | None = None
+    partitions: Partitions | None = None
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -112,6 +113,17 @@ class OpSyntax:
 
 
 op = OpSyntax
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """How the regions of an op that runs them on different warps are held in generic form.
+
+    ``holder``: the op that has the partitions' blocks; ``counts``: the attribute with their numbers of warps.
+    """
+
+    holder: str
+    counts: str
 
 
 @dataclass(frozen=True)

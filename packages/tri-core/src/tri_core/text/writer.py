@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tri_core.text.functions import write_header
 from tri_core.text.names import Writer
 from tri_core.text.ops import SHORT, Generic, fill, finish, functional, read_functional, write_parts
+from tri_core.text.partitions import write_partitions
 from tri_core.text.scan import Cursor, dictionary, split_pairs
 from tri_core.text.syntax import OpSyntax, kinds, syntaxes
 
@@ -106,6 +107,8 @@ class _Writer:
         cursor.expect(":")
         generic = Generic(top.operands, attributes, *read_functional(cursor))
         rest = line[cursor.position :]
+        if self.partitioned(top, generic, rest):
+            return
         if top.name == "tt.func":
             self.out[top.line] = f"{top.indent}{write_header(top.entry, attributes)} {{"
             self.out.append(f"{top.indent}}}{rest}")
@@ -113,6 +116,21 @@ class _Writer:
         head, tail = self.around(top.name, generic)
         self.out[top.line] = f"{top.indent}{top.results}{head} ({{"
         self.out.append(f"{top.indent}}}){tail}{rest}")
+
+    def partitioned(self, top: _Open, op: Generic, rest: str) -> bool:
+        """Whether the op has partitions and is written; ``rest`` is what follows it."""
+        shown, syntax = self.table.get(top.name, (top.name, OpSyntax(None)))
+        if syntax.partitions is None:
+            return False
+        try:
+            lines = [text for text in self.out[top.line + 1 :] if text is not None]
+            head = f"{top.indent}{top.results}{shown}"
+            made = write_partitions(syntax.partitions, head, top.indent, op, lines)
+        except ValueError:
+            return False  # the text cannot say this
+        self.out[top.line :] = made
+        self.out[-1] = f"{made[-1]}{rest}"
+        return True
 
     def around(self, name: str, op: Generic) -> tuple[str, str]:
         """What stands before and after the regions of an op."""
