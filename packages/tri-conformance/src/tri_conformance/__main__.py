@@ -6,4 +6,5 @@ import sys
 
 from tri_conformance.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # processes that run cases import this module
+    sys.exit(main())

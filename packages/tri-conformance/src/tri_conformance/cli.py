@@ -28,6 +28,13 @@ def _parser() -> argparse.ArgumentParser:
         "--select", action="append", default=[], metavar="GLOB", help="only cases whose id matches"
     )
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="one in N cases of each feature")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that run cases")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="seconds that a case may take; it then runs in another process",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the results as JSON")
     parser.add_argument("--report", metavar="FILE", help="write the results as Markdown")
     parser.add_argument("--list", action="store_true", help="list the cases and run none")
@@ -50,7 +57,11 @@ def arguments_for(given: argparse.Namespace) -> list[str]:
     ]
     made += [f"--tri-target={given.target}", f"--tri-level={given.level}", f"--tri-sample={given.sample}"]
     made += [f"--tri-select={glob}" for glob in given.select]
-    made += [f"--tri-{name}={value}" for name in ("json", "report") if (value := getattr(given, name))]
+    made += [
+        f"--tri-{name}={value}"
+        for name in ("jobs", "timeout", "json", "report")
+        if (value := getattr(given, name))
+    ]
     return [*made, *(["--collect-only"] if given.list else []), *given.pytest]
 
 

@@ -22,7 +22,8 @@ class Contract(Protocol):
 
 
 def _wide(values: Array) -> Array:
-    return values if values.dtype.kind in "iub" else values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN of any bits
+        return values if values.dtype.kind in "iub" else values.astype(np.float64)
 
 
 def _fail(got: Array, exact: Array, wrong: Array, rule: str) -> None:

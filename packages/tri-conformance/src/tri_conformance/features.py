@@ -14,7 +14,7 @@ import numpy as np
 from tri_conformance.case import Case, Needs
 from tri_conformance.contracts import Contract, Exact
 from tri_conformance.dtypes import NUMPY, Array
-from tri_conformance.subject import Subject
+from tri_conformance.subject import Subject, arrays_in, with_arrays
 
 __all__ = ["WARPS", "Feature", "Point", "Trial", "cases_of"]
 
@@ -43,7 +43,10 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A launch and its exact results: ``exact`` maps positions among ``arguments`` to what stands there afterwards."""
+    """A launch and its exact results: ``exact`` maps positions among ``arguments`` to what stands there afterwards.
+
+    Arguments are arrays, scalars, None, descriptors of arrays, and tuples of these.
+    """
 
     arguments: Sequence[Any]
     exact: Mapping[int, Array]
@@ -56,7 +59,8 @@ class Feature:
     """A row: ``make`` a launch of ``kernel`` for each of ``dtypes`` x ``shapes``, held to a contract.
 
     ``contracts`` has other contracts by element type; ``also`` further types that a target must have;
-    ``scratch`` positions of arguments that may hold anything afterwards.
+    ``scratch`` positions of arguments that may hold anything afterwards, ``options`` of the compile;
+    ``group`` the feature that many rows are cases of, a sample of which is one of them all.
     """
 
     name: str
@@ -68,33 +72,42 @@ class Feature:
     contracts: Mapping[str, Contract] = field(default_factory=dict)
     also: tuple[str, ...] = ()
     scratch: tuple[int, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
     level: str = "language"
+    group: str = ""
 
     def check(self, subject: Subject, seed: str, dtype: str, shape: tuple[int, ...], warps: int) -> None:
         """Launch at one point and compare every result; AssertionError when one breaks the contract."""
         trial = self.make(Point(dtype, shape, np.random.default_rng(zlib.crc32(seed.encode()))))
-        arguments = [a.copy() if isinstance(a, np.ndarray) else a for a in trial.arguments]
-        subject.launch(self.kernel, trial.grid, arguments, trial.constants, num_warps=warps)
-        for position, exact in trial.exact.items():
-            self.contracts.get(dtype, self.contract).check(arguments[position], exact)
-        for position, given in enumerate(trial.arguments):
-            if isinstance(given, np.ndarray) and position not in (*trial.exact, *self.scratch):
-                Exact().check(arguments[position], given)  # what is only read is as it was
+        given = list(arrays_in(trial.arguments))
+        held = [array.copy() for array in given]
+        arguments = with_arrays(list(trial.arguments), iter(held))
+        subject.launch(self.kernel, trial.grid, arguments, trial.constants, num_warps=warps, **self.options)
+        written = {id(next(arrays_in(arguments[i]))): exact for i, exact in trial.exact.items()}
+        scratch = {id(array) for i in self.scratch for array in arrays_in(arguments[i])}
+        for array, before in zip(held, given, strict=True):
+            if id(array) in written:
+                self.contracts.get(dtype, self.contract).check(array, written[id(array)])
+            elif id(array) not in scratch:
+                Exact().check(array, before)  # what is only read is as it was
 
 
 def cases_of(features: Sequence[Feature]) -> Iterator[Case]:
     """Every feature at every point."""
     for row in features:
+        first = zlib.crc32(row.name.encode()) if row.group else 0  # rows of a group differ too
         for (turn, dtype), (shift, shape) in itertools.product(enumerate(row.dtypes), enumerate(row.shapes)):
             # dealt out along both axes, so that types and shapes meet different numbers
-            warps = WARPS[(turn + shift) % len(WARPS)]
+            warps = WARPS[(first + turn + shift) % len(WARPS)]
             yield _case(row, dtype, shape, warps)
 
 
 def _case(row: Feature, dtype: str, shape: tuple[int, ...], warps: int) -> Case:
     point = f"{dtype}-{'x'.join(map(str, shape))}-w{warps}"
+    seed = f"{row.name}/{point}"
 
     def run(subject: Subject) -> None:
-        row.check(subject, f"{row.name}/{point}", dtype, shape, warps)
+        row.check(subject, seed, dtype, shape, warps)
 
-    return Case(row.level, row.name, point, run, Needs(dtypes=(dtype, *row.also), warps=warps))
+    feature, point = (row.group, f"{row.name}-{point}") if row.group else (row.name, point)
+    return Case(row.level, feature, point, run, Needs(dtypes=(dtype, *row.also), warps=warps))

@@ -24,7 +24,7 @@ from tri_core.api import (
     Unsupported,
 )
 
-__all__ = ["REFUSALS", "Result", "Verdict", "declaration_for", "faults_of", "judge", "unused"]
+__all__ = ["REFUSALS", "Result", "Verdict", "declaration_for", "faults_of", "judge", "unused", "weighed"]
 
 Verdict = Literal["passed", "not-applicable", "gap", "known-failure", "failed"]
 
@@ -86,10 +86,14 @@ def judge(case: Case, subject: Subject) -> Result:
         )
     if missing:
         return Result(case=case, verdict="not-applicable", detail=missing)
-    entry = declaration_for(case, subject.profile)
     error = _outcome(case, subject)
-    verdict, detail = _weigh(entry, error)
-    return Result(case=case, verdict=verdict, detail=detail, seconds=time.perf_counter() - start)
+    return weighed(case, subject.profile, error, time.perf_counter() - start)
+
+
+def weighed(case: Case, profile: ConformanceProfile, error: BaseException | None, seconds: float) -> Result:
+    """The verdict on ``case`` that ended with ``error`` (None: well), given what the target declares."""
+    verdict, detail = _weigh(declaration_for(case, profile), error)
+    return Result(case=case, verdict=verdict, detail=detail, seconds=seconds)
 
 
 def _outcome(case: Case, subject: Subject) -> BaseException | None:

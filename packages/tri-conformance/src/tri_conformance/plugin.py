@@ -26,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tri-level", metavar="A,B", default="", help="levels (all by default)")
     group.addoption("--tri-select", metavar="GLOB", action="append", default=[], help="cases, by glob of ids")
     group.addoption("--tri-sample", metavar="N", type=int, default=1, help="one in N cases of each feature")
+    group.addoption("--tri-jobs", metavar="N", type=int, default=1, help="processes that run cases")
+    group.addoption("--tri-timeout", metavar="S", type=float, help="seconds that a case may take")
     group.addoption("--tri-json", metavar="FILE", help="write the results as JSON")
     group.addoption("--tri-report", metavar="FILE", help="write the results as Markdown")
 
@@ -47,7 +49,9 @@ def _run(config: pytest.Config) -> Run:
             raise pytest.UsageError("name the target to test: --tri-target X")
         levels = tuple(filter(None, option.tri_level.split(",")))
         selection = Selection(levels=levels, select=tuple(option.tri_select), sample=option.tri_sample)
-        config.stash[Collected.key] = Run(Subject(option.tri_target), selection)
+        config.stash[Collected.key] = Run(
+            Subject(option.tri_target), selection, jobs=option.tri_jobs, timeout=option.tri_timeout
+        )
     return config.stash[Collected.key]
 
 
@@ -75,6 +79,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write what was asked for."""
     run = session.config.stash.get(Collected.key, None)
     if run is not None:
+        run.close()
         run.seconds = time.time() - run.started
         run.write(session.config.option.tri_json, session.config.option.tri_report)
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 import tri
+from tri.launch.arrays import describe
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_conformance.dtypes import NUMPY
 from tri_core.api import (
     BackendError,
     BackendInfo,
     ConformanceProfile,
     DeviceInfo,
-    LaunchError,
     Runtime,
     Target,
 )
 from tri_core.plugins import manager
 from tri_core.targets import resolve
-from tri_runtime.registry import runtime
+from tri_runtime import DeviceMemory, runtime, staged_copies
 
-__all__ = ["Subject"]
+__all__ = ["Subject", "arrays_in", "with_arrays"]
 
 _NAMES = {dtype: name for name, dtype in NUMPY.items()}
 _SHORT = {"int": "i", "uint": "u"}
@@ -96,25 +97,39 @@ class Subject:
         constants: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Run ``kernel`` on the target, and wait; NumPy arrays among ``arguments`` are written in place."""
-        arrays = [a for a in arguments if isinstance(a, np.ndarray)]
+        """Run ``kernel`` on the target, and wait; NumPy arrays in ``arguments`` are written in place."""
+        arrays = list(arrays_in(arguments))
         with self._on_device(arrays) as there, tri.target(self.name):
-            placed = iter(there)
-            passed = [next(placed) if isinstance(a, np.ndarray) else a for a in arguments]
-            kernel[grid](*passed, **(constants or {}), **options)
+            kernel[grid](*with_arrays(tuple(arguments), iter(there)), **(constants or {}), **options)
             self.runtime.synchronize()
 
-    def _on_device(self, arrays: Sequence[Any]) -> Any:
-        """A context with ``arrays`` as the target reads them."""
+    @contextmanager
+    def _on_device(self, arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        """``arrays`` as the target reads them: as they are, by the profile's maker, or copies in device memory."""
         if self.runtime.host_memory != "refused":
-            return nullcontext(arrays)
-        if not self.profile.arrays:
-            raise LaunchError(
-                f"{self.name} refuses host arrays and its conformance profile names no `arrays`",
-                remedy="name a context manager that copies host arrays to the device and back",
+            yield arrays
+        elif self.profile.arrays:
+            module, _, attribute = self.profile.arrays.partition(":")
+            with getattr(importlib.import_module(module), attribute)(arrays) as there:
+                yield there
+        else:
+            described = [describe(array) for array in arrays]
+            with staged_copies(described, self._memory) as addresses:
+                pairs = zip(described, addresses, strict=True)
+                yield [replace(d, pointer=int(address), device=self.device) for d, address in pairs]
+
+    @property
+    def _memory(self) -> DeviceMemory:
+        memory = getattr(self.runtime, "memory", None)
+        if memory is None:
+            raise BackendError(
+                f"the runtime of {self.name} refuses host arrays, has no `memory`, and the profile names no `arrays`",
+                backend=self.target.key.backend,
+                hook="tri_conformance",
+                remedy="give the runtime memory(device), as RuntimeBase has it, or name a maker of arrays",
             )
-        module, _, attribute = self.profile.arrays.partition(":")
-        return getattr(importlib.import_module(module), attribute)(arrays)
+        found: DeviceMemory = memory(self.device)
+        return found
 
     def source(self, kernel: Any, arguments: Sequence[Any], constants: Mapping[str, Any]) -> Any:
         """``kernel`` specialized to ``arguments``, their addresses being multiples of 16."""
@@ -127,6 +142,29 @@ class Subject:
             if isinstance(value, np.ndarray)
         }
         return tri.ASTSource(kernel, signature, dict(constants), hints)
+
+
+def arrays_in(value: Any) -> Iterator[Any]:
+    """The NumPy arrays of an argument or of a sequence of them, in order: in tuples and descriptors too."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, TensorDescriptor):
+        yield from arrays_in(value.base)
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from arrays_in(item)
+
+
+def with_arrays(value: Any, arrays: Iterator[Any]) -> Any:
+    """``value`` with ``arrays`` in the places of its NumPy arrays, in the order of :func:`arrays_in`."""
+    if isinstance(value, np.ndarray):
+        return next(arrays)
+    if isinstance(value, TensorDescriptor):
+        return replace(value, base=with_arrays(value.base, arrays))
+    if isinstance(value, (tuple, list)):
+        items = [with_arrays(item, arrays) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
 
 
 def type_name(value: Any) -> str:

@@ -144,14 +144,12 @@ class IntelPrimitives(Primitives):
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:
-        """One line of OpenCL's printf."""
-        words = [prefix.replace("%", "%%")]
-        values = []
-        for value, sign in zip(args, signed, strict=True):
-            word, printable = _printable(b, value, sign, hex_)
-            words.append(word)
-            values.append(printable)
-        call_printf(b, " ".join(words) + "\n", values)
+        """One line of OpenCL's printf: each ``{}`` of ``prefix`` is one of ``args``, the rest of them follow."""
+        pairs = [_printable(b, value, sign, hex_) for value, sign in zip(args, signed, strict=True)]
+        words = [word for word, _ in pairs]
+        first, *texts = prefix.replace("%", "%%").split("{}")
+        placed = "".join([first, *(w + t for w, t in zip(words, texts, strict=False))])
+        call_printf(b, " ".join([placed, *words[len(texts) :]]) + "\n", [value for _, value in pairs])
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
         """Refused: a SPIR-V kernel cannot stop itself."""

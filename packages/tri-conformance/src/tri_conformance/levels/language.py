@@ -6,11 +6,21 @@ from collections.abc import Iterator
 
 from tri_conformance.case import Case
 from tri_conformance.features import cases_of
-from tri_conformance.tables import blocks, elements, memory
+from tri_conformance.tables import (
+    blocks,
+    descriptors,
+    elements,
+    libdevice,
+    members,
+    memory,
+    scaled,
+    structures,
+)
 
 __all__ = ["cases"]
 
 
 def cases() -> Iterator[Case]:
     """The cases of this level."""
-    yield from cases_of((*memory.FEATURES, *elements.FEATURES, *blocks.FEATURES))
+    for table in (memory, elements, blocks, members, structures, descriptors, scaled, libdevice):
+        yield from cases_of(table.FEATURES)

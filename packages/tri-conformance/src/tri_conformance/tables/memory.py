@@ -11,17 +11,19 @@ from tri_conformance.dtypes import FP8, INTEGERS, Array, integers, is_float, nor
 from tri_conformance.features import Feature, Point, Trial
 from tri_conformance.kernels import memory as k
 
-__all__ = ["FEATURES"]
+__all__ = ["FEATURES", "anything", "full"]
 
 BLOCK = 256
 _ALL = ("int1", *INTEGERS, "fp16", "bf16", "fp32", "fp64")
 
 
-def _full(count: int, kind: Any, value: int = 77) -> Array:
+def full(count: int, kind: Any, value: int = 77) -> Array:
+    """``count`` elements of ``value``, which no kernel writes."""
     return np.full(count, value).astype(kind)
 
 
-def _anything(point: Point, count: int) -> Array:
+def anything(point: Point, count: int) -> Array:
+    """``count`` numbers of the point's type; fp8 without NaN."""
     if point.dtype in FP8:
         return point.rng.integers(0, 0x70, count).astype(np.uint8).view(point.numpy)
     return normals(point.rng, point.dtype, count)
@@ -29,12 +31,12 @@ def _anything(point: Point, count: int) -> Array:
 
 def _copied(point: Point) -> Trial:
     n, m = point.count - 13, point.count - 5
-    x = _anything(point, point.count)
-    exact = _full(point.count, point.numpy)
+    x = anything(point, point.count)
+    exact = full(point.count, point.numpy)
     exact[:n], exact[n:m] = x[:n], np.array(1).astype(point.numpy)
     constants = {"OTHER": 1, "B": BLOCK}
     return Trial(
-        arguments=[_full(point.count, point.numpy), x, n, m],
+        arguments=[full(point.count, point.numpy), x, n, m],
         exact={0: exact},
         constants=constants,
         grid=(-(-point.count // BLOCK),),
@@ -44,12 +46,12 @@ def _copied(point: Point) -> Trial:
 def _strided(step: int) -> Callable[[Point], Trial]:
     def make(point: Point) -> Trial:
         n = point.count - 3
-        x = _anything(point, point.count * step)
-        exact = _full(point.count, point.numpy)
+        x = anything(point, point.count * step)
+        exact = full(point.count, point.numpy)
         exact[:n] = x[: n * step : step]
         constants = {"STEP": step, "B": BLOCK}
         return Trial(
-            arguments=[_full(point.count, point.numpy), x, n],
+            arguments=[full(point.count, point.numpy), x, n],
             exact={0: exact},
             constants=constants,
             grid=(-(-point.count // BLOCK),),
@@ -59,9 +61,9 @@ def _strided(step: int) -> Callable[[Point], Trial]:
 
 
 def _scattered(point: Point) -> Trial:
-    x, index = _anything(point, point.count), point.rng.permutation(point.count).astype(np.int32)
+    x, index = anything(point, point.count), point.rng.permutation(point.count).astype(np.int32)
     return Trial(
-        arguments=[_full(point.count, point.numpy), x, index],
+        arguments=[full(point.count, point.numpy), x, index],
         exact={0: x[index]},
         constants={"B": point.count},
     )
@@ -69,18 +71,18 @@ def _scattered(point: Point) -> Trial:
 
 def _transposed(point: Point) -> Trial:
     m, n = point.shape
-    x = _anything(point, m * n)
+    x = anything(point, m * n)
     exact = np.ascontiguousarray(x.reshape(m, n).T).ravel()
-    return Trial(arguments=[_full(m * n, point.numpy), x], exact={0: exact}, constants={"M": m, "N": n})
+    return Trial(arguments=[full(m * n, point.numpy), x], exact={0: exact}, constants={"M": m, "N": n})
 
 
 def _tiled(point: Point) -> Trial:
     m, n = point.shape
     rows, columns = 2 * m - 3, 2 * n - 1
-    x = _anything(point, rows * columns)
+    x = anything(point, rows * columns)
     constants = {"M": m, "N": n}
     return Trial(
-        arguments=[_full(rows * columns, point.numpy), x, rows, columns],
+        arguments=[full(rows * columns, point.numpy), x, rows, columns],
         exact={0: x},
         constants=constants,
         grid=(2, 2),
@@ -90,9 +92,9 @@ def _tiled(point: Point) -> Trial:
 def _described(point: Point) -> Trial:
     m, n = point.shape
     rows, columns = 2 * m - 3, 2 * n - 16  # rows start at multiples of 16 bytes
-    x = _anything(point, rows * columns)
+    x = anything(point, rows * columns)
     constants = {"M": m, "N": n}
-    arguments = [_full(rows * columns, point.numpy), x, rows, columns]
+    arguments = [full(rows * columns, point.numpy), x, rows, columns]
     return Trial(arguments=arguments, exact={0: x}, constants=constants, grid=(2, 2))
 
 
@@ -118,7 +120,7 @@ def _updated(kind: str, alone: bool) -> Callable[[Point], Trial]:
             else (lambda n: integers(point.rng, point.dtype, n))
         )
         out, x = draw(places), draw(count)
-        exact, old = out.copy(), _full(count, point.numpy)
+        exact, old = out.copy(), full(count, point.numpy)
         for i in range(count):
             if i % 5 != 3:
                 old[i] = exact[index[i]]
@@ -126,7 +128,7 @@ def _updated(kind: str, alone: bool) -> Callable[[Point], Trial]:
         # the order of updates of one place is free, so what comes back from it is not compared
         checked = {0: exact, 1: old} if alone else {0: exact}
         constants = {"KIND": kind, "B": count}
-        return Trial(arguments=[out, _full(count, point.numpy), x, index], exact=checked, constants=constants)
+        return Trial(arguments=[out, full(count, point.numpy), x, index], exact=checked, constants=constants)
 
     return make
 
@@ -137,7 +139,7 @@ def _exchanged(point: Point) -> Trial:
     out = np.where(hit, x, x + 5).astype(point.numpy)
     exact = np.where(hit, x + 1, out).astype(point.numpy)
     return Trial(
-        arguments=[out, _full(point.count, point.numpy), x],
+        arguments=[out, full(point.count, point.numpy), x],
         exact={0: exact, 1: out.copy()},
         constants={"B": point.count},
     )
@@ -188,10 +190,10 @@ def _steps(point: Point) -> Trial:
     programs, block = 12, point.count
     counts = np.array([_collatz(p + 1) for p in range(programs)], np.int32)
     totals = np.array([sum(range(0, c, 2)) for c in counts], np.int32) + counts
-    exact = _full(programs * block, np.int32)
+    exact = full(programs * block, np.int32)
     exact[: (programs - 2) * block] = np.repeat(totals, block)[: (programs - 2) * block]
     return Trial(
-        arguments=[_full(programs * block, np.int32), programs - 2],
+        arguments=[full(programs * block, np.int32), programs - 2],
         exact={0: exact},
         constants={"B": block},
         grid=(programs,),
@@ -207,7 +209,7 @@ def _carried(point: Point) -> Trial:
         value = np.where(value > step, value - 1, value + 1)
         total += value + row
     return Trial(
-        arguments=[_full(m * n, point.numpy), x, 5], exact={0: total.ravel()}, constants={"M": m, "N": n}
+        arguments=[full(m * n, point.numpy), x, 5], exact={0: total.ravel()}, constants={"M": m, "N": n}
     )
 
 
@@ -225,7 +227,7 @@ def _random(point: Point) -> Trial:
     seed = 0x1234567890ABCDE
     exact = np.array([_philox(i, seed) for i in range(point.count)], np.uint32).view(np.int32)
     return Trial(
-        arguments=[_full(point.count, np.int32), seed], exact={0: exact}, constants={"B": point.count}
+        arguments=[full(point.count, np.int32), seed], exact={0: exact}, constants={"B": point.count}
     )
 
 

@@ -1,8 +1,8 @@
 """Arrays of any library as kernel arguments.
 
 :func:`array_reader` finds how a class of arrays is read: NumPy's and PyTorch's directly, others through the
-adapters that plugins contribute (by module, or by a protocol's attribute), then through DLPack.  A reader
-gives ``(address, dtype, place)``; ``place`` is None for host memory.
+adapters that plugins contribute (by module, or by a protocol's attribute), then through DLPack.  An
+``ArrayArgument`` (of a :class:`tri_runtime.Buffer`, say) is taken as it is.  A reader gives ``(address, dtype, place)``; ``place`` is None for host memory.
 """
 
 from __future__ import annotations
@@ -328,11 +328,22 @@ def _is_array_of(cls: type, module: str, name: str) -> bool:
     return base is not None and issubclass(cls, base)
 
 
+def _read_argument(array: ArrayArgument) -> Reading:
+    return array.pointer, array.dtype, None if array.device is None else place_of(array.device)
+
+
+def _is_argument(cls: type) -> bool:
+    owner = sys.modules.get("tri_core.runtime")
+    return owner is not None and cls is owner.ArrayArgument
+
+
 def _reader_and_describer(cls: type) -> tuple[ArrayReader, Callable[[Any], ArrayArgument]] | None:
     if _is_array_of(cls, "numpy", "ndarray"):
         return _read_numpy, _describe_numpy
     if _is_array_of(cls, "torch", "Tensor"):
         return _read_torch, _describe_torch
+    if _is_argument(cls):
+        return _read_argument, lambda argument: argument
     if cls is DtypeArray:
         return lambda array: (0, array.dtype, None), _describe_other
     if cls is TensorWrapper:

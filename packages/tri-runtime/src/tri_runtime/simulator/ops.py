@@ -115,6 +115,7 @@ _FLOAT: dict[str, Function] = {
     "llvm.intr.exp2": np.exp2,
     "llvm.intr.log": np.log,
     "llvm.intr.log2": np.log2,
+    "llvm.intr.log10": np.log10,
     "llvm.intr.sin": np.sin,
     "llvm.intr.cos": np.cos,
 }

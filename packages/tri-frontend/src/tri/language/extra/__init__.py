@@ -42,10 +42,13 @@ def _symbols(
 def symbols(module: str, target: TargetKey) -> Mapping[tuple[str, tuple[str, ...]], str]:
     """The symbols of the target's own library that stand for functions of ``module``.
 
-    Keys are a function's name and the names of its operands' types.
+    Keys are a function's name and the names of its operands' types.  A simulated target has none: a vendor's library
+    is machine code, which the simulator cannot run, so the formulas of the language stand for it there.
     """
     from tri_core.plugins import manager
 
+    if target.simulated:
+        return {}
     current = manager()
     return _symbols(current, current.generation, module, target.backend)
 

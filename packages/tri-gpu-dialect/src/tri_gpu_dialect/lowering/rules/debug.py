@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
 from tri_gpu_dialect.lowering.rules.floats import is_emulated, to_f32
+from tri_gpu_dialect.lowering.rules.memory import owning_thread
 from tri_gpu_dialect.lowering.table import Rule
 
 __all__ = ["RULES"]
 
 
 def print_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.print``: a line per element: program ids, the element's coordinates, prefix and value."""
+    """``tt.print``: a line per element, by one of the threads that have it: program ids, the element's coordinates, prefix and value."""
     prefix = ir.StringAttr(op.attributes["prefix"]).value
     hex_ = bool(ir.IntegerAttr(op.attributes["hex"]).value)
     b = ctx.b
@@ -37,15 +39,33 @@ def _is_signed(op: ir.Operation, i: int) -> bool:
 def _print_operand(
     ctx: Lowering, operand: ir.Value, prefix: str, programs: list[ir.Value], signed: bool, hex_: bool
 ) -> None:
+    b = ctx.b
+    owner = owning_thread(ctx, operand.type)
+    if owner is None:
+        _print_registers(ctx, operand, prefix, programs, signed, hex_)
+    else:
+        b.if_(owner, lambda: _print_registers(ctx, operand, prefix, programs, signed, hex_))
+
+
+def _print_registers(
+    ctx: Lowering, operand: ir.Value, prefix: str, programs: list[ir.Value], signed: bool, hex_: bool
+) -> None:
+    """A line for each element that this thread has, once where several registers have it."""
     b, type_ = ctx.b, ctx.element(operand.type)
     rows: list[tuple[ir.Value, ...]] = [()]
+    images = [0]
     if isinstance(operand.type, ir.RankedTensorType):
         rows = tensor_coordinates(ctx, operand.type)
-    for row, value in zip(rows, ctx.registers(operand), strict=True):
-        shown = to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value
+        images = ctx.layout(operand.type).images(REGISTER)
+    shown: set[int] = set()
+    for image, row, value in zip(images, rows, ctx.registers(operand), strict=True):
+        if image in shown:
+            continue
+        shown.add(image)
+        printed = to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value
         place = ", ".join("{}" for _ in row)
         text = f"pid ({{}}, {{}}, {{}}) idx ({place}) {prefix}{{}}"
-        ctx.hw.print(b, text, [*programs, *row, shown], [True] * (3 + len(row)) + [signed], hex_)
+        ctx.hw.print(b, text, [*programs, *row, printed], [True] * (3 + len(row)) + [signed], hex_)
 
 
 def assert_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:

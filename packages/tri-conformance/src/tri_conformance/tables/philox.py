@@ -1,0 +1,39 @@
+"""Philox4x32 as its authors define it (Salmon et al., SC 2011), and the numbers that are made of its words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tri_conformance.dtypes import Array
+
+__all__ = ["normals_of", "uniforms_of", "words"]
+
+_MASK = 0xFFFFFFFF
+
+
+def words(count: int, key: tuple[int, int], rounds: int = 10) -> Array:
+    """The four words of the counters 0 to ``count`` - 1: uint32, (4, count)."""
+    return np.array([_block(i, key, rounds) for i in range(count)], np.uint32).T
+
+
+def _block(counter: int, key: tuple[int, int], rounds: int) -> tuple[int, int, int, int]:
+    a, b, c, d = counter, 0, 0, 0
+    low, high = key
+    for _ in range(rounds):
+        p, q = 0xD2511F53 * a, 0xCD9E8D57 * c
+        a, b, c, d = q >> 32 ^ b ^ low, q & _MASK, p >> 32 ^ d ^ high, p & _MASK
+        low, high = (low + 0x9E3779B9) & _MASK, (high + 0xBB67AE85) & _MASK
+    return a, b, c, d
+
+
+def uniforms_of(random: Array) -> Array:
+    """Words as fp32 in [0, 1): the magnitude of the signed word, scaled."""
+    signed = random.view(np.int32)
+    return np.where(signed < 0, ~signed, signed).astype(np.float32) * np.float32(4.6566127342e-10)
+
+
+def normals_of(first: Array, second: Array) -> tuple[Array, Array]:
+    """Two normal numbers of two uniform ones, in float64 (Box and Muller)."""
+    radius = np.sqrt(-2 * np.log(np.maximum(1e-7, first.astype(np.float64))))
+    angle = 6.283185307179586 * second.astype(np.float64)
+    return radius * np.cos(angle), radius * np.sin(angle)
