@@ -1,7 +1,8 @@
 """``tl.extra.libdevice``, name by name: arithmetic with a rounding mode, conversions, bits, elementary and special functions.
 
 What is exact is held to exactness.  Other functions are held to the larger of two documented bounds, in ulp or absolute:
-CUDA's ("Mathematical Functions" of the CUDA C++ Programming Guide) and that of the formulas here (docs/design/libdevice.md).
+that of the library whose names these are (its vendor's programming guide, appendix on mathematical functions) and that of
+the formulas of the language (docs/design/libdevice.md).
 """
 
 from __future__ import annotations
