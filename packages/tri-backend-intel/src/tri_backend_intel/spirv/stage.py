@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from tri_backend_intel.lowering import PRECISE
 from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.spirv.disassembly import disassemble, read_disassembly
 from tri_backend_intel.spirv.legalize import legalize
+from tri_backend_intel.spirv.lines import with_lines, with_markers
 from tri_backend_intel.spirv.negation import without_negation
 from tri_backend_intel.spirv.reader import SpirvModule, read_module
 from tri_core.api import (
@@ -33,7 +35,14 @@ _GRF = {
 
 def spirv_stage() -> Stage:
     """The last stage of an Intel pipeline."""
-    return Stage(name="spv", kind="bytes", run=_to_spirv, final=True)
+    return Stage(
+        name="spv",
+        kind="bytes",
+        run=_to_spirv,
+        final=True,
+        disassemblers={"spvasm": disassemble},
+        listings={"spvasm": read_disassembly},
+    )
 
 
 def build_options(llvm_ir: str, options: IntelOptions, target: Target) -> str:
@@ -48,7 +57,7 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     target, options = context.target, context.options
     if target.spec.llvm is None or not isinstance(options, IntelOptions):
         raise InternalError(f"{target} is not an Intel target")
-    data = _generate(llvm_ir, target, context.codegen)
+    data = _generate(llvm_ir, target, context.codegen, lines=bool(context.knobs.get("LINE_INFO")))
     module = read_module(data)
     _check(module, target)
     return StageResult(
@@ -57,8 +66,8 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     )
 
 
-def _generate(llvm_ir: str, target: Target, codegen: CodegenService) -> bytes:
-    """Optimise, spell out what cannot be selected, emit: two jobs.
+def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: bool) -> bytes:
+    """Optimise, spell out what cannot be selected, emit: two jobs; with source ``lines`` if they are wanted.
 
     The second one has a process that has seen no other module: LLVM's SPIR-V target keeps the numbers of basic
     blocks, and gives them again to blocks that happen to lie at the same address.
@@ -73,8 +82,10 @@ def _generate(llvm_ir: str, target: Target, codegen: CodegenService) -> bytes:
     text = legalize(codegen.compile(optimised).texts["llvm-ir"])
     if not target.has("gpu"):
         text = without_negation(text)
+    text, places = with_markers(text) if lines else (text, ())
     emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="", isolated=True)
-    return codegen.compile(emitted).objects["object"]
+    data = codegen.compile(emitted).objects["object"]
+    return with_lines(data, places) if lines else data
 
 
 def _extension_option(target: Target) -> str:

@@ -14,6 +14,7 @@ __all__ = ["read_llvm"]
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?(!DI\w+)\((.*)\)$")
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')
 _ATTACHED = re.compile(r",? !dbg (!\d+)")
+_UNITS = "!llvm.dbg.cu = "
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|\\)")
 
 
@@ -22,6 +23,8 @@ def read_llvm(text: str) -> Listing:
     lines, nodes = [], {}
     for line in text.rstrip("\n").split("\n"):
         found = _NODE.match(line)
+        if line.startswith(_UNITS):
+            continue
         if found is None:
             lines.append(line)
         else:
