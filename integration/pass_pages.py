@@ -56,6 +56,7 @@ EXAMPLES: dict[str, Example] = {
     "accelerate-matmul": Example("product-f16", f"{_GPU},coalesce"),
     "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
+    "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),

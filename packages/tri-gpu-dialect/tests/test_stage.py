@@ -61,6 +61,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "@ttgir.matmul",
         "stage-dot-operands",
         "remove-layout-conversions",
+        "optimize-thread-locality",
         "@ttgir.pipeline",
         "pipeline",
         "prefetch",

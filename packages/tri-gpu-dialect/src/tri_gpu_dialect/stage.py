@@ -26,6 +26,7 @@ from tri_gpu_dialect.passes import (
     ConvertTritonToTritonGPU,
     FitSharedMemory,
     InsertBarriers,
+    OptimizeThreadLocality,
     Pipeline,
     Prefetch,
     RemoveLayoutConversions,
@@ -84,6 +85,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             # what is left is done by multiply-add
             StageDotOperands(),
             RemoveLayoutConversions(),
+            OptimizeThreadLocality(),
             Anchor("ttgir.pipeline"),
             Pipeline(num_stages=options.num_stages, policy=policy),
             Prefetch(policy=policy),
