@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from integration.releases.edits import raise_bounds, record
 from integration.releases.history import HistoryError
 from integration.releases.rules import RULES, Repository, Subject
 
@@ -15,10 +16,20 @@ def main() -> int:
     """Check the repository around this file."""
     parser = argparse.ArgumentParser(prog="integration.releases", description=__doc__)
     parser.add_argument("--demand-history", action="store_true", help="fail when a release cannot be had")
-    demanded = parser.parse_args().demand_history
+    parser.add_argument("--raise-bounds", action="store_true", help="raise lower bounds that are too low")
+    parser.add_argument(
+        "--record", nargs="+", default=[], metavar="PACKAGE", help="record HEAD as its release"
+    )
+    given = parser.parse_args()
+    top = Path(__file__).resolve().parents[2]
     with tempfile.TemporaryDirectory() as scratch:
-        subjects = Repository(Path(__file__).resolve().parents[2], Path(scratch)).subjects()
-        findings = _report(subjects, demanded)
+        for line in raise_bounds(Repository(top, Path(scratch))) if given.raise_bounds else ():
+            print(line)
+        for name in given.record:
+            repository = Repository(top, Path(scratch))
+            print(record(repository, name, repository.history.head()))
+        subjects = Repository(top, Path(scratch)).subjects()
+        findings = _report(subjects, given.demand_history)
     print(f"{findings} findings in {len(subjects)} packages")
     return 1 if findings else 0
 

@@ -34,6 +34,10 @@ class History:
                 remedy="git fetch --unshallow, or clone with the whole history",
             )
 
+    def head(self) -> str:
+        """The commit that is checked out."""
+        return self._checked("commit", "rev-parse", "HEAD").decode("ascii").strip()
+
     def read(self, commit: str, path: str) -> str:
         """The text of the file ``path``."""
         self.ensure(commit)

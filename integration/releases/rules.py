@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,15 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from integration.releases.contract import Contract, Plugin, Sources, imports
+from integration.releases.contract import Contract, Imported, Plugin, Sources, imports
 from integration.releases.history import History
 from integration.releases.project import Project, projects
 from integration.releases.records import FILE, Release, read_releases
 
-__all__ = ["COMPARING", "RULES", "STATIC", "Finding", "Repository", "Subject"]
+__all__ = ["COMPARING", "RULES", "STATIC", "Finding", "Repository", "Subject", "lacking"]
 
 HOOKSPECS = "hookspecs.py"
+RAISE = "raise the lower bound of {}, in TRI_REQUIRES too: python -m integration.releases --raise-bounds"
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,12 @@ class Subject:
             ),
             None,
         )
+
+    def later(self, sibling: str) -> Version:
+        """The version after the lowest that is admitted: of a release, else the tree's."""
+        lowest, own = self.lowest(sibling), self.repository.projects[sibling].version
+        released = [r.version for r in self.repository.releases.get(sibling, ())]
+        return min((v for v in released if lowest is not None and lowest.version < v < own), default=own)
 
     def finding(self, message: str, remedy: str) -> Finding:
         """A finding about this package."""
@@ -205,15 +212,20 @@ def contract(subject: Subject) -> Iterator[Finding]:
             yield subject.finding(
                 f"hooks differ from those of {last}, HOOKSPEC_API is {now.api}", f"make it {owed}"
             )
+    for module, sibling, reason in _unserved(subject):
+        yield subject.finding(
+            f"{module} does not work with {sibling} {_version(subject, sibling)}, which it admits: {reason}",
+            RAISE.format(sibling),
+        )
+
+
+def _unserved(subject: Subject) -> Iterator[tuple[str, str, str]]:
+    """Plugin modules that the oldest admitted version of a sibling does not serve: module, sibling, why."""
     for module, plugin in subject.plugins.items():
         for sibling in subject.ranges:
-            lowest = subject.lowest(sibling)
-            served = _contract_of(subject.repository.folder(sibling, lowest))
+            served = _contract_of(subject.repository.folder(sibling, subject.lowest(sibling)))
             if served is not None and (reason := served.lacks(plugin)):
-                yield subject.finding(
-                    f"{module} does not work with {sibling} {_version(subject, sibling)}, which it admits: {reason}",
-                    f"raise the lower bound of {sibling}, in TRI_REQUIRES too",
-                )
+                yield module, sibling, reason
 
 
 def _contract_of(folder: Path) -> Contract | None:
@@ -229,17 +241,29 @@ def _version(subject: Subject, sibling: str) -> Version:
 def names(subject: Subject) -> Iterator[Finding]:
     """What modules import from siblings is there in the oldest version that they admit."""
     source = subject.repository.folder(subject.name) / "src"
+    for sibling, found in _absent(subject):
+        what = f"{found.module}.{found.name}".rstrip(".")
+        yield subject.finding(
+            f"{found.file.relative_to(source)}:{found.line} imports {what}, "
+            f"which {sibling} {_version(subject, sibling)} does not have",
+            RAISE.format(sibling),
+        )
+
+
+def _absent(subject: Subject) -> Iterator[tuple[str, Imported]]:
+    """What is imported from a sibling and not in its oldest admitted version."""
     lowest = {s: Sources(subject.repository.folder(s, subject.lowest(s)) / "src") for s in subject.ranges}
-    owners: Mapping[str, str] = {p: s for s, sources in lowest.items() for p in sources.packages}
-    for found in imports(source):
+    owners = {package: sibling for sibling, sources in lowest.items() for package in sources.packages}
+    for found in imports(subject.repository.folder(subject.name) / "src"):
         sibling = owners.get(found.module.split(".")[0])
         if sibling is not None and not lowest[sibling].has(found):
-            what = f"{found.module}.{found.name}".rstrip(".")
-            yield subject.finding(
-                f"{found.file.relative_to(source)}:{found.line} imports {what}, "
-                f"which {sibling} {_version(subject, sibling)} does not have",
-                f"raise the lower bound of {sibling}, in TRI_REQUIRES too",
-            )
+            yield sibling, found
+
+
+def lacking(subject: Subject) -> list[str]:
+    """Siblings whose oldest admitted version, a release, lacks something that the package needs."""
+    found = [*(s for s, _ in _absent(subject)), *(s for _, s, _ in _unserved(subject))]
+    return [sibling for sibling in dict.fromkeys(found) if subject.lowest(sibling) is not None]
 
 
 Rule = Callable[[Subject], Iterator[Finding]]

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from integration.releases.choice import Candidate, NoChoice, candidates, newest, oldest
 from integration.releases.contract import Contract, Plugin, Sources, imports
+from integration.releases.edits import raise_bounds, record
 from integration.releases.history import History, HistoryError
 from integration.releases.project import Project, projects
 from integration.releases.records import read_releases
@@ -353,3 +354,50 @@ def test_records_that_cannot_be_meant(text: str, message: str, tmp_path: Path) -
 def test_our_packages_follow_the_rules(rule: Callable[..., object], tmp_path: Path) -> None:
     subjects = Repository(TOP, tmp_path).subjects()
     assert [str(f) for s in subjects for f in rule(s)] == []  # type: ignore[attr-defined]
+
+
+# --- edits -----------------------------------------------------------------------------------------------
+
+
+def _text(made: MadeUp, path: str) -> str:
+    return (made.top / "packages" / path).read_text()
+
+
+def test_bounds_are_raised_where_a_name_is_new(made: MadeUp, tmp_path: Path) -> None:
+    _edit("tri-runtime/src/tri_runtime/launch.py", "launch", "launch_all")(made)
+    _edit(
+        f"{MINE}/plugin.py", "TRI_PLUGIN_API", "from tri_runtime.launch import launch_all\n\nTRI_PLUGIN_API"
+    )(made)
+    assert raise_bounds(Repository(made.top, tmp_path / "scratch")) == ["tri-backend-mine: tri-runtime>=0.2"]
+    assert '"tri-core>=0.1,<0.3", "tri-runtime>=0.2,<0.3"' in _text(made, "tri-backend-mine/pyproject.toml")
+    assert 'TRI_REQUIRES = {"tri-runtime": ">=0.2,<0.3"}' in _text(made, f"{MINE}/plugin.py")
+    assert _findings(made.top, tmp_path / "scratch") == []
+
+
+def test_a_release_is_recorded_and_the_tree_goes_on(made: MadeUp, tmp_path: Path) -> None:
+    repository = Repository(made.top, tmp_path / "scratch")
+    head = repository.history.head()
+    assert record(repository, "tri-runtime", head) == f"tri-runtime 0.2.0 is {head[:12]}, the tree is 0.3.0"
+    assert [str(r.version) for r in read_releases(made.top / "releases.toml")["tri-runtime"]] == [
+        "0.1.0",
+        "0.2.0",
+    ]
+    assert 'version = "0.3.0"' in _text(made, "tri-runtime/pyproject.toml")
+    assert '"tri-core>=0.1,<0.3", "tri-runtime>=0.1,<0.4"' in _text(made, "tri-backend-mine/pyproject.toml")
+    lines = _text(made, "tri-runtime/CHANGELOG.md").splitlines()
+    assert lines[2] == "## 0.3.0 (unreleased)"
+    assert lines[4].startswith("## 0.2.0 (20")
+    assert _findings(made.top, tmp_path / "scratch") == []
+    with pytest.raises(OptionError, match=r"has not tri-runtime 0\.2\.0"):
+        record(Repository(made.top, tmp_path / "scratch"), "tri-runtime", head)
+
+
+def test_a_bound_is_raised_to_the_next_release_first(made: MadeUp, tmp_path: Path) -> None:
+    """What the release after the oldest has does not exclude it."""
+    _edit("tri-runtime/src/tri_runtime/launch.py", "launch", "launch_all")(made)
+    record(Repository(made.top, tmp_path / "one"), "tri-runtime", made.commit())
+    _edit(
+        f"{MINE}/plugin.py", "TRI_PLUGIN_API", "from tri_runtime.launch import launch_all\n\nTRI_PLUGIN_API"
+    )(made)
+    assert raise_bounds(Repository(made.top, tmp_path / "two")) == ["tri-backend-mine: tri-runtime>=0.2"]
+    assert _findings(made.top, tmp_path / "two") == []
