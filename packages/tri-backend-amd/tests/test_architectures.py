@@ -7,6 +7,7 @@ import pytest
 from tri_backend_amd.architectures import ARCHITECTURES, target
 from tri_backend_amd.options import AmdOptions
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
+from tri_core.occupancy import occupancy
 from tri_gpu_dialect.stage import threads_per_warp
 
 
@@ -16,6 +17,27 @@ def test_a_spec_is_data(name: str) -> None:
     assert json.loads(json.dumps(spec.to_json())) == spec.to_json()
     assert spec.llvm is not None
     assert spec.llvm.cpu == name
+
+
+@pytest.mark.parametrize(
+    ("name", "waves", "registers", "shared", "groups", "limit"),
+    [
+        # registers of a SIMD by the table of LLVM's AMDGPU target: 512, 1024 or 1536 per lane
+        ("gfx942", 4, 64, 0, 8, "warps"),
+        ("gfx942", 4, 128, 0, 4, "registers"),
+        ("gfx942", 4, 129, 0, 3, "registers"),
+        ("gfx942", 4, 64, 33 * 1024, 1, "shared"),
+        ("gfx950", 4, 64, 33 * 1024, 4, "shared"),
+        ("gfx1030", 4, 128, 0, 8, "registers"),
+        ("gfx1100", 4, 120, 0, 12, "registers"),
+        ("gfx1100", 1, 32, 0, 32, "blocks"),
+    ],
+)
+def test_occupancy(name: str, waves: int, registers: int, shared: int, groups: int, limit: str) -> None:
+    unit = target(TargetKey("amd", name), None).spec.unit
+    assert unit is not None
+    found = occupancy(unit, warps=waves, registers=registers, shared=shared)
+    assert (found.blocks, found.limit) == (groups, limit)
 
 
 def test_wavefronts_and_local_memory() -> None:

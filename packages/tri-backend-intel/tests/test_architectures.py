@@ -9,7 +9,16 @@ from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.pipeline import policy
 from tri_backend_intel.runtime.devices import architecture_of
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
+from tri_core.occupancy import occupancy
 from tri_gpu_dialect.stage import threads_per_warp
+
+
+def test_occupancy_without_registers() -> None:
+    unit = target(TargetKey("intel", "pvc"), None).spec.unit
+    assert unit is not None
+    found = occupancy(unit, warps=8, registers=None, shared=48 * 1024)
+    assert (found.blocks, found.max_warps, found.limit, found.unknown) == (2, 64, "shared", ("registers",))
+    assert target(TargetKey("intel", "opencl-cpu"), None).spec.unit is None
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

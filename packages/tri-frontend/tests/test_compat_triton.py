@@ -221,6 +221,18 @@ def test_knobs_read_and_refuse() -> None:
     assert not hasattr(theirs.runtime, "no_such_knob")
 
 
+def test_line_info_is_the_opposite_of_tri_s() -> None:
+    theirs: Any = importlib.import_module("triton.knobs")
+    own: Any = importlib.import_module("tri.knobs")
+    with own.compilation.scope():
+        assert theirs.compilation.disable_line_info is True
+        theirs.compilation.disable_line_info = False
+        assert own.compilation.line_info is True
+        assert theirs.compilation.disable_line_info is False
+        theirs.compilation.disable_line_info = None
+        assert own.compilation.line_info is False
+
+
 def test_hooks_and_settings_of_tuning_are_those_of_tri() -> None:
     theirs: Any = importlib.import_module("triton.knobs")
     chain = theirs.runtime.launch_enter_hook

@@ -26,7 +26,11 @@ class Column {
     this.text = element("div", {class: "text", tabindex: 0, role: "listbox", "aria-label": title}, this.lines);
     this.root = element("section", {class: "column", "data-column": name}, this.head, this.text);
     this.text.addEventListener("keydown", event => this.key(event));
-    this.text.addEventListener("mouseover", event => view.point(this.rowOf(event.target)));
+    this.text.addEventListener("mouseover", event => {
+      const row = this.rowOf(event.target);
+      if (row && row.kind !== "source") row.element.title = row.places.map(p => view.named(p)).join("\n← ");
+      view.point(row);
+    });
     this.text.addEventListener("mouseleave", () => view.point(null));
     this.text.addEventListener("click", event => this.click(event));
   }
@@ -54,12 +58,15 @@ class Column {
   }
 
   line(row, pieces, layouts) {
-    const made = element("div", {class: "line " + (row.kind || ""), role: "option", id: this.view.id + "-" + this.name + "-" + row.index, "data-number": row.number});
+    // thousands of them: no more is set than what a line looks like
+    const made = document.createElement("div");
+    made.className = row.kind ? "line " + row.kind : "line";
+    made.setAttribute("role", "option");
+    made.setAttribute("data-number", row.number);
     made.row = row;
     if (row.places.length) {
-      made.dataset.hue = "";
-      made.style.setProperty("--hue", this.view.hue(row.places));
-      if (row.kind !== "source") made.title = row.places.map(p => this.view.named(p)).join("\n← ");
+      made.setAttribute("data-hue", "");
+      made.setAttribute("style", "--hue:" + this.view.hue(row.places));
     }
     if (!pieces) { made.textContent = row.text || "\u200b"; return made; }
     let from = 0;
@@ -93,6 +100,7 @@ class Column {
     this.current = Math.max(0, Math.min(this.rows.length - 1, index));
     const made = this.rows[this.current].element;
     made.classList.add("current");
+    made.id = this.view.id + "-" + this.name + "-" + this.current;
     this.text.setAttribute("aria-activedescendant", made.id);
     if (scroll) this.reveal(made, false);
   }
