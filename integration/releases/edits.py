@@ -43,23 +43,20 @@ def raise_bounds(repository: Repository) -> list[str]:
 def _raised(subject: Subject) -> Iterator[str]:
     for sibling in lacking(subject):
         later = subject.later(sibling)
-        _rewrite(subject, sibling, lower=f">={_brief(later)}")
+        pyproject = subject.repository.folder(subject.name) / "pyproject.toml"
+        _rewrite(pyproject, sibling, lower=f">={_brief(later)}")
         yield f"{subject.name}: {sibling}>={_brief(later)}"
 
 
-def _files(subject: Subject) -> Iterator[Path]:
-    folder = subject.repository.folder(subject.name)
-    yield folder / "pyproject.toml"
-    yield from (folder.joinpath("src", *m.split(".")).with_suffix(".py") for m in subject.project.plugins)
-
-
-def _rewrite(subject: Subject, sibling: str, *, lower: str = "", upper: str = "") -> None:
-    """Write another bound of ``sibling`` wherever ``subject`` states its range."""
+def _rewrite(pyproject: Path, sibling: str, *, lower: str = "", upper: str = "") -> None:
+    """Write another bound of ``sibling`` wherever the package of ``pyproject`` states its range."""
 
     def bounded(found: re.Match[str]) -> str:
         return f"{found['head']}{lower or found['lower']},{upper or found['upper']}"
 
-    for file in _files(subject):
+    project = Project.parse(pyproject.read_text(encoding="utf-8"))
+    modules = [pyproject.parent.joinpath("src", *m.split(".")).with_suffix(".py") for m in project.plugins]
+    for file in (pyproject, *(module for module in modules if module.is_file())):
         text = file.read_text(encoding="utf-8")
         # "name>=1,<2" of requirements, "name": ">=1,<2" of TRI_REQUIRES
         file.write_text(
@@ -86,9 +83,10 @@ def record(repository: Repository, name: str, commit: str) -> str:
     _append(repository.top / FILE, name, released, commit)
     new = next_minor(released)
     _renumber(repository.folder(name), released, new)
-    for subject in repository.subjects():
-        if name in subject.ranges:
-            _rewrite(subject, name, upper=f"<{_brief(next_minor(new))}")
+    # the backends from outside that integration/ has stand for those that move with us
+    for folder in ("packages", "integration"):
+        for pyproject in repository.top.glob(f"{folder}/*/pyproject.toml"):
+            _rewrite(pyproject, name, upper=f"<{_brief(next_minor(new))}")
     return f"{name} {released} is {commit[:12]}, the tree is {new}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,8 @@ from tri.scaffolding import BackendProject
 
 TOY = TOP / "integration" / "toy_backend"
 
-#: the toy runs with every release of tri that its siblings run with
-RANGES = dict.fromkeys(
-    ("tri-core", "tri-gpu-dialect", "tri-runtime", "tri-frontend", "tri-conformance"), ">=0.1,<0.3"
-)
+#: the versions of tri that the toy runs with, in the words of its own project
+RANGES = dict(re.findall(r'"(tri-[a-z-]+)(>=[^"]+)"', (TOY / "pyproject.toml").read_text()))
 
 #: files of the template that the toy changes, with the reason, and how many lines at most
 CHANGED = {
