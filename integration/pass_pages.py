@@ -51,6 +51,8 @@ EXAMPLES: dict[str, Example] = {
     "reorder-broadcast": Example("reorder-broadcast", after="canonicalize,cse"),
     "canonicalize": Example("canonicalize"),
     "unpack": Example("pack"),
+    "promote-pointer-tiles": Example("product-tiles", after="dead-carried,canonicalize,cse"),
+    "dead-carried": Example("carried", after="canonicalize"),
     _GPU: Example("rows"),
     "coalesce": Example("rows", _GPU),
     "accelerate-matmul": Example("product-f16", f"{_GPU},coalesce"),

@@ -7,6 +7,7 @@ from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
 from tri_core.passes.combine import Combine
 from tri_core.passes.cse import CSE
+from tri_core.passes.dead_carried import DeadCarried
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
@@ -14,6 +15,7 @@ from tri_core.passes.lift_control_flow import LiftControlFlow
 from tri_core.passes.loop_aware_cse import LoopAwareCSE
 from tri_core.passes.loop_peel import LoopPeel
 from tri_core.passes.loop_unroll import LoopUnroll
+from tri_core.passes.promote_pointer_tiles import PromotePointerTiles
 from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
 from tri_core.passes.stage import ttir_stage
@@ -25,6 +27,7 @@ __all__ = [
     "LICM",
     "Canonicalize",
     "Combine",
+    "DeadCarried",
     "DecomposeDotScaled",
     "Inline",
     "LiftControlFlow",
@@ -32,6 +35,7 @@ __all__ = [
     "LoopPeel",
     "LoopUnroll",
     "Pass",
+    "PromotePointerTiles",
     "ReorderBroadcast",
     "RewriteTensorDescriptors",
     "SymbolDCE",
@@ -51,6 +55,8 @@ for _pass in (
     LoopPeel,
     LoopUnroll,
     SymbolDCE,
+    PromotePointerTiles,
+    DeadCarried,
     RewriteTensorDescriptors,
     DecomposeDotScaled,
     Unpack,

@@ -22,11 +22,13 @@ from tri_core.pipeline import Anchor, PassList, Stage, StageContext, StageResult
 __all__ = ["ttir_stage"]
 
 
-def ttir_stage(native: Container[str] = (), rewrites: Sequence[Pass] = ()) -> Stage:
+def ttir_stage(
+    native: Container[str] = (), rewrites: Sequence[Pass] = (), finals: Sequence[Pass] = ()
+) -> Stage:
     """Stage ``ttir``: the kernel as one function, in its simplest form.
 
     ``native`` names what the target does itself and is left as it is: ``"descriptors"``, ``"dot_scaled"``;
-    ``rewrites`` are passes of the target's own that come before canonicalization.
+    ``rewrites`` are passes that the target wants before canonicalization, ``finals`` those after it, followed by CSE.
     """
     rewrites = list(rewrites)
     if "descriptors" not in native:
@@ -47,6 +49,8 @@ def ttir_stage(native: Container[str] = (), rewrites: Sequence[Pass] = ()) -> St
             Canonicalize(),
             CSE(),  # again: rules make constants and splats where they need them
             LICM(),  # last: what is folded need not be moved
+            *finals,
+            *([CSE()] if finals else []),  # what they make is merged, and what they leave behind goes
             Anchor("ttir.end"),
         ]
     )

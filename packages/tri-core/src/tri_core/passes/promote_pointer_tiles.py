@@ -1,0 +1,321 @@
+"""Loads and stores of pointers that are tiles of an array, as accesses through a descriptor of the array.
+
+    p = base + (m0 + arange(BM))[:, None] * stride + (k0 + arange(BK))[None, :]
+    x = load(p, mask=(k0 + arange(BK))[None, :] < K, other=0)
+
+becomes
+
+    d = make_tensor_descriptor(base, [2**31 - 1, K], [stride, 1])        at the function's beginning
+    x = descriptor_load d[m0, k0]
+
+for loads that feed dots, and for stores, where that is what the target copies best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tri_core.dialects.tt import PointerType, TensorDescType
+from tri_core.mlir import ir
+from tri_core.passes.base import Pass
+from tri_core.passes.rewriting import constant, make, producer
+from tri_core.passes.tiles import Polynomial, Reader, Tile, Trip, only_inside_matters, tile_of
+from tri_core.pipeline import StageContext
+
+__all__ = ["PromotePointerTiles"]
+
+#: the size of a dimension that is never left
+_ANY = 2**31 - 1
+#: elements of a block along a dimension that a copy can have, and dimensions of an array
+_LONGEST, _MOST_DIMENSIONS = 256, 5
+#: bytes that bases, strides and rows of a block are multiples of
+_ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class PromotePointerTiles(Pass):
+    """See the module; ``stores`` too, or loads of dots alone.
+
+    A load is left alone when it is volatile or has a cache modifier, when its ``other`` is not zero, when the kernel
+    writes through the same argument; an access, when base, strides or rows are not multiples of 16 bytes, when a size
+    is no argument, or where rows that start again at the beginning (``% M``) can be seen.
+    """
+
+    name: ClassVar[str] = "promote-pointer-tiles"
+
+    stores: bool = True
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite every function of ``module`` in place."""
+        for op in module.body.operations:
+            if op.name == "tt.func":
+                _Function(op.operation, self.stores).run()
+
+
+@dataclass
+class _Function:
+    function: ir.Operation
+    stores: bool
+    reader: Reader = field(default_factory=Reader)
+
+    def run(self) -> None:
+        """Everything is decided before anything is changed."""
+        accesses = list(_accesses(self.function))
+        written = self.written(accesses)
+        found = []
+        for op in accesses:
+            tile = self.load_tile(op, written) if op.name == "tt.load" else self.store_tile(op, accesses)
+            if tile is not None:
+                found.append((op, tile))
+        for op, tile in found:
+            _replace(self.function, op, tile)
+
+    def written(self, accesses: Sequence[ir.Operation]) -> set[ir.Value] | None:
+        """Arguments that are written through; None where something is written that is not known."""
+        found: set[ir.Value] = set()
+        for op in accesses:
+            if op.name == "tt.load":
+                continue
+            pointers = self.reader.pointers(op.operands[0]) if len(op.operands) else None
+            base = (
+                pointers.base if pointers is not None else _root(op.operands[0]) if len(op.operands) else None
+            )
+            if base is None:
+                return None
+            found.add(base)
+        return found
+
+    def load_tile(self, op: ir.Operation, written: set[ir.Value] | None) -> Tile | None:
+        """The tile of a load of a dot's operand."""
+        view = op.opview
+        if written is None or not _plain(op) or not _feeds_dot(op):
+            return None
+        if view.other is not None and not _is_zero(view.other):
+            return None
+        tile = self.tile(op.results[0].type, view.ptr, view.mask)
+        if tile is None or tile.base in written:
+            return None
+        wraps = [(d, axis.wrap) for d, axis in enumerate(tile.axes) if axis.wrap is not None]
+        if all(only_inside_matters(self.reader, op.results[0], d, limit) for d, limit in wraps):
+            return tile
+        return None
+
+    def store_tile(self, op: ir.Operation, accesses: Sequence[ir.Operation]) -> Tile | None:
+        """The tile of a store whose array nothing else accesses: other accesses would not be ordered after it."""
+        if op.name != "tt.store" or not self.stores or not _plain(op):
+            return None
+        view = op.opview
+        tile = self.tile(view.value.type, view.ptr, view.mask)
+        if tile is None or any(axis.wrap is not None for axis in tile.axes):
+            return None
+        others = [self.reader.pointers(a.operands[0]) for a in accesses if a != op and len(a.operands)]
+        return tile if all(o is not None and o.base != tile.base for o in others) else None
+
+    def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:
+        """What ``pointers`` under ``mask`` access, if a copy of a block can do that."""
+        if not isinstance(type_, ir.RankedTensorType) or not 2 <= type_.rank <= _MOST_DIMENSIONS:
+            return None
+        read = self.reader.pointers(pointers)
+        conditions = () if mask is None else self.reader.conditions(mask)
+        if read is None or conditions is None or any(c.dim >= type_.rank for c in conditions):
+            return None
+        tile = tile_of(read, conditions, type_.rank)
+        return tile if tile is not None and _suits(tile, type_) else None
+
+
+# --- what suits ---------------------------------------------------------------------------------------------
+
+
+def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
+    """All ops that read or write memory through pointers."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("tt.load", "tt.store", "tt.call") or op.name.startswith("tt.atomic"):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return iter(found)
+
+
+def _root(value: ir.Value) -> ir.Value | None:
+    """The argument that a pointer is made from by additions; None if there is none."""
+    for _ in range(64):
+        op = producer(value)
+        if op is None:
+            owner = value.owner.owner.operation
+            if owner.name == "tt.func":
+                return value
+            number = ir.BlockArgument(value).arg_number
+            if owner.name != "scf.for" or number == 0:
+                return None
+            value = owner.operands[2 + number]
+        elif op.name in ("tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.bitcast", "tt.trans"):
+            value = op.operands[0]
+        else:
+            return None
+    return None
+
+
+def _plain(op: ir.Operation) -> bool:
+    """Whether an access is neither volatile nor has modifiers."""
+    if "isVolatile" in op.attributes and ir.BoolAttr(op.attributes["isVolatile"]).value:
+        return False
+    return all(
+        name not in op.attributes or ir.IntegerAttr(op.attributes[name]).value == 1
+        for name in ("cache", "evict")
+    )
+
+
+def _is_zero(value: ir.Value) -> bool:
+    op = producer(value)
+    if op is None or op.name != "arith.constant":
+        return False
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr):
+        attribute = attribute.get_splat_value().maybe_downcast() if attribute.is_splat else None
+    return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
+
+
+def _feeds_dot(load: ir.Operation) -> bool:
+    """Whether a dot reads what ``load`` gives, as it is, transposed or in another element type."""
+    ahead = list(load.results)
+    while ahead:
+        for use in ahead.pop().uses:
+            user = use.owner.operation
+            if user.name == "tt.dot" and use.operand_number < 2:
+                return True
+            if user.name in ("tt.trans", "arith.extf", "arith.truncf", "tt.fp_to_fp", "arith.sitofp"):
+                ahead += user.results
+    return False
+
+
+def _suits(tile: Tile, type_: ir.RankedTensorType) -> bool:
+    """Whether sizes, strides and the base are what copies of blocks take."""
+    element = type_.element_type
+    if not isinstance(element, ir.IntegerType | ir.FloatType) or element.width < 8:
+        return False
+    nbytes = element.width // 8
+    whole = type_.shape[tile.contiguous] * nbytes % _ALIGNMENT == 0
+    strides = [axis.stride for d, axis in enumerate(tile.axes) if d != tile.contiguous]
+    return (
+        whole
+        and max(type_.shape) <= _LONGEST
+        and _divisibility(tile.base) % _ALIGNMENT == 0
+        and all(_factor(stride) * nbytes % _ALIGNMENT == 0 for stride in strides)
+    )
+
+
+def _factor(stride: Polynomial) -> int:
+    """A number that ``stride``, one term, is a multiple of."""
+    ((monomial, factor),) = stride.terms
+    for symbol, power in monomial:
+        assert not isinstance(symbol, Trip)
+        factor *= _divisibility(symbol) ** power
+    return abs(factor)
+
+
+def _divisibility(argument: ir.Value) -> int:
+    """What the caller promises an argument to be a multiple of."""
+    function = argument.owner.owner.operation
+    if "arg_attrs" not in function.attributes:
+        return 1
+    facts = ir.ArrayAttr(function.attributes["arg_attrs"])[ir.BlockArgument(argument).arg_number]
+    known = ir.DictAttr(facts)
+    return ir.IntegerAttr(known["tt.divisibility"]).value if "tt.divisibility" in known else 1
+
+
+# --- rewriting ----------------------------------------------------------------------------------------------
+
+
+def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
+    """The access through a descriptor whose last dimension is the contiguous one."""
+    is_load = op.name == "tt.load"
+    type_ = (op.results[0] if is_load else op.opview.value).type
+    rank = type_.rank
+    order = [*(d for d in range(rank) if d != tile.contiguous), tile.contiguous]
+    block = ir.RankedTensorType.get([type_.shape[d] for d in order], type_.element_type)
+    descriptor = _descriptor(function.regions[0].blocks[0].operations[0].operation, tile, order, block)
+    i32 = ir.IntegerType.get_signless(32)
+    indices = [_emitted(op, tile.axes[d].origin, i32) for d in order]
+    turned = order != list(range(rank))
+    if is_load:
+        value = make(op, "tt.descriptor_load", block, [descriptor, *indices], _modifiers())
+        if turned:
+            back = [order.index(d) for d in range(rank)]
+            value = make(op, "tt.trans", type_, [value], {"order": ir.DenseI32ArrayAttr.get(back)})
+        op.results[0].replace_all_uses_with(value)
+    else:
+        value = op.opview.value
+        if turned:
+            value = make(op, "tt.trans", block, [value], {"order": ir.DenseI32ArrayAttr.get(order)})
+        _store(op, [descriptor, value, *indices])
+    op.erase()
+
+
+def _modifiers() -> dict[str, ir.Attribute]:
+    i32 = ir.IntegerType.get_signless(32)
+    return {name: ir.IntegerAttr.get(i32, 1) for name in ("cache", "evict")}
+
+
+def _store(at: ir.Operation, operands: Sequence[ir.Value]) -> None:
+    ir.Operation.create("tt.descriptor_store", operands=operands, loc=at.location, ip=ir.InsertionPoint(at))
+
+
+def _descriptor(at: ir.Operation, tile: Tile, order: Sequence[int], block: ir.RankedTensorType) -> ir.Value:
+    """``tt.make_tensor_descriptor`` at the beginning of the function; equal ones are merged later."""
+    i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
+    axes = [tile.axes[d] for d in order]
+    sizes = [Polynomial.constant(_ANY) if axis.size is None else axis.size for axis in axes]
+    shape = [_emitted(at, size, i32) for size in sizes]
+    strides = [_emitted(at, axis.stride, i64) for axis in axes]
+    element = block.element_type
+    if isinstance(element, ir.IntegerType):
+        block = ir.RankedTensorType.get(block.shape, ir.IntegerType.get_signed(element.width))
+    type_ = TensorDescType.get(ir.TypeAttr.get(block))
+    base = tile.base
+    assert isinstance(base.type, PointerType)
+    padding = {"padding": ir.IntegerAttr.get(i32, 1)}
+    return make(
+        at, "tt.make_tensor_descriptor", type_, [base, *shape, *strides], padding | _segments(block.rank)
+    )
+
+
+def _segments(rank: int) -> dict[str, ir.Attribute]:
+    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, rank, rank])}
+
+
+def _emitted(at: ir.Operation, value: Polynomial, type_: ir.Type) -> ir.Value:
+    """``value`` as an integer of ``type_`` before ``at``."""
+    return value.emitted(
+        lambda number: constant(at, ir.IntegerAttr.get(type_, number)),
+        lambda symbol: _cast(at, _trip(at, symbol) if isinstance(symbol, Trip) else symbol, type_),
+        lambda name, a, b: make(at, name, type_, [a, b]),
+    )
+
+
+def _cast(at: ir.Operation, value: ir.Value, type_: ir.Type) -> ir.Value:
+    have = value.type.width
+    if have == type_.width:
+        return value
+    return make(at, "arith.extsi" if have < type_.width else "arith.trunci", type_, [value])
+
+
+def _trip(at: ir.Operation, trip: Trip) -> ir.Value:
+    """(induction variable - lower) / step."""
+    index = trip.loop.regions[0].blocks[0].arguments[0]
+    lower, _, step = list(trip.loop.operands)[:3]
+    moved = index if _is_constant(lower, 0) else make(at, "arith.subi", index.type, [index, lower])
+    return moved if _is_constant(step, 1) else make(at, "arith.divsi", index.type, [moved, step])
+
+
+def _is_constant(value: ir.Value, number: int) -> bool:
+    op = producer(value)
+    return (
+        op is not None
+        and op.name == "arith.constant"
+        and ir.IntegerAttr(op.attributes["value"]).value == number
+    )

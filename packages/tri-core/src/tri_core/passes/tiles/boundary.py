@@ -1,0 +1,130 @@
+"""Whether what a tile holds past a limit can ever be seen.
+
+A product's row i depends on row i of its left operand alone.  Where rows past a limit are only stored under a mask that
+leaves them out, it does not matter what was read for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tri_core.mlir import ir
+from tri_core.passes.tiles.polynomial import Polynomial
+from tri_core.passes.tiles.reading import Reader
+
+__all__ = ["only_inside_matters"]
+
+#: ops whose result at an index depends on their operands at that index alone, beside arithmetic
+_ELEMENTWISE = frozenset(["tt.fp_to_fp", "tt.bitcast", "tt.precise_divf", "tt.precise_sqrt", "tt.clampf"])
+
+Place = tuple[ir.Value, int]
+
+
+def only_inside_matters(reader: Reader, value: ir.Value, dim: int, limit: Polynomial) -> bool:
+    """Whether elements of ``value`` whose index along ``dim`` is ``limit`` or more reach no memory."""
+    return _Flow(reader, limit).run(value, dim)
+
+
+@dataclass
+class _Flow:
+    reader: Reader
+    limit: Polynomial
+    seen: set[Place] = field(default_factory=set)
+
+    def run(self, value: ir.Value, dim: int) -> bool:
+        """Follow the value to all its uses."""
+        ahead = [(value, dim)]
+        while ahead:
+            place = ahead.pop()
+            if place in self.seen:
+                continue
+            self.seen.add(place)
+            for use in place[0].uses:
+                reached = self.use(use.owner.operation, use.operand_number, place[1])
+                if reached is None:
+                    return False
+                ahead += reached
+        return True
+
+    def use(self, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
+        """Where a use takes the elements; None where they may be seen, or it is not known."""
+        rule = _RULES.get(op.name)
+        if rule is not None:
+            return rule(self, op, number, dim)
+        if op.name.startswith(("arith.", "math.")) or op.name in _ELEMENTWISE:
+            return [(r, dim) for r in op.results]
+        return None
+
+
+Rule = Callable[[_Flow, ir.Operation, int, int], "list[Place] | None"]
+
+
+def _store(flow: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
+    """Fine where the mask has the limit."""
+    if number != 1 or len(op.operands) < 3:
+        return None
+    conditions = flow.reader.conditions(op.operands[2]) or ()
+    fits = any(c.dim == dim and not c.lower and c.limit == flow.limit for c in conditions)
+    return [] if fits else None
+
+
+def _dot(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
+    rank = op.results[0].type.rank
+    along = {0: rank - 2, 1: rank - 1}.get(number, dim)
+    inner = {0: rank - 1, 1: rank - 2}.get(number)
+    if number > 2 or dim == inner:
+        return None
+    return [(op.results[0], dim if dim < rank - 2 else along)]
+
+
+def _trans(_: _Flow, op: ir.Operation, __: int, dim: int) -> list[Place]:
+    return [(op.results[0], list(ir.DenseI32ArrayAttr(op.attributes["order"])).index(dim))]
+
+
+def _broadcast(_: _Flow, op: ir.Operation, __: int, dim: int) -> list[Place] | None:
+    same = op.operands[0].type.shape[dim] == op.results[0].type.shape[dim]
+    return [(op.results[0], dim)] if same else None
+
+
+def _expand(_: _Flow, op: ir.Operation, __: int, dim: int) -> list[Place]:
+    return [(op.results[0], dim + (dim >= ir.IntegerAttr(op.attributes["axis"]).value))]
+
+
+def _reduce(_: _Flow, op: ir.Operation, __: int, dim: int) -> list[Place] | None:
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    if dim == axis or not isinstance(op.results[0].type, ir.RankedTensorType):
+        return None
+    return [(r, dim - (dim > axis)) for r in op.results]
+
+
+def _for(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
+    if number < 3:
+        return None
+    return [(op.regions[0].blocks[0].arguments[number - 2], dim), (op.results[number - 3], dim)]
+
+
+def _yield(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
+    parent = op.parent.operation
+    if parent.name == "scf.if":
+        return [(parent.results[number], dim)]
+    if parent.name != "scf.for":
+        return None
+    return list(_carried(parent, number, dim))
+
+
+def _carried(loop: ir.Operation, number: int, dim: int) -> Iterator[Place]:
+    yield loop.regions[0].blocks[0].arguments[number + 1], dim
+    yield loop.results[number], dim
+
+
+_RULES: Mapping[str, Rule] = {
+    "tt.store": _store,
+    "tt.dot": _dot,
+    "tt.trans": _trans,
+    "tt.broadcast": _broadcast,
+    "tt.expand_dims": _expand,
+    "tt.reduce": _reduce,
+    "scf.for": _for,
+    "scf.yield": _yield,
+}

@@ -1,0 +1,146 @@
+"""Polynomials with integer coefficients over scalars of the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tri_core.mlir import ir
+
+__all__ = ["MOST_TERMS", "Monomial", "Polynomial", "Symbol", "Trip"]
+
+
+@dataclass(frozen=True)
+class Trip:
+    """How often the body of ``loop``, an ``scf.for``, has run before."""
+
+    loop: ir.Operation
+
+
+Symbol: TypeAlias = "ir.Value | Trip"
+#: symbols with their powers; the empty one is the constant
+Monomial: TypeAlias = "frozenset[tuple[Symbol, int]]"
+
+_ONE: Monomial = frozenset()
+#: longer products are taken as they are
+MOST_TERMS = 24
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A sum of ``coefficient * monomial``; no coefficient is zero.  Values are compared as polynomials."""
+
+    terms: frozenset[tuple[Monomial, int]] = frozenset()
+
+    @classmethod
+    def of(cls, terms: Mapping[Monomial, int]) -> Polynomial:
+        """From coefficients by monomial."""
+        return cls(frozenset((m, c) for m, c in terms.items() if c))
+
+    @classmethod
+    def constant(cls, value: int) -> Polynomial:
+        """A number."""
+        return cls.of({_ONE: value})
+
+    @classmethod
+    def symbol(cls, symbol: Symbol) -> Polynomial:
+        """One scalar."""
+        return cls.of({frozenset({(symbol, 1)}): 1})
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        found = dict(self.terms)
+        for monomial, coefficient in other.terms:
+            found[monomial] = found.get(monomial, 0) + coefficient
+        return Polynomial.of(found)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(frozenset((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        found: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in other.terms:
+                monomial = _product(left, right)
+                found[monomial] = found.get(monomial, 0) + a * b
+        return Polynomial.of(found)
+
+    @property
+    def value(self) -> int | None:
+        """The number that a constant polynomial is; None for others."""
+        if not self.terms:
+            return 0
+        (monomial, coefficient), *rest = self.terms
+        return coefficient if not rest and monomial == _ONE else None
+
+    @property
+    def known_nonnegative(self) -> bool:
+        """Whether no coefficient is negative: symbols are taken to be sizes, indices and counts."""
+        return all(c > 0 for _, c in self.terms)
+
+    def symbols(self) -> Iterator[Symbol]:
+        """All symbols, some more than once."""
+        for monomial, _ in self.terms:
+            for symbol, _ in monomial:
+                yield symbol
+
+    def divided(self, stride: Polynomial) -> tuple[Polynomial, Polynomial]:
+        """(quotient, rest) by a single term ``stride``: of the terms that it divides, and the others."""
+        ((monomial, coefficient),) = stride.terms
+        quotient, rest = {}, {}
+        for term, c in self.terms:
+            divided = _quotient(term, monomial)
+            if divided is None or c % coefficient:
+                rest[term] = c
+            else:
+                quotient[divided] = c // coefficient
+        return Polynomial.of(quotient), Polynomial.of(rest)
+
+    def emitted(
+        self,
+        number: Callable[[int], ir.Value],
+        scalar: Callable[[Symbol], ir.Value],
+        arithmetic: Callable[[str, ir.Value, ir.Value], ir.Value],
+    ) -> ir.Value:
+        """The polynomial as arithmetic; terms in an order that does not depend on the run."""
+        total: ir.Value | None = None
+        for monomial, coefficient in sorted(self.terms, key=_order):
+            term = None if coefficient == 1 and monomial else number(coefficient)
+            for symbol, power in sorted(monomial, key=_name):
+                for _ in range(power):
+                    value = scalar(symbol)
+                    term = value if term is None else arithmetic("arith.muli", term, value)
+            assert term is not None
+            total = term if total is None else arithmetic("arith.addi", total, term)
+        return number(0) if total is None else total
+
+
+def _product(left: Monomial, right: Monomial) -> Monomial:
+    powers = dict(left)
+    for symbol, power in right:
+        powers[symbol] = powers.get(symbol, 0) + power
+    return frozenset(powers.items())
+
+
+def _quotient(term: Monomial, divisor: Monomial) -> Monomial | None:
+    powers = dict(term)
+    for symbol, power in divisor:
+        left = powers.get(symbol, 0) - power
+        if left < 0:
+            return None
+        powers[symbol] = left
+    return frozenset((s, p) for s, p in powers.items() if p)
+
+
+def _name(item: tuple[Symbol, int]) -> str:
+    symbol, power = item
+    value = symbol.loop.regions[0].blocks[0].arguments[0] if isinstance(symbol, Trip) else symbol
+    return f"{value.get_name()}^{power}"
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
+    monomial, _ = term
+    return len(monomial), " ".join(sorted(map(_name, monomial)))
