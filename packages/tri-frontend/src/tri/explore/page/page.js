@@ -333,7 +333,7 @@ function showPicture(data, layout) {
   const draw = () => drawPicture(pictures[part("shape").selectedIndex]);
   part("shape").onchange = draw;
   part("show").onchange = draw;
-  const kinds = pictures[0]?.shared ? ["offset", "bank"] : ["thread", "lane", "warp", "register"];
+  const kinds = pictures[0]?.shared ? ["offset", "offset % 32"] : ["thread", "lane", "warp", "register"];
   part("show").replaceChildren(...kinds.map(k => new Option(k)));
   draw();
   dialog.showModal();
@@ -372,7 +372,7 @@ function drawPicture(picture) {
   const lanes = 1 << (picture.vectors.lane || []).length;
   const value = {
     thread: o => o.warp * lanes + o.lane, lane: o => o.lane, warp: o => o.warp, register: o => o.register,
-    offset: o => o.offset, bank: o => o.offset % 32,
+    offset: o => o.offset, "offset % 32": o => o.offset % 32,
   }[part("show").value];
   const thread = o => picture.shared ? o.offset % 32 : [o.block, o.warp, o.lane].join();
   const cells = [];
