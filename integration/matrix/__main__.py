@@ -50,7 +50,7 @@ def main(given: Sequence[str] | None = None) -> int:
     )
     plan = Plan(TOP, KIT, demand_history=arguments.full or arguments.demand_history)
     with nullcontext(arguments.work) if arguments.work else tempfile.TemporaryDirectory() as work:
-        session = Session(plan=plan, wanted=wanted, work=Path(work), console=Console(width=140))
+        session = Session(plan=plan, wanted=wanted, work=Path(work).resolve(), console=Console(width=140))
         outcomes = session.run(ROWS)
         session.console.print(table(outcomes))
         for line in (*listings(session.pairings(ROWS)), *problems(outcomes)):

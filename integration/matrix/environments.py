@@ -172,7 +172,7 @@ class Environment:
     @property
     def python(self) -> Path:
         """Its interpreter."""
-        return self.root / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        return self.root.absolute() / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
     def run(
         self, *arguments: str, timeout: float = 3600, **variables: str
