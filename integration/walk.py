@@ -61,7 +61,8 @@ def product(*divisible: str) -> ASTSource:
 def stages(source: ASTSource) -> Mapping[str, str]:
     """The text after TTIR (``ttir``), after each pass over TTGIR, and as LLVM IR and PTX."""
     asm: Mapping[str, Any] = tri.compile(source, target=_TARGET, options=_OPTIONS).asm
-    found = {"ttir": str(asm["ttir"])}
+    # read and printed again: without locations
+    found = {"ttir": optimize(str(asm["ttir"]), "")}
     optimize(
         found["ttir"],
         ",".join(_PASSES),

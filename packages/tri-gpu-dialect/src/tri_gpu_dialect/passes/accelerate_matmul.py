@@ -9,7 +9,7 @@ narrower than the accumulator is accumulated wide and rounded after the dot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,33 +103,30 @@ def _cast(value: ir.Value, element: str) -> ir.Value:
 
 def _chained(dots: list[ir.Operation]) -> list[bool]:
     """For each dot, whether its result goes into an operand of another, or it reads another's result."""
-    links = [_reads(dot, dots) for dot in dots]
+    numbers = {d.results[0]: i for i, d in enumerate(dots)}
+    links = [_reads(list(dot.operands)[:2], numbers) for dot in dots]
     read = {other for found in links for other in found}
+    # a sum that goes on from a dot's result is that result
+    for i, dot in reversed(list(enumerate(dots))):
+        if i in read:
+            read |= _reads([dot.operands[2]], numbers)
     return [bool(found) or i in read for i, found in enumerate(links)]
 
 
-def _reads(dot: ir.Operation, dots: list[ir.Operation]) -> set[int]:
-    """The indices of the dots whose results the operands of ``dot`` are computed from, loops not followed."""
-    numbers = {d.results[0]: i for i, d in enumerate(dots)}
-    found: set[int] = set()
-    for value in _behind(list(dot.operands)[:2]):
-        if value in numbers:
-            found.add(numbers[value])
-    return found
+def _reads(values: list[ir.Value], numbers: dict[ir.Value, int]) -> set[int]:
+    """The ``numbers`` of the dots whose results ``values`` are computed from, loops and other dots not followed."""
+    return {numbers[value] for value in _behind(values, numbers) if value in numbers}
 
 
-def _behind(values: list[ir.Value]) -> Iterator[ir.Value]:
-    """``values`` and what they are computed from."""
+def _behind(values: list[ir.Value], ends: Container[ir.Value]) -> Iterator[ir.Value]:
+    """``values`` and what they are computed from, up to ``ends``."""
     ahead, seen = list(values), set(values)
     while ahead and len(seen) < _HORIZON:
         value = ahead.pop()
         yield value
         owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name not in (
-            "tt.load",
-            "scf.for",
-            "scf.while",
-        ):
+        stops = value in ends or isinstance(owner, ir.Block)
+        if not stops and owner.operation.name not in ("tt.load", "scf.for", "scf.while"):
             for operand in owner.operation.operands:
                 if operand not in seen and tensor_info(operand.type) is not None:
                     seen.add(operand)

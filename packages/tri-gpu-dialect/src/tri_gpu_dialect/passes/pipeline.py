@@ -15,6 +15,7 @@ values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -59,20 +60,21 @@ class Pipeline(Pass):
         if not widths:
             return
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_innermost(op)]:
-                self.loop(function, loop, widths, limit)
+            loops = [op for op in all_ops(function) if op.name == "scf.for" and _is_innermost(op)]
+            if not loops:
+                continue
+            # all plans before any change: what is known of addresses is computed once
+            suits = functools.partial(_suits, axes=axis_info(function), widths=widths)
+            plans = [schedule(loop, suits) for loop in loops]
+            for loop, plan in zip(loops, plans, strict=True):
+                if plan is not None:
+                    self.loop(function, loop, plan, limit)
 
-    def loop(
-        self, function: ir.Operation, loop: ir.Operation, widths: Sequence[int], limit: int | None
-    ) -> None:
+    def loop(self, function: ir.Operation, loop: ir.Operation, plan: Schedule, limit: int | None) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         given = loop.attributes.get("tt.num_stages", None)
         stages = ir.IntegerAttr(given).value if given is not None else self.num_stages
         if stages < 2 or "unsignedCmp" in loop.attributes:
-            return
-        axes = axis_info(function)
-        plan = schedule(loop, lambda load: _suits(load, axes, widths))
-        if plan is None:
             return
         buffers = [_Buffer.of(load) for load in plan.loads]
         if limit is not None:
