@@ -60,9 +60,8 @@ def matmul(
     out = torch.empty(size, size, device="cuda", dtype=out_dtype or dtype)
 
     def run(m: Any, c: Config) -> object:
-        acc = m.tl.int32 if dtype == torch.int8 else m.tl.float32
         strides = (*a.stride(), *b.stride(), *out.stride())
-        return m.matmul[_grid(size, size, c)](a, b, out, size, size, size, *strides, GROUP_M=8, ACC=acc, **c)
+        return m.matmul[_grid(size, size, c)](a, b, out, size, size, size, *strides, GROUP_M=8, **c)
 
     return Case(
         name=f"matmul {name}",

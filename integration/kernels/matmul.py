@@ -12,9 +12,8 @@ def matmul(
     M, N, K,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
-    ACC: tl.constexpr = tl.float32,
 ):  # fmt: skip
-    """Each program makes one BLOCK_M x BLOCK_N tile of c, summed as ACC; tiles are visited in groups of GROUP_M rows."""
+    """Each program makes one BLOCK_M x BLOCK_N tile of c; tiles are visited in groups of GROUP_M rows."""
     pid = tl.program_id(0)
     tiles_m = tl.cdiv(M, BLOCK_M)
     tiles_n = tl.cdiv(N, BLOCK_N)
@@ -29,11 +28,12 @@ def matmul(
     depth = tl.arange(0, BLOCK_K)
     a_ptrs = a_ptr + (rows[:, None] * stride_am + depth[None, :] * stride_ak)
     b_ptrs = b_ptr + (depth[:, None] * stride_bk + columns[None, :] * stride_bn)
-    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=ACC)
+    total: tl.constexpr = tl.int32 if c_ptr.dtype.element_ty == tl.int32 else tl.float32
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=total)
     for k in range(tl.cdiv(K, BLOCK_K)):
         a = tl.load(a_ptrs, mask=depth[None, :] < K - k * BLOCK_K, other=0.0)
         b = tl.load(b_ptrs, mask=depth[:, None] < K - k * BLOCK_K, other=0.0)
-        acc = tl.dot(a, b, acc, out_dtype=ACC)
+        acc = tl.dot(a, b, acc, out_dtype=total)
         a_ptrs += BLOCK_K * stride_ak
         b_ptrs += BLOCK_K * stride_bk
 
