@@ -6,20 +6,39 @@ A backend hands the rows to :class:`tri_gpu_dialect.policy.DefaultPolicy`; the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from tri_core.mlir import ir
-from tri_gpu_dialect.encodings import DotOperand
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.encodings import DotOperand, SharedEncoding
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
-from tri_gpu_dialect.types import tensor_info
+from tri_gpu_dialect.plans.operand_memory import vector_order
+from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["MatrixInstruction", "choose", "split_warps"]
+__all__ = [
+    "MatrixInstruction",
+    "OperandMemory",
+    "OperandSource",
+    "choose",
+    "operand_sources",
+    "split_groups",
+    "split_warps",
+]
 
 Shape = tuple[int, ...]
 
+#: (operand's index, its shape, the dimension of its source's neighbours) -> how it lies in shared memory, if at all
+OperandMemory = Callable[[int, Shape, int], SharedEncoding | None]
+
 #: element types whose values another type holds exactly, by MLIR's names: operands may be widened so
 _WIDER = {"f8E4M3FN": "f16", "f8E5M2": "f16"}
+
+#: columns of the narrowest and the widest instruction of a group
+_NARROWEST, _WIDEST = 8, 256
+_DOTS = frozenset({"tt.dot", "ttg.warp_group_dot", "ttg.warp_group_dot_wait"})
+#: how many values are looked at to find out whether one is made of a dot's result
+_HORIZON = 256
 
 
 @dataclass(frozen=True)
@@ -29,6 +48,11 @@ class MatrixInstruction:
     ``encoding`` is the accumulator's for a single warp; ``k_width`` how many elements of an operand a lane has
     next to each other along k; ``precisions`` the values of ``tt.dot``'s ``inputPrecision`` that the instruction
     satisfies (empty: all).
+
+    An instruction with ``memory`` reads operands from shared memory and runs on its own: its dots become
+    ``ttg.warp_group_dot``.  ``memory(index, shape, contiguous)`` says how an operand of ``shape`` whose source has
+    neighbours along dimension ``contiguous`` has to lie; None: it cannot be read so.  Those ``in_registers`` may
+    come from registers as well.  ``group_warps`` warps, one after the other along the rows, execute it together.
     """
 
     a: str
@@ -38,11 +62,19 @@ class MatrixInstruction:
     k_width: int
     encoding: MatrixEncoding
     precisions: tuple[int, ...] = ()
+    memory: OperandMemory | None = None
+    in_registers: tuple[int, ...] = ()
+    group_warps: int = 1
 
-    def result(self, warps: Shape) -> MatrixEncoding:
-        """The encoding of a result over ``warps`` (one number per dimension)."""
-        made: MatrixEncoding = replace(self.encoding, warps_per_cta=warps)  # type: ignore[type-var]  # a dataclass by contract
-        return made
+    def result(self, shape: Shape, warps: Shape) -> MatrixEncoding:
+        """The encoding of a result of ``shape`` over ``warps`` (one number per dimension)."""
+        return self.encoding.spread(shape, warps)
+
+    def split(self, shape: Shape, num_warps: int, *, whole_rows: bool) -> Shape:
+        """How ``num_warps`` share a result of ``shape``: a count per dimension."""
+        if self.group_warps == 1:
+            return split_warps(shape, self.shape[:2], num_warps, whole_rows=whole_rows)
+        return split_groups(shape, self.shape[0], num_warps, self.group_warps, whole_rows=whole_rows)
 
     def operand(self, index: int, result: MatrixEncoding) -> DotOperand:
         """The encoding of operand 0 or 1."""
@@ -63,9 +95,95 @@ def choose(table: Sequence[MatrixInstruction], dot: ir.Operation) -> MatrixInstr
         for row in table:
             fits = m >= row.shape[0] and n >= row.shape[1] and k % row.shape[2] == 0
             precise = not row.precisions or precision in row.precisions
-            if fits and precise and (row.a, row.b) == types and _gives(row, str(result.element_type)):
+            if not (fits and precise and (row.a, row.b) == types and _gives(row, str(result.element_type))):
+                continue
+            if row.memory is None or operand_sources(row, dot) is not None:
                 return row
     return None
+
+
+# --- operands in memory -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OperandSource:
+    """Where an instruction with ``memory`` finds an operand: laid out as ``encoding``, or (None) in registers."""
+
+    encoding: SharedEncoding | None
+
+
+def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandSource, OperandSource] | None:
+    """How ``row``, which reads from memory, gets the operands of ``dot``; None where it cannot, or lacks warps.
+
+    What is computed from another dot's result, element by element, stays in registers if it may.
+    """
+    assert row.memory is not None
+    if len(shape_of(dot.results[0].type)) != 2 or _num_warps(dot) % row.group_warps:
+        return None
+    found = []
+    for index in (0, 1):
+        value = dot.operands[index]
+        if index in row.in_registers and _is_made_of_dot(value):
+            found.append(OperandSource(None))
+            continue
+        encoding = row.memory(index, shape_of(value.type), _contiguous(value))
+        if encoding is None and index not in row.in_registers:
+            return None
+        found.append(OperandSource(encoding))
+    return found[0], found[1]
+
+
+def _num_warps(op: ir.Operation) -> int:
+    """Warps of the module that ``op`` is in; 1 if it does not say."""
+    parent = op
+    while parent.name != "builtin.module":
+        if parent.parent is None:
+            return 1
+        parent = parent.parent.operation
+    given = parent.attributes.get("ttg.num-warps", None)
+    return 1 if given is None else ir.IntegerAttr(given).value
+
+
+def _source(value: ir.Value) -> ir.Operation | None:
+    """The op that made ``value``; None for arguments."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def _is_cast(op: ir.Operation) -> bool:
+    """Whether ``op`` makes a tensor of the elements of its only operand, each in the same place."""
+    named = op.name in ("ttg.convert_layout", "tt.fp_to_fp", "tt.bitcast")
+    return named or (op.name.startswith(("arith.", "math.")) and len(op.operands) == 1)
+
+
+def _contiguous(value: ir.Value) -> int:
+    """The dimension that ``value``, as it was loaded, has neighbours along."""
+    op = _source(value)
+    if op is not None and _is_cast(op):
+        return _contiguous(op.operands[0])
+    if op is not None and op.name == "tt.trans":
+        order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
+        return order.index(_contiguous(op.operands[0]))
+    info = tensor_info(value.type)
+    assert info is not None
+    return vector_order(info.shape, max(info.bitwidth, 8), layouts.of(value.type))[0]
+
+
+def _is_made_of_dot(value: ir.Value) -> bool:
+    """Whether ``value`` is computed from a dot's result by elementwise ops alone."""
+    ahead, seen = [value], {value}
+    while ahead and len(seen) < _HORIZON:
+        op = _source(ahead.pop())
+        if op is None:
+            continue
+        if op.name in _DOTS:
+            return True
+        if not (_is_cast(op) or op.name.startswith(("arith.", "math."))):
+            continue
+        for operand in op.operands:
+            if operand not in seen and tensor_info(operand.type) is not None:
+                seen.add(operand)
+                ahead.append(operand)
+    return False
 
 
 def _candidates(a: str, b: str) -> Iterator[tuple[str, str]]:
@@ -97,6 +215,25 @@ def split_warps(shape: Shape, tile: tuple[int, int], num_warps: int, *, whole_ro
         return idle, columns if whole_rows else 0, -sum(outer), read * 2 - (rows > columns)
 
     return min(_splits(num_warps, len(shape)), key=cost)
+
+
+def split_groups(shape: Shape, rows: int, num_warps: int, group_warps: int, *, whole_rows: bool) -> Shape:
+    """How groups of ``group_warps`` share a result of ``shape``, each instruction having ``rows`` of it.
+
+    No group goes idle if that can be; then each reads as few operand elements as can be.  ``whole_rows``: see
+    :func:`split_warps`.
+    """
+    m, n = shape
+
+    def cost(split: Shape) -> tuple[int, int, int]:
+        down, across = split
+        idle = max(down * rows // m, 1) * max(across * _NARROWEST // n, 1)
+        wide = max(min(n // across, _WIDEST), 1)
+        read = max(m // (down * rows), 1) * max(n // across // wide, 1) * (rows + wide)
+        return idle, across if whole_rows else 0, read
+
+    down, across = min(_splits(num_warps // group_warps, 2), key=cost)
+    return down * group_warps, across
 
 
 def _splits(count: int, rank: int) -> Iterator[Shape]:

@@ -40,6 +40,7 @@ from tri_backend_nvidia.machine.tma import (
     TmaStoreOp,
     TmaWaitOp,
 )
+from tri_backend_nvidia.machine.wgmma import WgmmaOp, WgmmaShape, WgmmaWaitOp
 
 __all__ = [
     "NVM",
@@ -78,4 +79,7 @@ __all__ = [
     "TmaStoreOp",
     "TmaWaitOp",
     "WarpBarrierOp",
+    "WgmmaOp",
+    "WgmmaShape",
+    "WgmmaWaitOp",
 ]

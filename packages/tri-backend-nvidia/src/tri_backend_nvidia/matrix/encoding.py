@@ -1,29 +1,38 @@
-"""``#ttng.nvidia_mma`` (``#ttg.nvidia_mma`` in the text): results of ``mma.sync``."""
+"""``#ttng.nvidia_mma`` (``#ttg.nvidia_mma`` in the text): results of ``mma.sync`` and ``wgmma``."""
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tri_core.mlir import ext
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 
-__all__ = ["TTNG", "NvidiaMma"]
+__all__ = ["TTNG", "WGMMA_M", "WGMMA_N", "NvidiaMma"]
 
 Shape = tuple[int, ...]
 
 _ROWS, _COLUMNS = "dim0", "dim1"
+_WIDTHS = (8, 16, 32, 64, 128, 256)
 
 
 class TTNG(ext.Dialect, name="ttng"):  # type: ignore[call-arg]  # the bindings are untyped
     """The block-level dialect of NVIDIA GPUs."""
 
 
+#: the widest n of ``wgmma``, and its m: four warps of 16 rows
+WGMMA_N, WGMMA_M = 256, 64
+
+
 @encoding(TTNG, "nvidia_mma", keys={"warps_per_cta": "warpsPerCTA"})
 @dataclass(frozen=True)
 class NvidiaMma(MatrixEncoding):
-    """Results of ``mma.sync`` (version 2): ``instr_shape`` ends in m and n, ``[16, 8]``, or ``[8, 8]`` for f64."""
+    """Results of ``mma.sync`` (version 2) or ``wgmma`` (version 3).
+
+    ``instr_shape`` ends in m and n, ``[16, 8]``, or ``[8, 8]`` for f64; in version 3 it is a warp's share of one
+    instruction, ``[16, n, k]``, and a multiple of four warps share the rows, in order.
+    """
 
     version_major: int = 2
     version_minor: int = 0
@@ -31,18 +40,41 @@ class NvidiaMma(MatrixEncoding):
     instr_shape: Shape = (16, 8)
 
     def __post_init__(self) -> None:
-        if self.version_major != 2:
-            raise ValueError(f"nvidia_mma of version {self.version_major}; 2 is supported")
-        if self.instr_shape[-2:] not in ((16, 8), (8, 8)):
+        if self.version_major not in (2, 3):
+            raise ValueError(f"nvidia_mma of version {self.version_major}; 2 and 3 are supported")
+        if self.version_major == 2 and self.instr_shape[-2:] not in ((16, 8), (8, 8)):
             raise ValueError(f"instrShape {list(self.instr_shape)} ends in neither 16, 8 nor 8, 8")
+        if self.version_major == 3:
+            self._check_group()
+
+    def _check_group(self) -> None:
+        if len(self.instr_shape) != 3 or self.instr_shape[0] != 16 or self.instr_shape[1] not in _WIDTHS:
+            raise ValueError(
+                f"instrShape {list(self.instr_shape)}; [16, n, k] with n of 8 to 256 is expected"
+            )
+        if len(self.warps_per_cta) != 2 or self.warps_per_cta[0] % 4:
+            raise ValueError(f"warpsPerCTA {list(self.warps_per_cta)}; a multiple of 4 rows is expected")
+
+    @property
+    def rows_first(self) -> bool:
+        """Warps of a group share rows."""
+        return self.version_major == 3
+
+    def spread(self, shape: Shape, warps: Shape) -> "NvidiaMma":
+        """Over ``warps``; instructions of version 3 as wide as a warp group's share of ``shape``."""
+        if self.version_major == 2:
+            return replace(self, warps_per_cta=warps)
+        n = min(max(shape[-1] // warps[-1], _WIDTHS[0]), WGMMA_N)
+        return replace(self, warps_per_cta=warps, instr_shape=(16, n, self.instr_shape[2]))
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """As the PTX manual draws them: four lanes along the rows of memory, eight across."""
-        tall = self.instr_shape[-2] == 16
+        tall = self.instr_shape[0 if self.version_major == 3 else -2] == 16
         if role == ACCUMULATOR:
-            return _product(
-                (REGISTER, 2, _COLUMNS), (LANE, 4, _COLUMNS), (LANE, 8, _ROWS), (REGISTER, 1 + tall, _ROWS)
-            )
+            groups = self.instr_shape[1] // 8 if self.version_major == 3 else 1
+            rows = (REGISTER, 1 + tall, _ROWS)
+            pairs = ((REGISTER, 2, _COLUMNS), (LANE, 4, _COLUMNS), (LANE, 8, _ROWS))
+            return _product(*pairs, rows, (REGISTER, groups, _COLUMNS))
         inner, outer = (_COLUMNS, _ROWS) if role == 0 else (_ROWS, _COLUMNS)
         rows = (REGISTER, 1 + (tall and role == 0), outer)
         return _product(

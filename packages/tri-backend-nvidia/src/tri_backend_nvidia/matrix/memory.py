@@ -8,7 +8,7 @@ eight rows are an *atom* in which 16 bytes of each row are in different banks.  
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from tri_backend_nvidia.matrix.encoding import TTNG
@@ -54,6 +54,10 @@ class NvmmaShared(SharedEncoding):
         contiguous = shape[-2] if transposed else shape[-1]
         fitting = [w for w in SWIZZLES if contiguous * bits >= w * 8] if len(shape) > 1 else []
         return cls(fitting[0] if fitting else 0, transposed, bits)
+
+    def permuted(self, order: Shape) -> "NvmmaShared":
+        """Rows run along the same elements."""
+        return self if tuple(order) == (0, 1) else replace(self, transposed=not self.transposed)
 
     @property
     def alignment(self) -> int:

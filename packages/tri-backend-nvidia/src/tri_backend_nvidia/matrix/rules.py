@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.matrix import copies, loads
+from tri_backend_nvidia.matrix import copies, loads, warp_group
 from tri_core.api import Target
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -16,3 +16,5 @@ def add_rules(table: LoweringTable, target: Target) -> None:
     if target.has("cp-async"):
         table.add("ttg.async_copy_global_to_local", copies.copy, when=copies.suits)
         table.update(copies.RULES)
+    if target.has("wgmma"):
+        table.update(warp_group.RULES)

@@ -1,15 +1,19 @@
-"""The instructions of ``mma.sync`` as rows for the optimizer."""
+"""The instructions of ``wgmma`` and ``mma.sync`` as rows for the optimizer."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from tri_backend_nvidia.matrix.encoding import NvidiaMma
+from tri_backend_nvidia.matrix.encoding import WGMMA_M, NvidiaMma
+from tri_backend_nvidia.matrix.memory import NvmmaShared
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
-from tri_gpu_dialect.matrix import MatrixInstruction
+from tri_gpu_dialect.encodings import SharedEncoding
+from tri_gpu_dialect.matrix import MatrixInstruction, OperandMemory
 
-__all__ = ["PTX_TYPES", "matrix_instructions"]
+__all__ = ["PTX_TYPES", "matrix_instructions", "wgmma_memory"]
+
+Shape = tuple[int, ...]
 
 #: (MLIR types of a, b and the accumulator) -> (first compute capability, k, k_width)
 _ROWS: tuple[tuple[str, str, str, int, int, int], ...] = (
@@ -34,11 +38,14 @@ PTX_TYPES = {
     "f8E4M3FN": "e4m3",
     "f8E5M2": "e5m2",
 }
+#: bits of those that ``wgmma`` has
+_BITS = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8}
 
 
 def matrix_instructions(target: Target) -> tuple[MatrixInstruction, ...]:
-    """What ``target`` has, none before compute capability 8.0."""
-    return _from_capability(int(target.key.arch.removeprefix("sm_").rstrip("af")))
+    """What ``target`` has, none before compute capability 8.0; those of warp groups first."""
+    synchronous = _from_capability(int(target.key.arch.removeprefix("sm_").rstrip("af")))
+    return (*_wgmma(), *synchronous) if target.has("wgmma") else synchronous
 
 
 @cache
@@ -58,3 +65,38 @@ def _instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -
         encoding=NvidiaMma(instr_shape=(m, 8)),
         precisions=tf32 if a == "f32" else (),
     )
+
+
+@cache
+def _wgmma() -> tuple[MatrixInstruction, ...]:
+    return tuple(_group_instruction(*row) for row in _ROWS if row[0] in _BITS)
+
+
+def _group_instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -> MatrixInstruction:
+    return MatrixInstruction(
+        a=a,
+        b=b,
+        accumulator=total,
+        shape=(WGMMA_M, 8, k),
+        k_width=k_width,
+        encoding=NvidiaMma(version_major=3, warps_per_cta=(4, 1), instr_shape=(16, 8, k)),
+        precisions=(int(InputPrecision.TF32),) if a == "f32" else (),
+        memory=wgmma_memory(_BITS[a]),
+        in_registers=(0,),
+        group_warps=4,
+    )
+
+
+@cache
+def wgmma_memory(bits: int) -> OperandMemory:
+    """How operands with elements of ``bits`` have to lie: swizzled rows along k, for 16 bits along m or n as well."""
+
+    def memory(index: int, shape: Shape, contiguous: int) -> SharedEncoding | None:
+        inner = 1 - index
+        along_k, across = (NvmmaShared.widest(shape, bits, transposed=dim == 0) for dim in (inner, 1 - inner))
+        if contiguous != inner and bits != 16:
+            return None
+        wanted = [along_k] if contiguous == inner else [across, along_k]
+        return next((e for e in wanted if e.swizzling_byte_width), None)
+
+    return memory

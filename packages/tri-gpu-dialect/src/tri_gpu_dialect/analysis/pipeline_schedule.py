@@ -17,7 +17,7 @@ from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["Schedule", "is_pure", "is_zero", "schedule"]
+__all__ = ["Schedule", "is_dot_buffer", "is_pure", "is_zero", "schedule"]
 
 #: ops beside those of arith and math that only compute
 _PURE = frozenset(
@@ -181,6 +181,17 @@ def _is_pointer(value: ir.Value) -> bool:
 # --- what feeds what --------------------------------------------------------------------------------------
 
 
+def is_dot_buffer(op: ir.Operation) -> bool:
+    """Whether ``op`` fills a buffer that only dots which run on their own read, next to it."""
+    if op.name != "ttg.local_alloc" or not len(op.operands):
+        return False
+    users = [use.owner.operation for use in op.results[0].uses]
+    readers = [user for user in users if user.name == "ttg.warp_group_dot"]
+    return bool(readers) and all(
+        user.block == op.block and (user in readers or user.name == "ttg.local_dealloc") for user in users
+    )
+
+
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
     ahead, seen = list(load.results), set(load.results)
@@ -188,8 +199,10 @@ def _feeds_dot(load: ir.Operation) -> bool:
         value = ahead.pop()
         for use in value.uses:
             user = use.owner.operation
-            if user.name == "tt.dot" and use.operand_number < 2:
+            if user.name in ("tt.dot", "ttg.warp_group_dot") and use.operand_number < 2:
                 return isinstance(encoding_of(user.results[0]), MatrixEncoding)
+            if is_dot_buffer(user):
+                return True
             if is_pure(user):
                 more = [r for r in user.results if r not in seen]
                 seen.update(more)

@@ -7,8 +7,9 @@ follow from that: the fragment, then the block's warps beside each other, then r
 from __future__ import annotations
 
 import abc
+from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tri_gpu_dialect.layouts import distributed
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding
@@ -27,10 +28,21 @@ _DIMS = ("dim0", "dim1")
 class MatrixEncoding(DistributedEncoding):
     """The encoding of a dot's result that matrix instructions compute; subclasses are dataclasses.
 
-    ``warps_per_cta`` has one entry per dimension of the result; warps count along the last dimension first.
+    ``warps_per_cta`` has one entry per dimension of the result; warps count along the last dimension first,
+    or along the first one where ``rows_first``.
     """
 
     warps_per_cta: Shape
+
+    @property
+    def rows_first(self) -> bool:
+        """Whether warps count along rows first: groups of warps that execute an instruction together share rows."""
+        return False
+
+    def spread(self, shape: Shape, warps: Shape) -> Self:
+        """This encoding for a result of ``shape`` over ``warps``; instructions of several sizes are chosen here."""
+        made: Self = replace(self, warps_per_cta=warps)  # type: ignore[type-var]  # a dataclass by contract
+        return made
 
     #: (register, lane): the inputs of a fragment
     inputs: ClassVar[tuple[str, str]] = (REGISTER, LANE)
@@ -45,16 +57,20 @@ class MatrixEncoding(DistributedEncoding):
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """The layout of a result of ``shape``."""
-        return _tiled(self.fragment(ACCUMULATOR, 0), self.warps_per_cta, shape, None)
+        fragment = self.fragment(ACCUMULATOR, 0)
+        return _tiled(fragment, self.warps_per_cta, shape, None, rows_first=self.rows_first)
 
     def operand_layout(self, operand: int, k_width: int, shape: Shape) -> LinearLayout:
         """The layout of operand 0 or 1: warps along k hold copies."""
         inner = len(shape) - 1 if operand == 0 else len(shape) - 2
-        return _tiled(self.fragment(operand, k_width), self.warps_per_cta, shape, inner)
+        fragment = self.fragment(operand, k_width)
+        return _tiled(fragment, self.warps_per_cta, shape, inner, rows_first=self.rows_first)
 
 
 @lru_cache(maxsize=1024)
-def _tiled(fragment: LinearLayout, warps: Shape, shape: Shape, inner: int | None) -> LinearLayout:
+def _tiled(
+    fragment: LinearLayout, warps: Shape, shape: Shape, inner: int | None, *, rows_first: bool
+) -> LinearLayout:
     """``fragment`` for every warp, then repeated until it covers ``shape``: along ``inner`` (k) first, if given."""
     rank = len(shape)
     names = dim_names(rank)
@@ -66,7 +82,7 @@ def _tiled(fragment: LinearLayout, warps: Shape, shape: Shape, inner: int | None
     for name in names[: rank - 2]:
         layout *= LinearLayout.identity1d(1, REGISTER, name)
     layout = layout.transpose_outs([names[d] for d in order])
-    for d in reversed(range(rank)):
+    for d in range(rank) if rows_first else reversed(range(rank)):
         spread = LinearLayout.zeros1d if d == inner else LinearLayout.identity1d
         layout *= spread(warps[d], WARP, names[d])
     fitted = distributed.fit(layout, dict(zip(names, shape, strict=True)))

@@ -32,6 +32,11 @@ class SwizzledShared(SharedEncoding):
         if sorted(self.order) != list(range(len(self.order))):
             raise ValueError(f"order {self.order} is not a permutation of the dimensions")
 
+    def permuted(self, order: Shape) -> SwizzledShared:
+        """Rows run along the same elements."""
+        turned = tuple(order.index(d) for d in self.order)
+        return SwizzledShared(self.vec, self.per_phase, self.max_phase, turned)
+
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """See :func:`tri_gpu_dialect.layouts.shared.swizzled`; leading dimensions beyond ``order`` are slowest."""
         rank = len(self.order)

@@ -106,6 +106,10 @@ class SharedEncoding(Encoding):
         """Bytes that the start of a buffer must be a multiple of."""
         return 16
 
+    def permuted(self, order: Shape) -> SharedEncoding:
+        """The encoding of a buffer seen with result dimension i being dimension ``order[i]``."""
+        raise Unsupported(f"{type(self).__name__} with its dimensions permuted")
+
 
 class _Dialect(Protocol):
     DIALECT_NAMESPACE: ClassVar[str]

@@ -9,6 +9,7 @@ from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTr
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.optimize_thread_locality import OptimizeThreadLocality
+from tri_gpu_dialect.passes.overlap_dots import OverlapDots
 from tri_gpu_dialect.passes.pipeline import Pipeline
 from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
@@ -24,6 +25,7 @@ __all__ = [
     "FitSharedMemory",
     "InsertBarriers",
     "OptimizeThreadLocality",
+    "OverlapDots",
     "Pipeline",
     "Prefetch",
     "RemoveLayoutConversions",

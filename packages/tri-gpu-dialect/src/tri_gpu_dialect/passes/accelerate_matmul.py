@@ -3,22 +3,27 @@
 The backend's policy says which instruction computes a dot (see :mod:`tri_gpu_dialect.matrix`), the pass how warps
 share the result.  A dot that no instruction fits is left to multiply-add.
 
+A dot of an instruction that reads operands from memory becomes a ``ttg.warp_group_dot`` of buffers, right before which
+they are filled (or right after their sources, where those are outside of the dot's loop), and a wait right after it.
+
 Operands of 8-bit floats are widened to f16 where only that has an instruction, which is exact.  A result that is
 narrower than the accumulator is accumulated wide and rounded after the dot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
+from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
-from tri_gpu_dialect.encodings import Blocked, Encoding
-from tri_gpu_dialect.matrix import MatrixInstruction, split_warps
+from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
+from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, operand_sources
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
@@ -54,34 +59,114 @@ def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: 
     result = dot.results[0]
     shape, old = shape_of(result.type), encoding_of(result)
     assert old is not None
-    split = split_warps(shape, row.shape[:2], warps, whole_rows=whole_rows)
-    encoding = row.result(split)
+    split = row.split(shape, warps, whole_rows=whole_rows)
+    encoding = row.result(shape, split)
+    sources = None if row.memory is None else operand_sources(row, dot)
     with ir.InsertionPoint(dot), dot.location:
-        operands = [
-            _operand(dot.operands[0], row.a, row.operand(0, encoding)),
-            _operand(dot.operands[1], row.b, row.operand(1, encoding)),
-            _operand(dot.operands[2], row.accumulator, encoding),
-        ]
-        wide = tensor_type(shape, _element(row.accumulator), encoding)
-        attributes = {name: dot.attributes[name] for name in dot.attributes}
-        made = ir.Operation.create(
-            "tt.dot", results=[wide], operands=operands, attributes=attributes
-        ).results[0]
+        total = _operand(dot.operands[2], row.accumulator, encoding)
+        if sources is None:
+            made = _dot(dot, row, encoding, total)
+        else:
+            made = _group_dot(dot, row, encoding, total, sources)
         made = _cast(made, str(result.type.element_type))
         back = convert(made, old, ir.InsertionPoint(dot), dot.location)
     result.replace_all_uses_with(back)
     dot.erase()
 
 
+def _dot(dot: ir.Operation, row: MatrixInstruction, encoding: MatrixEncoding, total: ir.Value) -> ir.Value:
+    """``dot`` from registers, with its operands in the instruction's layouts."""
+    operands = [
+        _operand(dot.operands[0], row.a, row.operand(0, encoding)),
+        _operand(dot.operands[1], row.b, row.operand(1, encoding)),
+        total,
+    ]
+    made = ir.Operation.create("tt.dot", results=[total.type], operands=operands, attributes=_attributes(dot))
+    return made.results[0]
+
+
+def _group_dot(
+    dot: ir.Operation,
+    row: MatrixInstruction,
+    encoding: MatrixEncoding,
+    total: ir.Value,
+    sources: Sequence[OperandSource],
+) -> ir.Value:
+    """``dot`` as one that runs on its own, and is waited for at once."""
+    operands, buffers = [], []
+    for index, (source, element) in enumerate(zip(sources, (row.a, row.b), strict=True)):
+        value = _bare(dot.operands[index])
+        if source.encoding is None:
+            operands.append(_operand(value, element, row.operand(index, encoding)))
+        else:
+            buffer, is_near = _buffer(value, element, source.encoding, dot)
+            operands.append(buffer)
+            buffers += [buffer] if is_near else []
+    operands.append(total)
+    if is_zero(_bare(dot.operands[2])):
+        bit = ir.IntegerType.get_signless(1)
+        operands.append(_constant(bit, 0))
+    attributes = _attributes(dot)
+    made = ir.Operation.create(
+        "ttg.warp_group_dot", results=[total.type], operands=operands, attributes=attributes
+    ).results[0]
+    done = ir.Operation.create(
+        "ttg.warp_group_dot_wait",
+        results=[total.type],
+        operands=[made],
+        attributes={"pendings": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)},
+    )
+    for buffer in buffers:
+        ir.Operation.create("ttg.local_dealloc", operands=[buffer])
+    return done.results[0]
+
+
+def _buffer(
+    value: ir.Value, element: str, encoding: SharedEncoding, dot: ir.Operation
+) -> tuple[ir.Value, bool]:
+    """A buffer of ``value`` widened to ``element``, and whether it is made in the block of ``dot``."""
+    is_near = _block(value) == dot.block
+    with ir.InsertionPoint.current if is_near else _after(value):
+        wide = _cast(value, element)
+        info = tensor_info(wide.type)
+        assert info is not None
+        type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
+        return ir.Operation.create("ttg.local_alloc", results=[type_], operands=[wide]).results[0], is_near
+
+
+def _block(value: ir.Value) -> ir.Block:
+    return value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+
+
+def _after(value: ir.Value) -> ir.InsertionPoint:
+    if isinstance(value.owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(value.owner)
+    return ir.InsertionPoint.after(value.owner.operation)
+
+
+def _constant(type_: ir.Type, value: int) -> ir.Value:
+    attributes = {"value": ir.IntegerAttr.get(type_, value)}
+    return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).results[0]
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes}
+
+
 def _element(name: str) -> ir.Type:
     return ir.Type.parse(name)
 
 
-def _operand(value: ir.Value, element: str, encoding: Encoding) -> ir.Value:
-    """``value`` without conversions of its layout, widened to ``element``, in ``encoding``."""
+def _bare(value: ir.Value) -> ir.Value:
+    """``value`` without conversions of its layout."""
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.convert_layout":
         value = value.owner.operation.operands[0]
-    return convert(_cast(value, element), encoding, ir.InsertionPoint.current, ir.Location.current)
+    return value
+
+
+def _operand(value: ir.Value, element: str, encoding: Encoding) -> ir.Value:
+    """``value`` without conversions of its layout, widened to ``element``, in ``encoding``."""
+    return convert(_cast(_bare(value), element), encoding, ir.InsertionPoint.current, ir.Location.current)
 
 
 def _cast(value: ir.Value, element: str) -> ir.Value:

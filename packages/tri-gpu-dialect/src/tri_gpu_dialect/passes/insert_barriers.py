@@ -18,7 +18,7 @@ threads meet in between.  A copy that they count is seen by whoever waits for it
 The regions of a ``ttg.warp_specialize`` are gone through one by one: what one does to the memory of another is
 ordered by barriers in memory, which are the program's matter.
 
-What ordinary code wrote is seen by copies between descriptors and buffers only after
+What ordinary code wrote is seen by copies between descriptors and buffers, and by dots that run on their own, only after
 ``ttg.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
 """
 
@@ -61,7 +61,7 @@ def _reads_first(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Valu
     return op.operands[:1], ()
 
 
-@effects_of("ttg.local_dot")
+@effects_of("ttg.local_dot", "ttg.warp_group_dot")
 def _reads_two(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return list(op.operands)[:2], ()
 
@@ -120,6 +120,7 @@ def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
 
 
 _IN, _OUT = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
+_DOT = "ttg.warp_group_dot"
 
 Range = tuple[int, int]
 
@@ -129,13 +130,16 @@ class _Pending:
     """Byte ranges read and written since the last barrier.
 
     ``unfenced``: written by ordinary code since the last fence; ``leaving``: read by copies to descriptors that
-    nobody has waited for.
+    nobody has waited for; ``under_way``: read by dots that run on their own, until they are waited for; ``coming``: written
+    by asynchronous copies that nobody has waited for, which are ordinary writes then.
     """
 
     reads: frozenset[Range] = frozenset()
     writes: frozenset[Range] = frozenset()
     unfenced: frozenset[Range] = frozenset()
     leaving: frozenset[Range] = frozenset()
+    under_way: frozenset[Range] = frozenset()
+    coming: frozenset[Range] = frozenset()
 
     def __or__(self, other: _Pending) -> _Pending:
         return _Pending(
@@ -143,6 +147,8 @@ class _Pending:
             self.writes | other.writes,
             self.unfenced | other.unfenced,
             self.leaving | other.leaving,
+            self.under_way | other.under_way,
+            self.coming | other.coming,
         )
 
     def met(self) -> _Pending:
@@ -206,14 +212,19 @@ class _Insertion:
             own = own | _Pending(writes=frozenset({scratch}))
         pending = self.ordered(op, pending, own)
         match op.name:
-            case "ttg.async_copy_global_to_local" | "ttg.async_copy_descriptor_to_local":
-                return pending  # under way until a wait, which orders it
+            case "ttg.async_copy_global_to_local":
+                return pending | _Pending(coming=own.writes)  # under way until a wait, which orders it
+            case "ttg.async_copy_descriptor_to_local":
+                return pending
             case "ttg.async_copy_local_to_descriptor":
                 return pending | _Pending(leaving=own.reads)
+            case "ttg.warp_group_dot":
+                return pending | replace(own, under_way=own.reads)
         if scratch is None:
             return pending | replace(own, unfenced=own.writes)
         # the barrier inside an op with scratch orders all that came before
-        return replace(pending.met(), reads=frozenset({scratch}), unfenced=pending.unfenced | own.writes)
+        unfenced = pending.unfenced | own.writes
+        return replace(pending.met(), reads=frozenset({scratch}), unfenced=unfenced)
 
     def ordered(self, op: ir.Operation, pending: _Pending, own: _Pending) -> _Pending:
         """Put what ``op`` needs before it; gives what is pending then."""
@@ -223,7 +234,7 @@ class _Insertion:
             _store_wait(ip, location)
             pending, needs_barrier = replace(pending, leaving=frozenset()), True
         # a copy's barrier in memory is among its reads, and needs no fence
-        seen = {_IN: own.writes, _OUT: own.reads}.get(op.name, frozenset())
+        seen = {_IN: own.writes, _OUT: own.reads, _DOT: own.reads}.get(op.name, frozenset())
         if _meet(seen, pending.unfenced):
             ir.Operation.create("ttg.fence_async_shared", ip=ip, loc=location)
             pending, needs_barrier = pending.fenced(), True
@@ -239,21 +250,34 @@ class _Insertion:
         return pending.met() if shared else pending
 
     def wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        self.meet_after(op)
-        return pending.met()
+        is_fenced = self.meet_after(op)
+        everything = ir.IntegerAttr(op.attributes["num"]).value == 0
+        unfenced = frozenset() if is_fenced else pending.unfenced | pending.coming
+        coming = frozenset() if everything else pending.coming
+        return replace(pending.met(), unfenced=unfenced, coming=coming)
 
     def store_wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
         self.meet_after(op)
         everything = ir.IntegerAttr(op.attributes["pendings"]).value == 0
         return replace(pending.met(), leaving=frozenset() if everything else pending.leaving)
 
+    def dot_wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        """Until here, and maybe here by other warps, dots read: a barrier before has not ordered that."""
+        everything = ir.IntegerAttr(op.attributes["pendings"]).value == 0
+        left = frozenset() if everything else pending.under_way
+        return replace(pending, reads=pending.reads | pending.under_way, under_way=left)
+
     def fence(self, _: ir.Operation, pending: _Pending) -> _Pending:
         return pending.fenced()
 
-    def meet_after(self, op: ir.Operation) -> None:
+    def meet_after(self, op: ir.Operation) -> bool:
+        """All threads meet after ``op``, and after a fence right behind it; whether there is one."""
+        following = _following(op)
+        is_fenced = following is not None and following.name == "ttg.fence_async_shared"
         if op not in self.waits:  # a loop's body is gone through several times
             self.waits.add(op)
-            barrier(ir.InsertionPoint.after(op), op.location, SHARED)
+            barrier(ir.InsertionPoint.after(following if is_fenced else op), op.location, SHARED)
+        return is_fenced
 
     def scratch(self, op: ir.Operation) -> Range | None:
         if op.name == "ttg.local_alloc" or "allocation.offset" not in op.attributes:
@@ -320,6 +344,12 @@ class _Insertion:
         return self.block(default_block(op), apart)
 
 
+def _following(op: ir.Operation) -> ir.Operation | None:
+    ops = block_ops(op.block)
+    place = ops.index(op) + 1
+    return ops[place] if place < len(ops) else None
+
+
 def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:
     pendings = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
     ir.Operation.create("ttg.async_store_wait", attributes={"pendings": pendings}, ip=ip, loc=loc)
@@ -330,6 +360,7 @@ _MARKS = {
     "ttg.async_wait": _Insertion.wait,
     "ttg.async_store_wait": _Insertion.store_wait,
     "ttg.fence_async_shared": _Insertion.fence,
+    "ttg.warp_group_dot_wait": _Insertion.dot_wait,
 }
 _CONTROL = {
     "scf.for": _Insertion.for_,

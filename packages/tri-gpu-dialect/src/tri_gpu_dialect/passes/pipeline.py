@@ -8,6 +8,9 @@ becomes
     for i: wait for the copy of i; copy(p(i + 2)) -> slot (i + 2) % 3; x = slot i % 3; y = dot(x, ...)
     wait for all copies
 
+Dots that run on their own read their slots where they are.  Where such a dot may stay under way into the next iteration
+(see :mod:`tri_gpu_dialect.passes.overlap_dots`), there is one more slot, if shared memory has room for it.
+
 Copies past the last iteration are masked off.  The slot that a copy goes to was read one iteration before, so the
 barrier that comes with the wait is the only one.  What addresses and masks are computed from runs ahead with
 values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what only the loads needed goes.
@@ -24,13 +27,14 @@ from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
-from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_pure, is_zero, schedule
+from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_dot_buffer, is_pure, is_zero, schedule
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
-from tri_gpu_dialect.encodings import SwizzledShared
-from tri_gpu_dialect.layouts import LinearLayout, vector_access
+from tri_gpu_dialect.encodings import SharedEncoding, decode
+from tri_gpu_dialect.layouts import OFFSET, LinearLayout, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.passes.overlap_dots import LATE, carried_dots
 from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.plans import scratch_bytes, views
 from tri_gpu_dialect.plans.operand_memory import operand_memory
@@ -77,10 +81,13 @@ class Pipeline(Pass):
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
         buffers = [_Buffer.of(load) for load in plan.loads]
+        slots = stages + bool(carried_dots(loop))
         if limit is not None:
-            stages = min(stages, (limit - _beside(function, loop, plan)) // sum(b.bytes for b in buffers))
-        if stages >= 2:
-            _Expansion(loop, plan, buffers, stages).run()
+            slots = min(slots, (limit - _beside(function, loop, plan)) // sum(b.bytes for b in buffers))
+        if slots >= 2:
+            # with two slots nothing can be under way in one while the other is filled
+            is_late = bool(carried_dots(loop)) and slots > 2
+            _Expansion(loop, plan, buffers, slots - is_late, slots).run()
 
 
 def _is_innermost(loop: ir.Operation) -> bool:
@@ -93,7 +100,7 @@ def _beside(function: ir.Operation, loop: ir.Operation, plan: Schedule) -> int:
     inside = [
         scratch_bytes(op) for op in all_ops(loop) if not (op.results and op.results[0] in gone) and op != loop
     ]
-    held = [op for op in all_ops(function) if op.name == "ttg.local_alloc"]
+    held = [op for op in all_ops(function) if op.name == "ttg.local_alloc" and op.results[0] not in gone]
     return 2 * max(inside, default=0) + sum(buffer_bytes(op.results[0].type) for op in held)
 
 
@@ -105,7 +112,9 @@ def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
         return False
     if view.other is not None and not is_zero(view.other):
         return False
-    best = max(_run(view.ptr, view.mask, axes, dim, info.bitwidth) for dim in range(info.rank))
+    chosen = _chosen_encoding(load)
+    dims = range(info.rank) if chosen is None else [_contiguous(chosen, info.shape)]
+    best = max(_run(view.ptr, view.mask, axes, dim, info.bitwidth) for dim in dims)
     return best * info.bitwidth >= min(widths)
 
 
@@ -119,38 +128,69 @@ def _run(pointers: ir.Value, mask: ir.Value | None, axes: AxisInfos, dim: int, b
     return vector_access(layouts.of(pointers.type), row_major(shape, order), width).width
 
 
+def _contiguous(encoding: SharedEncoding, shape: tuple[int, ...]) -> int:
+    """The dimension that neighbours in a buffer of ``shape`` differ in."""
+    first = layouts.layout_for(encoding, shape).bases[OFFSET][0]
+    return next(d for d, step in enumerate(first) if step)
+
+
 @dataclass(frozen=True)
 class _Buffer:
-    """What a load is copied to: one slot of it, and the load's users that read the slot in their own layout."""
+    """What a load is copied to: one slot of it, and whether dots read it there."""
 
-    encoding: SwizzledShared
+    encoding: SharedEncoding
     bytes: int
+    is_read_in_place: bool
 
     @classmethod
     def of(cls, load: ir.Operation) -> _Buffer:
         result = load.results[0]
         info = tensor_info(result.type)
         assert info is not None
-        own = layouts.of(result.type)
+        own, size = layouts.of(result.type), info.numel * info.bitwidth // 8
+        chosen = _chosen_encoding(load)
+        if chosen is not None:
+            return cls(chosen, size, is_read_in_place=True)
         readers = tuple(_seen_from(load, reader) for reader in _readers(load)) or (own,)
         encoding = operand_memory(info.shape, info.bitwidth, own, readers)
-        return cls(encoding, info.numel * info.bitwidth // 8)
+        return cls(encoding, size, is_read_in_place=False)
 
 
-def _readers(load: ir.Operation) -> list[ir.Operation]:
-    """The conversions of ``load`` (or of its transpose) to operands of matrix instructions."""
+def _chosen_encoding(load: ir.Operation) -> SharedEncoding | None:
+    """The encoding of a slot that dots read ``load`` from, if some do."""
+    return next((_buffer_encoding(op) for op in _near(load) if is_dot_buffer(op)), None)
+
+
+def _buffer_encoding(alloc: ir.Operation) -> SharedEncoding:
+    """The encoding of the buffer that ``alloc`` fills with a load or its transpose, for the load."""
+    encoding = decode(alloc.results[0].type.encoding)
+    assert isinstance(encoding, SharedEncoding)
+    trans = _transposed(alloc)
+    return encoding if trans is None else encoding.permuted(_inverse(trans))
+
+
+def _near(load: ir.Operation) -> list[ir.Operation]:
+    """The users of ``load`` (or of its transpose), in its block."""
     found = []
     for use in load.results[0].uses:
         user = use.owner.operation
         inner = [u.owner.operation for u in user.results[0].uses] if user.name == "tt.trans" else [user]
-        found += [
-            op
-            for op in inner
-            if op.name == "ttg.convert_layout"
-            and is_matrix_operand(op.results[0])
-            and user.block == op.block == load.block
-        ]
+        found += [op for op in inner if user.block == op.block == load.block]
     return found
+
+
+def _readers(load: ir.Operation) -> list[ir.Operation]:
+    """What reads a slot of ``load`` in a way of its own.
+
+    Conversions (perhaps of its transpose) to operands of matrix instructions; buffers for dots, if they are like the slot.
+    """
+    chosen = _chosen_encoding(load)
+    return [
+        op
+        for op in _near(load)
+        if (op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]))
+        or (is_dot_buffer(op) and _buffer_encoding(op) == chosen)
+    ]
 
 
 def _transposed(reader: ir.Operation) -> ir.Operation | None:
@@ -165,8 +205,13 @@ def _seen_from(load: ir.Operation, reader: ir.Operation) -> LinearLayout:
     trans = _transposed(reader)
     if trans is None:
         return layout
+    return views.permuted(layout, _inverse(trans))
+
+
+def _inverse(trans: ir.Operation) -> tuple[int, ...]:
+    """The order of the transpose that undoes ``trans``."""
     order = list(ir.DenseI32ArrayAttr(trans.attributes["order"]))
-    return views.permuted(layout, [order.index(d) for d in range(len(order))])
+    return tuple(order.index(d) for d in range(len(order)))
 
 
 def _op(
@@ -199,6 +244,7 @@ class _Expansion:
     plan: Schedule
     buffers: list[_Buffer]
     stages: int
+    slots: int
     memory: list[ir.Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -230,7 +276,7 @@ class _Expansion:
         info = tensor_info(load.results[0].type)
         assert info is not None
         attr = buffer.encoding.to_attr()
-        type_ = MemDescType.of((self.stages, *info.shape), info.element_type, attr, mutable=True)
+        type_ = MemDescType.of((self.slots, *info.shape), info.element_type, attr, mutable=True)
         return _op("ttg.local_alloc", [], [type_])
 
     def slot(self, number: int, index: ir.Value) -> ir.Value:
@@ -329,7 +375,7 @@ class _Expansion:
             results=types,
             operands=[self.lower, self.upper, self.step, *carried],
             regions=1,
-            attributes={k: self.loop.attributes[k] for k in self.loop.attributes if k != "tt.num_stages"},
+            attributes=self.attributes(),
         )
         block = made.regions[0].blocks.append(self.lower.type, *types)
         count = len(self.inits)
@@ -337,6 +383,8 @@ class _Expansion:
             index, *inner = block.arguments
             own, first, (target, source) = inner[:count], inner[count:-2], inner[-2:]
             self.wait(self.stages - 2)
+            if any(buffer.is_read_in_place for buffer in self.buffers):
+                ir.Operation.create("ttg.fence_async_shared")
             future = _op("arith.addi", [index, distance], [index.type])
             again = self.issue(future, first, _compare(_SLT, index, limit), target)
             known = dict(zip(self.body.arguments, [index, *own], strict=True))
@@ -345,10 +393,15 @@ class _Expansion:
             ir.Operation.create("scf.yield", operands=[*yielded, *again, *turned])
         return made
 
+    def attributes(self) -> dict[str, ir.Attribute]:
+        """Of the new loop; it says so where dots may stay under way into the next iteration."""
+        kept = {k: self.loop.attributes[k] for k in self.loop.attributes if k != "tt.num_stages"}
+        return kept | ({LATE: ir.UnitAttr.get()} if self.slots > self.stages else {})
+
     def following(self, slot: ir.Value) -> ir.Value:
         """The slot after ``slot``."""
         raised = _op("arith.addi", [slot, _int(self.i32, 1)], [self.i32])
-        last = _compare(_EQ, raised, _int(self.i32, self.stages))
+        last = _compare(_EQ, raised, _int(self.i32, self.slots))
         return _op("arith.select", [last, _int(self.i32, 0), raised], [self.i32])
 
     def second(self, known: dict[ir.Value, ir.Value], slot: ir.Value) -> list[ir.Value]:
@@ -358,6 +411,8 @@ class _Expansion:
             if op in self.plan.loads:
                 view = self.slot(self.plan.loads.index(op), slot)
                 self.read(op, view, known, pending)
+            elif op.name == "ttg.local_dealloc" and op.operands[0] in pending:
+                continue
             elif not (op.results and op.results[0] in pending):
                 self.fetch(op, known, pending)
                 made = _clone(op, [known.get(v, v) for v in op.operands], known)
@@ -405,7 +460,8 @@ class _Expansion:
             for value in inner.operands:
                 if value in pending and value not in known:
                     _, view = pending[value]
-                    known[value] = _op("ttg.local_load", [view], [value.type])
+                    is_buffer = isinstance(value.type, MemDescType)
+                    known[value] = view if is_buffer else _op("ttg.local_load", [view], [value.type])
 
 
 def _only(
@@ -424,10 +480,7 @@ def _permuted(view: ir.Value, trans: ir.Operation) -> ir.Value:
     """``view`` with its dimensions in the order of a ``tt.trans``."""
     order = list(ir.DenseI32ArrayAttr(trans.attributes["order"]))
     old = view.type
-    encoding = SwizzledShared.from_attr(old.encoding)
-    swapped = SwizzledShared(
-        encoding.vec, encoding.per_phase, encoding.max_phase, tuple(order.index(d) for d in encoding.order)
-    )
+    swapped = SharedEncoding.from_attr(old.encoding).permuted(tuple(order))
     shape = [old.shape[d] for d in order]
     type_ = MemDescType.of(shape, old.element_type, swapped.to_attr(), mutable=True)
     return _op("ttg.memdesc_trans", [view], [type_], {"order": ir.DenseI32ArrayAttr.get(order)})

@@ -9,7 +9,7 @@ from tri_gpu_dialect.encodings.shared import SwizzledShared
 from tri_gpu_dialect.layouts import Banks, LinearLayout, bank_conflicts, layout_for, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 
-__all__ = ["PIECE_BYTES", "operand_memory"]
+__all__ = ["PIECE_BYTES", "operand_memory", "vector_order"]
 
 Shape = tuple[int, ...]
 
@@ -31,7 +31,7 @@ def operand_memory(
     conflicts of all accesses together; of equals the one whose pieces are the widest, up to 16 bytes: then
     eight rows of 16 bytes, as matrix loads read them, are in different banks, along rows and across.
     """
-    order = _order(shape, bits, writer)
+    order = vector_order(shape, bits, writer)
     best, cost = None, 0
     for candidate in _candidates(shape, bits, order, banks):
         layout = layout_for(candidate, shape)
@@ -44,7 +44,7 @@ def operand_memory(
     return best
 
 
-def _order(shape: Shape, bits: int, writer: LinearLayout) -> Shape:
+def vector_order(shape: Shape, bits: int, writer: LinearLayout) -> Shape:
     """The dimension of the writer's widest vectors first, then the others, last ones first."""
     most = max(128 // bits, 1)
 

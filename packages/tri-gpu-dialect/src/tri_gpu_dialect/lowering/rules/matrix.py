@@ -16,7 +16,7 @@ from tri_gpu_dialect.encodings.matrix import ACCUMULATOR, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 
-__all__ = ["is_matrix_dot", "matrix_dot"]
+__all__ = ["Fragments", "is_matrix_dot", "matrix_dot"]
 
 Place = tuple[int, ...]
 
@@ -27,7 +27,7 @@ def is_matrix_dot(ctx: Lowering, op: ir.Operation) -> bool:
     return isinstance(type_, ir.RankedTensorType) and isinstance(decode(type_.encoding), MatrixEncoding)
 
 
-class _Fragments:
+class Fragments:
     """The registers of a tensor, by the place of an instruction's tile."""
 
     def __init__(self, ctx: Lowering, value: ir.Value, fragment: LinearLayout) -> None:
@@ -60,7 +60,7 @@ class _Fragments:
 
 
 def _operand(
-    ctx: Lowering, op: ir.Operation, index: int, fragments: _Fragments, origin: Place
+    ctx: Lowering, op: ir.Operation, index: int, fragments: Fragments, origin: Place
 ) -> Sequence[ir.Value]:
     """The tile at ``origin`` of operand ``index``, as the instruction takes it."""
     found = fragments.found.get(origin)
@@ -80,8 +80,8 @@ def matrix_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     encoding = decode(op.results[0].type.encoding)
     assert isinstance(encoding, MatrixEncoding)
     pieces = [encoding.fragment(i, _k_width(v)) for i, v in ((0, a), (1, b))]
-    left, right = _Fragments(ctx, a, pieces[0]), _Fragments(ctx, b, pieces[1])
-    total = _Fragments(ctx, c, encoding.fragment(ACCUMULATOR, 0))
+    left, right = Fragments(ctx, a, pieces[0]), Fragments(ctx, b, pieces[1])
+    total = Fragments(ctx, c, encoding.fragment(ACCUMULATOR, 0))
     cells = dict(total.registers)
     origins = _origins(total)
     for k in range(0, a.type.shape[-1], pieces[0].out_size("dim1")):
@@ -98,7 +98,7 @@ def matrix_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [[cells[place] for place in total.images]]
 
 
-def _origins(total: _Fragments) -> list[Place]:
+def _origins(total: Fragments) -> list[Place]:
     """The first places of the tiles that this thread's registers belong to, row by row."""
     reach = [0, 0]
     for offset in total.offsets:

@@ -1,0 +1,188 @@
+"""Dots by ``wgmma``, in the simulator: descriptors, fragments, waits and all, against float64."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+tri = pytest.importorskip("tri")
+
+import tri.language as tl  # noqa: E402
+from matrix_kernels import attention, attention_keys, product, tiles  # noqa: E402
+
+FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
+ROWS, K_MAJOR = (False, False), (False, True)
+RESULTS = {tl.float16: torch.float16, tl.float32: torch.float32, tl.int32: torch.int32}
+#: (type, type of the result, relative error of a sum)
+TYPES = [
+    (torch.float16, tl.float32, 1e-6),
+    (torch.bfloat16, tl.float32, 1e-6),
+    (torch.float16, tl.float16, 1e-3),
+    (torch.float32, tl.float32, 2e-3),
+    (torch.int8, tl.int32, 0.0),
+    (FP8, tl.float32, 1e-6),
+    (FP8_WIDE, tl.float32, 1e-6),
+]
+
+
+def values(*shape, dtype, seed=0):
+    generator = torch.Generator().manual_seed(seed + sum(shape))
+    if dtype == torch.int8:
+        return torch.randint(-128, 128, shape, generator=generator).to(dtype)
+    return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def poisoned(*shape, dtype=torch.float32):
+    return torch.full(shape, float("nan") if dtype.is_floating_point else 113, dtype=dtype)
+
+
+def close(got, expected, bound):
+    error = float((got.double() - expected).abs().max())
+    assert error <= bound * float(expected.abs().max()), error
+
+
+def multiplied(shape, dtype, out=tl.float32, *, columns=ROWS, warps=4):
+    """A kernel of one dot, what it gives, and what it should."""
+    m, n, k = shape
+    a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
+    c = poisoned(m, n, dtype=RESULTS[out])
+    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    with tri.target("sim:nvidia:sm_90a"):
+        kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
+    return kernel, c, a.double() @ b.double()
+
+
+@pytest.mark.parametrize("columns", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(("dtype", "out", "bound"), TYPES, ids=str)
+def test_types_and_majors(dtype, out, bound, columns) -> None:
+    kernel, c, expected = multiplied((64, 64, 64), dtype, out, columns=columns)
+    # elements of 8 and 32 bits are read along k only: A goes through registers, B to another instruction
+    is_group = dtype.itemsize == 2 or columns[1]
+    assert ("nvm.wgmma" in kernel.asm["llir"]) == is_group
+    assert ("nvm.mma" in kernel.asm["llir"]) != is_group
+    close(c, expected, bound)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("n", [8, 16, 32, 128, 256])
+@pytest.mark.parametrize("m", [64, 128])
+def test_widths_and_warps(m, n, warps) -> None:
+    for columns in (ROWS, K_MAJOR):
+        kernel, c, expected = multiplied((m, n, 32), torch.float16, columns=columns, warps=warps)
+        assert "nvm.wgmma" in kernel.asm["llir"]
+        close(c, expected, 1e-6)
+
+
+@pytest.mark.parametrize("k", [16, 32, 128])
+@pytest.mark.parametrize("columns", [ROWS, (True, True)])
+def test_swizzles_and_panels(k, columns) -> None:
+    """Rows of 32, 64, 128 bytes, and of two panels."""
+    kernel, c, expected = multiplied((64, 128, k), torch.bfloat16, columns=columns)
+    assert "nvm.wgmma" in kernel.asm["llir"]
+    close(c, expected, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "warps", "dtype"),
+    [((32, 64, 32), 4, torch.float16), ((64, 64, 32), 2, torch.float16), ((64, 64, 32), 4, torch.float64)],
+)
+def test_what_wgmma_does_not_suit_is_left_to_mma(shape, warps, dtype) -> None:
+    out = tl.float64 if dtype is torch.float64 else tl.float32
+    RESULTS[tl.float64] = torch.float64
+    kernel, c, expected = multiplied(shape, dtype, out, warps=warps)
+    assert "nvm.wgmma" not in kernel.asm["llir"]
+    assert "nvm.mma" in kernel.asm["llir"]
+    close(c, expected, 1e-6)
+
+
+# --- loops ------------------------------------------------------------------------------------------------
+
+
+def tiled(shape, block, dtype, *, stages, warps=4, columns=ROWS, out=tl.float32):
+    m, n, k = shape
+    a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
+    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    c = poisoned(m, n, dtype=RESULTS[out])
+    grid = (-(-m // block[0]), -(-n // block[1]))
+    strides = (*given[0].stride(), *given[1].stride())
+    with tri.target("sim:nvidia:sm_90a"):
+        kernel = tiles[grid](*given, c, m, n, k, *strides, *block, out, stages, num_warps=warps)
+    return kernel, c, a.double() @ b.double()
+
+
+def loop_of(kernel) -> str:
+    """The body of the kernel's first loop."""
+    found: str = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+    return found
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("columns", [ROWS, K_MAJOR])
+def test_stages(stages, columns) -> None:
+    kernel, c, expected = tiled((112, 80, 208), (64, 64, 32), torch.float16, stages=stages, columns=columns)
+    loop = loop_of(kernel)
+    assert ("ttg.async_copy_global_to_local" in loop) == (stages > 1)
+    # a dot stays under way into the next iteration: what is waited for is the one before
+    assert ("pendings = 1" in loop) == (stages > 1)
+    assert loop.count("ttg.barrier") == (1 if stages > 1 else 2)
+    close(c, expected, 1e-6)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_loops_that_run_a_few_times_or_not_at_all(steps) -> None:
+    _, c, expected = tiled((64, 64, 32 * steps), (64, 64, 32), torch.float16, stages=3)
+    assert torch.equal(c.double(), expected) if not steps else True
+    close(c, expected, 1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "out", "bound"), TYPES, ids=str)
+def test_types_in_loops(dtype, out, bound) -> None:
+    kernel, c, expected = tiled((64, 128, 256), (64, 128, 64), dtype, stages=3, columns=K_MAJOR, out=out)
+    assert "nvm.wgmma" in kernel.asm["llir"]
+    close(c, expected, bound)
+
+
+def test_large_tiles_of_two_groups() -> None:
+    kernel, c, expected = tiled((256, 256, 192), (128, 256, 64), torch.bfloat16, stages=3, warps=8)
+    assert "instrShape = [16, 256, 16]" in kernel.asm["ttgir"]
+    close(c, expected, 1e-6)
+
+
+# --- chains -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize(("warps", "m"), [(4, 64), (8, 128)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal, warps, m, stages) -> None:
+    n, d = 256, 64
+    q, k, v = (values(n, d, dtype=torch.float16, seed=i) for i in range(3))
+    o = poisoned(n, d)
+    with tri.target("sim:nvidia:sm_90a"):
+        kernel = attention[(n // m,)](q, k, v, o, n, d**-0.5, m, 64, d, causal, stages, num_warps=warps)
+    loop = loop_of(kernel)
+    assert loop.count("ttg.warp_group_dot ") == 2
+    # probabilities become an operand by renaming registers
+    assert "convert_layout" not in loop or kernel.asm["llir"].count("nvm.wgmma") >= 2
+    s = q.double() @ k.double().t() * d**-0.5
+    if causal:
+        s = s.masked_fill(torch.ones(n, n).triu(1).bool(), -float("inf"))
+    close(o, torch.softmax(s, 1) @ v.double(), 2e-3)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_attention_backward(warps) -> None:
+    n, d, block, scale = 128, 64, 64, 0.25
+    q, k, v, g = (values(n, d, dtype=torch.float16, seed=i) for i in range(4))
+    p = torch.softmax(q.double() @ k.double().t() * scale, 1)
+    lse = torch.logsumexp(q.double() @ k.double().t() * scale, 1).float()
+    delta = (g.double() * (p @ v.double())).sum(1).float()
+    dk, dv = poisoned(n, d), poisoned(n, d)
+    with tri.target("sim:nvidia:sm_90a"):
+        kernel = attention_keys[(n // block,)](
+            q, k, v, g, dk, dv, lse, delta, n, scale, block, block, d, num_warps=warps
+        )
+    assert kernel.asm["ttgir"].count("ttg.warp_group_dot ") == 4
+    ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
+    close(dv, p.t() @ g.double(), 2e-3)
+    close(dk, ds.t() @ q.double(), 2e-3)

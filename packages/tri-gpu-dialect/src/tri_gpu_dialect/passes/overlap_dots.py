@@ -1,0 +1,226 @@
+"""Lets dots that run on their own do so: they are waited for right before their results are used.
+
+    s = dot(a, b, c); s = wait(s, 0); x = ...; y = s + x        ->   s = dot(a, b, c); x = ...; s = wait(s, 0); y = s + x
+
+A dot whose result only the next iteration uses stays under way into it, in loops whose slots allow that (the pass
+``pipeline`` has given them the attribute :data:`LATE`).  Where the next iteration's dot alone adds to it:
+
+    for: t = dot(a, b, t); t = wait(t, 0); yield t     ->   if lower < upper: for: t = dot(a, b, t); wait(1); yield t
+                                                                              t = wait(t, 0)
+
+so that one dot is started before the last one ends; elsewhere the wait stands before the first use in the next
+iteration.  After the loop all is waited for, where the loop has run: behind a join with the way around
+the loop, an assembler would have to wait everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
+
+__all__ = ["LATE", "OverlapDots", "carried_dots"]
+
+#: the attribute of loops in which the buffers of an iteration stay untouched during the next one
+LATE = "ttg.late_dots"
+
+_DOT, _WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
+
+
+@dataclass(frozen=True)
+class OverlapDots(Pass):
+    """See the module; runs after ``pipeline``."""
+
+    name: ClassVar[str] = "overlap-dots"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Move the waits of every function of ``module``."""
+        for function in functions(module):
+            for loop in [op for op in all_ops(function) if op.name == "scf.for" and LATE in op.attributes]:
+                _overlap_iterations(loop)
+                del loop.attributes[LATE]
+            for wait in [op for op in all_ops(function) if op.name == _WAIT and _is_fresh(op)]:
+                _delay(wait)
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """A dot whose result, waited for by ``wait``, is yielded as number ``index`` and nothing else."""
+
+    dot: ir.Operation
+    wait: ir.Operation
+    index: int
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether the next iteration's dot is all that uses the carried value."""
+        body = self.dot.block
+        uses = list(body.arguments[1 + self.index].uses)
+        return len(uses) == 1 and uses[0].owner.operation == self.dot and uses[0].operand_number == 2
+
+
+def carried_dots(loop: ir.Operation) -> list[_Carried]:
+    """The dots of ``loop``, an ``scf.for``, that could stay under way into the next iteration."""
+    end = terminator(loop.regions[0].blocks[0])
+    found = []
+    for op in block_ops(end.block):
+        if op.name == _WAIT and len(op.results) == 1 and _is_fresh(op):
+            uses = list(op.results[0].uses)
+            if len(uses) == 1 and uses[0].owner.operation == end:
+                found.append(_Carried(op.operands[0].owner.operation, op, uses[0].operand_number))
+    return found
+
+
+def _is_fresh(wait: ir.Operation) -> bool:
+    """Whether ``wait`` waits for everything, for the sake of a dot in its block."""
+    if not len(wait.operands) or ir.IntegerAttr(wait.attributes["pendings"]).value:
+        return False
+    made = [v.owner for v in wait.operands]
+    return all(not isinstance(o, ir.Block) and o.operation.name == _DOT for o in made) and all(
+        v.owner.operation.block == wait.block for v in wait.operands
+    )
+
+
+def _pendings(count: int) -> dict[str, ir.Attribute]:
+    return {"pendings": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)}
+
+
+def _wait(values: Sequence[ir.Value], pendings: int) -> list[ir.Value]:
+    """A wait here that gives ``values``, which may be of several types: one op for each of them."""
+    return [
+        ir.Operation.create(_WAIT, results=[v.type], operands=[v], attributes=_pendings(pendings)).results[0]
+        for v in values
+    ]
+
+
+# --- within a block ---------------------------------------------------------------------------------------
+
+
+def _delay(wait: ir.Operation) -> None:
+    """Move ``wait`` (with what frees its dot's buffers) before the first op that uses what it gives."""
+    ops = block_ops(wait.block)
+    place = ops.index(wait)
+    users = {_ancestor(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
+    freed: list[ir.Operation] = []
+    started = 0
+    for op in ops[place + 1 :]:
+        if op.name == "ttg.local_dealloc" and op == ops[place + 1 + len(freed)]:
+            freed.append(op)
+            continue
+        # what has regions may wait, or start dots: nothing is known of how many are under way behind it
+        if op in users or len(op.regions) or op == ops[-1] or op.name == _WAIT:
+            break
+        started += op.name == _DOT
+    if op == ops[place + 1 + len(freed)]:
+        return
+    wait.move_before(op)
+    for each in freed:
+        each.move_before(op)
+    wait.attributes["pendings"] = _pendings(started)["pendings"]
+
+
+def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """``op``, or the op around it that is in ``block``."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
+
+
+# --- into the next iteration ------------------------------------------------------------------------------
+
+
+def _overlap_iterations(loop: ir.Operation) -> None:
+    """Leave the carried dots of ``loop`` under way at its end."""
+    body = loop.regions[0].blocks[0]
+    carried = [each for each in carried_dots(loop) if _reads_what_stays(each.dot)]
+    if not carried:
+        return
+    for each in carried:
+        terminator(body).operands[each.index] = each.dot.results[0]
+        each.wait.erase()
+        if not each.only_adds:
+            _wait_before_use(body, body.arguments[1 + each.index])
+    if any(each.only_adds for each in carried):
+        dots = sum(op.name == _DOT for op in block_ops(body))
+        end = terminator(body)
+        ir.Operation.create(
+            _WAIT, attributes=_pendings(dots), ip=ir.InsertionPoint(end), loc=carried[-1].dot.location
+        )
+    _drain(loop, [each.index for each in carried])
+
+
+def _reads_what_stays(dot: ir.Operation) -> bool:
+    """Whether no buffer of ``dot`` is filled anew in its own block: slots of a ring, or filled before the loop."""
+    made = [v.owner for v in list(dot.operands)[:2]]
+    ops = [owner.operation for owner in made if not isinstance(owner, ir.Block)]
+    return not any(op.name == "ttg.local_alloc" and op.block == dot.block for op in ops)
+
+
+def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
+    """Wait for ``value``, which comes round, before its first use in ``body``."""
+    users = {_ancestor(use.owner.operation, body) for use in value.uses}
+    started = 0
+    for op in block_ops(body):
+        if op in users:
+            with ir.InsertionPoint(op), op.location:
+                uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+                (done,) = _wait([value], started)
+            for user, number in uses:
+                user.operands[number] = done
+            return
+        started += sum(inner.name == _DOT for inner in all_ops(op))
+
+
+def _drain(loop: ir.Operation, indices: Sequence[int]) -> None:
+    """Wait for results ``indices`` of ``loop`` after it, where it has run."""
+    lower, upper, _ = list(loop.operands)[:3]
+    inits = list(loop.operands)[3:]
+    if _is_less(lower, upper):
+        with ir.InsertionPoint.after(loop), loop.location:
+            _hand_on(loop, indices)
+        return
+    used = [i for i, r in enumerate(loop.results) if next(iter(r.uses), None) is not None]
+    with ir.InsertionPoint(loop), loop.location:
+        runs = ir.Operation.create(
+            "arith.cmpi",
+            results=[ir.IntegerType.get_signless(1)],
+            operands=[lower, upper],
+            attributes={"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)},
+        ).results[0]
+        types = [loop.results[i].type for i in used]
+        guard = ir.Operation.create("scf.if", results=types, operands=[runs], regions=2)
+    for i, result in zip(used, guard.results, strict=True):
+        loop.results[i].replace_all_uses_with(result)
+    ways = [region.blocks.append() for region in guard.regions]
+    with ir.InsertionPoint(ways[0]), loop.location:
+        end = ir.Operation.create("scf.yield", operands=[loop.results[i] for i in used])
+    loop.move_before(end)
+    with ir.InsertionPoint(end), loop.location:
+        _hand_on(loop, indices)
+    with ir.InsertionPoint(ways[1]), loop.location:
+        ir.Operation.create("scf.yield", operands=[inits[i] for i in used])
+
+
+def _hand_on(loop: ir.Operation, indices: Sequence[int]) -> None:
+    """Wait here for results ``indices`` of ``loop``, and have their users use what the wait gives."""
+    for i in indices:
+        result = loop.results[i]
+        uses = [(use.owner.operation, use.operand_number) for use in result.uses]
+        (done,) = _wait([result], 0)
+        for user, number in uses:
+            user.operands[number] = done
+
+
+def _is_less(lower: ir.Value, upper: ir.Value) -> bool:
+    """Whether both are constants, in this order."""
+    values = []
+    for value in (lower, upper):
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is None or op.name != "arith.constant":
+            return False
+        values.append(ir.IntegerAttr(op.attributes["value"]).value)
+    return values[0] < values[1]
