@@ -26,12 +26,16 @@ _TARGET = "nvidia:sm_80"
 
 @dataclass(frozen=True)
 class Example:
-    """A file of ``examples``, the passes before this one, and how this one is called where its name is not enough."""
+    """A file of ``examples``, the passes before this one, and how this one is called where its name is not enough.
+
+    ``target`` for passes that do nothing for the usual one.
+    """
 
     file: str
     before: str = ""
     call: str = ""
     after: str = ""
+    target: str = _TARGET
 
 
 _GPU = "convert-triton-to-tritongpu"
@@ -61,6 +65,7 @@ EXAMPLES: dict[str, Example] = {
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
+    "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),
@@ -130,10 +135,10 @@ def _example(name: str) -> list[str]:
     if example is None:
         return []
     text = (FOLDER / "examples" / f"{example.file}.mlir").read_text()
-    before = optimize(text, example.before, target=_TARGET)
+    before = optimize(text, example.before, target=example.target)
     call = example.call or name
     whole = f"{call},{example.after}" if example.after else call
-    after = optimize(before, whole, target=_TARGET)
+    after = optimize(before, whole, target=example.target)
     if after == before:
         return ["## Example", f"```mlir\n{before}```", "It is right as it is: nothing changes."]
     title = f"## After `{whole}`"

@@ -63,14 +63,27 @@ def test_types_and_majors(dtype, out, bound, columns) -> None:
     close(c, expected, bound)
 
 
-@pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize("n", [8, 16, 32, 128, 256])
-@pytest.mark.parametrize("m", [64, 128])
-def test_widths_and_warps(m, n, warps) -> None:
-    for columns in (ROWS, K_MAJOR):
-        kernel, c, expected = multiplied((m, n, 32), torch.float16, columns=columns, warps=warps)
-        assert "nvm.wgmma" in kernel.asm["llir"]
-        close(c, expected, 1e-6)
+SIZES = [(64, 8, 4), (64, 16, 8), (128, 32, 4), (128, 256, 8)]
+ALL_SIZES = [(m, n, w) for m in (64, 128, 256) for n in (8, 16, 32, 64, 128, 256) for w in (4, 8, 16)]
+
+
+def checked_size(m, n, warps, columns) -> None:
+    kernel, c, expected = multiplied((m, n, 32), torch.float16, columns=columns, warps=warps)
+    assert "nvm.wgmma" in kernel.asm["llir"]
+    close(c, expected, 1e-6)
+
+
+@pytest.mark.parametrize("columns", [ROWS, K_MAJOR])
+@pytest.mark.parametrize(("m", "n", "warps"), SIZES)
+def test_sizes_and_warps(m, n, warps, columns) -> None:
+    checked_size(m, n, warps, columns)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [ROWS, K_MAJOR])
+@pytest.mark.parametrize(("m", "n", "warps"), ALL_SIZES)
+def test_all_sizes_and_warps(m, n, warps, columns) -> None:
+    checked_size(m, n, warps, columns)
 
 
 @pytest.mark.parametrize("k", [16, 32, 128])
@@ -116,8 +129,7 @@ def loop_of(kernel) -> str:
     return found
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("columns", [ROWS, K_MAJOR])
+@pytest.mark.parametrize(("stages", "columns"), [(1, ROWS), (2, K_MAJOR), (3, ROWS), (5, ROWS)])
 def test_stages(stages, columns) -> None:
     kernel, c, expected = tiled((112, 80, 208), (64, 64, 32), torch.float16, stages=stages, columns=columns)
     loop = loop_of(kernel)
@@ -131,7 +143,6 @@ def test_stages(stages, columns) -> None:
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_loops_that_run_a_few_times_or_not_at_all(steps) -> None:
     _, c, expected = tiled((64, 64, 32 * steps), (64, 64, 32), torch.float16, stages=3)
-    assert torch.equal(c.double(), expected) if not steps else True
     close(c, expected, 1e-6)
 
 
@@ -151,9 +162,9 @@ def test_large_tiles_of_two_groups() -> None:
 # --- chains -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3])
-@pytest.mark.parametrize(("warps", "m"), [(4, 64), (8, 128)])
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("causal", "warps", "m", "stages"), [(False, 4, 64, 1), (True, 4, 64, 3), (False, 8, 128, 2)]
+)
 def test_attention(causal, warps, m, stages) -> None:
     n, d = 256, 64
     q, k, v = (values(n, d, dtype=torch.float16, seed=i) for i in range(3))
@@ -163,7 +174,8 @@ def test_attention(causal, warps, m, stages) -> None:
     loop = loop_of(kernel)
     assert loop.count("ttg.warp_group_dot ") == 2
     # probabilities become an operand by renaming registers
-    assert "convert_layout" not in loop or kernel.asm["llir"].count("nvm.wgmma") >= 2
+    assert "ttg.local_alloc" not in loop or stages == 1
+    assert not [x for x in loop.splitlines() if "convert_layout" in x and "allocation.offset" in x]
     s = q.double() @ k.double().t() * d**-0.5
     if causal:
         s = s.masked_fill(torch.ones(n, n).triu(1).bool(), -float("inf"))
