@@ -8,9 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from bulk_cases import CASES  # noqa: E402
 from machine_runs import cubin_of, difference, simulated  # noqa: E402
 from tri_backend_nvidia.runtime.driver import call  # noqa: E402
+from wgmma_cases import CASES  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bulk_cases import CASES
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
 from tri_gpu_dialect.lowering.machine import machine_ops
+from wgmma_cases import CASES
 
 
 def test_every_machine_op_has_a_case() -> None:

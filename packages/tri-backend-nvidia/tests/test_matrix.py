@@ -239,10 +239,13 @@ def test_what_the_loop_writes_is_not_loaded_ahead() -> None:
 
 def test_the_table_follows_the_architecture() -> None:
     assert not matrix_instructions(target("sm_75"))
-    old, new = (matrix_instructions(target(arch)) for arch in ("sm_80", "sm_90a"))
+    old, new, group = (matrix_instructions(target(arch)) for arch in ("sm_80", "sm_90", "sm_90a"))
     assert len(old) == 5
     assert len(new) == 9
     assert {row.a for row in new} - {row.a for row in old} == {"f8E4M3FN", "f8E5M2"}
+    # those of warp groups come first: all but f64
+    assert [row.group_warps for row in group] == [4] * 8 + [1] * 9
+    assert {row.a for row in new} - {row.a for row in group[:8]} == {"f64"}
 
 
 @pytest.mark.parametrize(("bits", "k_width"), [(16, 2), (8, 4), (32, 1)])

@@ -64,6 +64,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "optimize-thread-locality",
         "@ttgir.pipeline",
         "pipeline",
+        "overlap-dots",
         "prefetch",
         "stage-matrix-operands",
         "@ttgir.end",
