@@ -232,6 +232,7 @@ def test_nothing_of_the_caller_reaches_an_environment(
 ) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "e")], check=True)
     monkeypatch.setenv("PYTHONPATH", str(TOP))
-    done = Environment(tmp_path / "e").run("-c", "import sys; print(sys.path)")
+    monkeypatch.chdir(tmp_path)
+    done = Environment(Path("e")).run("-c", "import sys; print(sys.path)")
     assert str(TOP) not in done.stdout
-    Environment(tmp_path / "e").check_alone({})
+    Environment(Path("e")).check_alone({})

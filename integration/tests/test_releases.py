@@ -377,6 +377,10 @@ def test_bounds_are_raised_where_a_name_is_new(made: MadeUp, tmp_path: Path) -> 
 def test_a_release_is_recorded_and_the_tree_goes_on(made: MadeUp, tmp_path: Path) -> None:
     repository = Repository(made.top, tmp_path / "scratch")
     head = repository.history.head()
+    outside = made.top / "integration" / "outside" / "pyproject.toml"
+    outside.parent.mkdir(parents=True)
+    mine = _text(made, "tri-backend-mine/pyproject.toml")
+    outside.write_text(mine)
     assert record(repository, "tri-runtime", head) == f"tri-runtime 0.2.0 is {head[:12]}, the tree is 0.3.0"
     assert [str(r.version) for r in read_releases(made.top / "releases.toml")["tri-runtime"]] == [
         "0.1.0",
@@ -384,6 +388,7 @@ def test_a_release_is_recorded_and_the_tree_goes_on(made: MadeUp, tmp_path: Path
     ]
     assert 'version = "0.3.0"' in _text(made, "tri-runtime/pyproject.toml")
     assert '"tri-core>=0.1,<0.3", "tri-runtime>=0.1,<0.4"' in _text(made, "tri-backend-mine/pyproject.toml")
+    assert outside.read_text() == _text(made, "tri-backend-mine/pyproject.toml") != mine
     lines = _text(made, "tri-runtime/CHANGELOG.md").splitlines()
     assert lines[2] == "## 0.3.0 (unreleased)"
     assert lines[4].startswith("## 0.2.0 (20")
