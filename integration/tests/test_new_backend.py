@@ -41,7 +41,7 @@ OFFLINE = {
 def checked(command: list[str], folder: Path, **variables: str) -> str:
     """Output of ``command`` in ``folder``, which must succeed."""
     environment = {**os.environ, **variables}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
@@ -94,6 +94,15 @@ def test_kernels_are_right_in_the_simulator(output: dict[str, str]) -> None:
     assert re.search(r"language +[1-9]\d* +0 +0 +0 +0", said), said
 
 
+def test_the_example_of_the_readme_runs(output: dict[str, str], fresh_environment: Environment) -> None:
+    assert output
+    readme = BackendProject.of_installed("acme").files()["README.md"]
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    check = "np.testing.assert_array_equal(out, x * np.float32(3))\n"
+    (fresh_environment.root / "readme_of_acme.py").write_text(example + check)
+    fresh_environment.run("readme_of_acme.py")
+
+
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with projects of several names."""
@@ -128,5 +137,6 @@ def test_the_whole_walk_with_nox_in_a_fresh_environment(tmp_path: Path) -> None:
         "TRI_CACHE_DIR": str(tmp_path / "cache"),
     }
     said = dict(walk(tmp_path, commands(), **variables))
+    print(said["nox"])  # for pytest -rP
     for session in ("lint", "types", "tests", "conformance"):
         assert f"Session {session} was successful" in said["nox"]
