@@ -88,6 +88,16 @@ def test_wrong_selections(wrong: dict[str, object]) -> None:
 
 
 PROFILE = """
+[[assembly]]
+targets = ["other:*"]
+text = "no"
+constraints = "no"
+
+[[assembly]]
+targets = ["cpu:*"]
+text = "movl $1, $0; notl $0"
+constraints = "=r,r"
+
 [[gap]]
 test = "language/dot_scaled/*"
 targets = ["cpu:*"]
@@ -109,6 +119,8 @@ def test_a_profile_is_of_the_targets_that_it_names(tmp_path: Path) -> None:
     found = read_profile(path, resolve("cpu"))
     assert [g.test for g in found.gaps] == ["language/dot_scaled/*"]
     assert not found.known_failures
+    assert found.assembly is not None
+    assert found.assembly.text.endswith("notl $0")
 
 
 @pytest.mark.parametrize(

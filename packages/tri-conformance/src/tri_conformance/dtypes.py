@@ -31,12 +31,13 @@ NUMPY: dict[str, np.dtype[Any]] = {
     "uint32": np.dtype(np.uint32), "uint64": np.dtype(np.uint64), "fp16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16), "fp32": np.dtype(np.float32), "fp64": np.dtype(np.float64),
     "fp8e4nv": np.dtype(ml_dtypes.float8_e4m3fn), "fp8e5": np.dtype(ml_dtypes.float8_e5m2),
+    "fp8e4b8": np.dtype(ml_dtypes.float8_e4m3fnuz), "fp8e5b16": np.dtype(ml_dtypes.float8_e5m2fnuz),
 }  # fmt: skip
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 FLOATS = ("fp16", "bf16", "fp32", "fp64")
-FP8 = ("fp8e4nv", "fp8e5")
+FP8 = ("fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16")
 
 
 def canonical(name: str) -> str:

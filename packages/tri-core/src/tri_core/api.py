@@ -26,6 +26,7 @@ from tri_core.errors import (
     VerificationError,
 )
 from tri_core.extensions import (
+    Assembly,
     BackendInfo,
     ConformanceProfile,
     DevicePerformance,
@@ -75,6 +76,7 @@ __all__ = [
     "AotParameter",
     "Argument",
     "ArrayArgument",
+    "Assembly",
     "AutotuneError",
     "BackendError",
     "BackendInfo",

@@ -4,6 +4,11 @@
 
     arrays = "package.module:device_arrays"          # optional
 
+    [[assembly]]                                       # optional: the complement of a 32-bit register
+    targets = ["*:x86_64*"]
+    text = "movl $1, $0; notl $0"
+    constraints = "=r,r"
+
     [[gap]]
     test = "language/dot_scaled/*"
     targets = ["*:small*"]                             # globs of targets; optional: all
@@ -26,27 +31,30 @@ from pathlib import Path
 from typing import Any
 
 from tri_core.errors import PluginError
-from tri_core.extensions import ConformanceProfile, Gap, KnownFailure
+from tri_core.extensions import Assembly, ConformanceProfile, Gap, KnownFailure
 from tri_core.target import Target
 
 __all__ = ["read_profile"]
 
 _GAP = ("test", "reason", "remedy", "expires")
 _FAILURE = ("test", "reason", "expires")
+_ASSEMBLY = ("text", "constraints")
 
 
 def read_profile(path: Path, target: Target) -> ConformanceProfile:
     """What the file ``path`` says of ``target``; PluginError when an entry lacks a field or has another one."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
-    _check(path, table, ("levels", "arrays", "gap", "known-failure"), ())
+    _check(path, table, ("levels", "arrays", "assembly", "gap", "known-failure"), ())
     key = str(target.key)
     gaps = [_fields(path, e, _GAP) for e in table.get("gap", ()) if _meant(e, key)]
     failures = [_fields(path, e, _FAILURE) for e in table.get("known-failure", ()) if _meant(e, key)]
+    assembly = [_fields(path, e, _ASSEMBLY) for e in table.get("assembly", ()) if _meant(e, key)]
     return ConformanceProfile(
         levels=tuple(table.get("levels", ())),
         gaps=tuple(Gap(**entry) for entry in gaps),
         known_failures=tuple(KnownFailure(**entry) for entry in failures),
         arrays=table.get("arrays", ""),
+        assembly=Assembly(**assembly[0]) if assembly else None,
     )
 
 

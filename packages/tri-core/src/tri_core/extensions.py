@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tri_core.target import Target
 
 __all__ = [
+    "Assembly",
     "BackendInfo",
     "ConformanceProfile",
     "DevicePerformance",
@@ -145,18 +146,31 @@ class KnownFailure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """The bitwise complement of a 32-bit register in a target's assembly: what ``tl.inline_asm_elementwise`` takes.
+
+    ``text`` has the result as ``$0`` and the operand as ``$1``; ``constraints`` are LLVM's.
+    """
+
+    text: str
+    constraints: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConformanceProfile:
     """What a backend tells the conformance kit about itself: nothing else excuses a case.
 
     ``levels`` are those that the backend claims (empty: all).  ``arrays`` is ``module:attribute`` of a context
     manager for targets whose runtime refuses host arrays: it takes host arrays, gives arrays of the device that
-    hold the same, and at its end copies them back.
+    hold the same, and at its end copies them back; without one the runtime's ``memory(device)`` is used.
+    ``assembly`` is how the target's is tested; a target that has none declares the gap.
     """
 
     levels: tuple[str, ...] = ()
     gaps: Sequence[Gap] = ()
     known_failures: Sequence[KnownFailure] = ()
     arrays: str = ""
+    assembly: Assembly | None = None
 
 
 class Policy(Protocol):

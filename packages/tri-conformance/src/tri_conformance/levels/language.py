@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from tri_conformance.case import Case
 from tri_conformance.features import cases_of
+from tri_conformance.levels import effects
 from tri_conformance.tables import (
     blocks,
     descriptors,
     elements,
+    fp8,
     libdevice,
     members,
     memory,
@@ -22,5 +24,6 @@ __all__ = ["cases"]
 
 def cases() -> Iterator[Case]:
     """The cases of this level."""
-    for table in (memory, elements, blocks, members, structures, descriptors, scaled, libdevice):
+    for table in (memory, elements, blocks, members, structures, descriptors, fp8, scaled, libdevice):
         yield from cases_of(table.FEATURES)
+    yield from effects.cases()

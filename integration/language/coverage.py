@@ -1,0 +1,194 @@
+"""``docs/conformance/coverage.md``: which rows of the conformance kit reach which name of the language.
+
+Found by watching the code generator while it makes the IR of every row's first case: a name counts when a kernel of the
+kit itself uses it in code that is compiled, not when the language does so behind it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from integration.language.names import HERE, find, reference
+from integration.language.probing import probes
+from tri.compiler.generator import Generator
+from tri.compiler.values import BoundMethod
+from tri.language.constexpr import constexpr
+from tri.language.descriptors import tensor_descriptor_base
+from tri.language.tensor import tensor
+from tri_conformance import Subject
+from tri_conformance.case import Case, asked
+from tri_conformance.levels import LEVELS, effects
+from tri_core import mlir
+
+__all__ = ["DOCUMENT", "reached", "reason", "reasons", "render", "wanted", "write"]
+
+DOCUMENT = HERE.parents[1] / "docs" / "conformance" / "coverage.md"
+_MOST = 4
+_BINARY = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift",
+}  # fmt: skip
+_COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+_UNARY = {ast.USub: "neg", ast.Invert: "invert", ast.Not: "not"}
+
+
+class _Compiled(Exception):
+    """The IR is made; no more is needed."""
+
+
+@functools.cache
+def _by_object() -> Mapping[int, tuple[str, ...]]:
+    """The full names of a function of the language, by its identity."""
+    found: dict[int, list[str]] = {}
+    for section in ("tl", "tl.math", "tl.extra.libdevice"):
+        for name in reference()[section]:
+            value = find(section, name)
+            if callable(value):
+                found.setdefault(id(value), []).append(f"{section}.{name}")
+    return {key: tuple(names) for key, names in found.items()}
+
+
+class _Watch:
+    """What the code generator meets in the functions of the kit."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._values: dict[int, Any] = {}
+
+    def met(self, generator: Generator, node: ast.AST, value: Any) -> None:
+        """``node`` of the function of ``generator`` was found to be ``value``."""
+        if not generator.function.fn.__module__.startswith("tri_conformance."):
+            return
+        self._values[id(node)] = value
+        self.names.update(self._named(node, value))
+
+    def _named(self, node: ast.AST, value: Any) -> Iterator[str]:
+        held = value.value if isinstance(value, constexpr) else value
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield from _by_object().get(id(held), ())
+        if isinstance(node, ast.Attribute):
+            yield from self._attribute(node, value)
+        elif isinstance(node, (ast.BinOp, ast.AugAssign)):
+            yield from self._binary(node)
+        elif isinstance(node, ast.Compare) and isinstance(self._values.get(id(node.left)), tensor):
+            yield from (f"tl.tensor.__{_COMPARE[type(op)]}__" for op in node.ops if type(op) in _COMPARE)
+        elif isinstance(node, ast.UnaryOp) and isinstance(self._values.get(id(node.operand)), tensor):
+            yield f"tl.tensor.__{_UNARY[type(node.op)]}__"
+        elif isinstance(node, ast.Subscript) and isinstance(self._values.get(id(node.value)), tensor):
+            yield "tl.tensor.__getitem__"
+
+    def _attribute(self, node: ast.Attribute, value: Any) -> Iterator[str]:
+        written = ast.unparse(node)
+        if written.startswith("tl."):
+            yield written
+        owner = self._values.get(id(node.value))
+        if isinstance(value, BoundMethod):
+            owner = value.receiver
+        if isinstance(owner, tensor):
+            yield f"tl.tensor.{node.attr}"
+        elif isinstance(owner, tensor_descriptor_base):
+            yield f"tl.tensor_descriptor.{node.attr}"
+
+    def _binary(self, node: ast.BinOp | ast.AugAssign) -> Iterator[str]:
+        left, right = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+        name = _BINARY.get(type(node.op))
+        if name is None:
+            return
+        if isinstance(node, ast.AugAssign) or isinstance(self._values.get(id(left)), tensor):
+            yield f"tl.tensor.__{name}__"
+        elif isinstance(self._values.get(id(right)), tensor):
+            yield f"tl.tensor.__r{name}__"
+
+
+@contextmanager
+def _watching(watch: _Watch) -> Iterator[None]:
+    """Compiles end with their IR, and ``watch`` sees how it is made."""
+    plain = Generator.visit
+
+    def visit(self: Generator, node: ast.AST) -> Any:
+        value = plain(self, node)
+        watch.met(self, node, value)
+        return value
+
+    def only_ir(source: Any, target: Any, options: Any) -> Any:
+        with mlir.session():
+            source.build(target, target.options_type.parse(options))
+        raise _Compiled
+
+    with mock.patch.object(Generator, "visit", visit), mock.patch("tri_core.compiler.compile", only_ir):
+        yield
+
+
+def _row_of(case: Case) -> str:
+    """What the document calls a case: its feature, or its place in a group of many rows."""
+    if case.feature in ("libdevice", "dot_scaled"):
+        return f"{case.feature}/{case.point.rsplit('-', 3)[0]}"
+    return case.feature
+
+
+@functools.cache
+def reached() -> Mapping[str, tuple[str, ...]]:
+    """Full name -> the rows of the kit whose kernels use it."""
+    subject = Subject("cpu")
+    firsts: dict[str, Callable[[Subject], None]] = {"device_print": asked(effects.launch, "print")}
+    for level in ("language", "programs", "runtime"):
+        for case in LEVELS[level]():
+            if level != "runtime" or case.feature == "grid":  # the others expect errors
+                firsts.setdefault(_row_of(case), case.run)
+    found: dict[str, list[str]] = {}
+    for row, run in firsts.items():
+        watch = _Watch()
+        with _watching(watch), suppress(_Compiled):
+            run(subject)
+        for name in watch.names:
+            found.setdefault(name, []).append(row)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+def wanted() -> list[str]:
+    """Names that kernels use: those that are probed."""
+    return list(probes())
+
+
+def reasons() -> dict[str, str]:
+    """Full name -> why no row of the kit reaches it."""
+    tables = tomllib.loads((HERE / "uncovered.toml").read_text())
+    return {f"{section}.{name}": str(why) for section, names in tables.items() for name, why in names.items()}
+
+
+def reason(name: str) -> str:
+    """Why nothing reaches ``name``; empty when nobody says."""
+    section = name.rpartition(".")[0]
+    given = reasons()
+    return given.get(name) or given.get(f"{section}.*", "")
+
+
+def render() -> str:
+    """The document's text."""
+    found = reached()
+    names = wanted()
+    count = sum(name in found for name in names)
+    lines = [
+        "# What the kit covers", "",
+        f"{count} of the {len(names)} names that kernels use ([language.md](../language.md)) are reached by rows of the conformance",
+        "kit; the others have a reason. Written by `python -m integration.language coverage`;",
+        "`integration/tests/test_conformance_coverage.py` says when it is out of date.", "",
+        "| name | rows of the kit |", "| --- | --- |",
+    ]  # fmt: skip
+    for name in names:
+        rows = found.get(name, ())
+        shown = ", ".join(f"`{row}`" for row in rows[:_MOST]) + (" and more" if len(rows) > _MOST else "")
+        lines.append(f"| `{name}` | {shown or 'none: ' + (reason(name) or '**unexplained**')} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(path: Path = DOCUMENT) -> None:
+    """Write the document."""
+    path.write_text(render())
