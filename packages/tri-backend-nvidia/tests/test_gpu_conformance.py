@@ -23,7 +23,7 @@ def test_a_sample_of_each_level(level: str, tmp_path: Path) -> None:
         "-m",
         "tri_conformance",
         "--target",
-        _target(),
+        "nvidia",
         "--level",
         level,
         "--sample",

@@ -105,9 +105,7 @@ def tri_aot(target: Target) -> AotLauncher:
 
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
-    """Every level; what is missing stands in ``conformance.toml``."""
-    from pathlib import Path
+    """What is missing stands in ``conformance.toml``."""
+    from tri_backend_cpu.conformance import profile
 
-    from tri_core.conformance import read_profile
-
-    return read_profile(Path(__file__).with_name("conformance.toml"), target)
+    return profile(target)

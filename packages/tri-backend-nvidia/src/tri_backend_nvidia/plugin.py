@@ -190,8 +190,6 @@ def tri_performance(device: DeviceInfo) -> DevicePerformance:
 @hookimpl
 def tri_conformance(target: Target) -> ConformanceProfile:
     """What is missing stands in ``conformance.toml``."""
-    from pathlib import Path
+    from tri_backend_nvidia.conformance import profile
 
-    from tri_core.conformance import read_profile
-
-    return read_profile(Path(__file__).with_name("conformance.toml"), target)
+    return profile(target)
