@@ -67,6 +67,7 @@ EXAMPLES: dict[str, Example] = {
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
+    "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),
     "insert-barriers": Example("product-f32", f"{_CHAIN},allocate-shared-memory"),

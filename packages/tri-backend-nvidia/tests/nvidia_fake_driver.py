@@ -6,7 +6,7 @@ import ctypes
 from enum import IntEnum
 from types import ModuleType, SimpleNamespace
 
-from tri_backend_nvidia.runtime import devices, driver, kernels, streams
+from tri_backend_nvidia.runtime import devices, driver, kernels, streams, tensor_maps
 
 
 class CUresult(IntEnum):
@@ -30,7 +30,7 @@ class FakeDriver(ModuleType):
     """The functions of ``cuda.bindings.driver`` that the runtime calls."""
 
     CUresult = CUresult
-    CUstream = staticmethod(int)
+    CUstream = cuuint32_t = cuuint64_t = staticmethod(int)
 
     def __init__(self, count: int = 1) -> None:
         super().__init__("fake_driver")
@@ -45,6 +45,8 @@ class FakeDriver(ModuleType):
         self.signature: tuple[type, ...] = ()
         self.CUstream_flags = self.CUstreamCaptureMode = _Names()
         self.CUdevice_attribute = self.CUfunction_attribute = self.CUpointer_attribute = _Names()
+        self.CUtensorMapDataType = self.CUtensorMapInterleave = self.CUtensorMapSwizzle = _Names()
+        self.CUtensorMapL2promotion = self.CUtensorMapFloatOOBfill = _Names()
         self.entry = kernels._LAUNCH(self._launch)
 
     def __getattr__(self, name: str):
@@ -139,6 +141,11 @@ class FakeDriver(ModuleType):
 
     def do_cuPointerGetAttribute(self, name, pointer):
         return 1
+
+    def do_cuTensorMapEncodeTiled(self, *arguments):
+        text = repr(arguments[1:4]).encode().ljust(128, b".")
+        made = ctypes.create_string_buffer(text, 128)
+        return SimpleNamespace(getPtr=lambda: ctypes.addressof(made))
 
     # graphs
     def do_cuStreamCreate(self, flags):
@@ -244,7 +251,7 @@ def install(monkeypatch, count: int = 1) -> FakeDriver:
     """Make a fake driver the driver for one test."""
     forget()
     fake = FakeDriver(count)
-    for module in (driver, devices, kernels):
+    for module in (driver, devices, kernels, tensor_maps):
         for name, value in (("driver", lambda: fake), ("driver_present", lambda: True)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)

@@ -19,7 +19,9 @@ from tri_core.api import (
     KernelImage,
     KernelMetadata,
     KernelSignature,
+    LaunchDescriptor,
     LaunchError,
+    LaunchNumber,
     OutOfResources,
     Parameter,
     TargetKey,
@@ -60,6 +62,40 @@ def test_a_launch_passes_everything(fake):
     assert (seen.grid, seen.block) == ((3, 2, 1), (256, 1, 1))
     assert (seen.function, seen.shared, seen.stream) == (4096, 4096, 77)
     assert seen.values == (1 << 40, -5, 0.5)
+
+
+DESCRIPTOR = LaunchDescriptor(
+    base=0, shape=(LaunchNumber(1), LaunchNumber(value=64)), strides=(LaunchNumber(value=72),), element="f16",
+    box=(8, 64), swizzle=128, nan=True,
+)  # fmt: skip
+
+
+def test_descriptors_are_encoded_once_and_passed_by_value(fake):
+    fake.signature = (*fake.signature, ctypes.c_char * 128)
+    _, launch = ready(CudaRuntime(), attrs={"descriptors": [DESCRIPTOR.to_json()]})
+    for address, rows in ((1 << 40, 5), (1 << 41, 6), (1 << 40, 5)):
+        launch((1, 1, 1), None, [address, rows, 0.5])
+        assert fake.launches[-1].values[3] == repr((2, address, [64, rows])).encode().ljust(128, b".")
+        assert fake.launches[-1].values[:3] == (address, rows, 0.5)
+    first, _ = fake.called("cuTensorMapEncodeTiled")
+    assert first == (
+        "CU_TENSOR_MAP_DATA_TYPE_FLOAT16", 2, 1 << 40, [64, 5], [144], [64, 8], [1, 1],
+        "CU_TENSOR_MAP_INTERLEAVE_NONE", "CU_TENSOR_MAP_SWIZZLE_128B", "CU_TENSOR_MAP_L2_PROMOTION_L2_128B",
+        "CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA",
+    )  # fmt: skip
+
+
+def test_tensors_that_the_driver_refuses(fake):
+    _, launch = ready(CudaRuntime(), attrs={"descriptors": [DESCRIPTOR.to_json()]})
+    with pytest.raises(LaunchError, match="multiple of 16 bytes"):
+        launch((1, 1, 1), None, [8, 5, 0.5])
+    with pytest.raises(LaunchError, match="it is empty"):
+        launch((1, 1, 1), None, [16, 0, 0.5])
+    launch((0, 1, 1), None, [16, 0, 0.5])
+    fake.fail["cuTensorMapEncodeTiled"] = CUresult.CUDA_ERROR_INVALID_VALUE
+    with pytest.raises(LaunchError, match="makes no tensor map at 0x10 of shape"):
+        launch((1, 1, 1), None, [16, 1, 0.5])
+    assert not fake.launches
 
 
 def test_launches_are_recorded_on_a_stream_of_their_own(fake):

@@ -13,10 +13,12 @@ from tri_gpu_dialect import passes
 from tri_gpu_dialect.passes import (
     AccelerateMatmul,
     ConvertTritonToTritonGPU,
+    CopyDescriptorBlocks,
     Pipeline,
     Prefetch,
     VerifyLayouts,
 )
+from tri_gpu_dialect.testing.bulk import BULK_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
 FILES = Path(__file__).parent / "filecheck"
@@ -32,6 +34,8 @@ def made(name: str) -> Pass:
     factory = PASSES[name]
     if name == AccelerateMatmul.name:
         return AccelerateMatmul(policy=MATRIX_POLICY)
+    if name == CopyDescriptorBlocks.name:
+        return CopyDescriptorBlocks(policy=BULK_POLICY)
     if name in (Pipeline.name, Prefetch.name):
         return PASSES[name](policy=MATRIX_POLICY)
     return factory()

@@ -67,6 +67,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "overlap-dots",
         "prefetch",
         "stage-matrix-operands",
+        "copy-descriptor-blocks",
         "@ttgir.end",
         "fit-shared-memory",
         "allocate-shared-memory",

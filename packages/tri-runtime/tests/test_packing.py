@@ -118,3 +118,17 @@ def test_pool_gives_each_launch_its_own_block():
 
 def test_tables_are_made_once():
     assert table_of("i32", "*fp32") is table_of("i32", "*fp32")
+
+
+def test_descriptors_follow_the_arguments():
+    table = argument_table((Parameter("p", "*fp32"), Parameter("n", "i8")), 2)
+    assert table.descriptor_offsets == (64, 192)
+    assert table.size == 320
+    block = PackedArguments(table)
+    table.pack_into(block.memory, [1 << 40, 7])
+    table.put_descriptors(block.memory, [b"a" * 128, b"b" * 128])
+    pointers = (ctypes.c_void_p * 4).from_address(block.pointers)
+    assert ctypes.string_at(pointers[2], 128) == b"a" * 128
+    assert ctypes.string_at(pointers[3], 128) == b"b" * 128
+    assert ctypes.c_int8.from_address(pointers[1]).value == 7
+    assert argument_table(table.parameters).size == 9

@@ -20,8 +20,9 @@ class NvidiaOptions(CommonOptions):
     ``maxnreg``: most registers a thread may have (None: ptxas decides); ``ptx_version``: the PTX version as
     major times ten plus minor (0: the oldest that suits the architecture and this compiler);
     ``ptx_options``: further options for ptxas, as on a command line; ``barrier_polls``: a wait for a barrier in memory
-    stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks.  Dots of f32 are computed
-    as TF32 where nothing else is asked for, as in Triton.
+    stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks;
+    ``bulk_copies``: whether tensor descriptors are copied in bulk where the GPU can (sm_90 on), or accessed by pointers.
+    Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 
     default_dot_input_precision: str = "tf32"
@@ -29,6 +30,7 @@ class NvidiaOptions(CommonOptions):
     ptx_version: int = 0
     ptx_options: str = ""
     barrier_polls: int = 0
+    bulk_copies: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.matrix import matrix_instructions
+from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
-from tri_core.api import CommonOptions, Pipeline, Target
-from tri_core.passes import ttir_stage
+from tri_core.api import CommonOptions, Pipeline, Stage, Target
+from tri_core.passes import RewriteTensorDescriptors, ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
@@ -27,20 +29,37 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
 
 
-def policy(target: Target) -> DefaultPolicy:
-    """What the optimizer is told: accesses of 16 bytes, and the matrix instructions of ``target``."""
+def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelerator | None:
+    wanted = not isinstance(options, NvidiaOptions) or options.bulk_copies
+    return TensorMemoryAccelerator() if wanted and target.has("tma") else None
+
+
+def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolicy:
+    """What the optimizer is told: accesses of 16 bytes, matrix instructions and bulk copies of ``target``."""
     copies = (32, 64, 128) if target.has("cp-async") else ()
     return DefaultPolicy(
-        matrix_instructions=matrix_instructions(target), async_copy_bits=copies, prefetch=bool(copies)
+        matrix_instructions=matrix_instructions(target),
+        async_copy_bits=copies,
+        prefetch=bool(copies),
+        bulk_copies=_bulk(target, options),
     )
+
+
+def _ttir(target: Target, options: CommonOptions) -> Stage:
+    """Descriptors stay where the tensor memory accelerator can do what they are used for."""
+    bulk = _bulk(target, options)
+    if bulk is None:
+        return ttir_stage()
+    rewrite = RewriteTensorDescriptors(refuses=bulk.refuses)
+    return ttir_stage(native=("descriptors",), rewrites=(rewrite,))
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
     return Pipeline(
         stages=(
-            ttir_stage(),
-            ttgir_stage(target, options, policy(target)),
+            _ttir(target, options),
+            ttgir_stage(target, options, policy(target, options)),
             llir_stage(make_primitives, _table, target),
             ptx_stage(),
             cubin_stage(),
@@ -50,4 +69,6 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options, policy(target)), make_primitives, _table)
+    return simulated_pipeline(
+        ttgir_stage(target, options, policy(target, options)), make_primitives, _table, _ttir(target, options)
+    )

@@ -131,11 +131,10 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 @hookimpl
 def tri_policy(target: Target, options: CommonOptions) -> Policy:
-    """Accesses and matrix instructions."""
-    del options
+    """Accesses, matrix instructions and bulk copies."""
     from tri_backend_nvidia.pipeline import policy
 
-    return policy(target)
+    return policy(target, options)
 
 
 @hookimpl

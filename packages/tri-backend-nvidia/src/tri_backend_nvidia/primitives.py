@@ -90,7 +90,16 @@ class NvidiaPrimitives(Primitives):
         pairs = [ir.ArrayAttr.get([ir.StringAttr.get(k), ir.StringAttr.get(v)]) for k, v in bounds.items()]
         return {
             "CConv": ir.Attribute.parse("#llvm.cconv<ptx_kernelcc>"),
+            "nvvm.kernel": ir.UnitAttr.get(),
             "passthrough": ir.ArrayAttr.get(pairs),
+        }
+
+    def descriptor_attributes(self) -> Mapping[str, ir.Attribute]:
+        """A tensor map: 128 bytes at a multiple of 64, which the kernel does not change."""
+        return {
+            "llvm.byval": ir.TypeAttr.get(ir.Type.parse("!llvm.array<128 x i8>")),
+            "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
+            "nvvm.grid_constant": ir.UnitAttr.get(),
         }
 
     def native(self, type_name: str) -> bool:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tri_core.abi import KernelABI, KernelSignature, Parameter
+from tri_core.abi import (
+    KernelABI,
+    KernelSignature,
+    LaunchDescriptor,
+    LaunchNumber,
+    Parameter,
+    launch_descriptors,
+)
 from tri_core.aot import AotLauncher, AotParameter
 from tri_core.errors import (
     AutotuneError,
@@ -107,7 +114,9 @@ __all__ = [
     "LLVMTarget",
     "LanguageExtension",
     "Launch",
+    "LaunchDescriptor",
     "LaunchError",
+    "LaunchNumber",
     "Listing",
     "LoadedKernel",
     "Memory",
@@ -138,4 +147,5 @@ __all__ = [
     "Unsupported",
     "VerificationError",
     "hookimpl",
+    "launch_descriptors",
 ]

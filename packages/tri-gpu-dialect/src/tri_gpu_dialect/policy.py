@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tri_gpu_dialect.layouts import LANE, WARP, layout_for
 from tri_gpu_dialect.matrix import MatrixInstruction, choose
 
 if TYPE_CHECKING:
+    from tri_core.dialects.tt import TensorDescType
     from tri_core.mlir import ir
-    from tri_gpu_dialect.encodings import Encoding
+    from tri_gpu_dialect.encodings import Encoding, SharedEncoding
 
-__all__ = ["DEFAULT_POLICY", "DefaultPolicy"]
+__all__ = ["DEFAULT_POLICY", "BulkCopies", "DefaultPolicy"]
 
 #: rough cycles until a result is there; ops that are not listed count as arithmetic
 _LATENCY = {
@@ -30,20 +31,37 @@ _LATENCY = {
 }
 
 
+class BulkCopies(Protocol):
+    """What a target's copies between tensor descriptors and shared memory can do."""
+
+    def refuses(self, maker: ir.Operation) -> str | None:
+        """Why they cannot do what the descriptor of a ``tt.make_tensor_descriptor`` is used for; None: they can."""
+        ...
+
+    def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
+        """How a block of ``descriptor`` should lie in a buffer where nobody wants anything of it."""
+        ...
+
+    def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
+        """Whether a block can be copied to and from a buffer of ``encoding``."""
+        ...
+
+
 @dataclass(frozen=True)
 class DefaultPolicy:
     """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays.
 
     ``matrix_instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
     ``async_copy_bits``: widths of the copies from global to shared memory that run on their own; none: no loop is
-    pipelined.
-    ``prefetch``: operands of matrix instructions are read from their slots a slice ahead.
+    pipelined.  ``prefetch``: operands of matrix instructions are read from their slots a slice ahead.
+    ``bulk_copies``: copies of whole blocks of tensor descriptors; None: none.
     """
 
     max_vector_bits: int = 128
     matrix_instructions: tuple[MatrixInstruction, ...] = ()
     async_copy_bits: tuple[int, ...] = ()
     prefetch: bool = False
+    bulk_copies: BulkCopies | None = None
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

@@ -24,6 +24,7 @@ from tri_gpu_dialect.passes import (
     AllocateSharedMemory,
     Coalesce,
     ConvertTritonToTritonGPU,
+    CopyDescriptorBlocks,
     FitSharedMemory,
     InsertBarriers,
     OptimizeThreadLocality,
@@ -92,6 +93,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             OverlapDots(),
             Prefetch(policy=policy),
             StageMatrixOperands(),
+            CopyDescriptorBlocks(policy=policy),
             Anchor("ttgir.end"),
             # nothing may move or make shared memory once it has its place
             FitSharedMemory(),

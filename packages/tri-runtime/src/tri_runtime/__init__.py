@@ -7,6 +7,7 @@ that does not depend on a driver.
 from __future__ import annotations
 
 from tri_runtime.base import RuntimeBase
+from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.handles import Buffer, Device, DeviceMemory, Event, Stream
 from tri_runtime.limits import check_grid, check_resources
 from tri_runtime.packing import ArgumentPool, ArgumentTable, PackedArguments, argument_table
@@ -18,6 +19,7 @@ __all__ = [
     "ArgumentPool",
     "ArgumentTable",
     "Buffer",
+    "DescriptorEncoder",
     "Device",
     "DeviceMemory",
     "Event",

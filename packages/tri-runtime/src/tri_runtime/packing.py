@@ -16,6 +16,9 @@ from tri_core.api import Argument, LaunchError, Parameter, Unsupported
 
 __all__ = ["ArgumentPool", "ArgumentTable", "PackedArguments", "argument_table", "bfloat16_bits"]
 
+#: an encoded descriptor: its size, and what its offset is a multiple of
+DESCRIPTOR_BYTES, DESCRIPTOR_ALIGNMENT = 128, 64
+
 #: scalar type -> struct code; every code packs to the type's own size
 _CODES = {
     "i1": "?",
@@ -66,17 +69,33 @@ def _code(parameter: Parameter) -> str:
 
 @dataclass(frozen=True)
 class ArgumentTable:
-    """The layout of one signature: ``offsets`` and ``size`` in bytes, in the order of ``parameters``."""
+    """The layout of one signature: ``offsets`` and ``size`` in bytes, in the order of ``parameters``.
+
+    ``descriptors`` encoded descriptors follow (see :mod:`tri_runtime.descriptors`).
+    """
 
     parameters: tuple[Parameter, ...]
     layout: struct.Struct
     offsets: tuple[int, ...]
     conversions: tuple[tuple[int, Callable[[float], int]], ...] = ()
+    descriptors: int = 0
 
     @property
     def size(self) -> int:
         """Bytes of all arguments, without padding at the end."""
-        return self.layout.size
+        return self.descriptor_offsets[-1] + DESCRIPTOR_BYTES if self.descriptors else self.layout.size
+
+    @property
+    def descriptor_offsets(self) -> tuple[int, ...]:
+        """Where the descriptors are."""
+        first = -(-self.layout.size // DESCRIPTOR_ALIGNMENT) * DESCRIPTOR_ALIGNMENT
+        return tuple(first + i * DESCRIPTOR_BYTES for i in range(self.descriptors))
+
+    def put_descriptors(self, memory: ctypes.Array[ctypes.c_char], encoded: Sequence[bytes]) -> None:
+        """Write the encoded descriptors into ``memory``."""
+        address = ctypes.addressof(memory)
+        for offset, data in zip(self.descriptor_offsets, encoded, strict=True):
+            ctypes.memmove(address + offset, data, DESCRIPTOR_BYTES)
 
     def pack_into(self, memory: ctypes.Array[ctypes.c_char], arguments: Sequence[Argument]) -> None:
         """Write ``arguments`` into ``memory``; LaunchError naming the one that does not fit its type."""
@@ -111,7 +130,7 @@ class PackedArguments:
     def __init__(self, table: ArgumentTable) -> None:
         self.memory = ctypes.create_string_buffer(max(table.size, 1))
         self.address = ctypes.addressof(self.memory)
-        places = [self.address + offset for offset in table.offsets]
+        places = [self.address + offset for offset in (*table.offsets, *table.descriptor_offsets)]
         self._pointers = (ctypes.c_void_p * max(len(places), 1))(*places)
         self.pointers = ctypes.addressof(self._pointers)
 
@@ -141,8 +160,8 @@ class ArgumentPool:
 
 
 @lru_cache(maxsize=1024)
-def argument_table(parameters: tuple[Parameter, ...]) -> ArgumentTable:
-    """The layout of ``parameters``; Unsupported for a type that cannot be passed by value."""
+def argument_table(parameters: tuple[Parameter, ...], descriptors: int = 0) -> ArgumentTable:
+    """The layout of ``parameters`` and ``descriptors``; Unsupported for a type that cannot be passed by value."""
     codes = [_code(p) for p in parameters]
     offsets, end = [], 0
     for code in codes:
@@ -150,4 +169,6 @@ def argument_table(parameters: tuple[Parameter, ...]) -> ArgumentTable:
         offsets.append(-(-end // size) * size)
         end = offsets[-1] + size
     conversions = tuple((i, _CONVERT[p.type]) for i, p in enumerate(parameters) if p.type in _CONVERT)
-    return ArgumentTable(parameters, struct.Struct("@" + "".join(codes)), tuple(offsets), conversions)
+    return ArgumentTable(
+        parameters, struct.Struct("@" + "".join(codes)), tuple(offsets), conversions, descriptors
+    )

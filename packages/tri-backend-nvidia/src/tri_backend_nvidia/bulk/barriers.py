@@ -31,7 +31,7 @@ def _address(ctx: Lowering, value: ir.Value) -> ir.Value:
 
 def elected(ctx: Lowering) -> ir.Value:
     """Whether this is the one lane of its warp that does what only one may do."""
-    return ctx.b.cmp("eq", ctx.lane, ctx.b.int_(0))
+    return ctx.hw.elect(ctx.b)
 
 
 def first_elected(ctx: Lowering) -> ir.Value:
@@ -89,7 +89,7 @@ def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def fence_async(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.fence_async_shared``."""
-    fence("proxy.async.shared::cta")
+    fence("proxy.async.global" if "global" in op.attributes else "proxy.async.shared::cta")
     return []
 
 

@@ -71,7 +71,14 @@ def _combine(op: ir.Operation) -> str:
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.async_store_wait``: threads that have started nothing go on at once."""
     pendings = ir.IntegerAttr(op.attributes["pendings"]).value
-    TmaWaitOp.build([], (), {"groups": ir.IntegerAttr.get(ctx.b.i32, pendings), "read": _flag(ctx, True)})
+    TmaWaitOp.build(
+        [],
+        (),
+        {
+            "groups": ir.IntegerAttr.get(ctx.b.i32, pendings),
+            "read": _flag(ctx, "complete" not in op.attributes),
+        },
+    )
     return []
 
 

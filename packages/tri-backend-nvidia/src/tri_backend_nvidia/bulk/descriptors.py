@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.bulk.boxes import Boxes, boxes
+from tri_core.api import LaunchDescriptor
 from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_number
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts import layout_for
+from tri_gpu_dialect.lowering import Lowered, Lowering
+from tri_gpu_dialect.lowering.table import Rule
 
-__all__ = ["MapPointer", "descriptor_boxes"]
+__all__ = ["RULES", "MapPointer", "descriptor_boxes", "element_name", "launch_recipe"]
+
+_INTEGERS = {8: "u8", 16: "u16"}
 
 
 @dataclass(frozen=True)
@@ -45,3 +53,56 @@ def descriptor_boxes(type_: TensorDescType) -> Boxes:
             remedy="use a row-major encoding, swizzled by the width of its rows",
         )
     return found
+
+
+def element_name(element: ir.Type) -> str | None:
+    """The copy engine's name for elements of ``element``; None where it has none."""
+    name = str(element)
+    if name in ("f16", "bf16", "f32", "f64"):
+        return name
+    if isinstance(element, ir.FloatType):
+        return _INTEGERS.get(element.width)
+    if isinstance(element, ir.IntegerType) and element.width in (8, 16, 32, 64):
+        sign = "s" if element.is_signed or element.is_signless else "u"
+        return _INTEGERS.get(element.width) or f"{sign}{element.width}"
+    return None
+
+
+def pads_with_nan(maker: ir.Operation) -> bool:
+    """Whether a ``tt.make_tensor_descriptor`` wants NaN outside of the tensor."""
+    if "padding" not in maker.attributes:
+        return False
+    return bool(ir.IntegerAttr(maker.attributes["padding"]).value == PaddingOption.PAD_NAN)
+
+
+def launch_recipe(maker: ir.Operation, found: Boxes) -> LaunchDescriptor | None:
+    """How a launch makes the descriptor of ``maker``; None where only the kernel knows what it is of."""
+    base, *numbers = maker.operands
+    rank = len(numbers) // 2
+    pointer, known = parameter_number(base), [launch_number(n) for n in numbers]
+    element = element_name(maker.results[0].type.block_type.element_type)
+    if pointer is None or element is None or any(n is None for n in known):
+        return None
+    sizes = [n for n in known if n is not None]
+    return LaunchDescriptor(
+        base=pointer,
+        shape=tuple(sizes[:rank]),
+        strides=tuple(sizes[rank : 2 * rank - 1]),
+        element=element,
+        box=found.box,
+        swizzle=found.swizzle,
+        nan=pads_with_nan(maker),
+    )
+
+
+def make(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``tt.make_tensor_descriptor``: a parameter that the launch fills in."""
+    recipe = launch_recipe(op, descriptor_boxes(op.results[0].type))
+    if recipe is None:
+        raise Unsupported(
+            "a tensor descriptor of what only the kernel knows", remedy="make it of parameters of the kernel"
+        )
+    return [MapPointer(ctx.encoded_descriptor(recipe))]
+
+
+RULES: dict[str, Rule] = {"tt.make_tensor_descriptor": make}

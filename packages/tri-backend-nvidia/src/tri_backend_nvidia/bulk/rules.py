@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.bulk import barriers, copies
+from tri_backend_nvidia.bulk import barriers, copies, descriptors
 from tri_core.api import Target
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -14,3 +14,4 @@ def add_rules(table: LoweringTable, target: Target) -> None:
     if target.has("tma"):
         table.update(barriers.RULES)
         table.update(copies.RULES)
+        table.update(descriptors.RULES)

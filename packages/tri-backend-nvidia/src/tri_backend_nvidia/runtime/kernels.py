@@ -13,9 +13,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tri_backend_nvidia.runtime import tensor_maps
 from tri_backend_nvidia.runtime.driver import call, initialised
-from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch
-from tri_runtime import ArgumentPool, argument_table
+from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, launch_descriptors
+from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
 
 __all__ = ["CudaKernel", "launcher", "load"]
 
@@ -101,7 +102,9 @@ def launcher(
     status and a grid.  With ``many_devices`` every launch goes through ``in_context``: the calling thread's
     context may be another device's.
     """
-    pool = ArgumentPool(argument_table(image.metadata.signature.parameters))
+    descriptors = launch_descriptors(image.metadata.attrs)
+    encoder = DescriptorEncoder(descriptors, tensor_maps.encode) if descriptors else None
+    pool = ArgumentPool(argument_table(image.metadata.signature.parameters, len(descriptors)))
     pack, take, give = pool.table.pack_into, pool.take, pool.give
     start, function = launch_function(), kernel.function
     index, device = kernel.device.index, kernel.device
@@ -117,6 +120,8 @@ def launcher(
         block = take()
         try:
             pack(block.memory, args)
+            if encoder is not None:
+                pool.table.put_descriptors(block.memory, encoder(args))
 
             def go() -> int:
                 return start(function, x, y, z, threads, 1, 1, shared, stream, block.pointers, None)

@@ -31,6 +31,8 @@ class Expansion:
     types: PartTypes
     rules: Mapping[str, Callable[[ir.Operation, Expansion], None]]
     parts: dict[ir.Value, Parts] = field(default_factory=dict)
+    #: ops that stay as they are, with all that they use and make
+    kept: frozenset[ir.Operation] = frozenset()
     #: replaced ops, users before what they use
     dead: list[ir.Operation] = field(default_factory=list)
 
@@ -47,10 +49,16 @@ class Expansion:
 
 
 def expand(
-    module: ir.Module, types: PartTypes, rules: Mapping[str, Callable[[ir.Operation, Expansion], None]]
+    module: ir.Module,
+    types: PartTypes,
+    rules: Mapping[str, Callable[[ir.Operation, Expansion], None]],
+    kept: frozenset[ir.Operation] = frozenset(),
 ) -> None:
-    """Replace every value that has part types; a rule gets the op and enters the parts of its result, if any."""
-    state = Expansion(types, rules)
+    """Replace every value that has part types; a rule gets the op and enters the parts of its result, if any.
+
+    Ops of ``kept`` stay; a value that one of them makes must be used by others of them only.
+    """
+    state = Expansion(types, rules, kept=kept)
     for operation in module.body.operations:
         op = operation.operation
         if op.name == "tt.func":
@@ -115,6 +123,8 @@ def _block(block: ir.Block, state: Expansion) -> None:
     for operation in list(block.operations):
         op = operation.operation
         rule = state.rules.get(op.name)
+        if op in state.kept:
+            continue
         if rule is not None:
             rule(op, state)
             state.dead.append(op)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor
@@ -17,6 +19,8 @@ from tri_core.pipeline import StageContext
 
 __all__ = ["RewriteTensorDescriptors"]
 
+logger = logging.getLogger(__name__)
+
 Rule = Callable[[ir.Operation, Expansion], None]
 
 
@@ -25,15 +29,53 @@ class RewriteTensorDescriptors(Pass):
     """Every ``!tt.tensordesc`` becomes a pointer, its shape and strides (i64) and whether it pads with NaN (i1).
 
     Accesses become loads, stores and atomics through tensors of pointers, masked where the block leaves the
-    tensor.  A kernel's descriptor parameters become that many parameters.
+    tensor.  A kernel's descriptor parameters become that many parameters.  Descriptors that ``refuses`` says nothing
+    against stay as they are, if nothing but accesses uses them.
     """
 
     name: ClassVar[str] = "rewrite-tensor-descriptors"
 
+    #: why the target's own copies cannot do what a ``tt.make_tensor_descriptor`` is used for; None: they can
+    refuses: Callable[[ir.Operation], str | None] | None = None
+
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         if _has_descriptors(module):
-            expand(module, _part_types, _RULES)
+            kept = frozenset() if self.refuses is None else _native(module, self.refuses)
+            expand(module, _part_types, _RULES, kept)
+
+
+def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) -> frozenset[ir.Operation]:
+    """The descriptors that stay, and their accesses; why others do not is an attribute of the module."""
+    makers: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tt.make_tensor_descriptor":
+            makers.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    kept: set[ir.Operation] = set()
+    reasons: list[str] = []
+    for maker in makers:
+        users = [use.owner.operation for use in maker.results[0].uses]
+        reason = _carried(users) or refuses(maker)
+        if reason is None:
+            kept.update((maker, *users))
+        else:
+            where = source_location(maker.location)
+            place = f"line {where.line}" if where is not None else "a descriptor"
+            reasons.append(f"{place}: {reason}")
+            logger.info("%s: accessed by pointers: %s", where or place, reason)
+    if reasons:
+        texts = [ir.StringAttr.get(text) for text in reasons]
+        module.operation.attributes["tt.descriptors_by_pointer"] = ir.ArrayAttr.get(texts)
+    return frozenset(kept)
+
+
+def _carried(users: Sequence[ir.Operation]) -> str | None:
+    others = sorted({user.name for user in users if user.name not in ACCESSES})
+    return f"it goes through {', '.join(others)}" if others else None
 
 
 def _has_descriptors(module: ir.Module) -> bool:

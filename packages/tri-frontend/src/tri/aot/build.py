@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tri.jit import JITFunction
     from tri_core.aot import AotLauncher
     from tri_core.compiler import CompiledKernel
+    from tri_core.image import KernelImage
     from tri_core.targets import Spec
 
 __all__ = ["build"]
@@ -99,8 +100,9 @@ def _write(
     launcher: AotLauncher,
     constants: Mapping[str, int],
 ) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     image = compiled.image
+    _check_descriptors(image)
+    folder.mkdir(parents=True, exist_ok=True)
     wanted = [p.name for p in image.metadata.signature.parameters]
     by_name = {p.name: p for p in manifest.parameters}
     source = render(
@@ -118,6 +120,18 @@ def _write(
     (folder / manifest.files["source"]).write_text(source)
     (folder / manifest.files["header"]).write_text(_header(manifest))
     manifest.write(folder / f"{manifest.files['header'].removesuffix('.h')}.json")
+
+
+def _check_descriptors(image: KernelImage) -> None:
+    """Unsupported for a kernel that takes what only a launch through the driver's own functions can make."""
+    from tri_core.abi import launch_descriptors
+    from tri_core.errors import Unsupported
+
+    if launch_descriptors(image.metadata.attrs):
+        raise Unsupported(
+            f"{image.metadata.name} takes tensor descriptors that the launch encodes, which the C launcher does not",
+            remedy="compile with bulk_copies=False: descriptors are then accessed by pointers",
+        )
 
 
 def _passed(name: str, by_name: Mapping[str, CParameter]) -> CParameter:

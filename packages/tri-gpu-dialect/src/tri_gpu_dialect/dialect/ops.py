@@ -67,6 +67,8 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ttg.convert_layout": ("allocation.offset",),
     "ttg.async_copy_global_to_local": ("isVolatile", "cache", "evict", "contiguity"),
     "ttg.async_copy_local_to_descriptor": ("kind",),
+    "ttg.async_store_wait": ("complete",),
+    "ttg.fence_async_shared": ("global",),
     "ttg.warp_group_dot": ("maxNumImpreciseAcc",),
     "ttg.warp_specialize": ("warpGroupStartIds", "requestedRegisters", "actualRegisters"),
     "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
@@ -318,13 +320,19 @@ class AsyncCopyLocalToDescriptorOp(TTG.Operation, name="async_copy_local_to_desc
 
 
 class AsyncStoreWaitOp(TTG.Operation, name="async_store_wait"):
-    """Waits until at most ``pendings`` copies to descriptors, of the thread that starts them, read their buffers."""
+    """Waits until at most ``pendings`` copies to descriptors, of the thread that starts them, read their buffers.
+
+    With ``complete``, until they are done: what they wrote is seen by this thread.
+    """
 
     pendings: ir.IntegerAttr
 
 
 class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared"):
-    """What this thread wrote to shared memory by ordinary code is seen by copies and dots after the next barrier."""
+    """What this thread wrote to shared memory by ordinary code is seen by copies and dots after the next barrier.
+
+    With ``global``, what it wrote to global memory (or has seen of others' writes).
+    """
 
 
 # --- threads --------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
+from tri_core.abi import LaunchDescriptor
 from tri_core.dialects.tt import PointerType
 from tri_core.errors import InternalError, TriError, Unsupported
 from tri_core.locations import source_location
@@ -125,6 +126,8 @@ class Lowering:
         self.values: dict[ir.Value, Lowered] = {}
         self.axes = axes
         self.shared_bytes = 0
+        self.descriptors: list[LaunchDescriptor] = []
+        self._encoded: dict[LaunchDescriptor, ir.Value] = {}
         self._shared: ir.Value | None = None
         self._storage: dict[ir.Type, ir.Type] = {}
         self.thread = primitives.thread_id(builder)
@@ -232,6 +235,17 @@ class Lowering:
     def register_count(self, type_: ir.Type) -> int:
         """How many registers a value of ``type_`` has."""
         return self.layout(type_).in_size(REGISTER) if isinstance(type_, ir.RankedTensorType) else 1
+
+    # --- parameters that the launch makes ---------------------------------------------------------------
+
+    def encoded_descriptor(self, descriptor: LaunchDescriptor) -> ir.Value:
+        """A pointer to the parameter that holds ``descriptor`` as the device has it."""
+        found = self._encoded.get(descriptor)
+        if found is None:
+            self.descriptors.append(descriptor)
+            found = self.b.entry.add_argument(self.b.ptr(), ir.Location.unknown())
+            self._encoded[descriptor] = found
+        return found
 
     # --- shared memory ------------------------------------------------------------------------------------
 

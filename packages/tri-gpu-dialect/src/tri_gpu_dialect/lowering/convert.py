@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from tri_core.abi import LaunchDescriptor
 from tri_core.errors import InternalError, Unsupported
 from tri_core.llvm_text import to_llvm_text
 from tri_core.locations import source_location
@@ -59,6 +60,7 @@ class LoweredModule:
     num_warps: int
     total_num_warps: int
     threads_per_warp: int
+    descriptors: tuple[LaunchDescriptor, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,10 @@ def lower(
     name = ir.StringAttr(kernel.attributes["sym_name"]).value
     with kernel.location:
         lowered = ir.Module.create()
-        _lower_kernel(kernel, name, lowered, shape, target, options, primitives, table)
+        made = _lower_kernel(kernel, name, lowered, shape, target, options, primitives, table)
     run_passes(lowered, FLATTEN)
     return LoweredModule(
-        lowered, name, shape.shared, shape.num_warps, shape.total_num_warps, shape.threads_per_warp
+        lowered, name, shape.shared, shape.num_warps, shape.total_num_warps, shape.threads_per_warp, made
     )
 
 
@@ -136,7 +138,8 @@ def _lower_kernel(
     options: CommonOptions,
     primitives: Primitives,
     table: LoweringTable,
-) -> None:
+) -> tuple[LaunchDescriptor, ...]:
+    """Fill ``into``; gives the descriptors that a launch makes, whose parameters follow the kernel's own."""
     if shape.num_ctas != 1:
         raise Unsupported(f"{target} has no clusters of CTAs", remedy="use num_ctas=1")
     source = kernel.regions[0].blocks[0]
@@ -152,17 +155,24 @@ def _lower_kernel(
         ]
         lower_body(lowering, source, arguments)
         ir.Operation.create("llvm.return")
-    _set_signature(function, name, types, kernel, primitives)
+    _set_signature(function, name, [a.type for a in entry.arguments], len(lowering.descriptors), primitives)
+    return tuple(lowering.descriptors)
 
 
 def _set_signature(
-    function: ir.Operation, name: str, types: list[ir.Type], kernel: ir.Operation, primitives: Primitives
+    function: ir.Operation, name: str, types: list[ir.Type], descriptors: int, primitives: Primitives
 ) -> None:
+    """The last ``descriptors`` parameters are encoded descriptors, passed by value."""
     signature = ir.Type.parse(f"!llvm.func<void ({', '.join(map(str, types))})>")
     function.attributes["sym_name"] = ir.StringAttr.get(name)
     function.attributes["function_type"] = ir.TypeAttr.get(signature)
     for key, value in primitives.kernel_attributes(name).items():
         function.attributes[key] = value
+    if descriptors:
+        by_value = primitives.descriptor_attributes()
+        plain = [ir.DictAttr.get({})] * (len(types) - descriptors)
+        given = [*plain, *[ir.DictAttr.get(dict(by_value))] * descriptors]
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +217,7 @@ def _result(lowered: LoweredModule, text: str) -> StageResult:
             "num_warps": lowered.num_warps,
             "threads_per_warp": lowered.threads_per_warp,
             **({"total_num_warps": lowered.total_num_warps} if more else {}),
+            **({"descriptors": [d.to_json() for d in lowered.descriptors]} if lowered.descriptors else {}),
         },
     )
 

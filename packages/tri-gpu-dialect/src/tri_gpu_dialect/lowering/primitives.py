@@ -90,6 +90,10 @@ class Primitives(abc.ABC):
     def kernel_attributes(self, name: str) -> Mapping[str, ir.Attribute]:
         """Attributes of the kernel's ``llvm.func``: calling convention, work-group size, ``passthrough``."""
 
+    def descriptor_attributes(self) -> Mapping[str, ir.Attribute]:
+        """Attributes of a parameter, a pointer, that holds an encoded descriptor by value."""
+        raise Unsupported(f"{self.target} has no descriptors that a launch encodes")
+
     @abc.abstractmethod
     def program_id(self, b: Builder, axis: int) -> ir.Value:
         """The index of this CTA along ``axis`` (0, 1, 2), i32."""

@@ -6,6 +6,7 @@ from tri_gpu_dialect.passes.accelerate_matmul import AccelerateMatmul
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
+from tri_gpu_dialect.passes.copy_descriptor_blocks import CopyDescriptorBlocks
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.optimize_thread_locality import OptimizeThreadLocality
@@ -22,6 +23,7 @@ __all__ = [
     "AllocateSharedMemory",
     "Coalesce",
     "ConvertTritonToTritonGPU",
+    "CopyDescriptorBlocks",
     "FitSharedMemory",
     "InsertBarriers",
     "OptimizeThreadLocality",

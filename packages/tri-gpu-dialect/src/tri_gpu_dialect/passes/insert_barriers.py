@@ -267,8 +267,8 @@ class _Insertion:
         left = frozenset() if everything else pending.under_way
         return replace(pending, reads=pending.reads | pending.under_way, under_way=left)
 
-    def fence(self, _: ir.Operation, pending: _Pending) -> _Pending:
-        return pending.fenced()
+    def fence(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        return pending if "global" in op.attributes else pending.fenced()
 
     def meet_after(self, op: ir.Operation) -> bool:
         """All threads meet after ``op``, and after a fence right behind it; whether there is one."""
@@ -276,7 +276,10 @@ class _Insertion:
         is_fenced = following is not None and following.name == "ttg.fence_async_shared"
         if op not in self.waits:  # a loop's body is gone through several times
             self.waits.add(op)
-            barrier(ir.InsertionPoint.after(following if is_fenced else op), op.location, SHARED)
+            after = following if following is not None and is_fenced else op
+            next_ = _following(after)
+            if next_ is None or not _meets(next_):
+                barrier(ir.InsertionPoint.after(after), op.location, SHARED)
         return is_fenced
 
     def scratch(self, op: ir.Operation) -> Range | None:
@@ -348,6 +351,11 @@ def _following(op: ir.Operation) -> ir.Operation | None:
     ops = block_ops(op.block)
     place = ops.index(op) + 1
     return ops[place] if place < len(ops) else None
+
+
+def _meets(op: ir.Operation) -> bool:
+    """Whether all threads meet at ``op``, with shared memory consistent after it."""
+    return op.name == "ttg.barrier" and bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
 
 
 def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:

@@ -25,9 +25,9 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tri_core.errors import LaunchError
+from tri_core.api import LaunchDescriptor, LaunchError
 
-__all__ = ["ELEMENT_TYPES", "FIELDS", "MAP_BYTES", "SWIZZLES", "TensorMap"]
+__all__ = ["ELEMENT_TYPES", "FIELDS", "MAP_BYTES", "SWIZZLES", "TensorMap", "encode_descriptor"]
 
 MAP_BYTES = 128
 #: field -> (offset, struct code, how many)
@@ -157,3 +157,20 @@ class TensorMap:
         if wrong := made.check():
             raise ValueError(wrong)
         return made
+
+
+def encode_descriptor(
+    descriptor: LaunchDescriptor, address: int, shape: Sequence[int], strides: Sequence[int]
+) -> bytes:
+    """``descriptor`` of the tensor at ``address``; the contiguous dimension last, strides in bytes without its own."""
+    made = TensorMap(
+        address=address,
+        element=descriptor.element,
+        dims=tuple(shape)[::-1],
+        strides=tuple(strides)[::-1],
+        box=descriptor.box[::-1],
+        steps=(1,) * len(shape),
+        swizzle=descriptor.swizzle,
+        nan=descriptor.nan,
+    )
+    return made.encode()

@@ -1,0 +1,117 @@
+"""What the tensor memory accelerator can do with a descriptor: decided from types, before any code is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_backend_nvidia.bulk.boxes import boxes
+from tri_backend_nvidia.bulk.descriptors import element_name, pads_with_nan
+from tri_backend_nvidia.matrix import NvmmaShared
+from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt.enums import DescriptorReduceKind
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_number
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
+from tri_gpu_dialect.layouts import layout_for
+
+__all__ = ["TensorMemoryAccelerator"]
+
+_MOST_DIMENSIONS = 5
+#: reduction -> element types that it combines (PTX ISA 9.7.9.25.5)
+_COMBINES = {
+    DescriptorReduceKind.ADD: ("u32", "s32", "u64", "f16", "bf16", "f32"),
+    DescriptorReduceKind.MIN: ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    DescriptorReduceKind.MAX: ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    DescriptorReduceKind.AND: ("u32", "s32", "u64", "s64"),
+    DescriptorReduceKind.OR: ("u32", "s32", "u64", "s64"),
+    DescriptorReduceKind.XOR: ("u32", "s32", "u64", "s64"),
+}
+
+
+@dataclass(frozen=True)
+class TensorMemoryAccelerator:
+    """Copies of blocks in bulk; see :class:`tri_gpu_dialect.policy.BulkCopies`.
+
+    ``in_products``: also in loops that hold products, where something has to start them ahead of their use.
+    """
+
+    in_products: bool = False
+
+    def refuses(self, maker: ir.Operation) -> str | None:
+        """Why a descriptor's accesses are left to pointers."""
+        type_ = maker.results[0].type
+        return _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
+
+    def _accesses(self, maker: ir.Operation) -> str | None:
+        for use in maker.results[0].uses:
+            op = use.owner.operation
+            if op.name == "tt.descriptor_load" and not self.in_products and _in_loop_of_products(op):
+                return "it feeds a loop of products, whose copies are pipelined by pointers"
+            if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
+                return "rows are gathered"
+            if op.name == "tt.descriptor_reduce" and not _combines(op):
+                return "the copies do not combine in this way"
+        return None
+
+    def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
+        """Rows as wide as a swizzle where the block has them, else row after row."""
+        block = descriptor.block_type
+        shape, bits = tuple(block.shape), block.element_type.width
+        if len(shape) > 1 and shape[-2] >= 8:
+            wide = NvmmaShared.widest(shape, bits, transposed=False)
+            if wide.swizzling_byte_width and self.suits(descriptor, wide):
+                return wide
+        return SwizzledShared(1, 1, 1, tuple(reversed(range(len(shape)))))
+
+    def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
+        """Whether boxes make up a buffer of ``encoding``."""
+        block = descriptor.block_type
+        if encoding.padding:
+            return False
+        return boxes(layout_for(encoding, tuple(block.shape)), block.element_type.width // 8) is not None
+
+
+def _block(type_: TensorDescType) -> str | None:
+    block = type_.block_type
+    if len(block.shape) > _MOST_DIMENSIONS:
+        return f"a block of {len(block.shape)} dimensions"
+    if element_name(block.element_type) is None:
+        return f"elements of {block.element_type}"
+    if min(block.shape[-1], 256) * block.element_type.width < 128:
+        return "rows of less than 16 bytes"
+    return None
+
+
+def _numbers(maker: ir.Operation) -> str | None:
+    base, *numbers = maker.operands
+    last = launch_number(numbers[-1])
+    if last is None or last.parameter is not None or last.value != 1:
+        return "the last stride is not 1"
+    if parameter_number(base) is None or any(launch_number(n) is None for n in numbers):
+        return "only the kernel knows the tensor"
+    size = maker.results[0].type.block_type.element_type.width // 8
+    known = (launch_number(n) for n in numbers[len(numbers) // 2 : -1])
+    if any(n is not None and n.parameter is None and n.value * size % 16 for n in known):
+        return "a stride is not a multiple of 16 bytes"
+    return None
+
+
+def _padding(maker: ir.Operation) -> str | None:
+    name = element_name(maker.results[0].type.block_type.element_type) or ""
+    return "NaN in elements of 8 bits" if pads_with_nan(maker) and "f" not in name else None
+
+
+def _combines(op: ir.Operation) -> bool:
+    kind = DescriptorReduceKind(ir.IntegerAttr(op.attributes["kind"]).value)
+    return element_name(op.operands[0].type.block_type.element_type) in _COMBINES.get(kind, ())
+
+
+def _in_loop_of_products(op: ir.Operation) -> bool:
+    """Whether a loop around ``op`` holds a dot next to it."""
+    outer = op.parent
+    while outer is not None and outer.operation.name != "tt.func":
+        if outer.operation.name in ("scf.for", "scf.while"):
+            return any(each.name in ("tt.dot", "tt.dot_scaled") for each in all_ops(outer.operation))
+        outer = outer.operation.parent
+    return False

@@ -1,0 +1,80 @@
+"""Kernels that copy blocks through tensor descriptors, for the simulator and for a GPU."""
+
+from __future__ import annotations
+
+import tri
+import tri.language as tl
+
+
+@tri.jit
+def moved(x, y, shape, strides, start, BLOCK: tl.constexpr, NAN: tl.constexpr):
+    """The block of ``x`` at ``start``, stored at the same place of ``y``, which is as large."""
+    source = tl.make_tensor_descriptor(x, shape, strides, BLOCK, padding_option="nan" if NAN else "zero")
+    target = tl.make_tensor_descriptor(y, shape, strides, BLOCK)
+    target.store(start, source.load(start))
+
+
+@tri.jit
+def read(x, out, shape, strides, start, BLOCK: tl.constexpr, SIZE: tl.constexpr, NAN: tl.constexpr):
+    """The block of ``x`` at ``start`` with what is outside of it, in ``out``."""
+    source = tl.make_tensor_descriptor(x, shape, strides, BLOCK, padding_option="nan" if NAN else "zero")
+    tl.store(out + tl.arange(0, SIZE), tl.reshape(source.load(start), [SIZE]))
+
+
+@tri.jit
+def combined(x, y, M, N, BM: tl.constexpr, BN: tl.constexpr, KIND: tl.constexpr):
+    """``y`` combined with ``x``, a tile per program; each tile twice."""
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(y, [M, N], [N, 1], [BM, BN])
+    at = [tl.program_id(0) * BM, tl.program_id(1) * BN]
+    block = source.load(at)
+    for _ in range(2):
+        if KIND == "add":
+            target.atomic_add(at, block)
+        elif KIND == "min":
+            target.atomic_min(at, block)
+        elif KIND == "max":
+            target.atomic_max(at, block)
+        elif KIND == "and":
+            target.atomic_and(at, block)
+        elif KIND == "or":
+            target.atomic_or(at, block)
+        else:
+            target.atomic_xor(at, block)
+
+
+@tri.jit
+def twice(source, target, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    """Tiles of ``source`` doubled, by descriptors that the host makes; a program does a row of tiles."""
+    row = tl.program_id(0) * BM
+    for column in range(0, N, BN):
+        block = source.load([row, column])
+        target.store([row, column], block + block)
+
+
+@tri.jit
+def through_memory(x, y, N, BLOCK: tl.constexpr):
+    """What is stored through a descriptor is loaded by pointers after a barrier, one place further."""
+    target = tl.make_tensor_descriptor(y, [N], [1], [BLOCK])
+    places = tl.arange(0, BLOCK)
+    target.store([0], tl.load(x + places, mask=places < N))
+    tl.debug_barrier()
+    turned = tl.load(y + (places + 33) % BLOCK, mask=(places + 33) % BLOCK < N, other=0.0)
+    tl.debug_barrier()
+    tl.store(y + places, turned, mask=places < N)
+
+
+@tri.jit
+def gathered(x, rows, out, M, N, COUNT: tl.constexpr, BN: tl.constexpr):
+    """Rows of a matrix, which no copy in bulk brings."""
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [1, BN])
+    block = source.gather(tl.load(rows + tl.arange(0, COUNT)), 0)
+    places = tl.arange(0, COUNT)[:, None] * BN + tl.arange(0, BN)[None, :]
+    tl.store(out + places, block)
+
+
+@tri.jit
+def computed(x, out, sizes, BLOCK: tl.constexpr):
+    """A descriptor whose size the kernel reads."""
+    source = tl.make_tensor_descriptor(x, [tl.load(sizes + tl.program_id(0))], [1], [BLOCK])
+    tl.store(out + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), source.load([0]))

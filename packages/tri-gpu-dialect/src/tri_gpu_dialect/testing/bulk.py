@@ -1,0 +1,38 @@
+"""A made-up target's bulk copies, for tests: whole blocks, row after row or swizzled by eight rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
+from tri_gpu_dialect.policy import DefaultPolicy
+
+if TYPE_CHECKING:
+    from tri_core.dialects.tt import TensorDescType
+    from tri_core.mlir import ir
+
+__all__ = ["BULK_POLICY", "BlockCopies"]
+
+
+@dataclass(frozen=True)
+class BlockCopies:
+    """See :class:`tri_gpu_dialect.policy.BulkCopies`."""
+
+    def refuses(self, maker: ir.Operation) -> str | None:
+        """Blocks of more than two dimensions."""
+        rank = len(maker.results[0].type.block_type.shape)
+        return f"a block of {rank} dimensions" if rank > 2 else None
+
+    def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
+        """Row after row."""
+        return SwizzledShared(1, 1, 1, tuple(reversed(range(len(descriptor.block_type.shape)))))
+
+    def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
+        """What has rows in the descriptor's order."""
+        order = tuple(reversed(range(len(descriptor.block_type.shape))))
+        return isinstance(encoding, SwizzledShared) and encoding.order == order
+
+
+#: what the optimizer is told about it
+BULK_POLICY = DefaultPolicy(bulk_copies=BlockCopies())
