@@ -94,5 +94,6 @@ def test_matmul(num_warps, dtype):
     c = poisoned(m, n, dtype=dtype)
     blocks = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K": 16, "GROUP_M": 8}
     run(matmul, (4, 1, 1), [a, b, c, m, n, k, k, 1, n, 1, n, 1], blocks, num_warps=num_warps)
-    tolerance = 2e-5 if dtype == np.float32 else 2e-2
+    # f32 is computed as TF32, whose ten bits of fraction are rounded once per operand
+    tolerance = 1e-2 if dtype == np.float32 else 2e-2
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=tolerance, atol=tolerance)
