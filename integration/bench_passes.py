@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import track
 
 import tri
+import tri.language as tl
 from tri import ASTSource
 from tri_backend_nvidia.disassembly import sass
 from tri_core import knobs, plugins
@@ -46,7 +47,7 @@ class Case:
     warps: int = 4
 
     def __str__(self) -> str:
-        sizes = "x".join(str(v) for v in self.constants.values())
+        sizes = "x".join(str(v) for v in list(self.constants.values())[:3])
         return f"{self.kernel} {sizes}, {self.warps} warps"
 
     def source(self) -> ASTSource:
@@ -71,17 +72,25 @@ def _attention(m: int, n: int, d: int, warps: int = 4) -> Case:
     return Case("loops", "attention", types, {"BM": m, "BN": n, "D": d}, warps)
 
 
+def _masked(m: int, n: int, k: int) -> Case:
+    """A product with masks, of sizes that the compiler knows."""
+    types = "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp16, stride_am: i32, stride_bk: i32, stride_cm: i32"
+    blocks = {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "ACC": tl.float32}
+    ones = dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1)
+    return Case("matmul", "matmul", types, {**blocks, "M": 1024, "N": 1024, "K": 1024, **ones})
+
+
 _ROWS = "x: *fp32, out: *fp32, columns: i32"
 CASES: Sequence[Case] = (
     _tiles("fp16", 64, 64, 32),
     _tiles("fp16", 128, 128, 32),
     _tiles("fp16", 128, 128, 64, 8),
     _tiles("fp16", 128, 256, 32, 8),
-    _tiles("fp32", 64, 64, 32),
-    _tiles("fp32", 128, 128, 32, 8),
     _attention(64, 64, 64),
     _attention(128, 64, 64, 4),
     _attention(128, 64, 128, 8),
+    _masked(128, 128, 32),
+    _masked(64, 64, 32),
     Case("loops", "row_sums", _ROWS, {"M": 4, "N": 1024}),
     Case("loops", "row_sums", _ROWS, {"M": 64, "N": 64}),
     Case("loops", "row_maxima", _ROWS, {"M": 16, "N": 256}),

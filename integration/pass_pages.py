@@ -57,6 +57,7 @@ EXAMPLES: dict[str, Example] = {
     "unpack": Example("pack"),
     "promote-pointer-tiles": Example("product-tiles", after="dead-carried,canonicalize,cse"),
     "dead-carried": Example("carried", after="canonicalize"),
+    "fold-comparisons": Example("bounded"),
     _GPU: Example("rows"),
     "coalesce": Example("rows", _GPU),
     "accelerate-matmul": Example("product-f16", f"{_GPU},coalesce"),

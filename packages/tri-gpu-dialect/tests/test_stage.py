@@ -53,6 +53,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
     names = [f"@{s.name}" if isinstance(s, Anchor) else s.name for s in steps]
     assert names == [
         "@ttgir.begin",
+        "fold-comparisons",
         "convert-triton-to-tritongpu",
         "@ttgir.convert",
         "coalesce",

@@ -26,6 +26,7 @@ from tri_gpu_dialect.passes import (
     ConvertTritonToTritonGPU,
     CopyDescriptorBlocks,
     FitSharedMemory,
+    FoldComparisons,
     InsertBarriers,
     OptimizeThreadLocality,
     OverlapDots,
@@ -71,6 +72,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
     return PassList(
         [
             Anchor("ttgir.begin"),
+            FoldComparisons(),
             ConvertTritonToTritonGPU(
                 target=str(target.key),
                 num_warps=options.num_warps,

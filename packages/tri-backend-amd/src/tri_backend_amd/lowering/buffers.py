@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from tri_backend_amd.dialect.buffers import NUM_RECORDS
 from tri_backend_amd.lowering.primitives import AmdPrimitives
-from tri_backend_amd.lowering.ranges import Ranges
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, Rule, generic_table
 
 __all__ = ["add_rules", "decompose"]
@@ -59,9 +59,9 @@ def _fits(found: Decomposed, pointee_bytes: int) -> bool:
     small = _is_small(found.base)
     ranges = Ranges(no_overflow=small)
     intervals = [ranges.of(offset) for offset in found.offsets]
-    if any(low < 0 for low, _ in intervals):
+    if any(interval.low < 0 for interval in intervals):
         return False
-    return small or sum(high for _, high in intervals) * pointee_bytes + 16 <= NUM_RECORDS
+    return small or sum(interval.high for interval in intervals) * pointee_bytes + 16 <= NUM_RECORDS
 
 
 def _is_small(base: ir.Value) -> bool:

@@ -8,6 +8,7 @@ from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
 from tri_gpu_dialect.passes.copy_descriptor_blocks import CopyDescriptorBlocks
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
+from tri_gpu_dialect.passes.fold_comparisons import FoldComparisons
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.passes.overlap_dots import OverlapDots
@@ -25,6 +26,7 @@ __all__ = [
     "ConvertTritonToTritonGPU",
     "CopyDescriptorBlocks",
     "FitSharedMemory",
+    "FoldComparisons",
     "InsertBarriers",
     "OptimizeThreadLocality",
     "OverlapDots",

@@ -1,0 +1,119 @@
+"""Comparisons whose answer follows from the ranges of what is compared, and masks that are true everywhere.
+
+    mask = arange(0, 64) < 64; x = load(p, mask, other)
+
+becomes ``x = load(p)``.  With sizes that the compiler knows and that blocks divide, all masks of a kernel go, also those
+of a loop's last block: the loop's variable is known to stay below its bound.  A comparison that is false everywhere
+becomes a constant, too; accesses that never happen are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
+from tri_gpu_dialect.edit import all_ops, functions
+
+__all__ = ["FoldComparisons"]
+
+
+@dataclass(frozen=True)
+class FoldComparisons(Pass):
+    """See the module; arithmetic may wrap, so nothing is concluded from sums that may leave their type."""
+
+    name: ClassVar[str] = "fold-comparisons"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite every function of ``module``."""
+        for function in functions(module):
+            ops = all_ops(function)
+            ranges = Ranges()
+            # everything is asked before anything changes
+            known = [(op, ranges.of(op.results[0]).value) for op in ops if op.name in _ASKED and _is_bit(op)]
+            folding = _Folding([op for op in ops if op.name in _ACCESSES])
+            for op, value in known:
+                if value is not None and op.name != "arith.constant":
+                    folding.replace(op, bool(value))
+                elif value:
+                    folding.true.add(op.results[0])
+            folding.accesses()
+            if folding.true:
+                _drop_unused(function)
+
+
+_ASKED = frozenset(
+    {"arith.cmpi", "arith.andi", "arith.ori", "arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims"}
+)
+
+
+def _drop_unused(function: ir.Operation) -> None:
+    """Remove what only computed something for comparisons and masks that are gone."""
+    for op in reversed(all_ops(function)):
+        if is_pure(op) and all(next(iter(r.uses), None) is None for r in op.results):
+            op.erase()
+
+
+def _is_bit(op: ir.Operation) -> bool:
+    value = op.results[0]
+    type_ = value.type
+    element = type_.element_type if isinstance(type_, ir.ShapedType) else type_
+    return is_integer(value) and ir.IntegerType(element).width == 1
+
+
+@dataclass
+class _Folding:
+    """One function being rewritten: its ``loads and stores``, and the values that are true everywhere."""
+
+    found: list[ir.Operation]
+    true: set[ir.Value] = field(default_factory=set)
+
+    def replace(self, op: ir.Operation, answer: bool) -> None:
+        """Make ``op`` the constant ``answer``."""
+        old = op.results[0]
+        bit = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), -int(answer))
+        shaped = isinstance(old.type, ir.ShapedType)
+        value = ir.DenseElementsAttr.get_splat(old.type, bit) if shaped else bit
+        with ir.InsertionPoint(op), op.location:
+            made = ir.Operation.create("arith.constant", results=[old.type], attributes={"value": value})
+        old.replace_all_uses_with(made.results[0])
+        if answer:
+            self.true.add(made.results[0])
+        op.erase()
+
+    def accesses(self) -> None:
+        """Take the masks that are true everywhere from loads and stores."""
+        for op in self.found:
+            mask = op.opview.mask
+            if mask is not None and mask in self.true:
+                _ACCESSES[op.name](op)
+
+
+def _unmasked_load(op: ir.Operation) -> None:
+    made = _again(op, [op.operands[0]], [1, 0, 0])
+    op.results[0].replace_all_uses_with(made.results[0])
+    op.erase()
+
+
+def _unmasked_store(op: ir.Operation) -> None:
+    _again(op, list(op.operands)[:2], [1, 1, 0])
+    op.erase()
+
+
+def _again(op: ir.Operation, operands: list[ir.Value], sizes: list[int]) -> ir.Operation:
+    """``op`` with fewer operands."""
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
+    with ir.InsertionPoint(op), op.location:
+        types = [r.type for r in op.results]
+        return ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+
+
+_ACCESSES: dict[str, Callable[[ir.Operation], None]] = {
+    "tt.load": _unmasked_load,
+    "tt.store": _unmasked_store,
+}
