@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 import tri.language as tl  # noqa: E402
-from matrix_kernels import attention, attention_keys, product, tiles  # noqa: E402
+from matrix_kernels import attention, attention_keys, imprecise, product, tiles  # noqa: E402
+from nvidia_support import primitives, target  # noqa: E402
+from tri_backend_nvidia.machine.wgmma_simulation import MatrixDescriptor, sum_places  # noqa: E402
+from tri_backend_nvidia.matrix import NvidiaMma  # noqa: E402
+from tri_core.errors import DeviceError, SimulationError  # noqa: E402
+from tri_core.mlir import session  # noqa: E402
+from tri_core.plugins import manager  # noqa: E402
+from tri_core.text import parse_module, print_module  # noqa: E402
+from tri_gpu_dialect.lowering import generic_table, lower  # noqa: E402
+from tri_runtime.simulator.launch import simulate  # noqa: E402
 
 FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
 ROWS, K_MAJOR = (False, False), (False, True)
@@ -198,3 +209,119 @@ def test_attention_backward(warps) -> None:
     ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
     close(dv, p.t() @ g.double(), 2e-3)
     close(dk, ds.t() @ q.double(), 2e-3)
+
+
+# --- what the simulator sees ------------------------------------------------------------------------------
+
+
+def test_promotion_cuts_a_dot_of_small_floats_into_parts() -> None:
+    a, b, c = values(64, 128, dtype=FP8), values(128, 64, dtype=FP8, seed=1), poisoned(64, 64)
+    with tri.target("sim:nvidia:sm_90a"):
+        kernel = imprecise[(1,)](a, b.t().contiguous(), c, 64, 64, 128, 32, num_warps=4)
+    assert len(re.findall(r'"?nvm\.wgmma"?\(', kernel.asm["llir"])) == 4
+    close(c, a.double() @ b.double(), 1e-6)
+
+
+def simulated_with(kernel_text: str, changed: str, replacement: str):
+    """Run the product of 64 x 64 x 64 from TTGIR with ``changed`` replaced; gives the result and what it should be."""
+    assert changed in kernel_text
+    a, b = values(64, 64, dtype=torch.float16), values(64, 64, dtype=torch.float16, seed=1)
+    c = poisoned(64, 64)
+    target_ = target("sm_90a")
+    hw = primitives("sm_90a", num_warps=4)
+    with session():
+        module = parse_module(kernel_text.replace(changed, replacement))
+        table = manager().lowering(generic_table(), target_, hw.options)
+        lowered = lower(module, target_, hw.options, hw, table)
+        simulate(
+            lowered.module,
+            lowered.name,
+            (1, 1, 1),
+            [x.numpy() for x in (a, b, c)],
+            num_threads=128,
+            threads_per_warp=32,
+            shared_bytes=lowered.shared_bytes,
+        )
+    return c, a.double() @ b.double()
+
+
+@pytest.fixture(scope="module")
+def ttgir() -> str:
+    """The product of 64 x 64 x 64: buffers filled, a dot, a wait."""
+    kernel, _, _ = multiplied((64, 64, 64), torch.float16)
+    with session():
+        return print_module(parse_module(kernel.asm["ttgir"]), locations=False)
+
+
+def _line(text: str, part: str) -> str:
+    (found,) = [line for line in text.splitlines() if part in line]
+    return found
+
+
+def test_the_text_runs_as_the_kernel_does(ttgir: str) -> None:
+    got, expected = simulated_with(ttgir, "ttg.fence_async_shared", "ttg.fence_async_shared")
+    close(got, expected, 1e-6)
+
+
+def test_results_are_rubbish_until_they_are_waited_for(ttgir: str) -> None:
+    got, expected = simulated_with(ttgir, "{pendings = 0 : i32}", "{pendings = 1 : i32}")
+    with pytest.raises(AssertionError):
+        close(got, expected, 1.0)
+
+
+def test_a_buffer_that_is_overwritten_before_the_wait_is_an_error(ttgir: str) -> None:
+    wait, alloc = _line(ttgir, "ttg.warp_group_dot_wait"), _line(ttgir, "allocation.offset = 0 : i32")
+    again = re.sub(r"%\w+ = (ttg.local_alloc) %\w+", r"%again = \1 %overwritten", alloc)
+    other = re.search(r"ttg.local_alloc (%\w+) \{allocation.offset = 8192", ttgir)
+    source = re.search(r": \((.*?)\) ->", _line(ttgir, "allocation.offset = 8192 : i32"))
+    assert other is not None
+    assert source is not None
+    again = again.replace("%overwritten", other[1])
+    again = re.sub(r": \(.*?\) ->", f": ({source[1]}) ->", again)
+    with pytest.raises(SimulationError, match="overwritten before the dot was waited for"):
+        simulated_with(ttgir, wait, f"ttg.barrier local\n{again}\nttg.barrier local\n{wait}")
+
+
+def test_a_missing_barrier_is_a_race(ttgir: str) -> None:
+    first, _, rest = ttgir.partition("ttg.fence_async_shared")
+    with pytest.raises(SimulationError, match="race"):
+        simulated_with(
+            first + rest.replace("ttg.barrier local", "", 1), "ttg.warp_group_dot ", "ttg.warp_group_dot "
+        )
+
+
+def test_descriptors_of_another_swizzle_give_other_numbers() -> None:
+    right = MatrixDescriptor(1024, 0, 1024, 128).pieces(64, along_k=True)
+    for other in (MatrixDescriptor(1024, 0, 512, 64), MatrixDescriptor(1024, 0, 512, 128)):
+        assert (other.pieces(64, along_k=True) != right).any()
+    assert MatrixDescriptor.of(0x40, 0x40000040) == MatrixDescriptor(1024, 0, 1024, 128)
+    with pytest.raises(DeviceError, match="base offset"):
+        MatrixDescriptor.of(0, 1 << 17)
+
+
+@pytest.mark.parametrize("n", [8, 64, 256])
+def test_registers_of_sums_are_those_of_the_layout(n: int) -> None:
+    """The manual's figure against the compiler's fragment."""
+    layout = NvidiaMma(3, 0, (4, 1), (16, n, 16)).linear_layout((64, n))
+    rows, columns = sum_places(n)
+    for thread in (0, 1, 5, 31, 32, 127):
+        for register in (0, 1, 2, 3, n // 2 - 1):
+            place = layout.apply(
+                {"register": register, "lane": thread % 32, "warp": thread // 32, "block": 0}
+            )
+            assert (place["dim0"], place["dim1"]) == (rows[thread, register], columns[thread, register])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"instr_shape": (16, 8)}, "n of 8 to 256"),
+        ({"instr_shape": (16, 24, 16)}, "n of 8 to 256"),
+        ({"warps_per_cta": (2, 2)}, "multiple of 4 rows"),
+        ({"version_major": 5}, "2 and 3 are supported"),
+    ],
+)
+def test_encodings_that_no_instruction_has(fields, message) -> None:
+    given = {"version_major": 3, "warps_per_cta": (4, 1), "instr_shape": (16, 64, 16)} | fields
+    with pytest.raises(ValueError, match=message):
+        NvidiaMma(**given)

@@ -1,0 +1,131 @@
+"""What the assembler makes of ``wgmma``: nothing is serialised, nothing spilled, and loops stay as short as they are."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+tri = pytest.importorskip("tri")
+
+import tri.language as tl  # noqa: E402
+from matrix_kernels import attention, imprecise, product, tiles  # noqa: E402
+from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
+from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
+from tri_backend_nvidia.tools import find  # noqa: E402
+from tri_core import knobs  # noqa: E402
+
+#: warnings of ptxas that it made instructions of a warp group wait for each other, or dropped a budget of registers
+SERIALISED = re.compile(r"\bC75(?:0[5-9]|1\d)\b")
+
+
+def compiled(kernel, constants, types, *, warps, stages=3):
+    names = kernel.arg_names
+    signature = {n: "constexpr" if n in constants else types[n] for n in names}
+    aligned = {
+        (i,): [["tt.divisibility", 16]]
+        for i, n in enumerate(names)
+        if signature[n].startswith("*") or (signature[n] == "i32" and n != "steps")
+    }
+    source = tri.ASTSource(kernel, signature, constants, aligned)
+    return tri.compile(source, target="nvidia:sm_90a", options={"num_warps": warps, "num_stages": stages})
+
+
+def gemm(block, warps, stages, dtype="fp16", *, k_major=False):
+    total = {"i8": tl.int32}.get(dtype, tl.float32)
+    constants = dict(zip(("BM", "BN", "BK"), block, strict=True))
+    constants |= {"OUT": total, "STAGES": stages, "sak": 1, "sbk" if k_major else "sbn": 1}
+    types = dict.fromkeys(("M", "N", "K", "sam", "sbk", "sbn"), "i32")
+    types |= {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
+    return compiled(tiles, constants, types, warps=warps, stages=stages)
+
+
+def flash(d, block, warps, stages, causal):
+    constants = {"BM": block[0], "BN": block[1], "D": d, "CAUSAL": causal, "STAGES": stages}
+    types = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "o": "*fp32", "N": "i32", "scale": "fp32"}
+    return compiled(attention, constants, types, warps=warps)
+
+
+def one(dtype, columns):
+    total = {"i8": tl.int32}.get(dtype, tl.float32)
+    constants = {"M": 128, "N": 128, "K": 64, "A_COLUMNS": columns[0], "B_COLUMNS": columns[1]}
+    constants |= {"OUT": total, "PRECISION": "tf32"}
+    types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
+    return compiled(product, constants, types, warps=4)
+
+
+def promoted():
+    constants = {"M": 64, "N": 64, "K": 128, "MOST": 32}
+    return compiled(imprecise, constants, {"a": "*fp8e4nv", "b": "*fp8e4nv", "c": "*fp32"}, warps=4)
+
+
+#: name -> (kernel, instructions of its loop at most; 0: has none)
+CASES = {
+    "128x128x64": (lambda: gemm((128, 128, 64), 4, 3), 230),
+    "128x256x64, 3 stages": (lambda: gemm((128, 256, 64), 8, 3), 175),
+    "128x256x64, 4 stages": (lambda: gemm((128, 256, 64), 8, 4), 175),
+    "128x256x64, rows of B along k": (lambda: gemm((128, 256, 64), 8, 4, k_major=True), 240),
+    "one stage": (lambda: gemm((128, 128, 64), 4, 1), 400),
+    "bf16": (lambda: gemm((128, 128, 64), 8, 3, "bf16"), 175),
+    "e4m3": (lambda: gemm((128, 128, 128), 4, 3, "fp8e4nv", k_major=True), 390),
+    "tf32": (lambda: gemm((128, 128, 32), 4, 3, "fp32", k_major=True), 260),
+    "int8": (lambda: gemm((128, 128, 128), 4, 3, "i8", k_major=True), 390),
+    "attention, 64": (lambda: flash(64, (128, 128), 8, 3, False), 1000),
+    "attention, 64, causal": (lambda: flash(64, (128, 128), 8, 3, True), 1100),
+    "attention, 128": (lambda: flash(128, (128, 128), 8, 2, False), 1150),
+    "one dot": (lambda: one("fp16", (False, False)), 0),
+    "A from registers": (lambda: one("fp8e5", (True, True)), 0),
+    "promotion": (promoted, 0),
+}
+
+
+@cache
+def assembled(name: str):
+    return CASES[name][0]()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_serialised_or_spilled(name: str, tmp_path: Path) -> None:
+    kernel = assembled(name)
+    assert "wgmma.mma_async" in kernel.asm["ptx"]
+    (tmp_path / "k.ptx").write_text(kernel.asm["ptx"])
+    command = [str(ptxas()), "-v", "-arch=sm_90a", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    report = said.stdout + said.stderr
+    assert SERIALISED.findall(report) == []
+    assert re.findall(r"(\d+) bytes spill stores", report) == ["0"]
+
+
+def loops(sass: str) -> list[list[str]]:
+    """The instructions of each innermost piece of code that ends in a branch back and multiplies."""
+    labels: dict[str, int] = {}
+    code: list[str] = []
+    found = []
+    for line in sass.splitlines():
+        if label := re.match(r"\s*(\.L_x_\d+):", line):
+            labels[label[1]] = len(code)
+        elif instruction := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
+            code.append(instruction[1])
+            target = re.search(r"\bBRA.*`\((\.L_x_\d+)\)", instruction[1])
+            if target and target[1] in labels:
+                body = code[labels[target[1]] :]
+                found += [body] if any("GMMA" in x for x in body) else []
+    return found
+
+
+@pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="nvdisasm is not installed")
+@pytest.mark.parametrize("name", [name for name, (_, most) in CASES.items() if most])
+def test_loops_are_short_and_wait_where_they_should(name: str) -> None:
+    (body,) = loops(assembled(name).asm["sass"])
+    assert len(body) <= CASES[name][1]
+    products = [i for i, x in enumerate(body) if "GMMA" in x]
+    waits = [i for i, x in enumerate(body) if "WARPGROUP.DEPBAR" in x]
+    barriers = [i for i, x in enumerate(body) if "BAR.SYNC" in x]
+    if not name.startswith("attention") and name != "one stage":
+        # the one wait is for the dot before, behind all products of this one
+        assert len(waits) == len(barriers) == 1
+        assert waits[0] > products[-1]
+        assert "0x1" in body[waits[0]]
