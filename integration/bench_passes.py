@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.progress import track
 
 import tri
-import tri.language as tl
 from tri import ASTSource
 from tri_backend_nvidia.disassembly import sass
 from tri_core import knobs, plugins
@@ -75,7 +74,7 @@ def _attention(m: int, n: int, d: int, warps: int = 4) -> Case:
 def _masked(m: int, n: int, k: int) -> Case:
     """A product with masks, of sizes that the compiler knows."""
     types = "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp16, stride_am: i32, stride_bk: i32, stride_cm: i32"
-    blocks = {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "ACC": tl.float32}
+    blocks = {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}
     ones = dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1)
     return Case("matmul", "matmul", types, {**blocks, "M": 1024, "N": 1024, "K": 1024, **ones})
 
