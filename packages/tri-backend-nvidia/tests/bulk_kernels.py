@@ -78,3 +78,17 @@ def computed(x, out, sizes, BLOCK: tl.constexpr):
     """A descriptor whose size the kernel reads."""
     source = tl.make_tensor_descriptor(x, [tl.load(sizes + tl.program_id(0))], [1], [BLOCK])
     tl.store(out + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), source.load([0]))
+
+
+@tri.jit
+def added(x, y, z, N, BLOCK: tl.constexpr):
+    """Three small blocks at a time, each in a buffer of its own."""
+    a, b, c = (
+        tl.make_tensor_descriptor(x, [N], [1], [BLOCK]),
+        tl.make_tensor_descriptor(y, [N], [1], [BLOCK]),
+        tl.make_tensor_descriptor(z, [N], [1], [BLOCK]),
+    )
+    at = tl.program_id(0) * BLOCK
+    first, second, third = a.load([at]), b.load([at]), c.load([at])
+    c.store([at], first * 2 + second * 3 + third)
+    a.store([at], first + second)

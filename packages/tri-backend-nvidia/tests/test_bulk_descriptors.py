@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tri
+from bulk_kernels import added, computed, gathered, moved, read, through_memory, twice
 from bulk_kernels import combined as combine
-from bulk_kernels import computed, gathered, moved, read, through_memory, twice
 from bulk_oracle import BLOCKS, COMBINED, block_of, combined, outside, values
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, SimulationError
@@ -34,6 +34,17 @@ def test_blocks_are_read(block) -> None:
         )
     assert uses_copies(made)
     np.testing.assert_array_equal(out, block_of(x, block))
+
+
+def test_threads_access_buffers_in_vectors() -> None:
+    x = values(np.random.default_rng(9), (64, 128), "float16")
+    y = np.full_like(x, np.nan)
+    source, target = (TensorDescriptor(a, [64, 128], [128, 1], [32, 64]) for a in (x, y))
+    with tri.target(TARGET):
+        made = twice[(2,)](source, target, 64, 128, 32, 64)
+    assert "sizePerThread = [1, 8]" in made.asm["ttgir"]
+    assert "ttg.convert_layout" not in made.asm["ttgir"]
+    assert "vector<8xf16>" in made.asm["llir"]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda b: b.id)
@@ -157,3 +168,14 @@ def test_tensors_that_copies_cannot_reach_are_refused() -> None:
             read[(1,)](x, out, (0, 64), (64, 1), (0, 0), (8, 32), 256, False)
         with pytest.raises(SimulationError, match="outside of any buffer"):
             read[(1,)](x, out, (17, 64), (64, 1), (16, 0), (8, 32), 256, False)
+
+
+def test_small_blocks_have_aligned_buffers() -> None:
+    x, y, z = (values(np.random.default_rng(i), (100,), "float32") for i in range(3))
+    expected = x + y, x * 2 + y * 3 + z
+    with tri.target(TARGET):
+        made = added[(7,)](x, y, z, 100, 16)
+    assert made.asm["ttgir"].count("alignment = 128") == 5
+    assert "sizePerThread = [1]" in made.asm["ttgir"]
+    np.testing.assert_array_equal(x, expected[0])
+    np.testing.assert_allclose(z, expected[1], rtol=1e-6)

@@ -8,8 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
+from bulk_kernels import added, computed, gathered, moved, read, through_memory, twice  # noqa: E402
 from bulk_kernels import combined as combine  # noqa: E402
-from bulk_kernels import computed, gathered, moved, read, through_memory, twice  # noqa: E402
 from bulk_oracle import BLOCKS, COMBINED, block_of, combined, values  # noqa: E402
 from tri.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
@@ -123,3 +123,12 @@ def test_a_wait_that_is_bounded() -> None:
     made = read[(1,)](x, out, (64, 64), (64, 1), (8, 16), (16, 32), 512, False, barrier_polls=1 << 20)
     assert "trap" in made.asm["ptx"]
     assert torch.equal(out, x[8:24, 16:48])
+
+
+def test_small_blocks_have_aligned_buffers() -> None:
+    x, y, z = (values(np.random.default_rng(i), (100,), "float32") for i in range(3))
+    expected = x + y, x * 2 + y * 3 + z
+    gx, gy, gz = on_gpu(x), on_gpu(y), on_gpu(z)
+    assert uses_copies(added[(7,)](gx, gy, gz, 100, 16))
+    np.testing.assert_array_equal(gx.cpu().numpy(), expected[0])
+    np.testing.assert_allclose(gz.cpu().numpy(), expected[1], rtol=1e-6)

@@ -46,6 +46,10 @@ class BulkCopies(Protocol):
         """Whether a block can be copied to and from a buffer of ``encoding``."""
         ...
 
+    def alignment(self, descriptor: TensorDescType, encoding: SharedEncoding) -> int:
+        """Bytes that the address of such a buffer must be a multiple of."""
+        ...
+
 
 @dataclass(frozen=True)
 class DefaultPolicy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tri_backend_nvidia.bulk.boxes import boxes
+from tri_backend_nvidia.bulk.boxes import Boxes, boxes
 from tri_backend_nvidia.bulk.descriptors import element_name, pads_with_nan
 from tri_backend_nvidia.matrix import NvmmaShared
 from tri_core.dialects.tt import TensorDescType
@@ -66,10 +66,17 @@ class TensorMemoryAccelerator:
 
     def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
         """Whether boxes make up a buffer of ``encoding``."""
-        block = descriptor.block_type
-        if encoding.padding:
-            return False
-        return boxes(layout_for(encoding, tuple(block.shape)), block.element_type.width // 8) is not None
+        return not encoding.padding and _boxes(descriptor, encoding) is not None
+
+    def alignment(self, descriptor: TensorDescType, encoding: SharedEncoding) -> int:
+        """What the swizzle, which is one of addresses, needs."""
+        found = _boxes(descriptor, encoding)
+        return encoding.alignment if found is None else max(found.alignment, encoding.alignment)
+
+
+def _boxes(descriptor: TensorDescType, encoding: SharedEncoding) -> Boxes | None:
+    block = descriptor.block_type
+    return boxes(layout_for(encoding, tuple(block.shape)), block.element_type.width // 8)
 
 
 def _block(type_: TensorDescType) -> str | None:

@@ -6,6 +6,8 @@ of a warp the vectors next to one another.  Accesses of one shape and order shar
 is loaded, computed and stored needs no conversion in between; its vector is the widest that any of them can
 use, and no wider than the widest element among them makes of it.
 
+Blocks of tensor descriptors go through shared memory: there, too, neighbours in a row are accessed in vectors.
+
 Conversions stand before and after each access; ``remove-layout-conversions`` takes most of them away.
 """
 
@@ -40,6 +42,13 @@ ACCESSES = frozenset(
 )
 
 
+#: accesses of blocks through a descriptor, and which operand they store
+BLOCKS = {"tt.descriptor_load": None, "tt.descriptor_store": 1, "tt.descriptor_reduce": 1}
+
+#: the widest access of shared memory, in bits
+_WIDEST = 128
+
+
 @dataclass(frozen=True)
 class Coalesce(Pass):
     """See the module; ``policy`` gives the widest vectors."""
@@ -56,10 +65,12 @@ class Coalesce(Pass):
             module_int(module, "ttg.num-ctas"),
         )
         for function in functions(module):
-            accesses = [op for op in all_ops(function) if op.name in ACCESSES]
-            if not accesses:
-                continue
-            for group in _groups(axis_info(function), accesses).values():
+            ops = all_ops(function)
+            accesses = [op for op in ops if op.name in ACCESSES]
+            groups = _groups(axis_info(function), accesses) if accesses else defaultdict(list)
+            for access in (_block(op) for op in ops if op.name in BLOCKS):
+                groups[access.info.shape, access.order].append(access)
+            for group in groups.values():
                 encoding = self.encoding(group, *shape)
                 for access in group:
                     _change(access.op, encoding)
@@ -102,6 +113,15 @@ def _groups(infos: AxisInfos, ops: list[ir.Operation]) -> dict[tuple[object, ...
         access = _Access(op, info, order, contiguous, pointee_bytes(pointers.type) * 8)
         groups[info.shape, order].append(access)
     return groups
+
+
+def _block(op: ir.Operation) -> _Access:
+    """An access of a block, in rows."""
+    stored = BLOCKS[op.name]
+    info = tensor_info(op.results[0].type if stored is None else op.operands[stored].type)
+    assert info is not None
+    contiguous = min(info.shape[-1], max(_WIDEST // info.bitwidth, 1))
+    return _Access(op, info, tuple(reversed(range(info.rank))), contiguous, info.bitwidth)
 
 
 def _change(op: ir.Operation, encoding: Encoding) -> None:

@@ -100,7 +100,7 @@ def _load(op: ir.Operation, copies: BulkCopies) -> None:
     assert info is not None
     encoding = copies.encoding(descriptor.type) if taken is None else _encoding(taken)
     with ir.InsertionPoint(op), op.location:
-        buffer = _buffer(info.shape, info.element_type, encoding)
+        buffer = _buffer(info.shape, info.element_type, encoding, copies.alignment(descriptor.type, encoding))
         _copied(descriptor, coordinates, buffer)
         if taken is None:
             loaded = _make("ttg.local_load", [buffer], result.type).results[0]
@@ -111,9 +111,15 @@ def _load(op: ir.Operation, copies: BulkCopies) -> None:
     op.erase()
 
 
-def _buffer(shape: Sequence[int], element: ir.Type, encoding: SharedEncoding) -> ir.Value:
+def _buffer(
+    shape: Sequence[int],
+    element: ir.Type,
+    encoding: SharedEncoding,
+    alignment: int,
+    contents: Sequence[ir.Value] = (),
+) -> ir.Value:
     type_ = MemDescType.of(shape, element, encoding.to_attr(), mutable=True)
-    return _make("ttg.local_alloc", (), type_).results[0]
+    return _make("ttg.local_alloc", contents, type_, alignment=_i32(alignment)).results[0]
 
 
 def _wanted_buffer(op: ir.Operation, copies: BulkCopies) -> ir.Operation | None:
@@ -136,7 +142,7 @@ def _encoding(allocation: ir.Operation) -> SharedEncoding:
 def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Value) -> None:
     """Copy a block and wait for it; the barrier lives no longer."""
     i64 = ir.IntegerType.get_signless(64)
-    barrier = _buffer([1], i64, _BARRIER)
+    barrier = _buffer([1], i64, _BARRIER, 8)
     _make("ttg.init_barrier", [barrier], count=_i32(1))
     always = _constant(1, 1)
     _make("ttg.barrier_expect", [barrier, always], size=_i32(_block_bytes(descriptor.type)))
@@ -154,8 +160,8 @@ def _store(op: ir.Operation, copies: BulkCopies) -> None:
     assert info is not None
     encoding = copies.encoding(descriptor.type)
     with ir.InsertionPoint(op), op.location:
-        type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr(), mutable=True)
-        buffer = _make("ttg.local_alloc", [source], type_).results[0]
+        alignment = copies.alignment(descriptor.type, encoding)
+        buffer = _buffer(info.shape, info.element_type, encoding, alignment, [source])
         _make("ttg.fence_async_shared")
         kind = {"kind": op.attributes["kind"]} if "kind" in op.attributes else {}
         _make(_OUT_OF, [descriptor, *coordinates, buffer], **kind)

@@ -33,6 +33,10 @@ class BlockCopies:
         order = tuple(reversed(range(len(descriptor.block_type.shape))))
         return isinstance(encoding, SwizzledShared) and encoding.order == order
 
+    def alignment(self, descriptor: TensorDescType, encoding: SharedEncoding) -> int:
+        """A line of memory."""
+        return 128
+
 
 #: what the optimizer is told about it
 BULK_POLICY = DefaultPolicy(bulk_copies=BlockCopies())
