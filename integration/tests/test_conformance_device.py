@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,9 +51,10 @@ def test_a_host_array_is_refused_where_the_kit_does_not_help(subject: Subject) -
 
 
 @tri.jit
-def plus_one(x, B: tl.constexpr):
-    i = tl.arange(0, B)
-    tl.store(x + i, tl.load(x + i) + 1)
+def plus_one(x: Any, B: tl.constexpr) -> None:
+    i: Any = tl.arange(0, B)
+    value: Any = tl.load(x + i)
+    tl.store(x + i, value + 1)
 
 
 def test_a_buffer_is_an_argument(subject: Subject) -> None:
