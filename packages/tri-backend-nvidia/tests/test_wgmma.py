@@ -119,6 +119,17 @@ def test_what_wgmma_does_not_suit_is_left_to_mma(shape, warps, dtype) -> None:
     close(c, expected, 1e-6)
 
 
+@pytest.mark.parametrize(("d", "is_group"), [(64, True), (256, False)])
+def test_operands_that_may_not_fit_into_shared_memory_come_from_registers(d, is_group) -> None:
+    """Attention backward, with tiles of 128 x ``d``: four operands from outside of the loop."""
+    types = dict.fromkeys(("q", "k", "v", "do"), "*fp16")
+    types |= dict.fromkeys(("dk", "dv", "lse", "delta"), "*fp32") | {"N": "i32", "scale": "fp32"}
+    signature = {n: types.get(n, "constexpr") for n in attention_keys.arg_names}
+    source = tri.ASTSource(attention_keys, signature, {"BM": 128, "BN": 128, "D": d})
+    kernel = tri.compile(source, target="sim:nvidia:sm_90a", options={"num_warps": 8})
+    assert ("ttg.warp_group_dot" in kernel.asm["ttgir"]) == is_group
+
+
 # --- loops ------------------------------------------------------------------------------------------------
 
 

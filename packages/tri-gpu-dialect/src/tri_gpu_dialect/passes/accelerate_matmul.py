@@ -6,12 +6,15 @@ share the result.  A dot that no instruction fits is left to multiply-add.
 A dot of an instruction that reads operands from memory becomes a ``ttg.warp_group_dot`` of buffers, right before which
 they are filled (or right after their sources, where those are outside of the dot's loop), and a wait right after it.
 
+If the buffers of a function's dots may need more memory than there is, its dots read from registers.
+
 Operands of 8-bit floats are widened to f16 where only that has an instruction, which is exact.  A result that is
 narrower than the accumulator is accumulated wide and rounded after the dot.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,9 +26,9 @@ from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
-from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, operand_sources
+from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, choose, operand_sources
 from tri_gpu_dialect.policy import DEFAULT_POLICY
-from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
+from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info, tensor_type
 
 __all__ = ["AccelerateMatmul"]
 
@@ -46,13 +49,52 @@ class AccelerateMatmul(Pass):
         if module_int(module, "ttg.num-ctas") > 1:
             return
         warps = module_int(module, "ttg.num-warps")
+        limit = context.target.spec.limits.get("shared") if context is not None else None
         for function in functions(module):
             dots = [op for op in all_ops(function) if op.name == "tt.dot"]
             chained = _chained(dots)
-            for dot, in_chain in zip(dots, chained, strict=True):
-                row = self.policy.mma(dot)
+            for dot, in_chain, row in zip(dots, chained, self.rows(dots, limit), strict=True):
                 if row is not None and isinstance(encoding_of(dot.results[0]), Blocked):
                     _rewrite(dot, row, warps, in_chain)
+
+    def rows(self, dots: Sequence[ir.Operation], limit: int | None) -> list[MatrixInstruction | None]:
+        """The instruction of each of a function's ``dots``.
+
+        Where the buffers of all operands would take more than ``limit`` bytes, none reads its operands from memory.
+        """
+        found = [self.policy.mma(dot) for dot in dots]
+        if limit is None or _buffer_bytes(dots, found) <= limit:
+            return found
+        table = [row for row in getattr(self.policy, "matrix_instructions", ()) if row.memory is None]
+        return [
+            row if row is None or row.memory is None else choose(table, dot)
+            for dot, row in zip(dots, found, strict=True)
+        ]
+
+
+def _buffer_bytes(dots: Sequence[ir.Operation], rows: Sequence[MatrixInstruction | None]) -> int:
+    """Bytes of the buffers that may be in use at once.
+
+    Those of operands from outside of a dot's block live long; of the others those of two dots, since a dot may still
+    read when the next one's are filled.
+    """
+    far: dict[tuple[ir.Value, SharedEncoding], int] = {}
+    near = []
+    for dot, row in zip(dots, rows, strict=True):
+        sources = None if row is None or row.memory is None else operand_sources(row, dot)
+        if row is None or sources is None:
+            continue
+        own = 0
+        for value, source, element in zip(list(dot.operands)[:2], sources, (row.a, row.b), strict=True):
+            if source.encoding is None:
+                continue
+            size = math.prod(shape_of(value.type)) * bitwidth(_element(element)) // 8
+            if _block(_bare(value)) == dot.block:
+                own += size
+            else:
+                far[_bare(value), source.encoding] = size
+        near.append(own)
+    return sum(far.values()) + sum(sorted(near)[-2:])
 
 
 def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: bool) -> None:
