@@ -228,7 +228,7 @@ def test_a_damaged_image_does_not_reach_the_driver(image: KernelImage) -> None:
 
 def test_too_much_shared_memory_is_refused(image: KernelImage) -> None:
     hungry = replace(image, metadata=replace(image.metadata, shared=262145))
-    with pytest.raises(OutOfResources, match="shared = 262145"):
+    with pytest.raises(OutOfResources, match="262145 of 'shared'"):
         runtime().load(hungry, runtime().current_device())
 
 

@@ -147,7 +147,7 @@ def test_resources_are_the_drivers(fake):
 
 
 def test_too_much_is_refused_before_the_driver_is_asked(fake):
-    with pytest.raises(OutOfResources, match="shared = 250000") as caught:
+    with pytest.raises(OutOfResources, match="250000 of 'shared'") as caught:
         ready(CudaRuntime(), shared=250_000)
     assert caught.value.have == 227 << 10
     assert not fake.called("cuModuleLoadData")

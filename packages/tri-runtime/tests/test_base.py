@@ -36,9 +36,9 @@ def test_limits_are_checked_before_a_driver_is_asked():
         assert caught.value.resource == resource
         assert caught.value.need > caught.value.have
         assert caught.value.remedy
-    with pytest.raises(OutOfResources, match="registers = 256"):
+    with pytest.raises(OutOfResources, match="256 of 'registers'"):
         check_resources(metadata(resources={"registers": 256}), limits)
-    with pytest.raises(OutOfResources, match="shared = 4096"):
+    with pytest.raises(OutOfResources, match="4096 of 'shared'"):
         FakeRuntime().load(KernelImage(kind="x", data=b"", metadata=metadata(shared=4096)), None)
 
 

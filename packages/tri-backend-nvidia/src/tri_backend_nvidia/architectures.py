@@ -102,6 +102,10 @@ ARCHITECTURES: dict[str, Architecture] = {v.name: v for row in _PLAIN for v in _
 
 #: CTAs that a multiprocessor holds, by compute capability (the rest: 32); source: as above
 _CTAS = {75: 16, 86: 16, 87: 16, 89: 24, 110: 24, 120: 24, 121: 24}
+#: CTAs of a cluster that every GPU with clusters launches; source: as above
+_CLUSTER = 8
+#: columns of tensor memory, each of 128 lanes of 32 bits, per multiprocessor; source: PTX ISA, "Tensor Memory"
+_TENSOR_MEMORY = 512
 
 
 def _unit(row: Architecture) -> ComputeUnit:
@@ -184,6 +188,8 @@ def _spec(row: Architecture) -> TargetSpec:
             "shared": row.shared,
             "threads": 1024,
             "registers": 255,
+            "cluster": _CLUSTER if row.capability >= 90 else 1,
+            **({"tensor_memory": _TENSOR_MEMORY} if row.matrix == "tcgen05" else {}),
             "grid_x": (1 << 31) - 1,
             "grid_y": (1 << 16) - 1,
             "grid_z": (1 << 16) - 1,

@@ -114,12 +114,14 @@ class Unsupported(TriError):
 class OutOfResources(TriError):
     """A kernel needs more of ``resource`` than the target has (``need`` against ``have``).
 
-    Triton's ``OutOfResources(required, limit, name)`` makes one, too, and its names read the fields.
+    ``nearest`` names options and the values of each, nearest to those asked for, with which it fits: any one of them
+    will do.  It is empty where none is known.  Triton's ``OutOfResources(required, limit, name)`` makes one, too, and its names read the fields.
     """
 
     resource: str
     need: int
     have: int
+    nearest: dict[str, int]
 
     def __init__(
         self, message: str | int, limit: int | None = None, name: str | None = None, **fields: Any
@@ -127,7 +129,7 @@ class OutOfResources(TriError):
         if limit is not None and name is not None:
             fields = {"need": message, "have": limit, "resource": name, **fields}
             message = f"out of {name}: {message} needed, {limit} there"
-        super().__init__(str(message), **fields)
+        super().__init__(str(message), **{"nearest": {}, **fields})
 
     @property
     def required(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tri_core.errors import OptionError
 from tri_core.target import ComputeUnit
 
-__all__ = ["Occupancy", "occupancy"]
+__all__ = ["Occupancy", "most_registers", "occupancy", "warps_of_registers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ def occupancy(unit: ComputeUnit, *, warps: int, registers: int | None, shared: i
     max_warps = unit.partitions * unit.warps
     rooms = {"warps": max_warps // warps}
     if registers is not None:
-        rooms["registers"] = _resident(unit, registers) // warps
+        rooms["registers"] = warps_of_registers(unit, registers) // warps
     if shared is not None and (taken := _rounded(shared + unit.shared_reserved, unit.shared_unit)):
         rooms["shared"] = unit.shared // taken
     rooms["blocks"] = unit.blocks
@@ -62,10 +62,18 @@ def occupancy(unit: ComputeUnit, *, warps: int, registers: int | None, shared: i
     )
 
 
-def _resident(unit: ComputeUnit, registers: int) -> int:
-    """Warps whose registers the unit holds."""
+def warps_of_registers(unit: ComputeUnit, registers: int) -> int:
+    """Warps that ``unit`` holds if each thread has ``registers``."""
     per_thread = _rounded(max(registers, 1), unit.register_unit)
     return unit.partitions * min(unit.warps, unit.registers // per_thread)
+
+
+def most_registers(unit: ComputeUnit, warps: int) -> int:
+    """Registers per thread at which ``unit`` still holds ``warps`` warps; 0 where it never does."""
+    in_partition = -(-warps // unit.partitions)
+    if in_partition > unit.warps:
+        return 0
+    return unit.registers // in_partition // unit.register_unit * unit.register_unit
 
 
 def _rounded(amount: int, unit: int) -> int:

@@ -37,6 +37,7 @@ from tri_gpu_dialect.passes import (
     StageMatrixOperands,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.remarks import remarks_of
 
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
 
@@ -59,6 +60,7 @@ def threads_per_warp(target: Target, options: CommonOptions) -> int:
 def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAULT_POLICY) -> PassList:
     """The passes of the stage, with the anchors where backends and plugins put theirs in."""
     warp = threads_per_warp(target, options)
+    _check_cluster(target, options)
     limit = target.spec.limits.get("threads")
     if limit is not None and options.num_warps * warp > limit:
         # an autotuner may ask for what one target has and another lacks: it skips such configurations
@@ -68,6 +70,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             need=options.num_warps * warp,
             have=limit,
             remedy=f"pass num_warps={limit // warp} or fewer",
+            nearest={"num_warps": limit // warp},
         )
     return PassList(
         [
@@ -105,6 +108,19 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
     )
 
 
+def _check_cluster(target: Target, options: CommonOptions) -> None:
+    have = target.spec.limits.get("cluster")
+    if have is not None and options.num_ctas > have:
+        raise OutOfResources(
+            f"num_ctas is {options.num_ctas}; {target} launches {have} together",
+            resource="cluster",
+            need=options.num_ctas,
+            have=have,
+            remedy=f"pass num_ctas={have}" + (" or fewer" if have > 1 else ""),
+            nearest={"num_ctas": have},
+        )
+
+
 @dataclass(frozen=True)
 class _Run:
     """What the stage runs."""
@@ -120,6 +136,7 @@ class _Run:
                 "num_warps": module_int(module, "ttg.num-warps"),
                 "threads_per_warp": module_int(module, "ttg.threads-per-warp"),
                 "num_ctas": module_int(module, "ttg.num-ctas"),
+                **({"remarks": said} if (said := remarks_of(module)) else {}),
             },
         )
 

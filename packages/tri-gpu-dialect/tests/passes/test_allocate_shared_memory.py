@@ -150,3 +150,41 @@ def test_nothing_that_lives_together_overlaps(lives: list[tuple[int, int, int, i
 
 def test_alignment_is_that_of_the_widest_access() -> None:
     assert ALIGNMENT == 16
+
+
+SLOTTED = (
+    '%s = "ttg.local_alloc"() : () -> SLOTS\n%v = "ttg.memdesc_index"(%s, %i0) : (SLOTS, i32) -> MEM\n'
+    '"ttg.local_store"(%t, %v) : (TENSOR, MEM) -> ()\n%r = "ttg.local_load"(%v) : (MEM) -> TENSOR'
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "stages", "nearest"),
+    [
+        (30_000, 4, {"num_stages": 3}),
+        (17_000, 4, {"num_stages": 2}),
+        (17_000, 3, {"num_stages": 1}),
+        (5000, 4, {}),
+    ],
+)
+def test_fewer_stages_that_fit_are_named(
+    context: StageContext, limit: int, stages: int, nearest: dict[str, int]
+) -> None:
+    """Four slots; with three stages, one of them is for dots that are still under way."""
+    small = dataclasses.replace(context.target, spec=TargetSpec(limits={"shared": limit}))
+    options = dataclasses.replace(context.options, num_stages=stages)
+    body = both("%i0 = arith.constant 0 : i32", SLOTTED.replace("SLOTS", str(memory((4, 64, 32)))))
+    with pytest.raises(OutOfResources) as caught:
+        allocated(body, dataclasses.replace(context, target=small, options=options))
+    assert caught.value.nearest == nearest
+    assert "of the elements fit" in str(caught.value) or f"num_stages={nearest['num_stages']} fits" in str(
+        caught.value
+    )
+
+
+def test_smaller_blocks_that_fit_are_named(context: StageContext) -> None:
+    small = dataclasses.replace(context.target, spec=TargetSpec(limits={"shared": 5000}))
+    body = both(ALLOC.format("a"), ALLOC.format("b"), LOAD.format("a"), LOAD.format("b"))
+    with pytest.raises(OutOfResources, match=r"1/4 of the elements fit.*a buffer of 64x32xf32") as caught:
+        allocated(body, dataclasses.replace(context, target=small))
+    assert caught.value.nearest == {}

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tri_core.api import KernelMetadata, LaunchError, OutOfResources
+from tri_core.api import KernelMetadata, LaunchError
+from tri_core.resources import refusals
 
 __all__ = ["check_grid", "check_resources"]
-
-_REMEDY = {
-    "shared": "smaller block sizes or fewer num_stages need less shared memory",
-    "threads": "fewer num_warps make a smaller CTA",
-    "registers": "smaller block sizes or more num_warps need fewer registers per thread",
-}
 
 
 def check_resources(metadata: KernelMetadata, limits: Mapping[str, int]) -> None:
@@ -21,21 +16,8 @@ def check_resources(metadata: KernelMetadata, limits: Mapping[str, int]) -> None
     Resources are compared under equal names; ``shared`` bytes and ``threads`` per CTA are taken from the
     metadata itself where its resources do not name them.
     """
-    needs = {
-        "shared": metadata.shared,
-        "threads": metadata.threads,
-        **metadata.resources,
-    }
-    for resource, need in needs.items():
-        have = limits.get(resource)
-        if have is not None and need > have:
-            raise OutOfResources(
-                f"kernel {metadata.name} needs {resource} = {need}, {metadata.target} has {have}",
-                remedy=_REMEDY.get(resource),
-                resource=resource,
-                need=need,
-                have=have,
-            )
+    for refused in refusals(metadata, limits):
+        raise refused
 
 
 def check_grid(grid: tuple[int, int, int], limits: Mapping[str, int]) -> None:

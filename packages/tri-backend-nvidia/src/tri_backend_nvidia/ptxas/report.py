@@ -57,7 +57,7 @@ def shared_overflow(log: str, kernel: str) -> OutOfResources | None:
     need, have = (int(text, 16) for text in match.groups())
     return OutOfResources(
         f"kernel {kernel} needs {need} bytes of shared memory, {have} can be had",
-        remedy="smaller block sizes or fewer num_stages need less shared memory",
+        remedy="use smaller blocks, or fewer stages (num_stages)",
         resource="shared",
         need=need,
         have=have,

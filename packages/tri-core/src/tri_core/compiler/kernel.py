@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import LaunchError
 from tri_core.image import KernelImage, KernelMetadata
+
+if TYPE_CHECKING:
+    from tri_core.resources import Resources
 
 __all__ = ["Artifacts", "CompiledKernel"]
 
@@ -115,6 +118,14 @@ class CompiledKernel:
     def hash(self) -> str:
         """The key under which the kernel is kept: 64 hexadecimal digits."""
         return self.metadata.hash
+
+    @property
+    def resources(self) -> Resources:
+        """What the kernel takes of its target, with occupancy and a verdict; needs neither a device nor a driver."""
+        from tri_core.resources import resources
+        from tri_core.targets import resolve
+
+        return resources(self.metadata, resolve(self.metadata.target).spec)
 
     @property
     def n_regs(self) -> int | None:

@@ -20,7 +20,7 @@ from tri_core.compiler.readable import readable
 from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener
-from tri_core.errors import BackendError, OptionError, OutOfResources, VerificationError
+from tri_core.errors import BackendError, OptionError, VerificationError
 from tri_core.image import KernelMetadata
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -33,6 +33,7 @@ from tri_core.pipeline import (
     StageResult,
 )
 from tri_core.plugins import Composition
+from tri_core.resources import refusals
 from tri_core.target import Target
 
 __all__ = ["Job", "Products", "metadata_of", "run"]
@@ -303,16 +304,10 @@ def _note(job: Job, stage: Stage, result: StageResult, products: Products) -> No
 
 
 def _check_limits(job: Job, products: Products) -> None:
-    for name, have in job.target.spec.limits.items():
-        need = products.resources.get(name, 0)
-        if need > have:
-            raise OutOfResources(
-                f"kernel {products.signature.name!r} needs {need} of {name!r}, {job.target} has {have}",
-                resource=name,
-                need=need,
-                have=have,
-                remedy="use smaller blocks, fewer stages (num_stages) or other num_warps",
-            )
+    """Refuse, before anything is loaded, what could not be launched."""
+    spec = job.target.spec
+    for refused in refusals(metadata_of(job, products, {}), spec.limits, spec.unit):
+        raise refused
 
 
 def metadata_of(job: Job, products: Products, plugins: Mapping[str, str]) -> KernelMetadata:

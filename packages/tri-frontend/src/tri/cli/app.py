@@ -102,6 +102,26 @@ _SIGNATURE_HELP = (
 )
 
 
+#: fields of ``Resources`` and their units
+_RESOURCE_UNITS = {
+    "threads": "per CTA",
+    "registers": "per thread",
+    "spills": "bytes per thread",
+    "stack": "bytes per thread",
+    "shared": "bytes per CTA",
+    "tensor_memory": "columns per CTA",
+    "cluster": "CTAs",
+}
+
+
+_Resources = Annotated[
+    bool,
+    typer.Option("--resources", help="show what the kernel takes of the target, and how many CTAs fit"),
+]
+_Emit = Annotated[str | None, typer.Option("--emit", "-e", help="print this stage (ttir, llir, ...)")]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", help="write the stage to a file instead")]
+
+
 @app.command(name="compile")
 def compile_command(
     source: Annotated[str, typer.Argument(help="FILE.py:kernel, or a file of IR such as kernel.ttir")],
@@ -115,15 +135,12 @@ def compile_command(
     option: Annotated[
         list[str] | None, typer.Option("--option", "-O", help="a compile option: num_warps=8")
     ] = None,
-    emit: Annotated[
-        str | None, typer.Option("--emit", "-e", help="print this stage (ttir, llir, ...)")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="write the stage to a file instead")
-    ] = None,
+    emit: _Emit = None,
+    output: _Output = None,
     kernel_name: Annotated[
         str, typer.Option("--kernel", "-k", help="the kernel, where SOURCE is a Python file alone")
     ] = "",
+    resources: _Resources = False,
     grid: Annotated[
         str | None,
         typer.Option(
@@ -153,6 +170,9 @@ def compile_command(
         build_for_c(source, signature, target, parse_options(option or []), grid or "", name, aot or Path())
         return
     kernel = compile_source(read_source(source, signature), target, parse_options(option or []))
+    if resources:
+        _show_resources(kernel)
+        return
     if emit is None and output is None:
         _show(kernel)
         return
@@ -173,6 +193,21 @@ def _show(kernel: CompiledKernel) -> None:
     console.print(table)
     for name, value in kernel.metadata.resources.items():
         console.print(f"{name}: {value}", highlight=False)
+    console.print(f"verdict: {kernel.resources.verdict}", highlight=False, soft_wrap=True)
+
+
+def _show_resources(kernel: CompiledKernel) -> None:
+    console = Console()
+    found = kernel.resources
+    table = _table("resource", "amount", "unit")
+    for name, unit in _RESOURCE_UNITS.items():
+        value = getattr(found, name)
+        if value is not None:
+            table.add_row(name.replace("_", " "), str(value), unit)
+    console.print(table)
+    for remark in found.remarks:
+        console.print(f"remark: {remark}", highlight=False, soft_wrap=True)
+    console.print(f"verdict: {found.verdict}", highlight=False, soft_wrap=True)
 
 
 @app.command()

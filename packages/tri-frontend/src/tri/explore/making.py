@@ -12,10 +12,9 @@ from tri_core import compiler, knobs
 from tri_core.compiler import CompiledKernel, IRSource, Source, Trace
 from tri_core.errors import ToolchainError
 from tri_core.listings import Inlining, Listing, read_listing
-from tri_core.occupancy import Occupancy, occupancy
 from tri_core.pipeline import Stage
 from tri_core.plugins import manager
-from tri_core.target import Target
+from tri_core.resources import resources
 from tri_core.targets import Spec, resolve
 
 __all__ = ["explore"]
@@ -26,6 +25,7 @@ _UNITS = {
     "spills": ("spills", "bytes per thread"),
     "shared": ("shared memory", "bytes per CTA"),
     "stack": ("stack", "bytes per thread"),
+    "tensor_memory": ("tensor memory", "columns per CTA"),
     "scratch": ("scratch", "bytes per thread"),
 }
 
@@ -44,19 +44,20 @@ def explore(
     stages = manager().compose(chosen, wanted).pipeline.stages
     notes: list[str] = []
     columns = _columns(trace, stages, notes)
+    used = resources(trace.kernel.metadata, chosen.spec)
     given = {source.path: source.content} if isinstance(source, IRSource) else {}
     return Tab(
         name=trace.kernel.name,
         target=str(chosen),
         facts=_facts(trace.kernel),
-        occupancy=_occupancy(trace.kernel, chosen),
+        occupancy=used.occupancy,
         sources=excerpts(
             (v.listing for c in columns for v in c.versions),
             {path: text for path, text in given.items() if isinstance(text, str)},
         ),
         columns=columns,
         pictures=_pictures(columns),
-        notes=tuple(notes),
+        notes=(*notes, *used.remarks),
     )
 
 
@@ -135,16 +136,3 @@ def _warps(kernel: CompiledKernel) -> int:
     """Warps of a CTA; a pass may have added some to those asked for."""
     found = kernel.metadata.attrs.get("num_warps")
     return found if isinstance(found, int) else kernel.metadata.num_warps
-
-
-def _occupancy(kernel: CompiledKernel, target: Target) -> Occupancy | None:
-    unit = target.spec.unit
-    if unit is None:
-        return None
-    resources = kernel.metadata.resources
-    return occupancy(
-        unit,
-        warps=_warps(kernel),
-        registers=resources.get("registers"),
-        shared=resources.get("shared"),
-    )

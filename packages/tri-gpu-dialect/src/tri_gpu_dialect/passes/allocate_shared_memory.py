@@ -23,6 +23,7 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts.shared import padded_size
+from tri_gpu_dialect.passes.nearest_fit import nearest_fit
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.types import bitwidth
 
@@ -51,7 +52,22 @@ class AllocateSharedMemory(Pass):
             total = max(total, _extent(placed))
         module.operation.attributes["ttg.shared"] = _i32(total)
         if limit is not None and total > limit:
-            raise _too_large(module, total, limit)
+            raise self.too_large(module, total, limit, context.options.num_stages)
+
+    def too_large(self, module: ir.Module, total: int, limit: int, num_stages: int) -> OutOfResources:
+        """The error for a module that needs ``total`` bytes, with what would fit."""
+        kernel = max(functions(module), key=self.needed)
+        needs = [Need.of(b) for b in buffers(kernel, scratch_bytes)]
+        fit = nearest_fit(needs, limit, num_stages, lambda given: _extent(place(given)))
+        return OutOfResources(
+            f"the kernel needs {total} bytes of shared memory; the target has {limit}",
+            remedy=fit.remedy,
+            location=source_location(kernel.location),
+            resource="shared",
+            need=total,
+            have=limit,
+            nearest=fit.options,
+        )
 
     def placed(self, function: ir.Operation, limit: int | None) -> list[tuple[Need, int]]:
         """Every buffer and scratch memory of ``function`` with its offset in bytes; kept apart if that fits."""
@@ -127,15 +143,3 @@ def place(needs: list[Need]) -> list[tuple[Need, int]]:
 
 def _i32(value: int) -> ir.IntegerAttr:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
-
-
-def _too_large(module: ir.Module, total: int, limit: int) -> OutOfResources:
-    kernel = next(functions(module))
-    return OutOfResources(
-        f"the kernel needs {total} bytes of shared memory; the target has {limit}",
-        remedy="use smaller blocks, or fewer stages (num_stages)",
-        location=source_location(kernel.location),
-        resource="shared",
-        need=total,
-        have=limit,
-    )

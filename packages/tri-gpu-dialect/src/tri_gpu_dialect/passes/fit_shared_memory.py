@@ -18,6 +18,7 @@ from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
 from tri_gpu_dialect.passes.stage_dot_operands import allocated
+from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = ["FitSharedMemory"]
@@ -55,6 +56,9 @@ class FitSharedMemory(Pass):
         left = sorted(dots, key=_bytes)
         while left and self.allocation.needed(function) > limit:
             dot = left.pop()
+            add_remark(
+                dot, f"the dot reads its operands in parts: {limit} bytes of shared memory do not hold them"
+            )
             if dot.operands[0].type.shape[-1] >= 2 * self.shortest:
                 left = sorted([*left, *_cut(dot, *threads)], key=_bytes)
             else:

@@ -39,6 +39,7 @@ from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.plans import scratch_bytes, views
 from tri_gpu_dialect.plans.operand_memory import operand_memory
 from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = ["Pipeline"]
@@ -49,7 +50,7 @@ class Pipeline(Pass):
     """See the module; ``num_stages`` iterations at once, unless a loop's ``tt.num_stages`` says otherwise.
 
     Without asynchronous copies (``policy.async_copy_bits`` is empty) nothing is done; with too little shared
-    memory a loop gets fewer stages.
+    memory a loop gets fewer stages, and a remark says so.
     """
 
     name: ClassVar[str] = "pipeline"
@@ -83,7 +84,18 @@ class Pipeline(Pass):
         buffers = [_Buffer.of(load) for load in plan.loads]
         slots = stages + bool(carried_dots(loop))
         if limit is not None:
-            slots = min(slots, (limit - _beside(function, loop, plan)) // sum(b.bytes for b in buffers))
+            each, free = sum(b.bytes for b in buffers), limit - _beside(function, loop, plan)
+            slots = min(slots, free // each)
+            if slots < stages:
+                have = (
+                    f"has {slots} of {stages} stages"
+                    if slots >= 2
+                    else f"is not pipelined in {stages} stages"
+                )
+                add_remark(
+                    loop,
+                    f"the loop {have}: each takes {each} bytes of shared memory, {max(free, 0)} of {limit} are free",
+                )
         if slots >= 2:
             # with two slots nothing can be under way in one while the other is filled
             is_late = bool(carried_dots(loop)) and slots > 2

@@ -1,0 +1,40 @@
+"""What a compile did otherwise than it was asked to: kept on the module, shown by tools, and logged."""
+
+from __future__ import annotations
+
+import logging
+
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+
+__all__ = ["add_remark", "remarks_of"]
+
+logger = logging.getLogger(__name__)
+
+_NAME = "ttg.remarks"
+#: what the stage before says of itself
+_EARLIER = "tt.descriptors_by_pointer"
+
+
+def add_remark(op: ir.Operation, text: str) -> None:
+    """Keep ``text``, with the place of ``op`` before it, on the module that ``op`` is in; once."""
+    place = source_location(op.location)
+    said = f"{place.file}:{place.line}: {text}" if place is not None else text
+    top = op
+    while top.parent is not None:
+        top = top.parent.operation
+    known = _texts(top, _NAME)
+    if said not in known:
+        logger.info("%s", said)
+        top.attributes[_NAME] = ir.ArrayAttr.get([ir.StringAttr.get(t) for t in (*known, said)])
+
+
+def remarks_of(module: ir.Module) -> list[str]:
+    """All remarks on ``module``, in the order in which they were made."""
+    return [*_texts(module.operation, _EARLIER), *_texts(module.operation, _NAME)]
+
+
+def _texts(top: ir.Operation, name: str) -> list[str]:
+    if name not in top.attributes:
+        return []
+    return [ir.StringAttr(text).value for text in ir.ArrayAttr(top.attributes[name])]
