@@ -151,6 +151,18 @@ def random(session: nox.Session) -> None:
 
 
 @nox.session
+def programs(session: nox.Session) -> None:
+    """Products, attention, convolution with all options: ``nox -s programs -- --target sim:nvidia:sm_90a --all --jobs 8``."""
+    arguments = session.posargs
+    target = arguments[arguments.index("--target") + 1] if "--target" in arguments else "sim:nvidia:sm_80"
+    if not target.startswith("sim:"):
+        session.install(TORCH)
+    session.install("rich")
+    _install(session, [*CORE, *_backend_of(target.removeprefix("sim:"))])
+    session.run("python", "-m", "integration.programs", *arguments)
+
+
+@nox.session
 def language(session: nox.Session) -> None:
     """Probe every public name of Triton 3.9 on every backend, and write ``docs/language.md``."""
     _install(session, _packages(), editable=True)

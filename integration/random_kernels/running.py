@@ -80,8 +80,8 @@ def _context(target: str) -> AbstractContextManager[Any]:
     return tri.target(target)
 
 
-def run(kernel: RandomKernel, target: str) -> list[Array]:
-    """What ``kernel`` stores on ``target``."""
+def run(kernel: RandomKernel, target: str, **options: int) -> list[Array]:
+    """What ``kernel`` stores on ``target``, launched with its own number of warps or with ``options``."""
     function = _load(kernel)
     outputs = [_poisoned(o) for o in kernel.outputs]
     with _context(target):
@@ -90,7 +90,7 @@ def run(kernel: RandomKernel, target: str) -> list[Array]:
             *outputs,
             kernel.trip_count,
             kernel.flag,
-            num_warps=kernel.num_warps,
+            **{"num_warps": kernel.num_warps, **options},
             enable_fp_fusion=False,
         )
     return outputs

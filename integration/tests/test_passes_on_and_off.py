@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from integration.changes import Change, changed
 from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, agree, run
 from integration.random_kernels.strategy import random_kernels
-from tri_core import plugins
-from tri_core.api import Anchor, Pass, Pipeline, StageContext, hookimpl
+from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_core.passes import LICM, LoopAwareCSE, LoopPeel, LoopUnroll
 from tri_core.passes.loop_unroll import FACTOR
 from tri_core.passes.loops import for_loops
-from tri_core.plugins import PluginManager, candidate_of
 
 _FEW = settings(
     max_examples=8,
@@ -56,34 +51,9 @@ _MORE: dict[str, Pass] = {
 _OFF = ("combine", "reorder-broadcast", "canonicalize", "cse", "licm", "symbol-dce")
 
 
-@contextmanager
-def _changed(without: str = "", more: Pass | None = None) -> Iterator[None]:
-    """The CPU target with one pass less or more."""
-
-    @hookimpl
-    def tri_modify_pipeline(pipeline: Pipeline) -> None:
-        passes = pipeline["ttir"].passes
-        assert passes is not None
-        passes.steps = [s for s in passes.steps if isinstance(s, Anchor) or s.name != without]
-        if more is not None:
-            passes.insert("ttir.end", more)
-
-    @hookimpl
-    def tri_cache_key() -> dict[str, str]:
-        return {"without": without, "more": repr(more)}
-
-    changes = ModuleType("toggles")
-    changes.__dict__.update(
-        TRI_PLUGIN_API=(1, 0), tri_modify_pipeline=tri_modify_pipeline, tri_cache_key=tri_cache_key
-    )
-    cpu = importlib.import_module("tri_backend_cpu.plugin")
-    with plugins.use(PluginManager([candidate_of(cpu), candidate_of(changes, name="toggles")])):
-        yield
-
-
 def _same(kernel: RandomKernel, without: str = "", more: Pass | None = None) -> None:
     expected = run(kernel, "interpreter")
-    with _changed(without, more):
+    with changed("cpu", Change("ttir", without, more)):
         found = run(kernel, "cpu")
     for output, left, right in zip(kernel.outputs, expected, found, strict=True):
         if not agree(output, left, right):

@@ -1,0 +1,55 @@
+"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --all] [--jobs 8] [--large] [--only TEXT]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rich.console import Console
+from rich.progress import Progress
+
+from integration.changes import optional_passes
+from integration.programs.program import Case
+from integration.programs.running import on_device, outcomes
+from integration.programs.table import all_cases, sample
+
+
+def _chosen(options: argparse.Namespace) -> list[Case]:
+    without = optional_passes(options.target) if not options.target.startswith("cpu") else []
+    large = options.large or on_device(options.target) is not None
+    found = (
+        list(all_cases(without, large=large))
+        if options.all
+        else sample(without, strength=options.strength, large=large)
+    )
+    return [case for case in found if options.only in str(case)]
+
+
+def main() -> int:
+    """Run the cases; 1 when one is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", default="sim:nvidia:sm_80")
+    parser.add_argument("--strength", type=int, default=2, help="every combination of so many options occurs")
+    parser.add_argument("--all", action="store_true", help="the whole product")
+    parser.add_argument("--large", action="store_true", help="sizes for devices, which a device gets anyway")
+    parser.add_argument("--only", default="", help="cases whose text has this")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    cases = _chosen(options)
+    console = Console(soft_wrap=True)
+    wrong, refused, slowest = 0, 0, 0.0
+    with Progress(console=console) as progress:
+        task = progress.add_task(options.target, total=len(cases))
+        for outcome in outcomes(cases, options.target, options.jobs, lambda: progress.advance(task)):
+            wrong, refused = wrong + bool(outcome.problem), refused + bool(outcome.refused)
+            slowest = max(slowest, outcome.seconds)
+            if outcome.problem:
+                console.print(f"{outcome.case}: {outcome.problem}", style="red", markup=False)
+    console.print(
+        f"{options.target}: {len(cases)} cases, {wrong} wrong, {refused} refused; the slowest took {slowest:.1f} s"
+    )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

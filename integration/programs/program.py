@@ -1,0 +1,105 @@
+"""What a program, its data and one case of it are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Array", "Case", "Data", "Numbers", "Program", "Sizes", "dtype_of", "poisoned", "values"]
+
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.float64]
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """NumPy's dtype, or ml_dtypes', of a name as ``bfloat16``."""
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One launch of ``program``: data and options.
+
+    ``columns``: whether the left and the right operand lie column by column; ``without``: the pass over TTGIR that
+    is left out, "" for none.
+    """
+
+    program: str
+    dtype: str
+    shape: tuple[int, ...]
+    block: tuple[int, ...]
+    columns: tuple[bool, bool] = (False, False)
+    num_warps: int = 4
+    num_stages: int = 3
+    without: str = ""
+
+    @property
+    def options(self) -> dict[str, int]:
+        """The launch's options."""
+        return {"num_warps": self.num_warps, "num_stages": self.num_stages}
+
+    def __str__(self) -> str:
+        shape, block = ("x".join(map(str, t)) for t in (self.shape, self.block))
+        order = "".join("NT"[c] for c in self.columns)
+        less = f" without {self.without}" if self.without else ""
+        return (
+            f"{self.program} {self.dtype} {shape} by {block} {order} "
+            f"num_warps={self.num_warps} num_stages={self.num_stages}{less}"
+        )
+
+
+@dataclass(frozen=True)
+class Data:
+    """Arguments of a launch; outputs are poisoned, so that what is not written is seen.
+
+    Arrays of NumPy, or what was made of them on a device.
+    """
+
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Shapes of the data and blocks; what they mean is the program's."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    blocks: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """A kernel, or several, with data and an oracle.
+
+    ``bounds``: the largest right error of each element type, of the largest value of the output.  ``small`` are sizes for
+    simulators and CPUs, ``large`` those for devices.
+    """
+
+    name: str
+    bounds: Mapping[str, float]
+    small: Sizes
+    large: Sizes
+    make: Callable[[Case, np.random.Generator], Data]
+    launch: Callable[[Data, Case], object]
+    oracle: Callable[[Data, Case], Sequence[Numbers]]
+    columns: tuple[tuple[bool, bool], ...] = field(default=((False, False),))
+
+
+def values(random: np.random.Generator, shape: Sequence[int], dtype: str, *, columns: bool = False) -> Array:
+    """Random numbers, normal ones or any bytes, stored row by row or column by column."""
+    if dtype == "int8":
+        made = random.integers(-128, 128, shape).astype(np.int8)
+    else:
+        made = random.standard_normal(shape).astype(dtype_of(dtype))
+    return np.asfortranarray(made) if columns else made
+
+
+def poisoned(shape: Sequence[int], dtype: str) -> Array:
+    """NaN everywhere, or a number that is no result by chance."""
+    known = dtype_of(dtype)
+    return np.full(shape, 0x7A5A5A5A if known.kind in "iu" else np.nan, known)

@@ -1,0 +1,118 @@
+"""Running cases on a target, in this process or in several, and judging what they leave."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+import tri
+from integration.changes import Change, changed
+from integration.programs.program import Array, Case, Data
+from integration.programs.table import PROGRAMS
+from tri_core.errors import OutOfResources
+
+__all__ = ["Outcome", "error_of", "on_device", "outcomes", "run"]
+
+logger = logging.getLogger(__name__)
+
+#: what PyTorch calls the devices of a backend that is not simulated
+_DEVICES = {"nvidia": "cuda", "amd": "cuda", "intel": "xpu"}
+_FROM_HOST = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case: ``problem`` is empty when it was right, ``refused`` when it ran; ``seconds`` with the compile."""
+
+    case: Case
+    problem: str = ""
+    refused: str = ""
+    error: float = 0.0
+    seconds: float = 0.0
+
+
+def on_device(target: str) -> str | None:
+    """The PyTorch device whose arrays a launch on ``target`` needs; None: arrays of the host."""
+    return _DEVICES.get(target.partition(":")[0])
+
+
+def _to_device(array: Array, device: str) -> Any:
+    """A tensor of the same type, order and bits."""
+    torch = import_module("torch")
+    bits = array.view(_FROM_HOST[array.itemsize])
+    return torch.from_numpy(bits).to(device).view(getattr(torch, array.dtype.name))
+
+
+def _to_host(tensor: Any, like: Array) -> Array:
+    torch = import_module("torch")
+    made: Array = tensor.view(getattr(torch, _FROM_HOST[like.itemsize])).cpu().numpy().view(like.dtype)
+    return made
+
+
+def error_of(found: Sequence[Array], expected: Sequence[Array]) -> float:
+    """The largest error, of the largest value of its output; NaN where nothing was written."""
+    errors = [
+        np.abs(f.astype(np.float64) - e).max() / np.abs(e).max() for f, e in zip(found, expected, strict=True)
+    ]
+    return float(max(errors, key=lambda e: np.inf if np.isnan(e) else e))
+
+
+def _launched(case: Case, target: str, data: Data) -> Sequence[Array]:
+    """What the launch leaves in the outputs."""
+    program, device = PROGRAMS[case.program], on_device(target)
+    with changed(target, Change(without=case.without)), tri.target(target):
+        if device is None:
+            program.launch(data, case)
+            return data.outputs
+        given = Data(*([_to_device(x, device) for x in part] for part in (data.inputs, data.outputs)))
+        program.launch(given, case)
+        return [_to_host(x, like) for x, like in zip(given.outputs, data.outputs, strict=True)]
+
+
+def run(case: Case, target: str) -> Outcome:
+    """Run ``case`` on ``target``.
+
+    A target may refuse what needs more shared memory than it has where the pass that would make it less is left out;
+    every other error is a problem.
+    """
+    program, start = PROGRAMS[case.program], time.perf_counter()
+    data = program.make(case, np.random.default_rng(zlib.crc32(str(case).encode())))
+    outcome = Outcome(case)
+    try:
+        error = error_of(_launched(case, target, data), program.oracle(data, case))
+        bound = program.bounds[case.dtype]
+        wrong = "" if error <= bound else f"the error is {error:.2e}, more than {bound:.0e}"
+        outcome = replace(outcome, problem=wrong, error=error)
+    except OutOfResources as refusal:
+        if case.without == "fit-shared-memory" and refusal.resource == "shared":
+            outcome = replace(outcome, refused=refusal.message)
+        else:
+            outcome = replace(outcome, problem=refusal.message)
+    except Exception as failure:
+        logger.exception("%s", case)
+        outcome = replace(outcome, problem=f"{type(failure).__name__}: {str(failure)[:600]}")
+    return replace(outcome, seconds=time.perf_counter() - start)
+
+
+def outcomes(
+    cases: Iterable[Case], target: str, jobs: int = 1, told: Callable[[], None] = lambda: None
+) -> Iterator[Outcome]:
+    """Outcomes of ``cases`` as they come, on ``jobs`` processes; ``told`` is called for each."""
+    if jobs == 1:
+        for case in cases:
+            yield run(case, target)
+            told()
+        return
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(run, case, target) for case in cases]):
+            yield future.result()
+            told()

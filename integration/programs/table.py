@@ -1,0 +1,56 @@
+"""All programs, and their cases: the whole product of options, or a sample that covers it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from integration.programs.attention import ATTENTION
+from integration.programs.cover import cover
+from integration.programs.products import PRODUCTS
+from integration.programs.program import Case, Program, Sizes
+
+__all__ = ["NUM_STAGES", "NUM_WARPS", "PROGRAMS", "all_cases", "sample"]
+
+PROGRAMS: Mapping[str, Program] = {p.name: p for p in (*PRODUCTS, *ATTENTION)}
+NUM_WARPS = (1, 2, 4, 8, 16)
+NUM_STAGES = (1, 2, 3, 4, 5)
+
+
+def _sizes(program: Program, large: bool) -> Sizes:
+    return program.large if large else program.small
+
+
+def _axes(program: Program, large: bool, without: Sequence[str]) -> dict[str, Sequence[Hashable]]:
+    """Options by axis; shapes and blocks by number, which have a meaning over all programs."""
+    sizes = _sizes(program, large)
+    return {
+        "program": (program.name,),
+        "dtype": tuple(program.bounds),
+        "shape": range(len(sizes.shapes)),
+        "block": range(len(sizes.blocks)),
+        "columns": program.columns,
+        "num_warps": NUM_WARPS,
+        "num_stages": NUM_STAGES,
+        "without": ("", *without),
+    }
+
+
+def _case(row: Mapping[str, Any], large: bool) -> Case:
+    sizes = _sizes(PROGRAMS[row["program"]], large)
+    return Case(**{**row, "shape": sizes.shapes[row["shape"]], "block": sizes.blocks[row["block"]]})
+
+
+def sample(without: Sequence[str], *, strength: int = 2, large: bool = False) -> list[Case]:
+    """Cases with every combination of ``strength`` options; ``without``: passes to be left out, one at a time."""
+    tables = [_axes(program, large, without) for program in PROGRAMS.values()]
+    return [_case(row, large) for row in cover(tables, strength)]
+
+
+def all_cases(without: Sequence[str], *, large: bool = False) -> Iterator[Case]:
+    """The whole product."""
+    for program in PROGRAMS.values():
+        axes = _axes(program, large, without)
+        for options in product(*axes.values()):
+            yield _case(dict(zip(axes, options, strict=True)), large)

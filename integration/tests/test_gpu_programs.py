@@ -1,0 +1,44 @@
+"""The programs on a real GPU: ``python -m pytest -m gpu integration/tests/test_gpu_programs.py``.
+
+Cases are compiled and run by several processes that share the device.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from integration.changes import optional_passes
+from integration.programs.running import Outcome, outcomes
+from integration.programs.table import PROGRAMS, sample
+from tri_core.plugins import manager
+
+pytestmark = pytest.mark.gpu
+
+#: more would fill the device's memory with contexts
+_MOST = 12
+
+
+def _target() -> str:
+    found = manager().probe("nvidia")
+    if not found:
+        pytest.skip("no NVIDIA GPU")
+    return f"nvidia:{found[0].arch}"
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Outcome]:
+    """Every combination of two options, passes left out among them."""
+    pytest.importorskip("torch")
+    target = _target()
+    cases = sample(optional_passes(target), strength=2, large=True)
+    return list(outcomes(cases, target, jobs=min(_MOST, os.cpu_count() or 1)))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_pair_of_options(program: str, found: list[Outcome]) -> None:
+    mine = [outcome for outcome in found if outcome.case.program == program]
+    assert len(mine) >= 5
+    assert [f"{o.case}: {o.problem}" for o in mine if o.problem] == []
+    assert sum(bool(o.refused) for o in mine) < len(mine) / 2

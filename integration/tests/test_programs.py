@@ -1,0 +1,133 @@
+"""Products, attention and convolution with every pair of options, against float64; the whole is ``nox -s programs``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from integration.changes import MANDATORY, Change, changed, optional_passes, passes_of
+from integration.programs import running
+from integration.programs.cover import cover
+from integration.programs.program import Case, Data
+from integration.programs.running import Outcome, error_of, outcomes, run
+from integration.programs.table import NUM_STAGES, NUM_WARPS, PROGRAMS, all_cases, sample
+
+SIMULATED = ("sim:nvidia:sm_80", "sim:nvidia:sm_90a")
+
+
+def problems(found: Sequence[Outcome]) -> list[str]:
+    return [f"{outcome.case}: {outcome.problem}" for outcome in found if outcome.problem]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_on_the_cpu_target(program: str) -> None:
+    cases = [case for case in sample([]) if case.program == program][:5]
+    assert len(cases) == 5
+    assert problems(list(outcomes(cases, "cpu"))) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("target", SIMULATED)
+def test_every_pair_of_options(target: str, program: str) -> None:
+    """Every pair is with some program, on one of the targets at least: each has half of the sample."""
+    half = SIMULATED.index(target)
+    cases = [case for case in sample(optional_passes(target))[half::2] if case.program == program]
+    assert len(cases) >= 2
+    found = list(outcomes(cases, target))
+    assert problems(found) == []
+    assert not all(outcome.refused for outcome in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("target", SIMULATED)
+def test_every_three_options(target: str, program: str) -> None:
+    cases = [case for case in sample(optional_passes(target), strength=3) if case.program == program]
+    assert problems(list(outcomes(cases, target))) == []
+
+
+def test_what_the_sample_has() -> None:
+    """All of the issue: warps, stages, tiles, orders, and every pass, with every program."""
+    names = optional_passes("sim:nvidia:sm_90a")
+    cases = sample(names)
+    for program in PROGRAMS:
+        mine = [case for case in cases if case.program == program]
+        assert {case.num_warps for case in mine} == set(NUM_WARPS)
+        assert {case.num_stages for case in mine} == set(NUM_STAGES)
+        assert {case.without for case in mine} == {"", *names}
+    assert len(cases) < 200
+    assert len({*map(str, all_cases(["pipeline"]))}) == len([*all_cases(["pipeline"])])
+
+
+def test_mandatory_passes_are_there_and_the_others_are_not_nothing() -> None:
+    for target in SIMULATED:
+        assert set(MANDATORY) <= set(passes_of(target))
+        assert {"coalesce", "pipeline", "accelerate-matmul", "remove-layout-conversions"} <= set(
+            optional_passes(target)
+        )
+
+
+@pytest.mark.parametrize("name", MANDATORY)
+def test_a_mandatory_pass_cannot_be_left_out(name: str) -> None:
+    """If this fails, the pass has become optional: strike it off the list."""
+    case = Case(
+        program="matmul through descriptors",
+        dtype="float16",
+        shape=(40, 40, 72),
+        block=(32, 16, 32),
+        without=name,
+    )
+    assert run(case, "sim:nvidia:sm_90a").problem
+
+
+def test_a_pass_that_is_not_there_is_not_left_out_silently() -> None:
+    case = Case(program="matmul", dtype="float16", shape=(40, 40, 72), block=(32, 16, 32), without="made-up")
+    assert "no pass 'made-up'" in run(case, SIMULATED[0]).problem
+
+
+def test_wrong_numbers_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One element that is not written, and one that is off."""
+    case = Case(program="matmul", dtype="int8", shape=(40, 40, 72), block=(32, 16, 32))
+    assert not run(case, "cpu").problem
+    launched = running._launched
+
+    def off_by_one(case: Case, target: str, data: Data) -> Sequence[np.ndarray]:
+        (made,) = launched(case, target, data)
+        made[3, 5] += 1
+        return [made]
+
+    monkeypatch.setattr(running, "_launched", off_by_one)
+    assert "the error is" in run(case, "cpu").problem
+    expected = np.ones(4)
+    assert np.isnan(error_of([np.ones(4), np.array([1, np.nan, 1, 1])], [expected, expected]))
+
+
+def test_a_change_ends() -> None:
+    before = passes_of(SIMULATED[0])
+    with changed(SIMULATED[0], Change(without="pipeline")):
+        assert passes_of(SIMULATED[0]) == [name for name in before if name != "pipeline"]
+    assert passes_of(SIMULATED[0]) == before
+
+
+_TABLES = st.lists(
+    st.dictionaries(st.sampled_from("abcde"), st.lists(st.integers(0, 4), min_size=1, max_size=4, unique=True), min_size=3),
+    min_size=1,
+    max_size=3,
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(_TABLES, st.sampled_from((1, 2, 3)))
+def test_samples_cover(tables: list[dict[str, list[int]]], strength: int) -> None:
+    rows = cover(tables, strength)
+    for table in tables:
+        for axes in combinations(sorted(table), strength):
+            for options in product(*(table[axis] for axis in axes)):
+                wanted = dict(zip(axes, options, strict=True)).items()
+                assert any(wanted <= row.items() for row in rows)
+    assert all(any(set(row) == set(t) and all(row[a] in t[a] for a in t) for t in tables) for row in rows)
