@@ -66,6 +66,7 @@ EXAMPLES: dict[str, Example] = {
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
+    "warp-specialize": Example("product-blocks", _CHAIN, target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),

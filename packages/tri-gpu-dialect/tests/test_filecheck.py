@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from tri_gpu_dialect.passes import (
     Pipeline,
     Prefetch,
     VerifyLayouts,
+    WarpSpecialize,
 )
+from tri_gpu_dialect.policy import Specialization
 from tri_gpu_dialect.testing.bulk import BULK_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
@@ -38,6 +41,9 @@ def made(name: str) -> Pass:
         return CopyDescriptorBlocks(policy=BULK_POLICY)
     if name in (Pipeline.name, Prefetch.name):
         return PASSES[name](policy=MATRIX_POLICY)
+    if name == WarpSpecialize.name:
+        policy = replace(BULK_POLICY, producer=Specialization(reserved=4), specialize=True)
+        return WarpSpecialize(policy=policy)
     return factory()
 
 

@@ -22,6 +22,8 @@ class NvidiaOptions(CommonOptions):
     ``ptx_options``: further options for ptxas, as on a command line; ``barrier_polls``: a wait for a barrier in memory
     stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks;
     ``bulk_copies``: whether tensor descriptors are copied in bulk where the GPU can (sm_90 on), or accessed by pointers.
+    ``warp_specialize``: whether a kernel's blocks are copied by warps of their own where a GPU of Hopper's kind can
+    (None: where a loop asks for it, ``tl.range(warp_specialize=True)``).
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 
@@ -31,6 +33,7 @@ class NvidiaOptions(CommonOptions):
     ptx_options: str = ""
     barrier_polls: int = 0
     bulk_copies: bool = True
+    warp_specialize: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,6 +8,7 @@ from tri_backend_nvidia.matrix import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
+from tri_backend_nvidia.specialization import producer
 from tri_core.api import CommonOptions, Pipeline, Stage, Target
 from tri_core.passes import RewriteTensorDescriptors, ttir_stage
 from tri_core.plugins import manager
@@ -31,7 +32,16 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelerator | None:
     wanted = not isinstance(options, NvidiaOptions) or options.bulk_copies
-    return TensorMemoryAccelerator() if wanted and target.has("tma") else None
+    if not wanted or not target.has("tma"):
+        return None
+    return TensorMemoryAccelerator(in_products=_specialized(target, options))
+
+
+def _specialized(target: Target, options: CommonOptions | None) -> bool | None:
+    """Whether warps are specialised; None: where a loop asks for it."""
+    if not isinstance(options, NvidiaOptions) or not target.has("tma"):
+        return False
+    return options.warp_specialize
 
 
 def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolicy:
@@ -42,6 +52,8 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
         async_copy_bits=copies,
         prefetch=bool(copies),
         bulk_copies=_bulk(target, options),
+        producer=None if options is None else producer(options.num_warps),
+        specialize=_specialized(target, options),
     )
 
 

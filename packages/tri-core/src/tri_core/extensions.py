@@ -191,3 +191,7 @@ class Policy(Protocol):
     def mma(self, dot: Any) -> Any | None:
         """The matrix instruction and encoding for a dot, or None for plain FMA."""
         ...
+
+    def specialization(self, function: Any) -> Any | None:
+        """How warps of ``function`` are to be specialised (producer's warps, registers, stages), or None: not at all."""
+        ...

@@ -165,6 +165,8 @@ def _contiguous(value: ir.Value) -> int:
         return order.index(_contiguous(op.operands[0]))
     info = tensor_info(value.type)
     assert info is not None
+    if op is not None and op.name == "tt.descriptor_load":
+        return info.rank - 1  # whatever layout its block was given: the last stride of a descriptor is 1
     return vector_order(info.shape, max(info.bitwidth, 8), layouts.of(value.type))[0]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.layouts import LANE, WARP, layout_for
 from tri_gpu_dialect.matrix import MatrixInstruction, choose
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from tri_core.mlir import ir
     from tri_gpu_dialect.encodings import Encoding, SharedEncoding
 
-__all__ = ["DEFAULT_POLICY", "BulkCopies", "DefaultPolicy"]
+__all__ = ["ASKED", "DEFAULT_POLICY", "BulkCopies", "DefaultPolicy", "Specialization"]
+
+#: the attribute of loops of ``tl.range(warp_specialize=True)``
+ASKED = "tt.warp_specialize"
 
 #: rough cycles until a result is there; ops that are not listed count as arithmetic
 _LATENCY = {
@@ -52,6 +56,20 @@ class BulkCopies(Protocol):
 
 
 @dataclass(frozen=True)
+class Specialization:
+    """How a kernel is cut into a producer and consumers.
+
+    ``warps`` run the producer, of ``reserved`` that are started for it; ``registers`` of a thread: of consumers and of
+    the producer (None: as many as all have); ``stages``: slots of a ring (0: as the options say).
+    """
+
+    warps: int = 1
+    reserved: int = 1
+    registers: tuple[int, int] | None = None
+    stages: int = 0
+
+
+@dataclass(frozen=True)
 class DefaultPolicy:
     """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays.
 
@@ -59,6 +77,8 @@ class DefaultPolicy:
     ``async_copy_bits``: widths of the copies from global to shared memory that run on their own; none: no loop is
     pipelined.  ``prefetch``: operands of matrix instructions are read from their slots a slice ahead.
     ``bulk_copies``: copies of whole blocks of tensor descriptors; None: none.
+    ``producer``: how kernels are cut into a producer of blocks and consumers (None: they are not), if ``specialize``;
+    where that is None, those with a loop of ``tl.range(warp_specialize=True)``.
     """
 
     max_vector_bits: int = 128
@@ -66,6 +86,8 @@ class DefaultPolicy:
     async_copy_bits: tuple[int, ...] = ()
     prefetch: bool = False
     bulk_copies: BulkCopies | None = None
+    producer: Specialization | None = None
+    specialize: bool | None = None
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""
@@ -89,6 +111,13 @@ class DefaultPolicy:
     def mma(self, dot: Any) -> MatrixInstruction | None:
         """The row of the table that computes ``dot``; None: plain FMA."""
         return choose(self.matrix_instructions, dot) if self.matrix_instructions else None
+
+    def specialization(self, function: ir.Operation) -> Specialization | None:
+        """The same for every kernel, or for those that ask for it."""
+        wanted = self.specialize
+        if wanted is None and self.producer is not None:
+            wanted = any(ASKED in op.attributes for op in all_ops(function))
+        return self.producer if wanted else None
 
 
 DEFAULT_POLICY = DefaultPolicy()

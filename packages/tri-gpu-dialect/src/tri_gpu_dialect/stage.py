@@ -35,6 +35,7 @@ from tri_gpu_dialect.passes import (
     RemoveLayoutConversions,
     StageDotOperands,
     StageMatrixOperands,
+    WarpSpecialize,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.remarks import remarks_of
@@ -94,6 +95,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             RemoveLayoutConversions(),
             OptimizeThreadLocality(),
             Anchor("ttgir.pipeline"),
+            WarpSpecialize(num_stages=options.num_stages, policy=policy),
             Pipeline(num_stages=options.num_stages, policy=policy),
             OverlapDots(),
             Prefetch(policy=policy),

@@ -14,6 +14,7 @@ from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_num
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
 from tri_gpu_dialect.layouts import layout_for
+from tri_gpu_dialect.policy import ASKED
 
 __all__ = ["TensorMemoryAccelerator"]
 
@@ -33,10 +34,11 @@ _COMBINES = {
 class TensorMemoryAccelerator:
     """Copies of blocks in bulk; see :class:`tri_gpu_dialect.policy.BulkCopies`.
 
-    ``in_products``: also in loops that hold products, where something has to start them ahead of their use.
+    ``in_products``: also in loops that hold products, where something has to start them ahead of their use; None: in
+    those that ask for that something.
     """
 
-    in_products: bool = False
+    in_products: bool | None = False
 
     def refuses(self, maker: ir.Operation) -> str | None:
         """Why a descriptor's accesses are left to pointers."""
@@ -46,13 +48,16 @@ class TensorMemoryAccelerator:
     def _accesses(self, maker: ir.Operation) -> str | None:
         for use in maker.results[0].uses:
             op = use.owner.operation
-            if op.name == "tt.descriptor_load" and not self.in_products and _in_loop_of_products(op):
+            if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_loop_of_products(op):
                 return "it feeds a loop of products, whose copies are pipelined by pointers"
             if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
                 return "rows are gathered"
             if op.name == "tt.descriptor_reduce" and not _combines(op):
                 return "the copies do not combine in this way"
         return None
+
+    def _runs_ahead(self, load: ir.Operation) -> bool:
+        return _asks_for_it(load) if self.in_products is None else self.in_products
 
     def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
         """Rows as wide as a swizzle where the block has them, else row after row."""
@@ -112,6 +117,13 @@ def _padding(maker: ir.Operation) -> str | None:
 def _combines(op: ir.Operation) -> bool:
     kind = DescriptorReduceKind(ir.IntegerAttr(op.attributes["kind"]).value)
     return element_name(op.operands[0].type.block_type.element_type) in _COMBINES.get(kind, ())
+
+
+def _asks_for_it(op: ir.Operation) -> bool:
+    """Whether a kernel with a loop of ``tl.range(warp_specialize=True)`` is around ``op``."""
+    while op.name != "tt.func":
+        op = op.parent.operation
+    return any(ASKED in each.attributes for each in all_ops(op))
 
 
 def _in_loop_of_products(op: ir.Operation) -> bool:

@@ -18,6 +18,7 @@ from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConvers
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
+from tri_gpu_dialect.passes.warp_specialize import WarpSpecialize
 
 __all__ = [
     "AccelerateMatmul",
@@ -36,4 +37,5 @@ __all__ = [
     "StageDotOperands",
     "StageMatrixOperands",
     "VerifyLayouts",
+    "WarpSpecialize",
 ]

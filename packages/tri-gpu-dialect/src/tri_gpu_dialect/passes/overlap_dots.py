@@ -108,7 +108,7 @@ def _delay(wait: ir.Operation) -> None:
     freed: list[ir.Operation] = []
     started = 0
     for op in ops[place + 1 :]:
-        if op.name == "ttg.local_dealloc" and op == ops[place + 1 + len(freed)]:
+        if op == ops[place + 1 + len(freed)] and (op.name == "ttg.local_dealloc" or _frees_slot(op)):
             freed.append(op)
             continue
         # what has regions may wait, or start dots: nothing is known of how many are under way behind it
@@ -121,6 +121,13 @@ def _delay(wait: ir.Operation) -> None:
     for each in freed:
         each.move_before(op)
     wait.attributes["pendings"] = _pendings(started)["pendings"]
+
+
+def _frees_slot(op: ir.Operation) -> bool:
+    """Whether ``op`` tells a producer that a slot may be filled again, or finds the barrier for that."""
+    if op.name == "ttg.memdesc_index":
+        return all(use.owner.operation.name == "ttg.arrive_barrier" for use in op.results[0].uses)
+    return op.name == "ttg.arrive_barrier"
 
 
 def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation:

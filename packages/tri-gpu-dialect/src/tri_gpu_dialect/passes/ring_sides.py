@@ -1,0 +1,407 @@
+"""The two sides of warp specialisation, each a copy of a function's control flow with what it needs.
+
+:class:`Side` copies ops; what happens around a ring's loads is the matter of :class:`Producer` and :class:`Consumer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tri_core.errors import InternalError
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, uses_inside
+from tri_gpu_dialect.analysis.slicing import Demand
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
+from tri_gpu_dialect.encodings import SwizzledShared
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["Consumer", "Memory", "Producer", "Side"]
+
+_BARRIER = SwizzledShared(1, 1, 1, (0,))
+#: attributes of loops that say what has been done now
+_DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
+
+
+def make(
+    name: str, operands: Sequence[ir.Value] = (), result: ir.Type | None = None, **attributes: ir.Attribute
+) -> ir.Operation:
+    """An op at the ambient insertion point."""
+    results = [] if result is None else [result]
+    return ir.Operation.create(name, results=results, operands=list(operands), attributes=attributes)
+
+
+def constant(bits: int, value: int) -> ir.Value:
+    """An integer."""
+    type_ = ir.IntegerType.get_signless(bits)
+    return make("arith.constant", (), type_, value=ir.IntegerAttr.get(type_, value)).results[0]
+
+
+def i32_attribute(value: int) -> ir.IntegerAttr:
+    """An i32."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+
+
+# --- memory -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Memory:
+    """A ring in shared memory: ``slots`` of a buffer per load, and two barriers per slot."""
+
+    slots: int
+    buffers: list[ir.Value]
+    full: ir.Value
+    empty: ir.Value
+
+    @classmethod
+    def allocated(cls, use: RingUse, slots: int, warps: int) -> Memory:
+        """New memory; ``warps`` consumers free a slot."""
+        buffers = [_buffer((slots, *_shape(b)), _element(b), b.encoding.to_attr()) for b in use.buffers]
+        i64 = ir.IntegerType.get_signless(64)
+        full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
+        made = cls(slots, buffers, full, empty)
+        for number in range(slots):
+            for barriers, count in ((full, 1), (empty, warps)):
+                slot = made.barrier(barriers, constant(32, number))
+                make("ttg.init_barrier", [slot], count=i32_attribute(count))
+        return made
+
+    def values(self) -> list[ir.Value]:
+        """All that a partition captures."""
+        return [*self.buffers, self.full, self.empty]
+
+    def seen_as(self, values: Sequence[ir.Value]) -> Memory:
+        """The same, by other values."""
+        return Memory(self.slots, list(values[:-2]), values[-2], values[-1])
+
+    def barrier(self, barriers: ir.Value, slot: ir.Value) -> ir.Value:
+        """The barrier of ``slot``."""
+        type_ = MemDescType.of((1,), barriers.type.element_type, _BARRIER.to_attr(), mutable=True)
+        return make("ttg.memdesc_index", [barriers, slot], type_).results[0]
+
+    def view(self, number: int, slot: ir.Value) -> ir.Value:
+        """Buffer ``number`` of ``slot``."""
+        whole = self.buffers[number]
+        type_ = MemDescType.of(
+            whole.type.shape[1:], whole.type.element_type, whole.type.encoding, mutable=True
+        )
+        return make("ttg.memdesc_index", [whole, slot], type_).results[0]
+
+
+def _buffer(shape: Sequence[int], element: ir.Type, encoding: ir.Attribute) -> ir.Value:
+    return make("ttg.local_alloc", (), MemDescType.of(shape, element, encoding, mutable=True)).results[0]
+
+
+def _shape(buffer: SlotBuffer) -> list[int]:
+    return list(buffer.load.results[0].type.shape)
+
+
+def _element(buffer: SlotBuffer) -> ir.Type:
+    info = tensor_info(buffer.load.results[0].type)
+    assert info is not None
+    return info.element_type
+
+
+# --- control flow -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Side:
+    """A copy of the ops that ``demand`` keeps; ``known`` has what became of values.
+
+    ``memory`` is that of ring ``channels[i]`` for use ``i``; ``state``: slot and parity of each ring's next use, i32.
+    """
+
+    demand: Demand
+    uses: Sequence[RingUse]
+    channels: Sequence[int]
+    memory: Sequence[Memory]
+    known: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    state: dict[int, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
+    constants: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
+
+    def int_(self, value: int, bits: int = 32) -> ir.Value:
+        """A constant, made once."""
+        if (value, bits) not in self.constants:
+            with ir.InsertionPoint.at_block_begin(self.entry), ir.Location.unknown():
+                self.constants[value, bits] = constant(bits, value)
+        return self.constants[value, bits]
+
+    def run(self, block: ir.Block) -> None:
+        """Copy what ``block``, a function's, does here, at the start of a region."""
+        self.entry = ir.InsertionPoint.current.block
+        zero = self.int_(0)
+        self.state = dict.fromkeys(range(len(self.memory)), (zero, zero))
+        self.block(block)
+
+    def before(self, op: ir.Operation) -> None:
+        """Called before ``op`` is copied, a terminator too."""
+
+    def after(self, op: ir.Operation) -> None:
+        """Called after ``op`` was copied; for a terminator before it is."""
+
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Whether ``op`` is not copied although it is kept."""
+        raise NotImplementedError
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """What became of ``value``."""
+        return self.known.get(value, value)
+
+    def values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """What became of ``values``."""
+        return [self.value(v) for v in values]
+
+    def block(self, block: ir.Block) -> None:
+        """Copy the ops of ``block`` here, but not its terminator."""
+        *ops, end = block_ops(block)
+        for op in ops:
+            with op.location:
+                self.before(op)
+                if op in self.demand.ops and not self.is_replaced(op):
+                    self.op(op)
+                self.after(op)
+        self.before(end)
+        self.after(end)
+
+    def op(self, op: ir.Operation) -> None:
+        """Copy ``op``."""
+        if op.name in CONTROL:
+            _COPIES[op.name](self, op)
+            return
+        made = op.clone(ip=ir.InsertionPoint.current).operation
+        for inner in all_ops(made):
+            for i, value in enumerate(list(inner.operands)):
+                if value in self.known:
+                    inner.operands[i] = self.known[value]
+        self.known.update(zip(op.results, made.results, strict=True))
+
+    # --- what is carried ----------------------------------------------------------------------------------
+
+    def flat(self, rings: Sequence[int]) -> list[ir.Value]:
+        """The state of ``rings``."""
+        return [part for ring in rings for part in self.state[ring]]
+
+    def enter(self, rings: Sequence[int], values: Sequence[ir.Value]) -> None:
+        """From here on ``values`` are the state of ``rings``."""
+        for i, ring in enumerate(rings):
+            self.state[ring] = (values[2 * i], values[2 * i + 1])
+
+    def for_(self, op: ir.Operation) -> None:
+        """``scf.for``."""
+        body, rings = op.regions[0].blocks[0], self.inside(op)
+        kept = [i for i, r in enumerate(op.results) if body.arguments[1 + i] in self.demand.values]
+        lower, upper, step = self.values(list(op.operands)[:3])
+        carried = [*[self.value(op.operands[3 + i]) for i in kept], *self.flat(rings)]
+        made = ir.Operation.create(
+            "scf.for", results=[v.type for v in carried], operands=[lower, upper, step, *carried], regions=1,
+            attributes=_attributes(op),
+        )  # fmt: skip
+        block = made.regions[0].blocks.append(lower.type, *[v.type for v in carried])
+        index, *inner = block.arguments
+        self.known[body.arguments[0]] = index
+        self.known.update((body.arguments[1 + i], v) for i, v in zip(kept, inner, strict=False))
+        with ir.InsertionPoint(block):
+            self.enter(rings, inner[len(kept) :])
+            self.block(body)
+            coming = terminator(body).operands
+            yielded = [*[self.value(coming[i]) for i in kept], *self.flat(rings)]
+            ir.Operation.create("scf.yield", operands=yielded, loc=terminator(body).location)
+        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(kept) :])
+
+    def if_(self, op: ir.Operation) -> None:
+        """``scf.if``."""
+        rings = self.inside(op)
+        kept = [i for i, r in enumerate(op.results) if r in self.demand.values]
+        before = dict(self.state)
+        types = [op.results[i].type for i in kept] + [v.type for v in self.flat(rings)]
+        made = ir.Operation.create(
+            "scf.if", results=types, operands=self.values(op.operands), regions=2, attributes=_attributes(op)
+        )
+        for source, region in zip(op.regions, made.regions, strict=True):
+            self.state = dict(before)
+            if not len(source.blocks) and not types:
+                continue
+            with ir.InsertionPoint(region.blocks.append()):
+                ends: list[ir.Value] = []
+                if len(source.blocks):
+                    self.block(source.blocks[0])
+                    coming = terminator(source.blocks[0]).operands
+                    ends = [self.value(coming[i]) for i in kept]
+                ir.Operation.create("scf.yield", operands=[*ends, *self.flat(rings)])
+        self.state = before
+        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(kept) :])
+
+    def while_(self, op: ir.Operation) -> None:
+        """``scf.while``."""
+        rings = self.inside(op)
+        head, body = (region.blocks[0] for region in op.regions)
+        started = [i for i, v in enumerate(head.arguments) if v in self.demand.values]
+        passed = [i for i, v in enumerate(body.arguments) if v in self.demand.values]
+        carried = [*[self.value(op.operands[i]) for i in started], *self.flat(rings)]
+        first = [v.type for v in carried]
+        types = [*[op.results[i].type for i in passed], *[v.type for v in self.flat(rings)]]
+        made = ir.Operation.create("scf.while", results=types, operands=carried, regions=2)
+        # the condition is handed on as well, as the first of its terminator's operands
+        going = [0, *(1 + i for i in passed)]
+        self.part(head, started, made.regions[0].blocks.append(*first), rings, "scf.condition", going)
+        self.part(body, passed, made.regions[1].blocks.append(*types), rings, "scf.yield", started)
+        self.known.update((op.results[i], v) for i, v in zip(passed, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(passed) :])
+
+    def part(
+        self,
+        old: ir.Block,
+        kept: Sequence[int],
+        block: ir.Block,
+        rings: Sequence[int],
+        end: str,
+        handed: Sequence[int],
+    ) -> None:
+        """Copy ``old``, a block of an ``scf.while`` with its ``kept`` arguments, to ``block``, which ``end`` ends."""
+        self.known.update((old.arguments[i], v) for i, v in zip(kept, block.arguments, strict=False))
+        with ir.InsertionPoint(block):
+            self.enter(rings, list(block.arguments)[len(kept) :])
+            self.block(old)
+            coming = terminator(old).operands
+            ends = [*[self.value(coming[i]) for i in handed], *self.flat(rings)]
+            ir.Operation.create(end, operands=ends)
+
+    # --- rings --------------------------------------------------------------------------------------------
+
+    def rings(self, chosen: Callable[[RingUse], bool]) -> Iterator[tuple[int, RingUse, Memory]]:
+        """The rings that are ``chosen``, with number and memory."""
+        for number, use in zip(self.channels, self.uses, strict=True):
+            if chosen(use):
+                yield number, use, self.memory[number]
+
+    def inside(self, op: ir.Operation) -> list[int]:
+        """The rings with loads inside of ``op``."""
+        return sorted({self.channels[i] for i in uses_inside(op, self.uses)})
+
+    def advance(self, ring: int) -> None:
+        """The next slot; after the last one the first, in the phase of the other parity."""
+        slot, phase = self.state[ring]
+        one, i32 = self.int_(1), slot.type
+        slots = self.memory[ring].slots
+        turned = make("arith.xori", [phase, one], i32).results[0]
+        if slots == 1:
+            self.state[ring] = (slot, turned)
+            return
+        raised = make("arith.addi", [slot, one], i32).results[0]
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+        bit = ir.IntegerType.get_signless(1)
+        last = make("arith.cmpi", [raised, self.int_(slots)], bit, predicate=equal).results[0]
+        self.state[ring] = (
+            make("arith.select", [last, self.int_(0), raised], i32).results[0],
+            make("arith.select", [last, turned, phase], i32).results[0],
+        )
+
+
+_COPIES = {"scf.for": Side.for_, "scf.if": Side.if_, "scf.while": Side.while_}
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes if name not in _DONE}
+
+
+# --- the sides ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Producer(Side):
+    """Copies blocks to slots, as soon as they are empty; ``descriptors`` of loads that were made before."""
+
+    descriptors: dict[ir.Operation, ir.Value] = field(default_factory=dict)
+
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Loads are made when the last of their ring is reached."""
+        return op in self.demand.given or any(op in use.ring.loads for use in self.uses)
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """What became of ``value``, which the partition must know."""
+        if value not in self.known:
+            raise InternalError(f"a partition uses {value} from outside")
+        return self.known[value]
+
+    def after(self, op: ir.Operation) -> None:
+        """Fill a slot."""
+        for number, use, memory in self.rings(lambda use: use.ring.loads[-1] == op):
+            slot, phase = self.state[number]
+            passed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
+            make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed])
+            full, always = memory.barrier(memory.full, slot), self.int_(1, 1)
+            make("ttg.barrier_expect", [full, always], size=i32_attribute(use.bytes))
+            for i, load in enumerate(use.ring.loads):
+                made = self.descriptors.get(load)
+                descriptor = self.value(load.operands[0]) if made is None else made
+                coordinates = self.values(list(load.operands)[1:])
+                operands = [descriptor, *coordinates, full, memory.view(i, slot), always]
+                make("ttg.async_copy_descriptor_to_local", operands)
+            self.advance(number)
+
+
+@dataclass
+class Consumer(Side):
+    """Uses slots when they are full, and frees them."""
+
+    views: dict[ir.Operation, ir.Value] = field(default_factory=dict)
+    gone: set[ir.Operation] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for buffer in (b for use in self.uses for b in use.buffers):
+            self.gone.update(buffer.replaced)
+            self.gone.add(buffer.load)
+            for alloc, _ in buffer.views:
+                users = [use.owner.operation for use in alloc.results[0].uses]
+                self.gone.update(op for op in users if op.name == "ttg.local_dealloc")
+
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Loads, and buffers that are slots."""
+        return op in self.gone
+
+    def before(self, op: ir.Operation) -> None:
+        """Views of the slot where a block was loaded; a wait where it is used."""
+        for number, use, memory in self.rings(lambda use: op in use.ring.loads and op not in self.views):
+            self.see(use, use.ring.loads.index(op), memory, self.state[number][0])
+        for number, use, memory in self.rings(lambda use: use.first == op):
+            slot, phase = self.state[number]
+            make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase])
+            for index, buffer in enumerate(use.buffers):
+                if buffer.load not in self.views:  # it is loaded later than another of the ring is used
+                    self.see(use, index, memory, slot)
+                self.read(buffer)
+
+    def see(self, use: RingUse, index: int, memory: Memory, slot: ir.Value) -> None:
+        """Buffers of dots are views of ``slot``."""
+        buffer = use.buffers[index]
+        view = self.views[buffer.load] = memory.view(index, slot)
+        for alloc, order in buffer.views:
+            self.known[alloc.results[0]] = view if order is None else _transposed(view, alloc, order)
+
+    def read(self, buffer: SlotBuffer) -> None:
+        """Blocks that are used as tensors are read; conversions right in the layout that they give."""
+        view, load = self.views[buffer.load], buffer.load
+        readers = [op for op in buffer.readers if op in self.demand.ops or op == terminator(op.block)]
+        converts = [op for op in readers if op.name == "ttg.convert_layout"]
+        for op in converts:
+            self.known[op.results[0]] = make("ttg.local_load", [view], op.results[0].type).results[0]
+            self.gone.add(op)
+        if len(converts) < len(readers):
+            self.known[load.results[0]] = make("ttg.local_load", [view], load.results[0].type).results[0]
+
+    def after(self, op: ir.Operation) -> None:
+        """Free the slot after its last use."""
+        for number, _, memory in self.rings(lambda use: use.last == op):
+            make("ttg.arrive_barrier", [memory.barrier(memory.empty, self.state[number][0])])
+            self.advance(number)
+
+
+def _transposed(view: ir.Value, alloc: ir.Operation, order: Sequence[int]) -> ir.Value:
+    shape = [view.type.shape[d] for d in order]
+    type_ = MemDescType.of(shape, view.type.element_type, alloc.results[0].type.encoding, mutable=True)
+    return make("ttg.memdesc_trans", [view], type_, order=ir.DenseI32ArrayAttr.get(list(order))).results[0]
