@@ -144,3 +144,22 @@ def test_mistakes_are_seen(mistake, tmp_path) -> None:
     with pytest.raises(tri.errors.SimulationError) as found:
         planted(old, new, tmp_path)
     assert re.fullmatch(check, found.value.check)
+
+
+# --- what ptxas makes of it -----------------------------------------------------------------------------------
+
+
+def test_a_large_tile_is_assembled_without_spills() -> None:
+    order = ["a", "b", "c", "M", "N", "K", "BM", "BN", "BK", "COLUMNS", "end"]
+    constants = {"BM": 128, "BN": 256, "BK": 64, "COLUMNS": False}
+    types = {n: "constexpr" if n in constants else "*fp16" if n in "abc" else "i32" for n in order}
+    hints = {(i,): [["tt.divisibility", 16]] for i, n in enumerate(order) if n not in constants}
+    source = tri.ASTSource(gemm, types, constants, hints)
+    options = {"num_warps": 8, "num_stages": 4, "warp_specialize": True}
+    kernel = tri.compile(source, target="nvidia:sm_90a", options=options)
+    assert kernel.metadata.threads == 384
+    assert kernel.metadata.resources["spills"] == 0
+    # what 384 threads start with; less, and ptxas would drop what the partitions ask for
+    assert kernel.metadata.resources["registers"] == 168
+    for change in ("inc.sync.aligned.u32 232", "dec.sync.aligned.u32 40"):
+        assert kernel.asm["ptx"].count(f"setmaxnreg.{change}") == 1

@@ -50,11 +50,11 @@ class CopyDescriptorBlocks(Pass):
         if copies is None:
             return
         for function in functions(module):
-            for op in all_ops(function):
-                if op.name == "tt.descriptor_load":
-                    _load(op, copies)
-                elif op.name in _STORES:
-                    _store(op, copies)
+            # chosen before any is rewritten: that erases others, which must not be looked at again
+            for op in [op for op in all_ops(function) if op.name == "tt.descriptor_load"]:
+                _load(op, copies)
+            for op in [op for op in all_ops(function) if op.name in _STORES]:
+                _store(op, copies)
             for op in all_ops(function):
                 if op.name == "tt.make_tensor_descriptor":
                     _give_encodings(op, copies)
