@@ -69,6 +69,7 @@ def forward(width: int, causal: bool, *, goal: float = 1.0) -> Case:
         oracle=lambda: [_attended(q, k, v, causal)],
         library=lambda: scaled_dot_product_attention(q, k, v, is_causal=causal),
         goal=goal,
+        specialized=True,
         flops=work / 2 if causal else work,
     )
 
@@ -128,6 +129,7 @@ def backward(width: int) -> Case:
         library=library,
         goal=1.3,
         against="triton",
+        specialized=True,
         flops=5 * 2.0 * batch * heads * length * length * width / 2,
     )
 

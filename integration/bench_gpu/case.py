@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,7 +46,8 @@ class Case:
     flops: float = 0
     #: kernels that only the first launch needs, such as the forward pass before the backward one
     prepare: Run | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    #: whether it has loops of products that warps of their own may feed
+    specialized: bool = False
 
     def rate(self, seconds: float) -> str:
         """What was reached, in the unit of the case."""

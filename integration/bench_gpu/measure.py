@@ -58,12 +58,20 @@ def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
     return max(float((o.double() - e).abs().max() / e.abs().max()) for o, e in pairs)
 
 
+def configurations(case: Case, compiler: str) -> list[Config]:
+    """Those of the case; ours also with copies by warps of their own, where the case has loops of products."""
+    configs = list(case.configs)
+    if compiler == "tri" and case.specialized:
+        configs += [{**c, "warp_specialize": True} for c in case.configs]
+    return configs
+
+
 def _working(
-    case: Case, module: ModuleType, expected: Sequence[torch.Tensor], made: Measured
+    case: Case, compiler: str, module: ModuleType, expected: Sequence[torch.Tensor], made: Measured
 ) -> list[tuple[Config, float]]:
     """The configurations that run and are right, with their errors."""
     found = []
-    for config in case.configs:
+    for config in configurations(case, compiler):
         _poison(case.outputs)
         try:
             if case.prepare is not None:
@@ -100,7 +108,7 @@ def measure(
     candidates: dict[str, Callable[[], object]] = {}
     for compiler in compilers:
         module = load(case.module, compiler, folder)
-        found = _working(case, module, expected, made[compiler])
+        found = _working(case, compiler, module, expected, made[compiler])
         if found:
             config, error = _best(case, module, found, flush)
             made[compiler].config, made[compiler].error = config, error
@@ -123,7 +131,7 @@ def warm(case: Case, compilers: Sequence[str], folder: Path) -> None:
     """Compile all configurations into the compilers' caches."""
     for compiler in compilers:
         module = load(case.module, compiler, folder)
-        for config in case.configs:
+        for config in configurations(case, compiler):
             try:
                 if case.prepare is not None:
                     case.prepare(module, config)

@@ -71,6 +71,7 @@ def matmul(
         outputs=[out],
         oracle=lambda: _exact(a, b),
         library=lambda: library(a, b, out) if library else torch.mm(a, b, out=out),
+        specialized=True,
         flops=2.0 * size**3,
         **others,
     )
@@ -95,6 +96,7 @@ def matmul_descriptor(size: int, dtype: torch.dtype) -> Case:
         outputs=[out],
         oracle=lambda: _exact(a, b),
         library=lambda: torch.mm(a, b, out=out),
+        specialized=True,
         flops=2.0 * size**3,
     )
 
@@ -137,6 +139,7 @@ def grouped(groups: int, rows: int, size: int) -> Case:
         library=library,
         goal=1.1,
         against="triton",
+        specialized=True,
         flops=2.0 * groups * rows * size**2,
     )
 

@@ -17,7 +17,8 @@ def _config(made: Measured) -> str:
     order = ("BLOCK", "BLOCK_M", "BLOCK_N", "BLOCK_K")
     tile = "x".join(str(made.config[k]) for k in order if k in made.config)
     stages = f" s{made.config['num_stages']}" if "num_stages" in made.config else ""
-    return f"{tile} w{made.config['num_warps']}{stages}".strip()
+    special = " specialised" if made.config.get("warp_specialize") else ""
+    return f"{tile} w{made.config['num_warps']}{stages}{special}".strip()
 
 
 def row(case: Case, made: Mapping[str, Measured]) -> dict[str, Any]:

@@ -9,8 +9,14 @@ from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.specialization import producer
-from tri_core.api import CommonOptions, Pipeline, Stage, Target
-from tri_core.passes import RewriteTensorDescriptors, ttir_stage
+from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
+from tri_core.passes import (
+    Canonicalize,
+    DeadCarried,
+    PromotePointerTiles,
+    RewriteTensorDescriptors,
+    ttir_stage,
+)
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
@@ -63,7 +69,11 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     if bulk is None:
         return ttir_stage()
     rewrite = RewriteTensorDescriptors(refuses=bulk.refuses)
-    return ttir_stage(native=("descriptors",), rewrites=(rewrite,))
+    finals: tuple[Pass, ...] = ()
+    if _specialized(target, options):
+        # descriptors of pointers that copies cannot follow become pointers again
+        finals = (PromotePointerTiles(), DeadCarried(), Canonicalize(), rewrite, Canonicalize())
+    return ttir_stage(native=("descriptors",), rewrites=(rewrite,), finals=finals)
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
