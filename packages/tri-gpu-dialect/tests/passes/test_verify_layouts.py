@@ -34,6 +34,10 @@ def test_what_agrees_passes(context: StageContext) -> None:
     )
 
 
+def test_a_wait_without_values_has_no_layout_to_check(context: StageContext) -> None:
+    check('"ttg.warp_group_dot_wait"() {pendings = 1 : i32} : () -> ()', context)
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -65,7 +65,7 @@ def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
     if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
         return None
     own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)
-    if own is None and not len(op.results):
+    if own is None and not len(op.results) and len(op.operands):
         own = encoding_of(op.operands[0])
     if own is None:
         return None
