@@ -155,7 +155,8 @@ def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Va
 
 
 def _store(op: ir.Operation, copies: BulkCopies) -> None:
-    descriptor, source, *coordinates = op.operands
+    descriptor, given, *coordinates = op.operands
+    source = _unconverted(given)
     info = tensor_info(source.type)
     assert info is not None
     encoding = copies.encoding(descriptor.type)
@@ -166,6 +167,15 @@ def _store(op: ir.Operation, copies: BulkCopies) -> None:
         kind = {"kind": op.attributes["kind"]} if "kind" in op.attributes else {}
         _make(_OUT_OF, [descriptor, *coordinates, buffer], **kind)
     op.erase()
+    if source != given and next(iter(given.uses), None) is None:
+        given.owner.operation.erase()
+
+
+def _unconverted(value: ir.Value) -> ir.Value:
+    """``value`` before its layout was changed: a buffer takes any, and a change goes through memory itself."""
+    owner = value.owner
+    is_conversion = not isinstance(owner, ir.Block) and owner.operation.name == "ttg.convert_layout"
+    return owner.operation.operands[0] if is_conversion else value
 
 
 # --- global memory ----------------------------------------------------------------------------------------
