@@ -8,19 +8,18 @@ import sys
 from rich.console import Console
 from rich.progress import Progress
 
-from integration.changes import optional_passes
 from integration.programs.program import Case
 from integration.programs.running import on_device, outcomes
-from integration.programs.table import all_cases, sample
+from integration.programs.table import all_cases, choices_of, sample
 
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
-    without = optional_passes(options.target) if not options.target.startswith("cpu") else []
+    choices = choices_of(options.target)
     large = options.large or on_device(options.target) is not None
     found = (
-        list(all_cases(without, large=large))
+        list(all_cases(choices, large=large))
         if options.all
-        else sample(without, strength=options.strength, large=large)
+        else sample(choices, strength=options.strength, large=large)
     )
     return [case for case in found if options.only in str(case)]
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from integration.changes import optional_passes
 from integration.programs.attention import ATTENTION
 from integration.programs.cover import cover
 from integration.programs.products import PRODUCTS
 from integration.programs.program import Case, Program, Sizes
+from tri_core.targets import resolve
 
-__all__ = ["NUM_STAGES", "NUM_WARPS", "PROGRAMS", "all_cases", "sample"]
+__all__ = ["NUM_STAGES", "NUM_WARPS", "PROGRAMS", "Choices", "all_cases", "choices_of", "sample"]
 
 PROGRAMS: Mapping[str, Program] = {p.name: p for p in (*PRODUCTS, *ATTENTION)}
 NUM_WARPS = (1, 2, 4, 8, 16)
@@ -22,7 +25,24 @@ def _sizes(program: Program, large: bool) -> Sizes:
     return program.large if large else program.small
 
 
-def _axes(program: Program, large: bool, without: Sequence[str]) -> dict[str, Sequence[Hashable]]:
+@dataclass(frozen=True)
+class Choices:
+    """What a target lets one choose: passes that may be left out, one at a time; whether warps have roles."""
+
+    without: tuple[str, ...] = ()
+    warp_specialize: tuple[bool | None, ...] = (None,)
+
+
+def choices_of(target: str) -> Choices:
+    """The choices of ``target``; those of a target without TTGIR are none."""
+    found = resolve(target)
+    if found.key.backend == "cpu":
+        return Choices()
+    roles = (False, True) if hasattr(found.options_type, "warp_specialize") else (None,)
+    return Choices(tuple(optional_passes(target)), roles)
+
+
+def _axes(program: Program, large: bool, choices: Choices) -> dict[str, Sequence[Hashable]]:
     """Options by axis; shapes and blocks by number, which have a meaning over all programs."""
     sizes = _sizes(program, large)
     return {
@@ -33,7 +53,8 @@ def _axes(program: Program, large: bool, without: Sequence[str]) -> dict[str, Se
         "columns": program.columns,
         "num_warps": NUM_WARPS,
         "num_stages": NUM_STAGES,
-        "without": ("", *without),
+        "without": ("", *choices.without),
+        "warp_specialize": choices.warp_specialize,
     }
 
 
@@ -42,15 +63,15 @@ def _case(row: Mapping[str, Any], large: bool) -> Case:
     return Case(**{**row, "shape": sizes.shapes[row["shape"]], "block": sizes.blocks[row["block"]]})
 
 
-def sample(without: Sequence[str], *, strength: int = 2, large: bool = False) -> list[Case]:
-    """Cases with every combination of ``strength`` options; ``without``: passes to be left out, one at a time."""
-    tables = [_axes(program, large, without) for program in PROGRAMS.values()]
+def sample(choices: Choices, *, strength: int = 2, large: bool = False) -> list[Case]:
+    """Cases with every combination of ``strength`` options."""
+    tables = [_axes(program, large, choices) for program in PROGRAMS.values()]
     return [_case(row, large) for row in cover(tables, strength)]
 
 
-def all_cases(without: Sequence[str], *, large: bool = False) -> Iterator[Case]:
+def all_cases(choices: Choices, *, large: bool = False) -> Iterator[Case]:
     """The whole product."""
     for program in PROGRAMS.values():
-        axes = _axes(program, large, without)
+        axes = _axes(program, large, choices)
         for options in product(*axes.values()):
             yield _case(dict(zip(axes, options, strict=True)), large)

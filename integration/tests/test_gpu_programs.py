@@ -9,9 +9,8 @@ import os
 
 import pytest
 
-from integration.changes import optional_passes
 from integration.programs.running import Outcome, outcomes
-from integration.programs.table import PROGRAMS, sample
+from integration.programs.table import PROGRAMS, choices_of, sample
 from tri_core.plugins import manager
 
 pytestmark = pytest.mark.gpu
@@ -32,7 +31,7 @@ def found() -> list[Outcome]:
     """Every combination of two options, passes left out among them."""
     pytest.importorskip("torch")
     target = _target()
-    cases = sample(optional_passes(target), strength=2, large=True)
+    cases = sample(choices_of(target), strength=2, large=True)
     return list(outcomes(cases, target, jobs=min(_MOST, os.cpu_count() or 1)))
 
 

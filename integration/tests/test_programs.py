@@ -15,7 +15,7 @@ from integration.programs import running
 from integration.programs.cover import cover
 from integration.programs.program import Case, Data
 from integration.programs.running import Outcome, error_of, outcomes, run
-from integration.programs.table import NUM_STAGES, NUM_WARPS, PROGRAMS, all_cases, sample
+from integration.programs.table import NUM_STAGES, NUM_WARPS, PROGRAMS, Choices, all_cases, choices_of, sample
 
 SIMULATED = ("sim:nvidia:sm_80", "sim:nvidia:sm_90a")
 
@@ -26,7 +26,7 @@ def problems(found: Sequence[Outcome]) -> list[str]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_on_the_cpu_target(program: str) -> None:
-    cases = [case for case in sample([]) if case.program == program][:5]
+    cases = [case for case in sample(Choices()) if case.program == program][:5]
     assert len(cases) == 5
     assert problems(list(outcomes(cases, "cpu"))) == []
 
@@ -36,7 +36,7 @@ def test_on_the_cpu_target(program: str) -> None:
 def test_every_pair_of_options(target: str, program: str) -> None:
     """Every pair is with some program, on one of the targets at least: each has half of the sample."""
     half = SIMULATED.index(target)
-    cases = [case for case in sample(optional_passes(target))[half::2] if case.program == program]
+    cases = [case for case in sample(choices_of(target))[half::2] if case.program == program]
     assert len(cases) >= 2
     found = list(outcomes(cases, target))
     assert problems(found) == []
@@ -47,21 +47,23 @@ def test_every_pair_of_options(target: str, program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("target", SIMULATED)
 def test_every_three_options(target: str, program: str) -> None:
-    cases = [case for case in sample(optional_passes(target), strength=3) if case.program == program]
+    cases = [case for case in sample(choices_of(target), strength=3) if case.program == program]
     assert problems(list(outcomes(cases, target))) == []
 
 
 def test_what_the_sample_has() -> None:
     """All of the issue: warps, stages, tiles, orders, and every pass, with every program."""
-    names = optional_passes("sim:nvidia:sm_90a")
-    cases = sample(names)
+    choices = choices_of("sim:nvidia:sm_90a")
+    cases = sample(choices)
     for program in PROGRAMS:
         mine = [case for case in cases if case.program == program]
         assert {case.num_warps for case in mine} == set(NUM_WARPS)
         assert {case.num_stages for case in mine} == set(NUM_STAGES)
-        assert {case.without for case in mine} == {"", *names}
+        assert {case.without for case in mine} == {"", *choices.without}
+        assert {case.warp_specialize for case in mine} == {False, True}
     assert len(cases) < 200
-    assert len({*map(str, all_cases(["pipeline"]))}) == len([*all_cases(["pipeline"])])
+    whole = [*all_cases(Choices(("pipeline",), (False, True)))]
+    assert len({*map(str, whole)}) == len(whole)
 
 
 def test_mandatory_passes_are_there_and_the_others_are_not_nothing() -> None:
