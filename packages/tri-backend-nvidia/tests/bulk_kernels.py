@@ -92,3 +92,37 @@ def added(x, y, z, N, BLOCK: tl.constexpr):
     first, second, third = a.load([at]), b.load([at]), c.load([at])
     c.store([at], first * 2 + second * 3 + third)
     a.store([at], first + second)
+
+
+@tri.jit
+def tiled(x, y, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    """``y`` is twice ``x``, tiles being numbered row by row."""
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(y, [M, N], [N, 1], [BM, BN])
+    across = tl.cdiv(N, BN)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BM) * across, tl.num_programs(0)):
+        at = [tile // across * BM, tile % across * BN]
+        target.store(at, source.load(at) * 2)
+
+
+@tri.jit
+def moved_by(x, y, M, N, places, BM: tl.constexpr, BN: tl.constexpr):
+    """The block of ``x`` at a place that memory holds, added to that of ``y``."""
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(y, [M, N], [N, 1], [BM, BN])
+    at = [tl.load(places), tl.load(places + 1)]
+    target.atomic_add(at, source.load(at))
+
+
+@tri.jit
+def grouped(x, y, M, N, BM: tl.constexpr, BN: tl.constexpr, GROUP: tl.constexpr, ASSUME: tl.constexpr):
+    """``y`` is twice ``x``, tiles being numbered in groups of rows."""
+    source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    target = tl.make_tensor_descriptor(y, [M, N], [N, 1], [BM, BN])
+    pid, down, across = tl.program_id(0), tl.cdiv(M, BM), tl.cdiv(N, BN)
+    first = pid // (GROUP * across) * GROUP
+    size = min(down - first, GROUP)
+    row, column = first + pid % (GROUP * across) % size, pid % (GROUP * across) // size
+    if ASSUME:
+        tl.assume(column >= 0)
+    target.store([row * BM, column * BN], source.load([row * BM, column * BN]) * 2)

@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 
 import tri
-from bulk_kernels import added, computed, gathered, moved, read, through_memory, twice
+from bulk_kernels import (
+    added,
+    computed,
+    gathered,
+    grouped,
+    moved,
+    moved_by,
+    read,
+    through_memory,
+    tiled,
+    twice,
+)
 from bulk_kernels import combined as combine
-from bulk_oracle import BLOCKS, COMBINED, block_of, combined, outside, values
+from bulk_oracle import BLOCKS, COMBINED, Block, block_of, combined, outside, values
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, SimulationError
 
@@ -179,3 +190,58 @@ def test_small_blocks_have_aligned_buffers() -> None:
     assert "sizePerThread = [1]" in made.asm["ttgir"]
     np.testing.assert_array_equal(x, expected[0])
     np.testing.assert_allclose(z, expected[1], rtol=1e-6)
+
+
+# --- where blocks begin -----------------------------------------------------------------------------------
+
+
+def asks(kernel) -> int:
+    """Accesses that are done in one of two ways."""
+    return kernel.asm["ttir"].count("scf.if")
+
+
+def test_products_of_program_ids_need_no_question() -> None:
+    rng = np.random.default_rng(10)
+    x, y = values(rng, (40, 48), "float32"), values(rng, (40, 48), "float32")
+    expected = combined("add", x, y)
+    with tri.target(TARGET):
+        made = combine[(3, 2)](x, y, 40, 48, 16, 32, "add")
+    assert asks(made) == 0
+    assert "tt.atomic_rmw" not in made.asm["ttir"]
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("grid", [6, 4])
+def test_tiles_by_number_need_no_question(grid) -> None:
+    """A size that a launch has checked is a positive divisor; a persistent loop counts up."""
+    x = values(np.random.default_rng(11), (40, 48), "float32")
+    y = np.zeros_like(x)
+    with tri.target(TARGET):
+        made = tiled[(grid,)](x, y, 40, 48, 16, 32)
+    assert asks(made) == 0
+    assert uses_copies(made)
+    np.testing.assert_array_equal(y, x * 2)
+
+
+@pytest.mark.parametrize("start", [(0, 0), (4, 8), (-3, 8), (4, -8), (4, 9), (-1, -1)])
+def test_unknown_places_are_asked_for(start) -> None:
+    block = Block((40, 72), (16, 64), start, "float16")
+    x, y = (values(np.random.default_rng(s), block.shape, block.dtype) for s in (12, 13))
+    expected = y.copy()
+    inside = block_of(np.ones(block.shape), block) == 1
+    places = tuple(np.argwhere(inside).T + np.array(start)[:, None])
+    expected[places] += x[places]
+    with tri.target(TARGET):
+        made = moved_by[(1,)](x, y, 40, 72, np.array(start, np.int32), 16, 64)
+    assert asks(made) == 2
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("assume", [False, True])
+def test_what_a_kernel_assumes_needs_no_question(assume) -> None:
+    x = values(np.random.default_rng(14), (72, 48), "float32")
+    y = np.zeros_like(x)
+    with tri.target(TARGET):
+        made = grouped[(10,)](x, y, 72, 48, 16, 32, 2, assume)
+    assert asks(made) == (not assume)
+    np.testing.assert_array_equal(y, x * 2)

@@ -85,6 +85,16 @@ def test_descriptors_are_encoded_once_and_passed_by_value(fake):
     )  # fmt: skip
 
 
+def test_one_dimension_has_a_stride_that_nobody_reads(fake):
+    flat = LaunchDescriptor(
+        base=0, shape=(LaunchNumber(1),), strides=(), element="f32", box=(128,), swizzle=0, nan=False
+    )
+    _, launch = ready(CudaRuntime(), attrs={"descriptors": [flat.to_json()]})
+    launch((1, 1, 1), None, [1 << 40, 5, 0.5])
+    (made,) = fake.called("cuTensorMapEncodeTiled")
+    assert made[1:7] == (1, 1 << 40, [5], [16], [128], [1])
+
+
 def test_tensors_that_the_driver_refuses(fake):
     _, launch = ready(CudaRuntime(), attrs={"descriptors": [DESCRIPTOR.to_json()]})
     with pytest.raises(LaunchError, match="multiple of 16 bytes"):

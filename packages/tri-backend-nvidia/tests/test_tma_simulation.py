@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bulk_cases import BARRIER, CASES, LOADS, STORES, Tensor, _at, _first, _made, _start
+from bulk_limits import LIMITS
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import simulated
 from tri_backend_nvidia.machine import (
@@ -90,11 +91,12 @@ def test_stores_combine(combine: str, element: str, function) -> None:
     width = 64 // np.dtype(dtype).itemsize
     expected = inputs[0].copy().reshape(-1).view(dtype).reshape(128, width)
     values = inputs[1].reshape(2, -1).view(dtype).reshape(2, 8, width)
+    left = max(16 // np.dtype(dtype).itemsize, 4)
     for program in range(2):
         first = 117 + 8 * program
         rows = slice(first, min(first + 8, 128))
         count = rows.stop - rows.start
-        expected[rows, 4:] = function(expected[rows, 4:], values[program][:count, : width - 4])
+        expected[rows, left:] = function(expected[rows, left:], values[program][:count, : width - left])
     assert got.tobytes() == expected.tobytes()
 
 
@@ -176,14 +178,20 @@ def too_many(k: Kernel) -> None:
     build(BarrierArriveOp, [_start(k, 63), k.b.true()])
 
 
-def copy_out(k: Kernel, *, fenced: bool = True, waits: bool = True, writes: bool = False) -> None:
+def beside_a_piece(k: Kernel) -> None:
+    copy_in(k, _start(k, 1), tensor=replace(TENSOR, at=(2, 32)))
+
+
+def copy_out(
+    k: Kernel, *, fenced: bool = True, waits: bool = True, writes: bool = False, at: tuple[int, int] = (0, 32)
+) -> None:
     target = _made(k, TENSOR, k.pointers[0], 2)
     for i, word in enumerate(k.read(1)):
         k.b.store(word, k.b.gep(k.shared(), k.b.add(k.b.mul(k.thread, k.b.int_(2)), k.b.int_(i)), k.b.i32))
     if fenced:
         build(FenceOp, [], kind="proxy.async.shared::cta")
     build(BarrierOp, [])
-    build(TmaStoreOp, [_at(k, 0), target, _first(k), k.b.int_(0), k.b.int_(32)], combine="")
+    build(TmaStoreOp, [_at(k, 0), target, _first(k), *map(k.b.int_, at)], combine="")
     build(TmaCommitOp, [])
     if writes:
         build(BarrierOp, [])
@@ -204,6 +212,10 @@ def copy_out(k: Kernel, *, fenced: bool = True, waits: bool = True, writes: bool
         (unfenced, "asynchronous", "no fence is between them"),
         (bad_stride, "asynchronous", "multiple of 16 bytes"),
         (too_wide, "asynchronous", "more than the swizzle"),
+        (beside_a_piece, "misaligned", "at 2 along rows of f32, which is no multiple of 16 bytes"),
+        (lambda k: copy_out(k, at=(-4, 0)), "asynchronous", "to the negative coordinates"),
+        (lambda k: copy_out(k, at=(0, -1)), "asynchronous", "to the negative coordinates"),
+        (lambda k: copy_out(k, at=(3, 0)), "misaligned", "no multiple of 16 bytes"),
         (too_many, "asynchronous", "64 threads arrive"),
         (lambda k: copy_out(k, fenced=False), "asynchronous", "no fence is between them"),
         (lambda k: copy_out(k, waits=False), "asynchronous", "never waits for"),
@@ -214,6 +226,16 @@ def test_what_hardware_would_do_wrong_is_an_error(body, check: str, text: str) -
     with pytest.raises(SimulationError, match=text) as caught:
         run(body)
     assert caught.value.check == check
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_the_simulator_has_the_limits_of_the_gpu(name: str) -> None:
+    case, works = LIMITS[name]
+    if works:
+        simulated(case)
+    else:
+        with pytest.raises(SimulationError, match=r"16 bytes|negative"):
+            simulated(case)
 
 
 def test_maps_go_there_and_back() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_nvidia.bulk import places
 from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.matrix import matrix_instructions
@@ -68,7 +69,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     bulk = _bulk(target, options)
     if bulk is None:
         return ttir_stage()
-    rewrite = RewriteTensorDescriptors(refuses=bulk.refuses)
+    rewrite = RewriteTensorDescriptors(refuses=bulk.refuses, conditions=places.conditions)
     finals: tuple[Pass, ...] = ()
     if _specialized(target, options):
         # descriptors of pointers that copies cannot follow become pointers again

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tri_core.errors import Unsupported
+from tri_core.mlir import ir
 from tri_core.passes import RewriteTensorDescriptors
 from tri_core.testing import filecheck
 
@@ -122,3 +123,57 @@ def test_what_no_atomic_does(function: Callable[..., str], after: Callable[..., 
     access = f'"tt.descriptor_reduce"(%d, %v, %i) {{kind = 3 : i32}} : ({desc}, tensor<8xf16>, i32) -> ()'
     with pytest.raises(Unsupported, match="max of f16"):
         after(RewriteTensorDescriptors(), function(f"%d: {desc}, %v: tensor<8xf16>, %i: i32", access))
+
+
+def _even(access: ir.Operation) -> ir.Value | None:
+    """Loads need nothing; stores begin at an even row."""
+    if access.name == "tt.descriptor_load":
+        return None
+    with ir.InsertionPoint(access), access.location:
+        row = list(access.operands)[2]
+        i1 = ir.IntegerType.get_signless(1)
+        return ir.Operation.create("arith.trunci", results=[i1], operands=[row]).result
+
+
+def test_what_a_running_kernel_is_asked(function: Callable[..., str], after: Callable[..., str]) -> None:
+    accesses = f"""
+%v = "tt.descriptor_load"(%d, %i, %i) : ({D}, i32, i32) -> tensor<16x32xf16>
+"tt.descriptor_store"(%d, %v, %i, %i) : ({D}, tensor<16x32xf16>, i32, i32) -> ()
+"""
+    one = RewriteTensorDescriptors(refuses=lambda _: None, conditions=lambda ops: [_even] * len(ops))
+    text = after(one, function(ARGUMENTS, body(accesses)))
+    assert after(one, text).count("scf.if") == 1  # a second time nothing is asked again
+    filecheck(
+        text,
+        """CHECK: %[[D:.*]] = "tt.make_tensor_descriptor"
+           CHECK: %[[V:.*]] = "tt.descriptor_load"(%[[D]]
+           CHECK: %[[C:.*]] = "arith.trunci"(%arg4)
+           CHECK: "scf.if"(%[[C]])
+           CHECK-NEXT: "tt.descriptor_store"(%[[D]], %[[V]], %arg4, %arg4)
+           CHECK-NEXT: "scf.yield"()
+           CHECK: "tt.store"(%{{.*}}, %[[V]], %{{.*}})
+           CHECK-NEXT: "scf.yield"()""",
+    )
+
+
+def test_a_load_in_two_ways(function: Callable[..., str], after: Callable[..., str]) -> None:
+    load = f"""
+%v = "tt.descriptor_load"(%d, %i, %i) : ({D}, i32, i32) -> tensor<16x32xf16>
+"tt.print"(%v) {{prefix = "", hex = false, isSigned = array<i32: 1>}} : (tensor<16x32xf16>) -> ()
+"""
+
+    def asked(access: ir.Operation) -> ir.Value:
+        with ir.InsertionPoint(access), access.location:
+            i1 = ir.IntegerType.get_signless(1)
+            return ir.Operation.create("arith.trunci", results=[i1], operands=[access.operands[1]]).result
+
+    one = RewriteTensorDescriptors(refuses=lambda _: None, conditions=lambda ops: [asked] * len(ops))
+    filecheck(
+        after(one, function(ARGUMENTS, body(load))),
+        """CHECK: %[[R:.*]] = "scf.if"
+           CHECK: %[[A:.*]] = "tt.descriptor_load"
+           CHECK: "scf.yield"(%[[A]])
+           CHECK: %[[B:.*]] = "tt.load"
+           CHECK: "scf.yield"(%[[B]])
+           CHECK: "tt.print"(%[[R]])""",
+    )

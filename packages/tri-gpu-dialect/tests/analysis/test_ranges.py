@@ -139,3 +139,22 @@ def test_a_loop_that_counts_up_is_not_negative(step: int, no_overflow: bool) -> 
         # a sum of two large numbers wraps, unless that is excluded
         assert (ranges.of(x).low >= 0) == (no_overflow and step > 0)
         assert ranges.of(t).low <= ranges.of(x).low
+
+
+def test_what_is_known_of_a_value_bounds_what_is_made_of_it() -> None:
+    text = """
+"tt.func"() ({
+^bb0(%a: i32, %b: i32):
+  %pid = "tt.get_program_id"() {axis = 0 : i32} : () -> i32
+  %q = arith.divsi %pid, %a : i32
+  %r = arith.divsi %pid, %b : i32
+  "tt.return"() : () -> ()
+}) {function_type = (i32, i32) -> (), sym_name = "k"} : () -> ()
+"""
+    with mlir.session():
+        module = mlir.parse(text)
+        block = module.body.operations[0].regions[0].blocks[0]
+        _, q, r = (op.results[0] for op in list(block.operations)[:3])
+        ranges = Ranges(least={block.arguments[0]: 1})
+        assert ranges.of(q).low == 0
+        assert ranges.of(r).low < 0

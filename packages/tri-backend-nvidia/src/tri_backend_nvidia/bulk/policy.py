@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from tri_backend_nvidia.bulk.boxes import Boxes, boxes
 from tri_backend_nvidia.bulk.descriptors import element_name, pads_with_nan
+from tri_backend_nvidia.bulk.places import function_of, starts_at_pieces
 from tri_backend_nvidia.matrix import NvmmaShared
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.axis_info import axis_info
 from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_number
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
@@ -50,6 +52,8 @@ class TensorMemoryAccelerator:
             op = use.owner.operation
             if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_loop_of_products(op):
                 return "it feeds a loop of products, whose copies are pipelined by pointers"
+            if op.name == "tt.descriptor_load" and _in_loop_of_products(op) and not _starts_at_pieces(op):
+                return "it feeds a loop of products, in which nobody asks whether rows start at multiples of 16 bytes"
             if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
                 return "rows are gathered"
             if op.name == "tt.descriptor_reduce" and not _combines(op):
@@ -121,9 +125,11 @@ def _combines(op: ir.Operation) -> bool:
 
 def _asks_for_it(op: ir.Operation) -> bool:
     """Whether a kernel with a loop of ``tl.range(warp_specialize=True)`` is around ``op``."""
-    while op.name != "tt.func":
-        op = op.parent.operation
-    return any(ASKED in each.attributes for each in all_ops(op))
+    return any(ASKED in each.attributes for each in all_ops(function_of(op)))
+
+
+def _starts_at_pieces(op: ir.Operation) -> bool:
+    return starts_at_pieces(op, axis_info(function_of(op)))
 
 
 def _in_loop_of_products(op: ir.Operation) -> bool:

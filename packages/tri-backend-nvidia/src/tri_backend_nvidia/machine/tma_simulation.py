@@ -28,6 +28,11 @@ Array = npt.NDArray[Any]
 _GLOBAL, _SHARED = 1, 3
 #: what shared memory is aligned to for a copy
 _ALIGNMENT = 128
+#: bytes of what rows consist of
+_PIECE = 16
+#: every 32 bits outside of a tensor that is filled with NaN, as an H200 has it for f16: a NaN as f32, and as two f16 or
+#: bf16 of either sign; that it is the same word for other types is not measured
+_NAN_WORD = 0x7FF7FFF7
 #: bits of the address, from bit 7 on, that a swizzle xors onto bit 4 and following
 _SWIZZLE_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
 
@@ -108,8 +113,13 @@ def _checked(cta: CTA, tensor: TensorMap, thread: int) -> None:
         raise _error(cta, "asynchronous", "an element stride of the contiguous dimension", thread, "use 1")
 
 
-def _numbers(coordinates: Sequence[Array], thread: int) -> list[int]:
-    return [int(c[thread]) for c in coordinates]
+def _numbers(cta: CTA, tensor: TensorMap, coordinates: Sequence[Array], thread: int) -> list[int]:
+    """The coordinates; hardware takes those that are no multiple of 16 bytes for an illegal instruction."""
+    found = [int(c[thread]) for c in coordinates]
+    if found[0] * tensor.element_bytes % _PIECE:
+        message = f"a bulk copy at {found[0]} along rows of {tensor.element}, which is no multiple of {_PIECE} bytes"
+        raise _error(cta, "misaligned", message, thread, "begin at a multiple, or copy by pointers")
+    return found
 
 
 def load(
@@ -133,7 +143,7 @@ def load(
     tensor = _map(real, source, thread)
     _checked(real, tensor, thread)
     place, nbytes = _place(real, tensor, destination, thread)
-    box = _fetched(real, tensor, _numbers(coordinates, thread), thread)
+    box = _fetched(real, tensor, _numbers(real, tensor, coordinates, thread), thread)
     row = np.zeros((real.num_threads, nbytes), np.uint8)
     row[thread, swizzled_places(place, nbytes, tensor.swizzle)] = box.reshape(-1)
     alone = np.arange(real.num_threads) == thread
@@ -153,12 +163,9 @@ def _fetched(cta: CTA, tensor: TensorMap, coordinates: Sequence[int], thread: in
 
 
 def _fill(tensor: TensorMap) -> Array:
-    """What is outside of the tensor, an element's bytes; NaN as the hardware fills it in: all ones but the sign."""
-    made = np.zeros(tensor.element_bytes, np.uint8)
-    if tensor.nan:
-        made[:] = 0xFF
-        made[-1] = 0x7F
-    return made
+    """What is outside of the tensor, the bytes of a row of a box, (elements, bytes of an element)."""
+    word = np.array([_NAN_WORD if tensor.nan else 0], "<u4").view(np.uint8)
+    return np.resize(word, (tensor.counts[0], tensor.element_bytes))
 
 
 #: how two arrays of elements are combined
@@ -203,15 +210,19 @@ def store(
     _checked(real, tensor, thread)
     place, nbytes = _place(real, tensor, source, thread)
     raw = real.stores.start(real.memory(_SHARED), place, nbytes, thread)
-    addresses, inside, columns = _rows(tensor, _numbers(coordinates, thread))
+    at = _numbers(real, tensor, coordinates, thread)
+    if min(at) < 0:
+        message = f"a bulk copy to the negative coordinates {at}"
+        raise _error(real, "asynchronous", message, thread, "store by pointers what begins before the tensor")
+    addresses, inside, columns = _rows(tensor, at)
     box = raw[swizzled_places(place, nbytes, tensor.swizzle)].reshape(len(addresses), tensor.counts[0], -1)
     if not inside.any() or columns.stop == columns.start:
         return
     new = box[inside, columns].reshape(int(inside.sum()), -1)
-    memory, at = real.memory(_GLOBAL), addresses[inside]
+    memory, places = real.memory(_GLOBAL), addresses[inside]
     if combine:
-        new = _combined(tensor, memory.read_rows(at, new.shape[1], thread), new, combine)
-    memory.write_rows(at, new, thread)
+        new = _combined(tensor, memory.read_rows(places, new.shape[1], thread), new, combine)
+    memory.write_rows(places, new, thread)
 
 
 # --- tensor maps ------------------------------------------------------------------------------------------

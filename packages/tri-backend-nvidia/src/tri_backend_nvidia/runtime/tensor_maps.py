@@ -11,6 +11,8 @@ from tri_core.api import DeviceError, LaunchDescriptor, LaunchError
 __all__ = ["encode"]
 
 _BYTES = 128
+#: a stride that is allowed
+_PIECE = 16
 _TYPES = {
     "u8": "UINT8", "u16": "UINT16", "u32": "UINT32", "s32": "INT32", "u64": "UINT64", "s64": "INT64",
     "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "f64": "FLOAT64",
@@ -22,13 +24,15 @@ def encode(descriptor: LaunchDescriptor, address: int, shape: Sequence[int], str
     """The map of ``descriptor``; the contiguous dimension last.  LaunchError for what the driver refuses."""
     bindings = driver()
     kind = getattr(bindings.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[descriptor.element]}")
+    # without a stride the bindings pass no array, which the driver refuses even where it would not read it
+    steps = [*reversed(strides)] or [_PIECE]
     fill = "NAN_REQUEST_ZERO_FMA" if descriptor.nan else "NONE"
     arguments = (
         kind,
         len(shape),
         address,
         [bindings.cuuint64_t(n) for n in reversed(shape)],
-        [bindings.cuuint64_t(n) for n in reversed(strides)],
+        [bindings.cuuint64_t(n) for n in steps],
         [bindings.cuuint32_t(n) for n in reversed(descriptor.box)],
         [bindings.cuuint32_t(1)] * len(shape),
         bindings.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

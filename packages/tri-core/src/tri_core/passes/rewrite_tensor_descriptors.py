@@ -14,6 +14,7 @@ from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor
 from tri_core.passes.expansion import Expansion, expand
+from tri_core.passes.guarded_access import ASKED, guarded
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
 
@@ -22,6 +23,8 @@ __all__ = ["RewriteTensorDescriptors"]
 logger = logging.getLogger(__name__)
 
 Rule = Callable[[ir.Operation, Expansion], None]
+#: what an access of the target's own needs: a value (i1) made before it; None: nothing that is not given anyway
+Condition = Callable[[ir.Operation], "ir.Value | None"]
 
 
 @dataclass(frozen=True)
@@ -30,19 +33,31 @@ class RewriteTensorDescriptors(Pass):
 
     Accesses become loads, stores and atomics through tensors of pointers, masked where the block leaves the
     tensor.  A kernel's descriptor parameters become that many parameters.  Descriptors that ``refuses`` says nothing
-    against stay as they are, if nothing but accesses uses them.
+    against stay as they are, if nothing but accesses uses them.  Where one of those needs something that only the
+    running kernel knows (``conditions``), it is asked, and the access goes by pointers if the answer is no.
     """
 
     name: ClassVar[str] = "rewrite-tensor-descriptors"
 
     #: why the target's own copies cannot do what a ``tt.make_tensor_descriptor`` is used for; None: they can
     refuses: Callable[[ir.Operation], str | None] | None = None
+    #: for all accesses that stay: what each of them needs
+    conditions: Callable[[Sequence[ir.Operation]], Sequence[Condition]] | None = None
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         if _has_descriptors(module):
             kept = frozenset() if self.refuses is None else _native(module, self.refuses)
             expand(module, _part_types, _RULES, kept)
+            self._guard([op for op in kept if op.name in ACCESSES and ASKED not in op.attributes])
+
+    def _guard(self, accesses: Sequence[ir.Operation]) -> None:
+        if self.conditions is None or not accesses:
+            return
+        for access, condition in zip(accesses, self.conditions(accesses), strict=True):
+            asked = condition(access)
+            if asked is not None:
+                guarded(access, asked, _descriptor_of(access))
 
 
 def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) -> frozenset[ir.Operation]:
@@ -107,23 +122,34 @@ def _signless(type_: ir.Type) -> ir.Type:
 
 
 def _make(op: ir.Operation, state: Expansion) -> None:
+    state.parts[op.result] = _parts(op)
+
+
+def _parts(op: ir.Operation) -> list[ir.Value]:
+    """What stands for the descriptor of a ``tt.make_tensor_descriptor``, made before it."""
     base, *numbers = op.operands
     rank = len(numbers) // 2
     i64 = ir.IntegerType.get_signless(64)
     shape = [make(op, "arith.extsi", i64, [n]) for n in numbers[:rank]]
     padding = ir.IntegerAttr(op.attributes["padding"]).value if "padding" in op.attributes else 1
     nan = ir.IntegerAttr.get(ir.IntegerType.get_signless(1), int(padding == PaddingOption.PAD_NAN))
-    state.parts[op.result] = [base, *shape, *numbers[rank:], constant(op, nan)]
+    return [base, *shape, *numbers[rank:], constant(op, nan)]
+
+
+def _descriptor_of(access: ir.Operation) -> Descriptor:
+    """The descriptor of an access that stays, in parts."""
+    return _descriptor(access, _parts(access.operands[0].owner.operation))
+
+
+def _descriptor(access: ir.Operation, parts: Sequence[ir.Value]) -> Descriptor:
+    block = TensorDescType(access.operands[0].type).block_type
+    rank = block.rank
+    return Descriptor(block, parts[0], parts[1 : 1 + rank], parts[1 + rank : 1 + 2 * rank], parts[-1])
 
 
 def _access(rule: Callable[[ir.Operation, Descriptor], Sequence[ir.Value]]) -> Rule:
     def apply(op: ir.Operation, state: Expansion) -> None:
-        block = TensorDescType(op.operands[0].type).block_type
-        parts = state.parts[op.operands[0]]
-        rank = block.rank
-        descriptor = Descriptor(
-            block, parts[0], parts[1 : 1 + rank], parts[1 + rank : 1 + 2 * rank], parts[-1]
-        )
+        descriptor = _descriptor(op, state.parts[op.operands[0]])
         for result, value in zip(op.results, rule(op, descriptor), strict=True):
             result.replace_all_uses_with(value)
 

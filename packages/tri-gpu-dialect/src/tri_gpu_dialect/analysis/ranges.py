@@ -7,6 +7,7 @@ counts up stays between its bounds, in steps; other carried values can be anythi
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
@@ -33,9 +34,13 @@ _PROGRAMS = (1 << 31) - 1
 
 @dataclass
 class Ranges:
-    """Ranges of values, remembered while the IR stays; ``no_overflow``: signed arithmetic never leaves its type."""
+    """Ranges of values, remembered while the IR stays.
+
+    ``no_overflow``: signed arithmetic never leaves its type; ``least``: values that are known to be at least so much.
+    """
 
     no_overflow: bool = False
+    least: Mapping[ir.Value, int] = field(default_factory=dict)
     _known: dict[ir.Value, IntegerRange] = field(default_factory=dict)
 
     def of(self, value: ir.Value) -> IntegerRange:
@@ -57,9 +62,12 @@ class Ranges:
         width = _width(value)
         whole = IntegerRange.top(width)
         if isinstance(value.owner, ir.Block):
-            return self._induction(value) or whole
-        found = self._result(value.owner.operation, value, width)
-        return whole if found is None else found
+            found = self._induction(value)
+        else:
+            found = self._result(value.owner.operation, value, width)
+        found = whole if found is None else found
+        low = self.least.get(value)
+        return found if low is None else found.within(IntegerRange.between(width, low, whole.high))
 
     def _result(self, op: ir.Operation, value: ir.Value, width: int) -> IntegerRange | None:
         known = [self._known[v] for v in _sources(value)]
