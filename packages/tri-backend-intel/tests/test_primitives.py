@@ -267,7 +267,7 @@ def test_a_kernel_prints(capfd: pytest.CaptureFixture[str]) -> None:
 
     x = random(64, "float32")
     run_body(body, [x])
-    assert capfd.readouterr().out.splitlines() == [f"100% of 5 -15 {x[5]:f}", "hex ff"]
+    assert capfd.readouterr().out.splitlines() == [f"100% of 5 -15 {x[5]:f}", "hex 0x000000ff"]
 
 
 def test_builtins_are_called_by_their_mangled_names() -> None:

@@ -29,6 +29,7 @@ from tri_backend_nvidia.machine import (
     MmaOp,
     PartitionBarrierOp,
     ReadRegisterOp,
+    RecordFaultOp,
     SetRegistersOp,
     ShuffleOp,
     StoreOp,
@@ -275,6 +276,17 @@ def _set_registers(k: Kernel) -> None:
 
 
 add("set_registers", SetRegistersOp, ("i4",), ("i4",), _set_registers, each(any_bits("i4")), warps=4)
+
+
+def _record_fault(k: Kernel) -> None:
+    """Where the host has not asked for a record, nothing is done, and the thread goes on."""
+    value = k.read(0)[0]
+    site = ir.IntegerAttr.get(k.b.i32, 3)
+    k.b.if_(k.b.cmp("slt", value, k.b.int_(0)), lambda: RecordFaultOp.build([], [], {"site": site}) and None)
+    k.write(1, value)
+
+
+add("record_fault", RecordFaultOp, ("i4",), ("i4",), _record_fault, each(any_bits("i4")))
 
 
 def lanes(rng: np.random.Generator, rows: int) -> np.ndarray:

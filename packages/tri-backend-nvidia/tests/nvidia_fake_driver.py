@@ -6,7 +6,7 @@ import ctypes
 from enum import IntEnum
 from types import ModuleType, SimpleNamespace
 
-from tri_backend_nvidia.runtime import devices, driver, kernels, streams, tensor_maps
+from tri_backend_nvidia.runtime import devices, driver, faults, kernels, records, streams, tensor_maps
 
 
 class CUresult(IntEnum):
@@ -17,6 +17,7 @@ class CUresult(IntEnum):
     CUDA_ERROR_INVALID_CONTEXT = 201
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
+    CUDA_ERROR_ASSERT = 710
 
 
 class _Names:
@@ -120,6 +121,16 @@ class FakeDriver(ModuleType):
         self.memory[address] = block
         return address
 
+    def do_cuMemHostAlloc(self, nbytes, flags):
+        return self.do_cuMemAlloc(nbytes)
+
+    def do_cuMemHostGetDevicePointer(self, address, flags):
+        return address
+
+    def do_cuMemcpyHtoD(self, destination, source, nbytes):
+        ctypes.memmove(destination, source, nbytes)
+        return ()
+
     def do_cuMemGetInfo(self):
         return (1000, 2000)
 
@@ -195,6 +206,9 @@ class FakeDriver(ModuleType):
     def do_cuModuleGetFunction(self, module, name):
         return 4096
 
+    def do_cuModuleGetGlobal(self, module, name):
+        return (self.do_cuMemAlloc(16), 16)
+
     def do_cuFuncSetAttribute(self, function, name, value):
         return ()
 
@@ -245,6 +259,8 @@ def forget() -> None:
     for cached in _CACHES:
         cached.cache_clear()
     streams._lookup = None
+    faults.forget()
+    records.forget_pages()
 
 
 def install(monkeypatch, count: int = 1) -> FakeDriver:

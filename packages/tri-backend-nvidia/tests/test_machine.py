@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nvidia_simulation import CTA
-from nvidia_support import assembled, kernel_ptx, known_to_ptxas, llvm_text, primitives
+from nvidia_support import assembled, kernel_ptx, known_to_ptxas, llvm_text, primitives, ptx_of
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.machine import NVM
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
@@ -222,7 +222,48 @@ def test_printing_and_asserting():
     ptx = kernel_ptx(body, G)
     assert "vprintf" in ptx
     assert "__assertfail" in ptx
+    assert ".visible .global" in ptx
     assembled(ptx)
+
+
+@pytest.mark.parametrize(
+    ("bits", "signed", "piece"),
+    [
+        (8, True, "0x%02x"),
+        (16, True, "0x%04x"),
+        (32, True, "0x%08x"),
+        (64, False, "0x%016llx"),
+        (1, False, "0x%01x"),
+    ],
+)
+def test_only_the_value_is_hexadecimal(bits, signed, piece):
+    def body(b, hw, arguments):
+        thread = hw.thread_id(b)
+        hw.print(b, "pid ({}) x: {}", [thread, b.int_cast(thread, b.int_type(bits))], [True, signed], True)
+
+    assert f'c"pid (%d) x: {piece}\\0A\\00"' in llvm_text(body, G, primitives())
+
+
+def test_a_failed_assertion_leaves_a_record():
+    hw = primitives()
+
+    def body(b, hw, arguments):
+        for line in (7, 9, 7):
+            failed = b.cmp("eq", hw.thread_id(b), b.int_(line))
+            b.if_(failed, lambda line=line: hw.assert_fail(b, "wrong", "f.py", "k", line))
+
+    ptx = ptx_of(llvm_text(body, G, hw))
+    assert hw.image_attributes() == {"assertions": [["wrong", "f.py", 7], ["wrong", "f.py", 9]]}
+    assert ptx.count("tri_fault_record[") == 1
+    assert ptx.count("membar.sys") == 3
+    assembled(ptx)
+
+
+def test_kernels_without_assertions_have_no_record():
+    hw = primitives()
+    ptx = ptx_of(llvm_text(lambda b, hw, arguments: b.store(b.int_(1), arguments[0]), G, hw))
+    assert hw.image_attributes() == {}
+    assert "tri_fault_record" not in ptx
 
 
 # --- what it does ---------------------------------------------------------------------------------------

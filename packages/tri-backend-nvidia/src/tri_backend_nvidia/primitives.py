@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from tri_backend_nvidia import math as words
@@ -16,6 +17,7 @@ from tri_backend_nvidia.machine import (
     LoadOp,
     PartitionBarrierOp,
     ReadRegisterOp,
+    RecordFaultOp,
     SetRegistersOp,
     ShuffleOp,
     StoreOp,
@@ -74,6 +76,11 @@ class NvidiaPrimitives(Primitives):
 
     line_info = "DebugDirectivesOnly"  # ptxas reads .file and .loc, and makes the line table itself
     _budgeted = False
+
+    @functools.cached_property
+    def _assertions(self) -> list[tuple[str, str, int]]:
+        """Message, file and line of each assertion."""
+        return []
 
     def address_space(self, name: str) -> int:
         """The address spaces of LLVM's NVPTX target."""
@@ -380,5 +387,14 @@ class NvidiaPrimitives(Primitives):
         print_line(b, prefix, args, signed, hex_)
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
-        """``__assertfail``, which the driver provides."""
+        """``__assertfail``, which the driver provides, after a record for the host of where it was."""
+        site = (message, file, line)
+        if site not in self._assertions:
+            self._assertions.append(site)
+        number = ir.IntegerAttr.get(b.i32, self._assertions.index(site))
+        RecordFaultOp.build([], [], {"site": number})
         assert_fail(b, message, file, function, line)
+
+    def image_attributes(self) -> Mapping[str, object]:
+        """``assertions``: message, file and line of each, by the number that a record has."""
+        return {"assertions": [list(site) for site in self._assertions]} if self._assertions else {}

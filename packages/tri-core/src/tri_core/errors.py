@@ -21,6 +21,7 @@ __all__ = [
     "CompileRefused",
     "DeviceError",
     "InternalError",
+    "KernelFault",
     "LaunchError",
     "OptionError",
     "OutOfResources",
@@ -182,6 +183,20 @@ class BackendError(TriError):
 
 class DeviceError(TriError):
     """A driver call failed, or a driver or device is missing."""
+
+
+class KernelFault(DeviceError):
+    """A kernel stopped while it ran: an assertion failed, or it accessed what it may not.
+
+    ``kernel`` is its name; None where that is not certain.  ``kernels`` are those launched since the last wait for the
+    device, the latest last, as far as they are remembered.  ``program`` (x, y, z) and ``thread`` are those of the thread
+    that was first, where it left a record; ``location`` is then that of the assertion.
+    """
+
+    kernel: str | None
+    kernels: tuple[str, ...]
+    program: tuple[int, int, int] | None
+    thread: int | None
 
 
 class SimulationError(DeviceError):

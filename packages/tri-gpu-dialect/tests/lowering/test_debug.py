@@ -39,13 +39,24 @@ def test_every_element_is_printed_with_its_place() -> None:
       "tt.print"(%in0) {{prefix = " x: ", hex = false, isSigned = array<i32: 1>}} : ({SPEC.type}) -> ()"""
     lines = printed(body)
     assert len(lines) == 2  # registers of a thread
-    assert lines[0] == ("pid ({}, {}, {}) idx ({})  x: {}", ["i32"] * 4 + ["f32"], [True] * 5, False)
+    assert lines[0] == ("pid ({}, {}, {}) idx ({}) x: {}", ["i32"] * 4 + ["f32"], [True] * 5, False)
 
 
 def test_a_text_alone_is_printed_by_one_thread() -> None:
     body = f"""%out0 = arith.addf %in0, %in0 : {SPEC.type}
-      "tt.print"() {{prefix = "here", hex = true, isSigned = array<i32>}} : () -> ()"""
-    assert printed(body) == [("pid {}, {}, {} here", ["i32"] * 3, [True] * 3, True)]
+      "tt.print"() {{prefix = " here", hex = true, isSigned = array<i32>}} : () -> ()"""
+    assert printed(body) == [("pid ({}, {}, {}) here", ["i32"] * 3, [True] * 3, False)]
+
+
+def test_several_operands_are_numbered() -> None:
+    body = f"""%out0 = arith.addf %in0, %in0 : {SPEC.type}
+      "tt.print"(%in0, %out0) {{prefix = " x: ", hex = true, isSigned = array<i32: 1, 1>}} : ({SPEC.type}, {SPEC.type}) -> ()"""
+    texts = [line[0] for line in printed(body)]
+    assert (
+        texts
+        == ["pid ({}, {}, {}) idx ({}) x: (operand 0) {}"] * 2
+        + ["pid ({}, {}, {}) idx ({}) x: (operand 1) {}"] * 2
+    )
 
 
 def test_a_target_that_cannot_print_says_so() -> None:

@@ -145,7 +145,10 @@ class IntelPrimitives(Primitives):
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:
         """One line of OpenCL's printf: each ``{}`` of ``prefix`` is one of ``args``, the rest of them follow."""
-        pairs = [_printable(b, value, sign, hex_) for value, sign in zip(args, signed, strict=True)]
+        last = len(args) - 1
+        pairs = [
+            _printable(b, v, s, hex_ and i == last) for i, (v, s) in enumerate(zip(args, signed, strict=True))
+        ]
         words = [word for word, _ in pairs]
         first, *texts = prefix.replace("%", "%%").split("{}")
         placed = "".join([first, *(w + t for w, t in zip(words, texts, strict=False))])
@@ -166,9 +169,10 @@ def _printable(b: Builder, value: ir.Value, signed: bool, hex_: bool) -> tuple[s
         return "%f", value if type_.width >= 32 else b.op("arith.extf", (value,), b.f32)
     if not isinstance(type_, ir.IntegerType):
         return "%lx", b.ptr_to_int(value)
-    wide = b.int_cast(value, b.i64 if type_.width > 32 else b.i32, signed and type_.width > 1)
+    wide = b.int_cast(value, b.i64 if type_.width > 32 else b.i32, signed and type_.width > 1 and not hex_)
     letter = "x" if hex_ else "d" if signed else "u"
-    return ("%l" if type_.width > 32 else "%") + letter, wide
+    start = f"0x%0{max(type_.width // 4, 1)}" if hex_ else "%"
+    return start + ("l" if type_.width > 32 else "") + letter, wide
 
 
 def make_primitives(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
 from tri_backend_nvidia.machine.base import NVM
 from tri_backend_nvidia.machine.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
+from tri_backend_nvidia.machine.faults import RecordFaultOp
 from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
 from tri_backend_nvidia.machine.matrix import LdMatrixOp, MmaOp
 from tri_backend_nvidia.machine.mbarrier import (
@@ -71,6 +72,7 @@ __all__ = [
     "MmaOp",
     "PartitionBarrierOp",
     "ReadRegisterOp",
+    "RecordFaultOp",
     "SetRegistersOp",
     "ShuffleOp",
     "StoreOp",

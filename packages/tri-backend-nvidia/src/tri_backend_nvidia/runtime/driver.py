@@ -12,6 +12,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from tri_backend_nvidia.runtime import faults
 from tri_core.api import DeviceError
 
 __all__ = ["call", "driver", "driver_present", "error", "initialised"]
@@ -24,11 +25,6 @@ _REMEDIES = {
     "CUDA_ERROR_OUT_OF_MEMORY": "free device memory that is no longer used",
     "CUDA_ERROR_NO_BINARY_FOR_GPU": "compile for the device that is present: target nvidia names it",
     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION": "update the driver",
-    "CUDA_ERROR_ILLEGAL_ADDRESS": "the kernel accessed memory out of bounds: check its masks; "
-    "the process must be started again",
-    "CUDA_ERROR_MISALIGNED_ADDRESS": "an array is aligned less than the kernel was compiled for; "
-    "the process must be started again",
-    "CUDA_ERROR_ASSERT": "a device_assert failed; the process must be started again",
     "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": "fewer num_warps, smaller blocks or a maxnreg need fewer registers",
     "CUDA_ERROR_NOT_INITIALIZED": "CUDA does not survive a fork: "
     'start workers with multiprocessing.get_context("spawn")',
@@ -86,7 +82,7 @@ def call(name: str, *args: Any) -> Any:
 
 
 def error(name: str, status: int) -> DeviceError:
-    """The error for ``status``, given by driver function ``name``."""
+    """The error for ``status``, given by driver function ``name``: a KernelFault where the context is lost."""
     bindings = driver()
     try:
         code = bindings.CUresult(status)
@@ -94,4 +90,7 @@ def error(name: str, status: int) -> DeviceError:
         title, text = title.decode(), text.decode()
     except (ValueError, AttributeError):
         title, text = f"CUDA error {status}", "unknown to these bindings"
-    return DeviceError(f"{name} failed with {title}: {text}", remedy=_REMEDIES.get(title))
+    what = f"{name} failed with {title}: {text}"
+    if faults.is_fatal(status):
+        return faults.explain(status, what)
+    return DeviceError(what, remedy=_REMEDIES.get(title))

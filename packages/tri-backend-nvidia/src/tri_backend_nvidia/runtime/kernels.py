@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.runtime import tensor_maps
+from tri_backend_nvidia.runtime import faults, records, tensor_maps
 from tri_backend_nvidia.runtime.driver import call, initialised
 from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, launch_descriptors
 from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
@@ -53,6 +53,7 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
     if image.metadata.shared > _SHARED_WITHOUT_ASKING:
         limit = initialised().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         call("cuFuncSetAttribute", function, limit, image.metadata.shared)
+    records.connect(module, image.metadata.name, image.metadata.attrs)
     kernel = CudaKernel(int(function), device, _resources(function))
     # unloading at exit would come after the driver's own clean-up
     weakref.finalize(kernel, _unload, module).atexit = False
@@ -108,6 +109,7 @@ def launcher(
     pack, take, give = pool.table.pack_into, pool.take, pool.give
     start, function = launch_function(), kernel.function
     index, device = kernel.device.index, kernel.device
+    name, note = image.metadata.name, faults.note
     threads = image.metadata.threads
     shared = image.metadata.shared
 
@@ -117,6 +119,7 @@ def launcher(
             return
         if stream is None:
             stream = current_stream(index)
+        note(name)
         block = take()
         try:
             pack(block.memory, args)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from tri_backend_nvidia.architectures import ARCHITECTURES, DEVICE_KIND, target
-from tri_backend_nvidia.runtime import devices, graphs, kernels
+from tri_backend_nvidia.runtime import devices, faults, graphs, kernels
 from tri_backend_nvidia.runtime.driver import call, driver, error
 from tri_backend_nvidia.runtime.memory import CudaMemory
 from tri_backend_nvidia.runtime.streams import framework_stream
@@ -126,9 +126,10 @@ class CudaRuntime(RuntimeBase):
     # --- time ---------------------------------------------------------------------------------------------
 
     def synchronize(self) -> None:
-        """Wait for all work of the current device; DeviceError when a kernel failed."""
+        """Wait for all work of the current device; KernelFault, with its name, when a kernel stopped."""
         self._enter(self.current_device())
         call("cuCtxSynchronize")
+        faults.settled()
 
     def flush_cache(self) -> None:
         """Enqueue a write of 256 MiB, which leaves nothing else in the caches."""

@@ -191,7 +191,7 @@ class _LowerToLLVM:
         self.passes.run("llir", lowered.module, context)
         if context.knobs.get("LINE_INFO"):
             run_passes(lowered.module, f"{_LINE_INFO}{{emission-kind={words.line_info}}}")
-        return _result(lowered, to_llvm_text(lowered.module))
+        return _result(lowered, to_llvm_text(lowered.module), words)
 
 
 def _machine_level(
@@ -207,7 +207,7 @@ def _machine_level(
     return lowered, words
 
 
-def _result(lowered: LoweredModule, text: str) -> StageResult:
+def _result(lowered: LoweredModule, text: str, words: Primitives) -> StageResult:
     more = lowered.total_num_warps != lowered.num_warps
     return StageResult(
         artifact=text,
@@ -218,6 +218,7 @@ def _result(lowered: LoweredModule, text: str) -> StageResult:
             "threads_per_warp": lowered.threads_per_warp,
             **({"total_num_warps": lowered.total_num_warps} if more else {}),
             **({"descriptors": [d.to_json() for d in lowered.descriptors]} if lowered.descriptors else {}),
+            **words.image_attributes(),
         },
     )
 
@@ -231,10 +232,10 @@ class _LowerForSimulation:
     passes: PassList
 
     def __call__(self, module: ir.Module, context: StageContext) -> StageResult:
-        lowered, _ = _machine_level(module, context, self.primitives, self.table)
+        lowered, words = _machine_level(module, context, self.primitives, self.table)
         self.passes.run("llir", lowered.module, context)
         text: str = lowered.module.operation.get_asm(enable_debug_info=True, assume_verified=True)
-        return _result(lowered, text)
+        return _result(lowered, text, words)
 
 
 def simulated_pipeline(

@@ -94,6 +94,10 @@ class Primitives(abc.ABC):
         """Attributes of a parameter, a pointer, that holds an encoded descriptor by value."""
         raise Unsupported(f"{self.target} has no descriptors that a launch encodes")
 
+    def image_attributes(self) -> Mapping[str, object]:
+        """JSON-able facts for the attributes of the image, of what these words have been used for."""
+        return {}
+
     @abc.abstractmethod
     def program_id(self, b: Builder, axis: int) -> ir.Value:
         """The index of this CTA along ``axis`` (0, 1, 2), i32."""
@@ -361,7 +365,7 @@ class Primitives(abc.ABC):
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:
-        """Print one line from this thread: ``prefix`` and scalars."""
+        """Print one line from this thread: ``prefix`` and scalars; the last in hexadecimal if ``hex_`` and an integer."""
         raise Unsupported(f"{self.target} cannot print from a kernel", remedy="remove device_print")
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:

@@ -16,6 +16,10 @@ from tri_gpu_dialect.lowering.table import Rule
 __all__ = ["RULES"]
 
 
+#: as Triton's; the prefixes that it makes begin with a space
+_PROGRAM = "pid ({}, {}, {})"
+
+
 def print_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.print``: a line per element, by one of the threads that have it: program ids, the element's coordinates, prefix and value."""
     prefix = ir.StringAttr(op.attributes["prefix"]).value
@@ -24,10 +28,11 @@ def print_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     programs = [ctx.hw.program_id(b, axis) for axis in range(3)]
     if not len(op.operands):
         first = b.cmp("eq", ctx.thread, b.int_(0))
-        b.if_(first, lambda: ctx.hw.print(b, f"pid {{}}, {{}}, {{}} {prefix}", programs, [True] * 3, hex_))
+        b.if_(first, lambda: ctx.hw.print(b, f"{_PROGRAM}{prefix}", programs, [True] * 3, False))
         return []
     for i, operand in enumerate(op.operands):
-        _print_operand(ctx, operand, prefix, programs, _is_signed(op, i), hex_)
+        which = f"{prefix}(operand {i}) " if len(op.operands) > 1 else prefix
+        _print_operand(ctx, operand, which, programs, _is_signed(op, i), hex_)
     return []
 
 
@@ -64,7 +69,7 @@ def _print_registers(
         shown.add(image)
         printed = to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value
         place = ", ".join("{}" for _ in row)
-        text = f"pid ({{}}, {{}}, {{}}) idx ({place}) {prefix}{{}}"
+        text = f"{_PROGRAM} idx ({place}){prefix}{{}}"
         ctx.hw.print(b, text, [*programs, *row, printed], [True] * (3 + len(row)) + [signed], hex_)
 
 
