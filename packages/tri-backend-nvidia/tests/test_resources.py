@@ -11,6 +11,7 @@ tri = pytest.importorskip("tri")
 from integration.kernels.matmul import matmul  # noqa: E402
 from integration.kernels.vector_add import vector_add  # noqa: E402
 
+import tri.language as tl  # noqa: E402
 from tri.tuning.compiling import compile_all  # noqa: E402
 from tri_backend_nvidia.architectures import ARCHITECTURES, target  # noqa: E402
 from tri_core.api import OutOfResources, TargetKey  # noqa: E402
@@ -73,29 +74,47 @@ def test_fewer_stages_than_asked_for_are_said(caplog):
     assert "matmul.py:" in remark
 
 
+@tri.jit
+def counted(x_ptr, out_ptr, BINS: tl.constexpr):
+    values = tl.load(x_ptr + tl.arange(0, 128))
+    tl.store(out_ptr + tl.arange(0, BINS), tl.histogram(values, BINS))
+
+
+def counted_source(bins):
+    """A kernel whose counts, of 4 bytes, are in shared memory."""
+    return tri.ASTSource(counted, {"x_ptr": "*i32", "out_ptr": "*i32"}, {"BINS": bins})
+
+
 def test_what_cannot_fit_is_refused_with_what_does():
     with pytest.raises(OutOfResources) as caught:
-        tri.compile(source_of(256, 256, 256), target="nvidia:sm_90a")
+        tri.compile(counted_source(65536), target="nvidia:sm_90a", options={"num_warps": 16})
     error = caught.value
-    assert (error.resource, error.have) == ("shared", 227 << 10)
-    assert error.need > error.have
-    assert "1/2 of the elements fit" in error.remedy
+    assert (error.resource, error.need, error.have) == ("shared", 65536 * 4, 227 << 10)
+    assert "1/2 of the elements fit (131072 bytes)" in error.remedy
     with pytest.raises(OutOfResources, match="num_ctas is 2") as caught:
         tri.compile(source_of(), target="nvidia:sm_80", options={"num_ctas": 2})
     assert caught.value.nearest == {"num_ctas": 1}
 
 
 def test_autotuning_skips_what_does_not_fit():
-    small, large = tri.Config({"m": 64}), tri.Config({"m": 256})
-    here = resolve("nvidia:sm_90a")
+    small, large = tri.Config({"bins": 256}), tri.Config({"bins": 65536}, num_warps=16)
+    together = tri.Config({"bins": 256}, num_ctas=2)
+    here = resolve("nvidia:sm_80")
     good, failed = compile_all(
-        [large, small],
-        lambda c: (source_of(c.kwargs["m"], c.kwargs["m"], c.kwargs["m"]), here, {}),
+        [large, small, together],
+        lambda c: (
+            counted_source(c.kwargs["bins"]),
+            here,
+            {"num_warps": c.num_warps, "num_ctas": c.num_ctas},
+        ),
         None,
         lambda: None,
     )
     assert good == [small]
-    assert isinstance(failed[large], OutOfResources)
+    assert {config: error.resource for config, error in failed.items()} == {
+        large: "shared",
+        together: "cluster",
+    }
 
 
 def test_vector_add_fills_the_multiprocessor():
