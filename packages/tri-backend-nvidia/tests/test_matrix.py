@@ -12,6 +12,8 @@ from matrix_kernels import attention, attention_keys, batches, carried, gathered
 from nvidia_support import target  # noqa: E402
 from tri_backend_nvidia.matrix import NvidiaMma, matrix_instructions  # noqa: E402
 from tri_backend_nvidia.matrix.loads import plan_rows  # noqa: E402
+from tri_backend_nvidia.options import NvidiaOptions  # noqa: E402
+from tri_backend_nvidia.pipeline import policy  # noqa: E402
 from tri_gpu_dialect.encodings import Blocked, DotOperand  # noqa: E402
 from tri_gpu_dialect.layouts import Banks, LinearLayout, layout_for  # noqa: E402
 from tri_gpu_dialect.plans.operand_memory import operand_memory  # noqa: E402
@@ -246,6 +248,25 @@ def test_the_table_follows_the_architecture() -> None:
     # those of warp groups come first: all but f64
     assert [row.group_warps for row in group] == [4] * 8 + [1] * 9
     assert {row.a for row in new} - {row.a for row in group[:8]} == {"f64"}
+
+
+@pytest.mark.parametrize(
+    ("options", "widest"),
+    [
+        ({}, 256),
+        ({"num_warps": 8}, 256),
+        ({"num_warps": 16}, 128),
+        ({"num_warps": 32}, 64),
+        ({"maxnreg": 153}, 128),
+        ({"maxnreg": 154}, 256),
+        ({"num_warps": 16, "maxnreg": 40}, 16),
+        ({"maxnreg": 24}, None),
+    ],
+)
+def test_instructions_of_warp_groups_are_as_wide_as_registers_allow(options, widest) -> None:
+    rows = policy(target("sm_90a"), NvidiaOptions(**options)).matrix_instructions
+    found = {row.result((512, 512), (4, 1)).instr_shape[1] for row in rows if row.group_warps == 4}
+    assert found == ({widest} if widest else set())
 
 
 @pytest.mark.parametrize(("bits", "k_width"), [(16, 2), (8, 4), (32, 1)])

@@ -49,12 +49,12 @@ def flash(d, block, warps, stages, causal):
     return compiled(attention, constants, types, warps=warps)
 
 
-def one(dtype, columns):
+def one(dtype, columns, *, size=(128, 128, 64), warps=4):
     total = {"i8": tl.int32}.get(dtype, tl.float32)
-    constants = {"M": 128, "N": 128, "K": 64, "A_COLUMNS": columns[0], "B_COLUMNS": columns[1]}
-    constants |= {"OUT": total, "PRECISION": "tf32"}
+    constants = dict(zip("MNK", size, strict=True))
+    constants |= {"A_COLUMNS": columns[0], "B_COLUMNS": columns[1], "OUT": total, "PRECISION": "tf32"}
     types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
-    return compiled(product, constants, types, warps=4)
+    return compiled(product, constants, types, warps=warps)
 
 
 def promoted():
@@ -97,6 +97,22 @@ def test_nothing_is_serialised_or_spilled(name: str, tmp_path: Path) -> None:
     report = said.stdout + said.stderr
     assert SERIALISED.findall(report) == []
     assert re.findall(r"(\d+) bytes spill stores", report) == ["0"]
+
+
+def test_instructions_are_as_wide_as_registers_allow() -> None:
+    """Of 16 warps a thread has 128, too few for one instruction of 256 columns; its sum takes them all."""
+    kernel = one("bf16", (False, False), size=(256, 256, 32), warps=16)
+    assert set(re.findall(r"m64n(\d+)k16", kernel.asm["ptx"])) == {"128"}
+    assert kernel.metadata.resources["spills"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [(False, False), (True, True)])
+@pytest.mark.parametrize("warps", [4, 8, 16, 32])
+@pytest.mark.parametrize("m", [64, 128, 256])
+@pytest.mark.parametrize("n", [8, 16, 32, 64, 128, 256])
+def test_every_size_assembles(m, n, warps, columns) -> None:
+    assert "wgmma.mma_async" in one("bf16", columns, size=(m, n, 32), warps=warps).asm["ptx"]
 
 
 def loops(sass: str) -> list[list[str]]:

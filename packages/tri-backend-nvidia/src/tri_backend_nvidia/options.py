@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from tri_core.api import CommonOptions, OptionError
 
-__all__ = ["NvidiaOptions"]
+__all__ = ["NvidiaOptions", "registers_per_thread"]
 
 #: threads per CTA over threads per warp
 _MAX_WARPS = 32
 _MAX_REGISTERS = 255
+#: of a multiprocessor
+_REGISTERS = 65536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,3 +57,12 @@ class NvidiaOptions(CommonOptions):
                 f"ptx_version is {self.ptx_version}; major times ten plus minor is expected",
                 remedy="write 87 for PTX 8.7",
             )
+
+
+def registers_per_thread(options: CommonOptions | None) -> int:
+    """Most registers that a thread of a CTA can have, by its number of warps and ``maxnreg``."""
+    if options is None:
+        return _MAX_REGISTERS
+    share = min(_REGISTERS // (32 * options.num_warps), _MAX_REGISTERS)
+    wanted = options.maxnreg if isinstance(options, NvidiaOptions) else None
+    return share if wanted is None else min(share, wanted)

@@ -6,7 +6,7 @@ from tri_backend_nvidia.bulk import places
 from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.matrix import matrix_instructions
-from tri_backend_nvidia.options import NvidiaOptions
+from tri_backend_nvidia.options import NvidiaOptions, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.specialization import producer
@@ -55,7 +55,7 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
     """What the optimizer is told: accesses of 16 bytes, matrix instructions and bulk copies of ``target``."""
     copies = (32, 64, 128) if target.has("cp-async") else ()
     return DefaultPolicy(
-        matrix_instructions=matrix_instructions(target),
+        matrix_instructions=matrix_instructions(target, registers_per_thread(options)),
         async_copy_bits=copies,
         prefetch=bool(copies),
         bulk_copies=_bulk(target, options),

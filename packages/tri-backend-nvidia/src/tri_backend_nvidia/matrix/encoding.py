@@ -9,20 +9,19 @@ from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 
-__all__ = ["TTNG", "WGMMA_M", "WGMMA_N", "NvidiaMma"]
+__all__ = ["TTNG", "WGMMA_M", "WGMMA_WIDTHS", "NvidiaMma"]
 
 Shape = tuple[int, ...]
 
 _ROWS, _COLUMNS = "dim0", "dim1"
-_WIDTHS = (8, 16, 32, 64, 128, 256)
 
 
 class TTNG(ext.Dialect, name="ttng"):  # type: ignore[call-arg]  # the bindings are untyped
     """The block-level dialect of NVIDIA GPUs."""
 
 
-#: the widest n of ``wgmma``, and its m: four warps of 16 rows
-WGMMA_N, WGMMA_M = 256, 64
+#: the n of ``wgmma`` that are powers of two, and its m: four warps of 16 rows
+WGMMA_WIDTHS, WGMMA_M = (8, 16, 32, 64, 128, 256), 64
 
 
 @encoding(TTNG, "nvidia_mma", keys={"warps_per_cta": "warpsPerCTA"})
@@ -48,7 +47,7 @@ class NvidiaMma(MatrixEncoding):
             self._check_group()
 
     def _check_group(self) -> None:
-        if len(self.instr_shape) != 3 or self.instr_shape[0] != 16 or self.instr_shape[1] not in _WIDTHS:
+        if len(self.instr_shape) != 3 or self.instr_shape[0] != 16 or self.instr_shape[1] not in WGMMA_WIDTHS:
             raise ValueError(
                 f"instrShape {list(self.instr_shape)}; [16, n, k] with n of 8 to 256 is expected"
             )
@@ -61,11 +60,12 @@ class NvidiaMma(MatrixEncoding):
         return self.version_major == 3
 
     def spread(self, shape: Shape, warps: Shape) -> "NvidiaMma":
-        """Over ``warps``; instructions of version 3 as wide as a warp group's share of ``shape``."""
+        """Over ``warps``; instructions of version 3 as wide as a warp group's share of ``shape``, no wider than this."""
         if self.version_major == 2:
             return replace(self, warps_per_cta=warps)
-        n = min(max(shape[-1] // warps[-1], _WIDTHS[0]), WGMMA_N)
-        return replace(self, warps_per_cta=warps, instr_shape=(16, n, self.instr_shape[2]))
+        _, widest, k = self.instr_shape
+        n = min(max(shape[-1] // warps[-1], WGMMA_WIDTHS[0]), widest)
+        return replace(self, warps_per_cta=warps, instr_shape=(16, n, k))
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """As the PTX manual draws them: four lanes along the rows of memory, eight across."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tri_backend_nvidia.matrix.encoding import WGMMA_M, NvidiaMma
+from tri_backend_nvidia.matrix.encoding import WGMMA_M, WGMMA_WIDTHS, NvidiaMma
 from tri_backend_nvidia.matrix.memory import NvmmaShared
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
@@ -38,14 +38,20 @@ PTX_TYPES = {
     "f8E4M3FN": "e4m3",
     "f8E5M2": "e5m2",
 }
+#: registers that an instruction needs beside those of its sum: ptxas (error C7602) wants 154 for 256 columns
+_BESIDE_SUM = 26
 #: bits of those that ``wgmma`` has
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8}
 
 
-def matrix_instructions(target: Target) -> tuple[MatrixInstruction, ...]:
-    """What ``target`` has, none before compute capability 8.0; those of warp groups first."""
+def matrix_instructions(target: Target, registers: int = 255) -> tuple[MatrixInstruction, ...]:
+    """What ``target`` has, none before compute capability 8.0; those of warp groups first.
+
+    Those of warp groups are as wide as ``registers`` of a thread hold.
+    """
     synchronous = _from_capability(int(target.key.arch.removeprefix("sm_").rstrip("af")))
-    return (*_wgmma(), *synchronous) if target.has("wgmma") else synchronous
+    widths = [n for n in WGMMA_WIDTHS if n // 2 + _BESIDE_SUM <= registers]
+    return (*_wgmma(max(widths)), *synchronous) if target.has("wgmma") and widths else synchronous
 
 
 @cache
@@ -68,18 +74,22 @@ def _instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -
 
 
 @cache
-def _wgmma() -> tuple[MatrixInstruction, ...]:
-    return tuple(_group_instruction(*row) for row in _ROWS if row[0] in _BITS)
+def _wgmma(widest: int) -> tuple[MatrixInstruction, ...]:
+    return tuple(
+        _group_instruction(a, b, total, k, k_width, widest)
+        for a, b, total, _, k, k_width in _ROWS
+        if a in _BITS
+    )
 
 
-def _group_instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -> MatrixInstruction:
+def _group_instruction(a: str, b: str, total: str, k: int, k_width: int, widest: int) -> MatrixInstruction:
     return MatrixInstruction(
         a=a,
         b=b,
         accumulator=total,
         shape=(WGMMA_M, 8, k),
         k_width=k_width,
-        encoding=NvidiaMma(version_major=3, warps_per_cta=(4, 1), instr_shape=(16, 8, k)),
+        encoding=NvidiaMma(version_major=3, warps_per_cta=(4, 1), instr_shape=(16, widest, k)),
         precisions=(int(InputPrecision.TF32),) if a == "f32" else (),
         memory=wgmma_memory(_BITS[a]),
         in_registers=(0,),
