@@ -310,7 +310,7 @@ def compiled_tiles(arch, dtype, out, block, *, columns=False):
     return tri.compile(source, target=f"nvidia:{arch}", options={"num_warps": 4})
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_89"])  # sm_90a: test_wgmma_machine_code.py
 def test_large_tiles_do_not_spill(arch) -> None:
     kernel = compiled_tiles(arch, "fp16", tl.float32, (128, 128, 32))
     assert kernel.metadata.resources["spills"] == 0

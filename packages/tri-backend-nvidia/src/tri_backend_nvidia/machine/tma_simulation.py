@@ -31,8 +31,8 @@ _ALIGNMENT = 128
 #: bytes of what rows consist of
 _PIECE = 16
 #: every 32 bits outside of a tensor that is filled with NaN, as an H200 has it for f16: a NaN as f32, and as two f16 or
-#: bf16 of either sign; that it is the same word for other types is not measured
-_NAN_WORD = 0x7FF7FFF7
+#: bf16; that it is the same word for other types is not measured
+_NAN_WORD = 0x7FF77FF7
 #: bits of the address, from bit 7 on, that a swizzle xors onto bit 4 and following
 _SWIZZLE_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
 
