@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_conformance.contracts import Close, Exact, Ulp, ulp_of
+from tri_conformance.contracts import Close, Exact, Inaccurate, Ulp, ulp_of
 
 
 @given(st.floats(-1e30, 1e30), st.integers(0, 8))
@@ -51,3 +51,16 @@ def test_special_values_are_near_themselves(contract: Exact | Ulp | Close) -> No
 def test_exactness_of_large_integers() -> None:
     with pytest.raises(AssertionError, match="first at"):
         Exact().check(np.array([2**53 + 1]), np.array([2**53]))
+
+
+def test_what_is_only_inaccurate_says_how_far_it_is() -> None:
+    exact = np.array([1.0, np.inf])
+    with pytest.raises(Inaccurate, match="4 ulp") as caught:
+        Ulp(4).check(np.array([1 + 9 * 2.0**-23, np.inf], np.float32), exact)
+    assert caught.value.ulp == 8.5  # the exact result may itself be half a unit from the nearest float
+
+
+def test_a_misplaced_infinity_is_more_than_inaccurate() -> None:
+    with pytest.raises(AssertionError) as caught:
+        Ulp(4).check(np.array([1 + 9 * 2.0**-23, 3.0], np.float32), np.array([1.0, np.inf]))
+    assert not isinstance(caught.value, Inaccurate)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tri_conformance.case import Case, Needs
-from tri_conformance.judge import faults_of, judge, unused
+from tri_conformance.contracts import Inaccurate
+from tri_conformance.judge import Declaration, faults_of, judge, unused
 from tri_conformance.subject import Subject
-from tri_core.api import ConformanceProfile, DeviceError, Gap, KnownFailure, Unsupported
+from tri_core.api import Accuracy, ConformanceProfile, DeviceError, Gap, KnownFailure, Unsupported
 
 LATER, BEFORE = "2999-01-01", "2020-01-01"
 
@@ -26,9 +27,11 @@ def failure(**changes: str) -> KnownFailure:
     return KnownFailure(**{"test": "language/*", "reason": "wrong", "expires": LATER, **changes})
 
 
-def verdict(
-    raised: BaseException | None, *entries: Gap | KnownFailure, needs: Needs = NOTHING
-) -> tuple[str, str]:
+def accuracy(ulp: float = 16, **changes: str) -> Accuracy:
+    return Accuracy(**{"test": "language/*", "reason": "fast", **changes}, ulp=ulp)
+
+
+def verdict(raised: BaseException | None, *entries: Declaration, needs: Needs = NOTHING) -> tuple[str, str]:
     def run(subject: Subject) -> None:
         if raised is not None:
             raise raised
@@ -37,6 +40,7 @@ def verdict(
     profile = ConformanceProfile(
         gaps=[e for e in entries if isinstance(e, Gap)],
         known_failures=[e for e in entries if isinstance(e, KnownFailure)],
+        accuracy=[e for e in entries if isinstance(e, Accuracy)],
     )
     vars(subject)["profile"] = profile
     result = judge(Case("language", "feature", "point", run, needs), subject)
@@ -68,6 +72,15 @@ def skips() -> BaseException:
         (AssertionError("wrong"), [failure(reason=" ")], "failed"),
         (Unsupported("cannot"), [gap(remedy="")], "failed"),
         (AssertionError("wrong"), [failure(test="static/*")], "failed"),
+        (Inaccurate("far", 12.9), [], "failed"),
+        (Inaccurate("far", 12.9), [accuracy()], "passed"),
+        (Inaccurate("far", 16.1), [accuracy()], "failed"),
+        (None, [accuracy()], "failed"),  # not needed: the declaration must go
+        (AssertionError("wrong"), [accuracy()], "failed"),  # no licence for wrong results
+        (Unsupported("cannot"), [accuracy()], "failed"),
+        (Inaccurate("far", 12.9), [accuracy(reason="")], "failed"),
+        (Inaccurate("far", 12.9), [accuracy(float("inf"))], "failed"),
+        (Inaccurate("far", 12.9), [accuracy(-1)], "failed"),
     ],
 )
 def test_verdicts(raised: Any, declared: Any, expected: str) -> None:
@@ -84,8 +97,8 @@ def test_what_the_spec_does_not_declare_is_not_asked() -> None:
 
 def test_declarations_for_no_case_are_found() -> None:
     case = Case("language", "dot", "fp32", lambda subject: None)
-    profile = ConformanceProfile(gaps=[gap(), gap(test="language/dott/*")])
-    assert unused(profile, [case]) == ["language/dott/*"]
+    profile = ConformanceProfile(gaps=[gap(), gap(test="language/dott/*")], accuracy=[accuracy(test="x")])
+    assert unused(profile, [case]) == ["language/dott/*", "x"]
 
 
 def test_a_declaration_holds_on_its_last_day() -> None:

@@ -110,6 +110,11 @@ test = "language/erf/*"
 targets = ["other:*"]
 reason = "r"
 expires = "2027-01-01"
+
+[[accuracy]]
+test = "language/exp/*"
+ulp = 7.5
+reason = "s"
 """
 
 
@@ -119,12 +124,20 @@ def test_a_profile_is_of_the_targets_that_it_names(tmp_path: Path) -> None:
     found = read_profile(path, resolve("cpu"))
     assert [g.test for g in found.gaps] == ["language/dot_scaled/*"]
     assert not found.known_failures
+    assert [(a.test, a.ulp, a.reason) for a in found.accuracy] == [("language/exp/*", 7.5, "s")]
     assert found.assembly is not None
     assert found.assembly.text.endswith("notl $0")
 
 
 @pytest.mark.parametrize(
-    "change", [("remedy =", "rmedy ="), ('reason = "r"\nremedy', "remedy"), ("[[gap]]", "[[gaps]]")]
+    "change",
+    [
+        ("remedy =", "rmedy ="),
+        ('reason = "r"\nremedy', "remedy"),
+        ("[[gap]]", "[[gaps]]"),
+        ("ulp = 7.5", ""),
+        ("ulp = 7.5", 'ulp = "few"'),
+    ],
 )
 def test_a_misspelt_profile_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
     path = tmp_path / "conformance.toml"

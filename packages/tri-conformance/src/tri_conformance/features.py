@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tri_conformance.case import Case, Needs
-from tri_conformance.contracts import Contract, Exact
+from tri_conformance.contracts import Contract, Exact, Inaccurate
 from tri_conformance.dtypes import NUMPY, Array
 from tri_conformance.subject import Subject, arrays_in, with_arrays
 
@@ -77,7 +77,10 @@ class Feature:
     group: str = ""
 
     def check(self, subject: Subject, seed: str, dtype: str, shape: tuple[int, ...], warps: int) -> None:
-        """Launch at one point and compare every result; AssertionError when one breaks the contract."""
+        """Launch at one point and compare every result; AssertionError when one breaks the contract.
+
+        Inaccurate only when nothing else is wrong.
+        """
         trial = self.make(Point(dtype, shape, np.random.default_rng(zlib.crc32(seed.encode()))))
         given = list(arrays_in(trial.arguments))
         held = [array.copy() for array in given]
@@ -85,11 +88,17 @@ class Feature:
         subject.launch(self.kernel, trial.grid, arguments, trial.constants, num_warps=warps, **self.options)
         written = {id(next(arrays_in(arguments[i]))): exact for i, exact in trial.exact.items()}
         scratch = {id(array) for i in self.scratch for array in arrays_in(arguments[i])}
+        inaccurate: list[Inaccurate] = []
         for array, before in zip(held, given, strict=True):
             if id(array) in written:
-                self.contracts.get(dtype, self.contract).check(array, written[id(array)])
+                try:
+                    self.contracts.get(dtype, self.contract).check(array, written[id(array)])
+                except Inaccurate as found:
+                    inaccurate.append(found)
             elif id(array) not in scratch:
                 Exact().check(array, before)  # what is only read is as it was
+        if inaccurate:
+            raise max(inaccurate, key=lambda found: found.ulp)
 
 
 def cases_of(features: Sequence[Feature]) -> Iterator[Case]:

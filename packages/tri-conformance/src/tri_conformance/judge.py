@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from tri_conformance.case import Case
+from tri_conformance.contracts import Inaccurate
 from tri_conformance.subject import Subject
 from tri_core.api import (
+    Accuracy,
     CompilationError,
     ConformanceProfile,
     Gap,
@@ -24,9 +27,21 @@ from tri_core.api import (
     Unsupported,
 )
 
-__all__ = ["REFUSALS", "Result", "Verdict", "declaration_for", "faults_of", "judge", "unused", "weighed"]
+__all__ = [
+    "REFUSALS",
+    "Declaration",
+    "Result",
+    "Verdict",
+    "declaration_for",
+    "faults_of",
+    "judge",
+    "unused",
+    "weighed",
+]
 
 Verdict = Literal["passed", "not-applicable", "gap", "known-failure", "failed"]
+
+Declaration = Gap | KnownFailure | Accuracy
 
 #: what a target may say instead of doing something
 REFUSALS = (Unsupported, OutOfResources, CompilationError, LaunchError, OptionError, TargetError)
@@ -42,22 +57,27 @@ class Result:
     seconds: float = 0.0
 
 
-def declaration_for(case: Case, profile: ConformanceProfile) -> Gap | KnownFailure | None:
-    """The first gap, else known failure, whose glob matches ``case``."""
+def declaration_for(case: Case, profile: ConformanceProfile) -> Declaration | None:
+    """The first gap, else known failure, else accuracy, whose glob matches ``case``."""
     for entry in _entries(profile):
         if fnmatchcase(case.id, entry.test):
             return entry
     return None
 
 
-def _entries(profile: ConformanceProfile) -> list[Gap | KnownFailure]:
-    return [*profile.gaps, *profile.known_failures]
+def _entries(profile: ConformanceProfile) -> list[Declaration]:
+    return [*profile.gaps, *profile.known_failures, *profile.accuracy]
 
 
-def faults_of(entry: Gap | KnownFailure, today: dt.date | None = None) -> str:
-    """What is wrong with a declaration itself: no reason, no date, past its date; empty when nothing is."""
+def faults_of(entry: Declaration, today: dt.date | None = None) -> str:
+    """What is wrong with a declaration itself: no reason, no bound, no date, past its date; empty when nothing is."""
     if not entry.reason.strip():
         return f"the declaration for {entry.test!r} gives no reason"
+    if isinstance(entry, Accuracy):
+        meant = math.isfinite(entry.ulp) and entry.ulp > 0
+        return (
+            "" if meant else f"the accuracy {entry.test!r} is {entry.ulp} ulp; a positive number is expected"
+        )
     if isinstance(entry, Gap) and not entry.remedy.strip():
         return f"the gap {entry.test!r} gives no remedy"
     try:
@@ -106,7 +126,7 @@ def _outcome(case: Case, subject: Subject) -> BaseException | None:
     return None
 
 
-def _weigh(entry: Gap | KnownFailure | None, error: BaseException | None) -> tuple[Verdict, str]:
+def _weigh(entry: Declaration | None, error: BaseException | None) -> tuple[Verdict, str]:
     if entry is None:
         return ("passed", "") if error is None else ("failed", _tell(error))
     fault = faults_of(entry)
@@ -117,11 +137,19 @@ def _weigh(entry: Gap | KnownFailure | None, error: BaseException | None) -> tup
             "failed",
             f"declared under {entry.test!r} ({entry.reason}), but it passes: remove the declaration",
         )
+    if isinstance(entry, Accuracy):
+        return _within(entry, error)
     if isinstance(entry, KnownFailure):
         return "known-failure", f"{entry.reason} (until {entry.expires}): {_tell(error)}"
     if not isinstance(error, REFUSALS):
         return "failed", f"a gap must be refused with a typed error, but: {_tell(error)}"
     return "gap", f"{entry.reason}: {_first_line(error)}"
+
+
+def _within(entry: Accuracy, error: BaseException) -> tuple[Verdict, str]:
+    if isinstance(error, Inaccurate) and error.ulp <= entry.ulp:
+        return "passed", f"declared: within {entry.ulp:g} ulp ({entry.reason}): {error}"
+    return "failed", f"declared to be within {entry.ulp:g} ulp, but: {_tell(error)}"
 
 
 def _tell(error: BaseException) -> str:

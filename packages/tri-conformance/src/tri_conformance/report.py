@@ -62,6 +62,7 @@ def to_dict(run: Run) -> dict[str, Any]:
         "declared": {
             "gaps": [vars(gap) for gap in profile.gaps],
             "known_failures": [vars(failure) for failure in profile.known_failures],
+            "accuracy": [vars(accuracy) for accuracy in profile.accuracy],
             "unused": run.unused,
         },
         "counts": counts(run),
@@ -127,9 +128,9 @@ def _counts(run: Run) -> Iterator[str]:
 
 def _declared(run: Run) -> Iterator[str]:
     profile = run.subject.profile
-    yield "## Declared gaps and known failures"
+    yield "## Declared gaps, known failures and accuracy"
     yield ""
-    if not profile.gaps and not profile.known_failures:
+    if not (profile.gaps or profile.known_failures or profile.accuracy):
         yield "None."
         yield ""
         return
@@ -139,6 +140,8 @@ def _declared(run: Run) -> Iterator[str]:
         yield f"| `{gap.test}` | gap | {gap.reason} | {gap.remedy} | {gap.expires} |"
     for failure in profile.known_failures:
         yield f"| `{failure.test}` | known failure | {failure.reason} | | {failure.expires} |"
+    for accuracy in profile.accuracy:
+        yield f"| `{accuracy.test}` | within {accuracy.ulp:g} ulp | {accuracy.reason} | | |"
     yield ""
 
 

@@ -34,6 +34,7 @@ from tri_core.errors import (
     VerificationError,
 )
 from tri_core.extensions import (
+    Accuracy,
     Assembly,
     BackendInfo,
     ConformanceProfile,
@@ -79,6 +80,7 @@ from tri_core.target import (
 __all__ = [
     "HOOKSPEC_API",
     "SIMULATED_KIND",
+    "Accuracy",
     "Anchor",
     "AotLauncher",
     "AotParameter",

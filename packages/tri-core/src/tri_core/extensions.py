@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tri_core.target import Target
 
 __all__ = [
+    "Accuracy",
     "Assembly",
     "BackendInfo",
     "ConformanceProfile",
@@ -81,7 +82,8 @@ class LanguageExtension:
 
     ``module`` is imported when the namespace is used, or ``builtins`` are its content.  ``module_map`` names, for
     modules of the language with functions of a device library, modules whose ``SYMBOLS`` map (function, names of
-    operand types) to symbols of the library of ``targets`` (names of backends).  ``queries`` are functions of a
+    operand types) to symbols of the library of ``targets`` (names of backends), and whose ``SIMULATED_SYMBOLS``, if there are any, map to
+    those that their simulation brings.  ``queries`` are functions of a
     TargetKey and further constexprs that appear, without the key, in ``tri.language.target_info``.
     """
 
@@ -146,6 +148,18 @@ class KnownFailure:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """Conformance cases (a glob of their ids) whose results are meant to be within ``ulp``, more than the kit allows.
+
+    ``ulp`` counts units in the last place of the result's type, ``reason`` says why users want no better.
+    """
+
+    test: str
+    ulp: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Assembly:
     """The bitwise complement of a 32-bit register in a target's assembly: what ``tl.inline_asm_elementwise`` takes.
 
@@ -163,7 +177,8 @@ class ConformanceProfile:
     ``levels`` are those that the backend claims (empty: all).  ``arrays`` is ``module:attribute`` of a context
     manager for targets whose runtime refuses host arrays: it takes host arrays, gives arrays of the device that
     hold the same, and at its end copies them back; without one the runtime's ``memory(device)`` is used.
-    ``assembly`` is how the target's is tested; a target that has none declares the gap.
+    ``assembly`` is how the target's is tested; a target that has none declares the gap.  ``accuracy`` has the
+    bounds of functions that are less accurate than the kit asks for, on purpose.
     """
 
     levels: tuple[str, ...] = ()
@@ -171,6 +186,7 @@ class ConformanceProfile:
     known_failures: Sequence[KnownFailure] = ()
     arrays: str = ""
     assembly: Assembly | None = None
+    accuracy: Sequence[Accuracy] = ()
 
 
 class Policy(Protocol):

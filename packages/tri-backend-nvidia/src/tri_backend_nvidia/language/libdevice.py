@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.language.libdevice import FUNCTIONS
 
-__all__ = [*FUNCTIONS, "SYMBOLS"]
+__all__ = [*FUNCTIONS, "SIMULATED_SYMBOLS", "SYMBOLS"]
 
 #: ``function:operands=symbol`` without prefix; operands as letters: f fp32, d fp64, i and u 32 bits, l and L 64
 _TABLE = """
@@ -81,6 +81,9 @@ def _entry(text: str) -> tuple[tuple[str, tuple[str, ...]], str]:
 
 #: (function, operand types) -> symbol of libdevice.10.bc
 SYMBOLS: dict[tuple[str, tuple[str, ...]], str] = dict(map(_entry, _TABLE.split()))
+#: those that the simulator brings (`tri_backend_nvidia.simulation`) because the language's formula is `math.exp`, which is less
+#: accurate here than the library's function
+SIMULATED_SYMBOLS = {key: symbol for key, symbol in SYMBOLS.items() if key[0] == "exp"}
 
 globals().update(FUNCTIONS)
 

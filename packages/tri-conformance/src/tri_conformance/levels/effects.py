@@ -26,8 +26,8 @@ from tri_core.api import DeviceError, TriError
 
 __all__ = ["cases", "launch", "main"]
 
-#: the shape of the block that is printed, and how many programs print it
-M, N, PROGRAMS = 2, 8, 2
+#: the shape of the block that is printed, with places above 9, and how many programs print it
+M, N, PROGRAMS = 2, 16, 2
 B = 64
 _SECONDS = 300
 #: program, place in the block (none for a scalar), prefix, value; how much space is between them is free
