@@ -43,6 +43,13 @@ def test_vector_add_moves_16_bytes_and_uses_no_local_memory(arch):
     assert usage.registers <= 24
 
 
+def test_what_warps_do_together_is_convergent_in_llvm():
+    """Inline assembly too: LLVM may not copy it into the ways of a branch."""
+    text = llvm_text(lambda b, hw, _: hw.set_registers(b, 232), "", primitives())
+    (call,) = [line for line in text.splitlines() if "setmaxnreg" in line]
+    assert call.endswith("() convergent")
+
+
 def load_and_store(type_of, cache, evict, predicated, other):
     """Moves one value of a type from the first pointer to the second."""
 

@@ -67,3 +67,22 @@ def test_every_bit_pattern_survives(type_: str, data: st.DataObject) -> None:
 )
 def test_literals_take_the_type_before_them(line: str, expected: str) -> None:
     assert llvm_text.normalize_floats(line) == expected
+
+
+def test_convergent_assembly_is_marked_and_no_other() -> None:
+    """With braces, quotes and newlines in the text, constraints with parentheses around, several results."""
+    with session():
+        module = ir.Module.parse(
+            """llvm.func @k(%a: i32, %p: !llvm.ptr<3>) {
+            %0 = "llvm.inline_asm"(%a) {asm_string="meet $0, $1;", constraints="=r,r", has_side_effects, convergent} : (i32) -> i32
+            %1 = "llvm.inline_asm"(%0) {asm_string="alone $0, $1;", constraints="=r,r", has_side_effects} : (i32) -> i32
+            %2 = "llvm.inline_asm"(%1, %p) {asm_string="{ a\\\\b \\22 $0,\\0A $1, [$2]; }", constraints="=r,r,r", convergent} : (i32, !llvm.ptr<3>) -> i32
+            llvm.return }"""
+        )
+        text = llvm_text.to_llvm_text(module)
+    calls = [line for line in text.splitlines() if " asm " in line]
+    assert [line.endswith(") convergent") for line in calls] == [True, False, True]
+    parsed = binding.parse_assembly(text)
+    parsed.verify()
+    # LLVM keeps it, as a group of attributes
+    assert any(line.startswith("attributes") and "convergent" in line for line in str(parsed).splitlines())

@@ -4,6 +4,9 @@ The MLIR bindings print with a newer LLVM than the one that generates code.  Wha
 make are float constants: the newer one prints ``+inf``, ``+qnan``, ``+nan(0x1)``, bit patterns as
 ``f0x7FC00000``, and shortest decimals such as ``float 1.000000e-01``, where the older one wants a decimal
 to be exact in its type.  So every float constant is rewritten as its bit pattern, which all versions read.
+
+``llvm.inline_asm`` has no way to say that it is convergent (what threads do together, which may not be moved into or
+out of a branch): ops with the attribute :data:`CONVERGENT` have their calls marked in the text.
 """
 
 from __future__ import annotations
@@ -14,7 +17,10 @@ import struct
 from tri_core.errors import InternalError
 from tri_core.mlir import ir, llvm
 
-__all__ = ["normalize_floats", "to_llvm_text"]
+__all__ = ["CONVERGENT", "normalize_floats", "to_llvm_text"]
+
+#: the attribute of ``llvm.inline_asm`` ops that are
+CONVERGENT = "convergent"
 
 _DECIMAL = r"\d+\.\d+(?:[eE][+-]?\d+)?"
 _NAN = r"(?:qnan|[s]?nan\(0x[0-9A-Fa-f]+\))"
@@ -34,7 +40,59 @@ def to_llvm_text(module: ir.Module) -> str:
         text = llvm.translate_module_to_llvmir(module.operation)
     except RuntimeError as error:
         raise InternalError(f"translation to LLVM IR failed: {error}") from error
-    return normalize_floats(text)
+    return normalize_floats(_mark_convergent(text, _convergent_assembly(module)))
+
+
+# --- inline assembly --------------------------------------------------------------------------------------
+
+_ASSEMBLY = re.compile(r' asm (?:sideeffect )?"(?P<text>[^"]*)", "(?P<constraints>[^"]*)"\(')
+_ESCAPE = re.compile(r"\\(\\|[0-9A-Fa-f]{2})")
+
+
+def _convergent_assembly(module: ir.Module) -> set[tuple[str, str]]:
+    """Text and constraints of the marked ops: an instruction is convergent wherever it stands."""
+    found = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "llvm.inline_asm" and CONVERGENT in op.attributes:
+            names = ("asm_string", "constraints")
+            text, constraints = (ir.StringAttr(op.attributes[name]).value for name in names)
+            found.add((text, constraints))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _mark_convergent(text: str, marked: set[tuple[str, str]]) -> str:
+    """``text`` with the attribute at the calls of ``marked``."""
+    if not marked:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for call in _ASSEMBLY.finditer(text):
+        if (_plain(call["text"]), _plain(call["constraints"])) in marked:
+            end = _closing(text, call.end())
+            pieces += text[done:end], " convergent"
+            done = end
+    return "".join(pieces) + text[done:]
+
+
+def _plain(escaped: str) -> str:
+    r"""LLVM's quoted text without its escapes, ``\0A`` or ``\\``."""
+    return _ESCAPE.sub(lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), escaped)
+
+
+def _closing(text: str, place: int) -> int:
+    """Behind the parenthesis that closes what is open at ``place``."""
+    depth = 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        place += 1
+    return place
+
+
+# --- floats -----------------------------------------------------------------------------------------------
 
 
 def normalize_floats(text: str) -> str:

@@ -414,7 +414,10 @@ class Builder:
         side_effects: bool = True,
         convergent: bool = False,
     ) -> list[ir.Value]:
-        """Inline assembly; several results are taken out of LLVM's struct."""
+        """Inline assembly; several results are taken out of LLVM's struct.
+
+        ``convergent``: threads do it together, so LLVM may not move it into or out of a branch.
+        """
         returned = list(results)
         if len(returned) > 1:
             returned = [self.struct_type(results)]
@@ -424,6 +427,8 @@ class Builder:
         }
         if side_effects:
             attributes["has_side_effects"] = ir.UnitAttr.get()
+        if convergent:
+            attributes["convergent"] = ir.UnitAttr.get()  # tri_core.llvm_text marks the call
         made = self.run("llvm.inline_asm", operands, returned, attributes)
         return self.struct_fields(made[0], results) if len(results) > 1 else made
 
