@@ -67,6 +67,7 @@ EXAMPLES: dict[str, Example] = {
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "warp-specialize": Example("product-blocks", _CHAIN, target="nvidia:sm_90a"),
+    "accumulator-init": Example("product-restarts", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),

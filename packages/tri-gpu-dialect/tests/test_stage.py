@@ -66,6 +66,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "@ttgir.pipeline",
         "warp-specialize",
         "pipeline",
+        "accumulator-init",
         "overlap-dots",
         "prefetch",
         "stage-matrix-operands",

@@ -21,6 +21,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.edit import module_int
 from tri_gpu_dialect.passes import (
     AccelerateMatmul,
+    AccumulatorInit,
     AllocateSharedMemory,
     Coalesce,
     ConvertTritonToTritonGPU,
@@ -97,6 +98,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             Anchor("ttgir.pipeline"),
             WarpSpecialize(num_stages=options.num_stages, policy=policy),
             Pipeline(num_stages=options.num_stages, policy=policy),
+            AccumulatorInit(),
             OverlapDots(),
             Prefetch(policy=policy),
             StageMatrixOperands(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_gpu_dialect.passes.accelerate_matmul import AccelerateMatmul
+from tri_gpu_dialect.passes.accumulator_init import AccumulatorInit
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
@@ -22,6 +23,7 @@ from tri_gpu_dialect.passes.warp_specialize import WarpSpecialize
 
 __all__ = [
     "AccelerateMatmul",
+    "AccumulatorInit",
     "AllocateSharedMemory",
     "Coalesce",
     "ConvertTritonToTritonGPU",

@@ -1,0 +1,87 @@
+"""Sums that start anew within a loop of ``wgmma``: results in the simulator, and what the assembler makes of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+tri = pytest.importorskip("tri")
+
+import tri.language as tl  # noqa: E402
+from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
+
+WAYS = ["where", "otherwise", "if"]
+
+
+@tri.jit
+def restarted(
+    a, b, c, TILES, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, HOW: tl.constexpr
+):  # fmt: skip
+    """Products of ``TILES`` blocks of rows in one loop, whose sum starts anew at each of them."""
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    steps = tl.cdiv(K, BK)
+    acc = tl.full((BM, BN), 7.0, tl.float32)
+    for i in range(TILES * steps):
+        rows, step = i // steps * BM + m, i % steps
+        x = tl.load(a + rows[:, None] * K + step * BK + k[None, :])
+        y = tl.load(b + (step * BK + k[:, None]) * BN + n[None, :])
+        if HOW == "where":
+            acc = tl.where(step == 0, 0.0, acc)
+        elif HOW == "otherwise":
+            acc = tl.where(step > 0, acc, 0.0)
+        elif step == 0:
+            acc = tl.zeros((BM, BN), tl.float32)
+        acc = tl.dot(x, y, acc)
+        if step == steps - 1:
+            tl.store(c + rows[:, None] * BN + n[None, :], acc)
+
+
+def loop_of(kernel) -> str:
+    found: str = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+    return found
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_each_tile_has_its_own_sum(how: str) -> None:
+    generator = torch.Generator().manual_seed(5)
+    a = torch.randn((192, 96), generator=generator, dtype=torch.float64).half()
+    b = torch.randn((96, 32), generator=generator, dtype=torch.float64).half()
+    c = torch.full((192, 32), float("nan"))
+    with tri.target("sim:nvidia:sm_90a"):
+        kernel = restarted[(1,)](a, b, c, 3, 96, 64, 32, 32, how, num_warps=4)
+    assert re.search(r"ttg.warp_group_dot %\w+, %\w+, %\w+, %", loop_of(kernel))
+    assert not re.search(r"arith.select.*64x32xf32", kernel.asm["ttgir"])
+    expected = a.double() @ b.double()
+    assert float((c.double() - expected).abs().max()) <= 1e-6 * float(expected.abs().max())
+
+
+def test_mma_keeps_its_select() -> None:
+    """``mma.sync`` has no predicate for its sum."""
+    types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "TILES": "i32", "K": "i32"}
+    constants = {"BM": 64, "BN": 32, "BK": 32, "HOW": "where"}
+    signature = {n: types.get(n, "constexpr") for n in restarted.arg_names}
+    source = tri.ASTSource(restarted, signature, constants)
+    kernel = tri.compile(source, target="sim:nvidia:sm_80", options={"num_warps": 4})
+    assert re.search(r"arith.select.*64x32xf32", kernel.asm["ttgir"])
+
+
+@pytest.mark.parametrize(("columns", "warps"), [(128, 4), (256, 8)])
+def test_machine_code_selects_nothing_and_is_not_serialised(columns: int, warps: int, tmp_path: Path) -> None:
+    types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "TILES": "i32", "K": "i32"}
+    constants = {"BM": 128, "BN": columns, "BK": 64, "HOW": "where"}
+    signature = {n: types.get(n, "constexpr") for n in restarted.arg_names}
+    aligned = {(i,): [["tt.divisibility", 16]] for i in (0, 1, 2, 4)}
+    source = tri.ASTSource(restarted, signature, constants, aligned)
+    kernel = tri.compile(source, target="nvidia:sm_90a", options={"num_warps": warps})
+    # no f32 is chosen; it was one for each register of the sum
+    assert "selp.f32" not in kernel.asm["ptx"]
+    (tmp_path / "k.ptx").write_text(kernel.asm["ptx"])
+    command = [str(ptxas()), "-v", "-arch=sm_90a", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    report = said.stdout + said.stderr
+    assert re.findall(r"\bC75(?:0[5-9]|1\d)\b", report) == []
+    assert re.findall(r"(\d+) bytes spill stores", report) == ["0"]
