@@ -21,14 +21,14 @@ from tri_gpu_dialect.policy import ASKED
 __all__ = ["TensorMemoryAccelerator"]
 
 _MOST_DIMENSIONS = 5
-#: reduction -> element types that it combines (PTX ISA 9.7.9.25.5)
+#: reduction -> element types that it combines (PTX ISA 9.7.9.25.5; of s64 an H200 has minima and maxima alone)
 _COMBINES = {
     DescriptorReduceKind.ADD: ("u32", "s32", "u64", "f16", "bf16", "f32"),
     DescriptorReduceKind.MIN: ("u32", "s32", "u64", "s64", "f16", "bf16"),
     DescriptorReduceKind.MAX: ("u32", "s32", "u64", "s64", "f16", "bf16"),
-    DescriptorReduceKind.AND: ("u32", "s32", "u64", "s64"),
-    DescriptorReduceKind.OR: ("u32", "s32", "u64", "s64"),
-    DescriptorReduceKind.XOR: ("u32", "s32", "u64", "s64"),
+    DescriptorReduceKind.AND: ("u32", "s32", "u64"),
+    DescriptorReduceKind.OR: ("u32", "s32", "u64"),
+    DescriptorReduceKind.XOR: ("u32", "s32", "u64"),
 }
 
 

@@ -33,6 +33,8 @@ _PIECE = 16
 #: every 32 bits outside of a tensor that is filled with NaN, as an H200 has it for f16: a NaN as f32, and as two f16 or
 #: bf16; that it is the same word for other types is not measured
 _NAN_WORD = 0x7FF77FF7
+#: reductions that end in an illegal instruction for 64-bit integers with a sign
+_NOT_SIGNED = frozenset({"add", "and", "or", "xor"})
 #: bits of the address, from bit 7 on, that a swizzle xors onto bit 4 and following
 _SWIZZLE_BITS = {0: 0, 32: 1, 64: 3, 128: 7}
 
@@ -214,6 +216,9 @@ def store(
     if min(at) < 0:
         message = f"a bulk copy to the negative coordinates {at}"
         raise _error(real, "asynchronous", message, thread, "store by pointers what begins before the tensor")
+    if tensor.element == "s64" and combine in _NOT_SIGNED:
+        message = f"a bulk reduction {combine} of s64, which the hardware does not have"
+        raise _error(real, "asynchronous", message, thread, "let the map say u64")
     addresses, inside, columns = _rows(tensor, at)
     box = raw[swizzled_places(place, nbytes, tensor.swizzle)].reshape(len(addresses), tensor.counts[0], -1)
     if not inside.any() or columns.stop == columns.start:
