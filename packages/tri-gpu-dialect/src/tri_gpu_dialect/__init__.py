@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tri_gpu_dialect.stage import ttgir_passes, ttgir_stage
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = ["__version__", "ttgir_passes", "ttgir_stage"]
 
