@@ -8,7 +8,7 @@ from tri.language.libdevice import FUNCTIONS
 
 __all__ = [*FUNCTIONS, "SIMULATED_SYMBOLS", "SYMBOLS"]
 
-#: ``function:operands=symbol`` without prefix; operands as letters: f fp32, d fp64, i and u 32 bits, l and L 64
+#: ``function:operands=symbol`` without prefix (`sqrtf` is approximate, the root that is rounded stands for it); operands as letters: f fp32, d fp64, i and u 32 bits, l and L 64
 _TABLE = """
 abs:f=fabsf abs:d=fabs abs:i=abs abs:l=llabs acos:f=acosf acos:d=acos acosh:f=acoshf acosh:d=acosh
 add_rd:ff=fadd_rd add_rd:dd=dadd_rd add_rn:ff=fadd_rn add_rn:dd=dadd_rn add_ru:ff=fadd_ru add_ru:dd=dadd_ru
@@ -59,7 +59,7 @@ remainder:dd=remainder rhadd:ii=rhadd rhadd:uu=urhadd rhypot:ff=rhypotf rhypot:d
 rint:d=rint rnorm3d:fff=rnorm3df rnorm3d:ddd=rnorm3d rnorm4d:ffff=rnorm4df rnorm4d:dddd=rnorm4d round:f=roundf
 round:d=round rsqrt:f=rsqrtf rsqrt:d=rsqrt rsqrt_rn:f=frsqrt_rn sad:iiu=sad sad:uuu=usad saturatef:f=saturatef
 scalbn:fi=scalbnf scalbn:di=scalbn signbit:f=signbitf signbit:d=signbitd sin:f=sinf sin:d=sin sinh:f=sinhf
-sinh:d=sinh sinpi:f=sinpif sinpi:d=sinpi sqrt:f=sqrtf sqrt:d=sqrt sqrt_rd:f=fsqrt_rd sqrt_rd:d=dsqrt_rd
+sinh:d=sinh sinpi:f=sinpif sinpi:d=sinpi sqrt:f=fsqrt_rn sqrt:d=sqrt sqrt_rd:f=fsqrt_rd sqrt_rd:d=dsqrt_rd
 sqrt_rn:f=fsqrt_rn sqrt_rn:d=dsqrt_rn sqrt_ru:f=fsqrt_ru sqrt_ru:d=dsqrt_ru sqrt_rz:f=fsqrt_rz
 sqrt_rz:d=dsqrt_rz sub_rd:ff=fsub_rd sub_rd:dd=dsub_rd sub_rn:ff=fsub_rn sub_rn:dd=dsub_rn sub_ru:ff=fsub_ru
 sub_ru:dd=dsub_ru sub_rz:ff=fsub_rz sub_rz:dd=dsub_rz tan:f=tanf tan:d=tan tanh:f=tanhf tanh:d=tanh
