@@ -17,15 +17,16 @@ from tri.tools.tensor_descriptor import TensorDescriptor
 
 __all__ = ["PRODUCTS"]
 
-#: sums of f32 that are exact products; TF32 keeps 10 bits; 8-bit floats may be summed in fewer bits than f32 has
+#: sums of f32 that are exact products; TF32 keeps 10 bits; 8-bit floats are summed with
+#: about 14 bits by Hopper's tensor cores, which made 2.1e-3 of 1024 terms on an H200
 _BOUNDS = {
     "float16": 1e-5,
     "bfloat16": 1e-5,
     "float32": 2e-3,
     "float64": 1e-13,
     "int8": 0.0,
-    "float8_e4m3fn": 2e-3,
-    "float8_e5m2": 2e-3,
+    "float8_e4m3fn": 4e-3,
+    "float8_e5m2": 4e-3,
 }
 _WIDE = {name: _BOUNDS[name] for name in ("float16", "bfloat16", "float32")}
 _ORDERS = ((False, False), (False, True), (True, False), (True, True))
