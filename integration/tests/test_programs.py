@@ -34,7 +34,7 @@ def test_on_the_cpu_target(program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("target", SIMULATED)
 def test_every_pair_of_options(target: str, program: str) -> None:
-    """Every pair is with some program, on one of the targets at least: each has half of the sample."""
+    """Half of a sample that has every pair of options: most pairs, not each on both targets."""
     half = SIMULATED.index(target)
     cases = [case for case in sample(choices_of(target))[half::2] if case.program == program]
     assert len(cases) >= 2
