@@ -31,8 +31,9 @@ class Expansion:
     types: PartTypes
     rules: Mapping[str, Callable[[ir.Operation, Expansion], None]]
     parts: dict[ir.Value, Parts] = field(default_factory=dict)
-    #: ops that stay as they are, with all that they use and make
-    kept: frozenset[ir.Operation] = frozenset()
+    #: ops that stay as they are, with all that they use and make.  A sequence: the bindings compare operations by
+    #: what they are but hash them by the Python object, and an op in a block that moved gets another object.
+    kept: Sequence[ir.Operation] = ()
     #: replaced ops, users before what they use
     dead: list[ir.Operation] = field(default_factory=list)
 
@@ -52,7 +53,7 @@ def expand(
     module: ir.Module,
     types: PartTypes,
     rules: Mapping[str, Callable[[ir.Operation, Expansion], None]],
-    kept: frozenset[ir.Operation] = frozenset(),
+    kept: Sequence[ir.Operation] = (),
 ) -> None:
     """Replace every value that has part types; a rule gets the op and enters the parts of its result, if any.
 
@@ -123,14 +124,13 @@ def _block(block: ir.Block, state: Expansion) -> None:
     for operation in list(block.operations):
         op = operation.operation
         rule = state.rules.get(op.name)
-        if op in state.kept:
-            continue
         if rule is not None:
-            rule(op, state)
-            state.dead.append(op)
+            if op not in state.kept:
+                rule(op, state)
+                state.dead.append(op)
         elif op.name == "builtin.unrealized_conversion_cast":
             continue
-        elif state.concerns(op):
+        elif state.concerns(op) and op not in state.kept:
             _rebuild(op, state)
         else:
             for region in op.regions:

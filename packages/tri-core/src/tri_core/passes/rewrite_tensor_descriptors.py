@@ -47,7 +47,7 @@ class RewriteTensorDescriptors(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         if _has_descriptors(module):
-            kept = frozenset() if self.refuses is None else _native(module, self.refuses)
+            kept = () if self.refuses is None else _native(module, self.refuses)
             expand(module, _part_types, _RULES, kept)
             self._guard([op for op in kept if op.name in ACCESSES and ASKED not in op.attributes])
 
@@ -60,7 +60,7 @@ class RewriteTensorDescriptors(Pass):
                 guarded(access, asked, _descriptor_of(access))
 
 
-def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) -> frozenset[ir.Operation]:
+def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) -> Sequence[ir.Operation]:
     """The descriptors that stay, and their accesses; why others do not is an attribute of the module."""
     makers: list[ir.Operation] = []
 
@@ -70,13 +70,13 @@ def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) ->
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    kept: set[ir.Operation] = set()
+    kept: list[ir.Operation] = []
     reasons: list[str] = []
     for maker in makers:
         users = [use.owner.operation for use in maker.results[0].uses]
         reason = _carried(users) or refuses(maker)
         if reason is None:
-            kept.update((maker, *users))
+            kept += (maker, *(user for user in users if user not in kept))
         else:
             where = source_location(maker.location)
             place = f"line {where.line}" if where is not None else "a descriptor"
@@ -85,7 +85,7 @@ def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) ->
     if reasons:
         texts = [ir.StringAttr.get(text) for text in reasons]
         module.operation.attributes["tt.descriptors_by_pointer"] = ir.ArrayAttr.get(texts)
-    return frozenset(kept)
+    return kept
 
 
 def _carried(users: Sequence[ir.Operation]) -> str | None:
