@@ -530,6 +530,7 @@ def logarithm(inputs: Arrays, expected: np.ndarray) -> np.ndarray:
 #: instruction -> (arguments, error in ulp that the instruction set's manual allows; 0: rounded correctly)
 APPROXIMATIONS = {
     "ex2.approx.f32": (spread(2**-10, 100, negative=True), 2),
+    "ex2.approx.ftz.f32": (spread(2**-10, 126, negative=True), 2),
     "lg2.approx.f32": (spread(2**-100, 2**100), logarithm),
     "rcp.approx.f32": (spread(2**-100, 2**100, negative=True), 1),
     "rsqrt.approx.f32": (spread(2**-100, 2**100), 2),

@@ -28,7 +28,7 @@ def apply(name, type_name, count=1):
     ("name", "words"),
     [
         ("exp", ["mul", "ex2.approx.f32"]),
-        ("exp2", ["ex2.approx.f32"]),
+        ("exp2", ["ex2.approx.ftz.f32"]),
         ("rsqrt", ["rsqrt.approx.f32"]),
         ("sqrt", ["sqrt.approx.f32"]),
         ("precise_sqrt", ["sqrt.rn.f32"]),
@@ -79,12 +79,26 @@ def test_the_library_has_every_function():
 
 @pytest.mark.parametrize(
     ("instruction", "function"),
-    [("ex2.approx.f32", np.exp2), ("rsqrt.approx.f32", lambda x: x**-0.5), ("sqrt.rn.f32", np.sqrt)],
+    [
+        ("ex2.approx.f32", np.exp2),
+        ("ex2.approx.ftz.f32", np.exp2),
+        ("rsqrt.approx.f32", lambda x: x**-0.5),
+        ("sqrt.rn.f32", np.sqrt),
+    ],
 )
 def test_simulated_functions(instruction, function):
     value = np.random.default_rng(1).random(64, dtype=np.float32) + np.float32(0.5)
     (got,) = simulated(CTA(), "approximate", ["f32"], ["f32"], {"instruction": instruction}, [value])
     np.testing.assert_array_equal(got, function(value.astype(np.float64)).astype(np.float32))
+
+
+def test_subnormal_numbers_are_zeros_where_the_instruction_flushes_them():
+    value = np.array([-126, -126.5, -140, -200, 1e-40, np.nan, np.inf, -np.inf], np.float32)
+    for instruction, smallest in (("ex2.approx.ftz.f32", 2.0**-126), ("ex2.approx.f32", 2.0**-149)):
+        (got,) = simulated(CTA(), "approximate", ["f32"], ["f32"], {"instruction": instruction}, [value])
+        expected = np.exp2(value.astype(np.float64))
+        expected[expected < smallest] = 0
+        np.testing.assert_array_equal(got, expected.astype(np.float32))
 
 
 def test_simulated_division():

@@ -1,7 +1,9 @@
 """Functions of scalars: hardware approximations where they are as good as users expect, libdevice otherwise.
 
 What the approximations promise (f32): ``ex2`` and ``lg2`` 2 ulp near the result, so ``exp`` loses about one
-more bit per factor of two of the argument, as in CUDA's ``__expf``; ``rsqrt`` and ``sqrt`` 1 ulp or so;
+more bit per factor of two of the argument, as in CUDA's ``__expf``; ``exp2`` is ``ex2.approx.ftz``, as in Triton, which takes
+subnormal numbers for zeros and gives zero below 2 ** -126 (without ``ftz`` an assembler adds a comparison and two
+multiplications to each, to scale subnormal results; ``exp`` keeps those); ``rsqrt`` and ``sqrt`` 1 ulp or so;
 ``div.full`` 2 ulp.  The ``precise`` ones are correctly rounded.
 """
 
@@ -44,7 +46,7 @@ def _divide_rn(b: Builder, args: Sequence[ir.Value]) -> ir.Value:
 #: functions of f32 by instructions of the hardware
 _HARDWARE: dict[str, _F32] = {
     "exp": _exp,
-    "exp2": _instruction("ex2.approx.f32"),
+    "exp2": _instruction("ex2.approx.ftz.f32"),
     "rsqrt": _instruction("rsqrt.approx.f32"),
     "sqrt": _instruction("sqrt.approx.f32"),
     "precise_sqrt": _instruction("sqrt.rn.f32"),

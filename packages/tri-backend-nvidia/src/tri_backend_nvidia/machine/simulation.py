@@ -144,6 +144,7 @@ def _in_turn(
 # --- arithmetic -----------------------------------------------------------------------------------------
 
 _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "ex2.approx.ftz.f32": np.exp2,
     "ex2.approx.f32": np.exp2,
     "lg2.approx.f32": np.log2,
     "rcp.approx.f32": np.reciprocal,
@@ -155,9 +156,18 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 
 
 def approximate(instruction: str, value: Array) -> Array:
-    """The function itself, in double precision, rounded."""
+    """The function itself, in double precision, rounded; with ``ftz`` subnormal numbers are zeros, in and out."""
     with np.errstate(all="ignore"):
-        return _FUNCTIONS[instruction](value.astype(np.float64)).astype(np.float32)
+        if ".ftz" not in instruction:
+            return _FUNCTIONS[instruction](value.astype(np.float64)).astype(np.float32)
+        found = _FUNCTIONS[instruction](_flushed(value).astype(np.float64)).astype(np.float32)
+        return _flushed(found)
+
+
+def _flushed(value: Array) -> Array:
+    """``value`` with zeros, of the same sign, for subnormal numbers."""
+    small = np.abs(value) < np.finfo(np.float32).smallest_normal
+    return np.where(small, np.copysign(np.float32(0), value), value)
 
 
 def divide(a: Array, b: Array) -> Array:
