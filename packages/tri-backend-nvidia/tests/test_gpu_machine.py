@@ -33,7 +33,8 @@ def on_gpu(case):
     return [arrays[i].cpu().numpy().view(like[i].dtype).reshape(like[i].shape) for i in chosen]
 
 
-@pytest.mark.parametrize("name", CASES)
+# those of other architectures are here when another file has been read before
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.arch == "sm_90a"])
 def test_the_simulator_gives_what_the_gpu_gives(name) -> None:
     case = CASES[name]
     assert difference(case, on_gpu(case), simulated(case)) == ""

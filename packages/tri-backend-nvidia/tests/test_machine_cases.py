@@ -7,8 +7,8 @@ import pytest
 
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
+from tcgen05_cases import CASES
 from tri_gpu_dialect.lowering.machine import machine_ops
-from wgmma_cases import CASES
 
 
 def test_every_machine_op_has_a_case() -> None:

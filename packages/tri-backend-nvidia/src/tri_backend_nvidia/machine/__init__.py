@@ -21,6 +21,17 @@ from tri_backend_nvidia.machine.mbarrier import (
     FenceOp,
 )
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
+from tri_backend_nvidia.machine.tcgen05 import (
+    InstructionDescriptor,
+    TensorCommitOp,
+    TensorFenceOp,
+    TensorMemoryAllocOp,
+    TensorMemoryDeallocOp,
+    TensorMemoryLoadOp,
+    TensorMemoryStoreOp,
+    TensorMemoryWaitOp,
+    TensorMultiplyOp,
+)
 from tri_backend_nvidia.machine.threads import (
     BarrierOp,
     ClockOp,
@@ -63,6 +74,7 @@ __all__ = [
     "DivideFullOp",
     "ElectOp",
     "FenceOp",
+    "InstructionDescriptor",
     "LdMatrixOp",
     "LoadOp",
     "MapAcquireOp",
@@ -76,6 +88,14 @@ __all__ = [
     "SetRegistersOp",
     "ShuffleOp",
     "StoreOp",
+    "TensorCommitOp",
+    "TensorFenceOp",
+    "TensorMemoryAllocOp",
+    "TensorMemoryDeallocOp",
+    "TensorMemoryLoadOp",
+    "TensorMemoryStoreOp",
+    "TensorMemoryWaitOp",
+    "TensorMultiplyOp",
     "TmaCommitOp",
     "TmaLoadOp",
     "TmaStoreOp",

@@ -25,7 +25,7 @@ from tri_gpu_dialect.lowering import SimulatedCTA
 if TYPE_CHECKING:
     from tri_backend_nvidia.machine.wgmma import WgmmaShape
 
-__all__ = ["MatrixDescriptor", "a_places", "start", "sum_places", "wait"]
+__all__ = ["MatrixDescriptor", "a_places", "operand_values", "start", "sum_places", "wait"]
 
 Array = npt.NDArray[Any]
 #: (tile, offset of A, offset of B) per instruction
@@ -61,6 +61,11 @@ _VALUES: dict[str, tuple[int, Callable[[Array], Array]]] = {
     "s8": (1, lambda raw: raw.view(np.int8).astype(np.int64)),
     "u8": (1, lambda raw: raw.astype(np.int64)),
 }
+
+
+def operand_values(kind: str) -> tuple[int, Callable[[Array], Array]]:
+    """Bytes of an element of a PTX type, and what makes values in double precision (integers: int64) of bytes."""
+    return _VALUES[kind]
 
 
 # --- the manual's figures ---------------------------------------------------------------------------------

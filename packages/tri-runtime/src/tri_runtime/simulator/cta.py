@@ -71,6 +71,8 @@ class CTA:
         self.clocks = clocks or Clocks(num_threads)
         self.barriers, self.phases = Barriers(self), Phases(self)
         self.copies, self.stores = AsyncCopies(self), BulkStores(self)
+        #: what machine ops want checked when the kernel ends
+        self.at_end: list[Callable[[], None]] = []
         self._program, self._memories = program, memories
         self._waiters: list[_Waiter] = []
         self._wait: tuple[Callable[[], bool], Callable[[], str]] | None = None
@@ -116,6 +118,8 @@ class CTA:
         self.copies.finish()
         self.stores.finish()
         self.phases.finish()
+        for check in self.at_end:
+            check()
 
     def fingerprint(self) -> int:
         """A hash of where the threads are and of all values."""

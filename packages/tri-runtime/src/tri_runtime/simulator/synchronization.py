@@ -69,6 +69,8 @@ class _Phase:
     #: copies that land when the phase is complete, and those of complete phases that nobody has waited for
     landings: list[Callable[[], None]] = field(default_factory=list)
     complete: list[Callable[[], None]] = field(default_factory=list)
+    #: whether somebody must wait for one of them, which ``site`` started
+    is_owed: bool = False
     site: int = -1
 
 
@@ -116,10 +118,11 @@ class Phases:
             )
         self._complete(phase)
 
-    def bring(self, address: int, nbytes: int, land: Callable[[], None]) -> None:
+    def bring(self, address: int, nbytes: int, land: Callable[[], None], *, owed: bool = True) -> None:
         """A copy brings ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
 
-        Until then nobody may rely on it, so what reads too early is found.
+        Until then nobody may rely on it, so what reads too early is found.  ``owed``: somebody must wait for it before
+        the kernel ends.
         """
         phase, threads = self._at(address), self._cta.active
 
@@ -130,7 +133,8 @@ class Phases:
 
         phase.bytes_to_come -= nbytes
         phase.landings.append(arrive)
-        phase.site = self._cta.scene.site
+        if owed:
+            phase.is_owed, phase.site = True, self._cta.scene.site
         self._complete(phase)
 
     def wait(self, address: int, parity: int) -> None:
@@ -141,6 +145,7 @@ class Phases:
             if phase.phase % 2 == parity % 2:
                 return False
             landings, phase.complete = phase.complete, []
+            phase.is_owed = phase.is_owed and bool(phase.landings)
             for land in landings:
                 land()
             if phase.known is not None:
@@ -158,7 +163,7 @@ class Phases:
     def finish(self) -> None:
         """The kernel ends: copies that count at a barrier must have been waited for."""
         for address, phase in self._found.items():
-            if phase.landings or phase.complete:
+            if phase.is_owed:
                 self._cta.scene.site = phase.site
                 raise self._cta.scene.error(
                     "asynchronous",
