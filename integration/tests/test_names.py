@@ -18,6 +18,7 @@ MEANT = {
     "triton.testing.nvsmi", "triton.testing.set_gpu_clock", "tl.dot_scaled", "tl.load", "tl.store", "tl.slice",
     "tl.str_to_ty", "tl.tensor_descriptor", "tl.tuple", "tl.tensor_descriptor.gather", "tl.tensor_descriptor.load",
     "tl.tensor_descriptor.scatter", "tl.tensor_descriptor.store", "tl.tensor.store", "tl.make_block_ptr", "tl.advance",
+    "tl.range",
 }  # fmt: skip
 #: sections whose functions get their parameters as ``*args``, checked when they are called
 OPEN = ("tl.extra.libdevice", "tl.target_info")

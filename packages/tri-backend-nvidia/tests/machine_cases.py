@@ -24,6 +24,7 @@ from tri_backend_nvidia.machine import (
     CopyWaitOp,
     DivideFullOp,
     ElectOp,
+    GridDependencyOp,
     LdMatrixOp,
     LoadOp,
     MmaOp,
@@ -276,6 +277,17 @@ def _set_registers(k: Kernel) -> None:
 
 
 add("set_registers", SetRegistersOp, ("i4",), ("i4",), _set_registers, each(any_bits("i4")), warps=4)
+
+
+def _grid_dependency(k: Kernel) -> None:
+    """A launch that no other is in order with goes on."""
+    build(GridDependencyOp, [], what="wait")
+    value = k.read(0)[0]
+    build(GridDependencyOp, [], what="launch_dependents")
+    k.write(1, value)
+
+
+add("griddepcontrol", GridDependencyOp, ("i4",), ("i4",), _grid_dependency, each(any_bits("i4")))
 
 
 def _record_fault(k: Kernel) -> None:

@@ -6,7 +6,7 @@ import ctypes
 from enum import IntEnum
 from types import ModuleType, SimpleNamespace
 
-from tri_backend_nvidia.runtime import devices, driver, faults, kernels, records, streams, tensor_maps
+from tri_backend_nvidia.runtime import devices, driver, faults, kernels, launches, records, streams, tensor_maps
 
 
 class CUresult(IntEnum):
@@ -18,6 +18,7 @@ class CUresult(IntEnum):
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_ASSERT = 710
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901
 
 
 class _Names:
@@ -49,6 +50,10 @@ class FakeDriver(ModuleType):
         self.CUtensorMapDataType = self.CUtensorMapInterleave = self.CUtensorMapSwizzle = _Names()
         self.CUtensorMapL2promotion = self.CUtensorMapFloatOOBfill = _Names()
         self.entry = kernels._LAUNCH(self._launch)
+        self.entry_extended = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(self._launch_extended)
+        #: CTAs of a kernel that a multiprocessor holds, of 4
+        self.resident = 3
+        self.capture_mode = "GLOBAL"
 
     def __getattr__(self, name: str):
         if not name.startswith("cu"):
@@ -81,7 +86,11 @@ class FakeDriver(ModuleType):
         return b"Fake GPU\0\0\0"
 
     def do_cuDeviceGetAttribute(self, name, device):
-        return {"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": 9}.get(name, 0)
+        known = {
+            "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": 9,
+            "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": 4,
+        }
+        return known.get(name, 0)
 
     def do_cuDevicePrimaryCtxRetain(self, device):
         return 100 + device
@@ -217,8 +226,26 @@ class FakeDriver(ModuleType):
             name, 0
         )
 
+    def do_cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function, threads, shared):
+        return self.resident
+
+    def do_cuThreadExchangeStreamCaptureMode(self, mode):
+        before, self.capture_mode = self.capture_mode, mode
+        return before
+
     def do_cuGetProcAddress(self, name, version, flags):
-        return (ctypes.cast(self.entry, ctypes.c_void_p).value, 0)
+        entry = {b"cuLaunchKernel": self.entry, b"cuLaunchKernelEx": self.entry_extended}[name]
+        return (ctypes.cast(entry, ctypes.c_void_p).value, 0)
+
+    def _launch_extended(self, config, function, parameters, extra):
+        """The driver's structures, read word by word as its header has them."""
+        *sizes, shared = (ctypes.c_uint32 * 7).from_address(config)
+        stream, attributes = (ctypes.c_uint64 * 2).from_address(config + 32)
+        (count,) = (ctypes.c_uint32 * 1).from_address(config + 48)
+        status = self._launch(function, *sizes, shared, stream, parameters, extra)
+        words = [(ctypes.c_int32 * 3).from_address(attributes + 72 * i) for i in range(count)]
+        self.launches[-1].attributes = {number: value for number, _, value in words}
+        return status
 
     def _launch(self, function, x, y, z, bx, by, bz, shared, stream, parameters, extra):
         status = self.launch_status.pop(0) if self.launch_status else 0
@@ -234,6 +261,7 @@ class FakeDriver(ModuleType):
                 shared=shared,
                 stream=stream,
                 values=values,
+                attributes={},
                 context=self.current,
                 status=status,
             )
@@ -251,6 +279,7 @@ _CACHES = (
     devices.probe,
     devices.context,
     kernels.launch_function,
+    launches._launch_extended,
 )
 
 
@@ -273,5 +302,6 @@ def install(monkeypatch, count: int = 1) -> FakeDriver:
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr("tri_backend_nvidia.runtime.runtime.driver", lambda: fake)
     monkeypatch.setattr("tri_backend_nvidia.runtime.memory.driver", lambda: fake)
-    monkeypatch.setattr("tri_backend_nvidia.runtime.graphs.driver", lambda: fake)
+    for module in ("graphs", "records"):
+        monkeypatch.setattr(f"tri_backend_nvidia.runtime.{module}.driver", lambda: fake)
     return fake

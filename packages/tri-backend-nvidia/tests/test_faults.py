@@ -35,7 +35,7 @@ def launcher(runtime, name, **attrs):
 
 def records(fake):
     """The addresses of records that modules were given, read as the kernels would read them."""
-    return [ctypes.c_uint64.from_address(entry[0]).value for entry in fake.called("cuMemcpyHtoD")]
+    return [ctypes.c_uint64.from_address(entry[0]).value for entry in fake.called("cuMemcpyHtoDAsync")]
 
 
 def fail(runtime, fake, status):

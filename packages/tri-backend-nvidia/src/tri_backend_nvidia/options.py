@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tri_core.api import CommonOptions, OptionError
+from tri_core.api import CommonOptions, OptionError, Target, Unsupported
 
-__all__ = ["NvidiaOptions", "registers_per_thread"]
+__all__ = ["NvidiaOptions", "check_launch", "registers_per_thread"]
 
 #: threads per CTA over threads per warp
 _MAX_WARPS = 32
@@ -25,7 +25,10 @@ class NvidiaOptions(CommonOptions):
     stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks;
     ``bulk_copies``: whether tensor descriptors are copied in bulk where the GPU can (sm_90 on), or accessed by pointers.
     ``warp_specialize``: whether a kernel's blocks are copied by warps of their own where a GPU of Hopper's kind can
-    (None: where a loop asks for it, ``tl.range(warp_specialize=True)``).
+    (None: no); ``tl.range(warp_specialize=)`` of a loop wins.
+    ``launch_cooperative_grid``: all CTAs of a grid are resident at once, so that they may wait for each other; a grid
+    of more than fit is refused.  ``launch_pdl``: a launch may begin before the kernel ahead of it on the stream has ended
+    (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 
@@ -36,6 +39,8 @@ class NvidiaOptions(CommonOptions):
     barrier_polls: int = 0
     bulk_copies: bool = True
     warp_specialize: bool | None = None
+    launch_cooperative_grid: bool = False
+    launch_pdl: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,3 +71,12 @@ def registers_per_thread(options: CommonOptions | None) -> int:
     share = min(_REGISTERS // (32 * options.num_warps), _MAX_REGISTERS)
     wanted = options.maxnreg if isinstance(options, NvidiaOptions) else None
     return share if wanted is None else min(share, wanted)
+
+
+def check_launch(target: Target, options: CommonOptions) -> None:
+    """Unsupported for a way to launch that GPUs of ``target`` do not have."""
+    if getattr(options, "launch_pdl", False) and not target.has("griddepcontrol"):
+        raise Unsupported(
+            f"launch_pdl=True on {target}: grids depend on each other from within from compute capability 9.0 on",
+            remedy="leave launch_pdl out: launches on one stream are in order",
+        )

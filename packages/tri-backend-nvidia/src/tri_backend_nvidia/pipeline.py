@@ -6,7 +6,7 @@ from tri_backend_nvidia.bulk import places
 from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.matrix import matrix_instructions
-from tri_backend_nvidia.options import NvidiaOptions, registers_per_thread
+from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.specialization import producer
@@ -79,6 +79,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
+    check_launch(target, options)
     return Pipeline(
         stages=(
             _ttir(target, options),
@@ -92,6 +93,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
+    check_launch(target, options)
     return simulated_pipeline(
         ttgir_stage(target, options, policy(target, options)), make_primitives, _table, _ttir(target, options)
     )

@@ -14,6 +14,7 @@ from tri_backend_nvidia.machine import (
     BarrierOp,
     ClockOp,
     ElectOp,
+    GridDependencyOp,
     LoadOp,
     PartitionBarrierOp,
     ReadRegisterOp,
@@ -378,7 +379,7 @@ class NvidiaPrimitives(Primitives):
         if not self.target.has("griddepcontrol"):
             super().grid_dependency(b, wait=wait)
         what = "wait" if wait else "launch_dependents"
-        b.inline_asm(f"griddepcontrol.{what};", "~{memory}", [])
+        GridDependencyOp.build([], [], {"what": ir.StringAttr.get(what)})
 
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool

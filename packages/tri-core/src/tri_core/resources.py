@@ -42,7 +42,8 @@ class Resources:
 
     Per thread: ``registers`` (32 bits each), ``spills`` and ``stack`` (bytes).  Per CTA: ``threads``, ``shared``
     (bytes), ``tensor_memory`` (columns).  ``cluster`` counts CTAs that are launched together.  ``occupancy`` is None
-    where CTAs share nothing; ``remarks`` say what the compiler did otherwise than it was asked to.
+    where CTAs share nothing; ``remarks`` say what the compiler did otherwise than it was asked to.  The CTAs of a
+    ``cooperative`` grid wait for each other, so all of them must be resident at once.
     """
 
     target: str
@@ -56,6 +57,11 @@ class Resources:
     occupancy: Occupancy | None
     remarks: tuple[str, ...] = ()
     refused: OutOfResources | None = None
+    cooperative: bool = False
+
+    def resident(self, units: int) -> int | None:
+        """The CTAs that a device of ``units`` units holds at once: the largest cooperative grid; None where not known."""
+        return None if self.occupancy is None or self.occupancy.unknown else self.occupancy.blocks * units
 
     @property
     def verdict(self) -> Verdict:
@@ -68,6 +74,8 @@ class Resources:
             share = f"{o.warps} of {o.max_warps} warps, {100 * o.share:.1f} %"
             parts.append(f"{o.blocks} CTAs per unit ({share}), limited by {o.limit}")
             parts.extend(f"{name} not known" for name in o.unknown)
+            if self.cooperative:
+                parts.append(f"a cooperative grid has at most {o.blocks} CTAs for each unit of its device")
         if self.spills:
             parts.append(f"{self.spills} bytes per thread are spilled ({_REMEDY['registers']})")
         return Verdict(fits=True, text="; ".join(parts))
@@ -89,6 +97,7 @@ def resources(metadata: KernelMetadata, spec: TargetSpec) -> Resources:
         occupancy=_occupancy(metadata, spec.unit),
         remarks=tuple(str(r) for r in remarks) if isinstance(remarks, list | tuple) else (),
         refused=next(refusals(metadata, spec.limits, spec.unit), None),
+        cooperative=bool(metadata.options.get("launch_cooperative_grid")),
     )
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tri_core.mlir import ir
     from tri_gpu_dialect.encodings import Encoding, SharedEncoding
 
-__all__ = ["ASKED", "DEFAULT_POLICY", "BulkCopies", "DefaultPolicy", "Specialization"]
+__all__ = ["DEFAULT_POLICY", "BulkCopies", "DefaultPolicy", "Specialization", "asks_to_specialize"]
 
-#: the attribute of loops of ``tl.range(warp_specialize=True)``
-ASKED = "tt.warp_specialize"
+#: the attribute of loops of ``tl.range(warp_specialize=)``: a unit, or false
+_WORD = "tt.warp_specialize"
 
 #: rough cycles until a result is there; ops that are not listed count as arithmetic
 _LATENCY = {
@@ -78,7 +78,7 @@ class DefaultPolicy:
     pipelined.  ``prefetch``: operands of matrix instructions are read from their slots a slice ahead.
     ``bulk_copies``: copies of whole blocks of tensor descriptors; None: none.
     ``producer``: how kernels are cut into a producer of blocks and consumers (None: they are not), if ``specialize``;
-    where that is None, those with a loop of ``tl.range(warp_specialize=True)``.
+    where that is None, those with a loop of ``tl.range(warp_specialize=True)``.  What a loop says wins.
     """
 
     max_vector_bits: int = 128
@@ -113,14 +113,20 @@ class DefaultPolicy:
         return choose(self.matrix_instructions, dot) if self.matrix_instructions else None
 
     def specialization(self, function: ir.Operation) -> Specialization | None:
-        """The same for every kernel, or for those that ask for it."""
-        wanted = self.specialize
-        if wanted is None and self.producer is not None:
-            wanted = any(ASKED in op.attributes for op in all_ops(function))
-        return self.producer if wanted else None
+        """As the kernel's loops say, else the same for every kernel."""
+        if self.producer is None:
+            return None
+        said = asks_to_specialize(function)
+        return self.producer if (self.specialize if said is None else said) else None
 
 
 DEFAULT_POLICY = DefaultPolicy()
+
+
+def asks_to_specialize(function: ir.Operation) -> bool | None:
+    """What the loops of ``function`` say about warp specialisation; None: nothing.  One that asks for it decides."""
+    words = [op.attributes[_WORD] for op in all_ops(function) if _WORD in op.attributes]
+    return any(str(word) != "false" for word in words) if words else None
 
 
 def _stays(moves: Any, dim: str) -> bool:

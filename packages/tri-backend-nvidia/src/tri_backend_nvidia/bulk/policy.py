@@ -16,7 +16,7 @@ from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_num
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
 from tri_gpu_dialect.layouts import layout_for
-from tri_gpu_dialect.policy import ASKED
+from tri_gpu_dialect.policy import asks_to_specialize
 
 __all__ = ["TensorMemoryAccelerator"]
 
@@ -36,8 +36,8 @@ _COMBINES = {
 class TensorMemoryAccelerator:
     """Copies of blocks in bulk; see :class:`tri_gpu_dialect.policy.BulkCopies`.
 
-    ``in_products``: also in loops that hold products, where something has to start them ahead of their use; None: in
-    those that ask for that something.
+    ``in_products``: also in loops that hold products, where something has to start them ahead of their use; what the
+    kernel's loops say about warps for that wins, and decides alone where this is None.
     """
 
     in_products: bool | None = False
@@ -61,7 +61,8 @@ class TensorMemoryAccelerator:
         return None
 
     def _runs_ahead(self, load: ir.Operation) -> bool:
-        return _asks_for_it(load) if self.in_products is None else self.in_products
+        said = asks_to_specialize(function_of(load))
+        return bool(self.in_products if said is None else said)
 
     def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
         """Rows as wide as a swizzle where the block has them, else row after row."""
@@ -121,11 +122,6 @@ def _padding(maker: ir.Operation) -> str | None:
 def _combines(op: ir.Operation) -> bool:
     kind = DescriptorReduceKind(ir.IntegerAttr(op.attributes["kind"]).value)
     return element_name(op.operands[0].type.block_type.element_type) in _COMBINES.get(kind, ())
-
-
-def _asks_for_it(op: ir.Operation) -> bool:
-    """Whether a kernel with a loop of ``tl.range(warp_specialize=True)`` is around ``op``."""
-    return any(ASKED in each.attributes for each in all_ops(function_of(op)))
 
 
 def _starts_at_pieces(op: ir.Operation) -> bool:

@@ -12,6 +12,7 @@ __all__ = [
     "BarrierOp",
     "ClockOp",
     "ElectOp",
+    "GridDependencyOp",
     "PartitionBarrierOp",
     "ReadRegisterOp",
     "SetRegistersOp",
@@ -118,6 +119,20 @@ class SetRegistersOp(MachineOp, dialect=NVM, name="set_registers"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Nothing: registers have no number here."""
+        return []
+
+
+class GridDependencyOp(MachineOp, dialect=NVM, name="griddepcontrol"):
+    """What orders this grid and its neighbours on the stream: ``wait`` or ``launch_dependents``."""
+
+    what: ir.StringAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly: LLVM takes its intrinsics for ones that leave memory alone, and moves loads over them."""
+        return b.inline_asm(f"griddepcontrol.{text(self.what)};", "~{memory}", [])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Nothing: a simulated launch begins when the one before has ended."""
         return []
 
 

@@ -28,6 +28,12 @@ _REMEDIES = {
     "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": "fewer num_warps, smaller blocks or a maxnreg need fewer registers",
     "CUDA_ERROR_NOT_INITIALIZED": "CUDA does not survive a fork: "
     'start workers with multiprocessing.get_context("spawn")',
+    "CUDA_ERROR_INVALID_HANDLE": "a stream must be of the device that the arguments are on, and not destroyed",
+    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE": "launch fewer programs that loop over the work",
+    **dict.fromkeys(
+        (f"CUDA_ERROR_STREAM_CAPTURE_{why}" for why in ("UNSUPPORTED", "INVALIDATED", "IMPLICIT")),
+        "launch the kernel once before the capture, which compiles and loads it, and do not wait within",
+    ),
     "CUDA_ERROR_NO_DEVICE": "CUDA_VISIBLE_DEVICES may hide the devices",
     "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "restart the machine, or reinstall the driver",
 }

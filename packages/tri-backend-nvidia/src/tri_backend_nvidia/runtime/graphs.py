@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tri_backend_nvidia.runtime.driver import call, driver
 from tri_backend_nvidia.runtime.streams import framework_stream, instead_of
 
-__all__ = ["capture"]
+__all__ = ["capture", "outside_of_captures"]
 
 
 class _Graph:
@@ -31,7 +32,8 @@ class _Graph:
 def capture(function: Callable[[], object], index: int) -> Callable[[], None]:
     """What repeats the launches that ``function`` makes on device ``index``, whose context is current.
 
-    Kernels must have been loaded before.  DeviceError for what cannot be recorded, such as waiting.
+    A kernel that is loaded meanwhile is loaded now, and its launch recorded.  DeviceError for what cannot be recorded,
+    such as waiting.
     """
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
@@ -60,3 +62,17 @@ def _capture_with_driver(function: Callable[[], object], index: int) -> _Graph:
             call("cuGraphDestroy", graph)
     finally:
         call("cuStreamDestroy", stream)
+
+
+@contextmanager
+def outside_of_captures() -> Iterator[None]:
+    """A block in which this thread may do what captures forbid because they do not record it: to load a module, say.
+
+    CUDA Driver API, ``cuThreadExchangeStreamCaptureMode``.
+    """
+    relaxed = driver().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    before = call("cuThreadExchangeStreamCaptureMode", relaxed)
+    try:
+        yield
+    finally:
+        call("cuThreadExchangeStreamCaptureMode", before)

@@ -13,7 +13,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.runtime import faults, records, tensor_maps
+from tri_backend_nvidia.runtime import faults, launches, records, tensor_maps
+from tri_backend_nvidia.runtime.devices import attribute
 from tri_backend_nvidia.runtime.driver import call, initialised
 from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, launch_descriptors
 from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
@@ -44,6 +45,8 @@ class CudaKernel:
     device: DeviceInfo
     #: registers per thread, bytes of local memory per thread, threads per CTA at most
     resources: dict[str, int] = field(default_factory=dict)
+    #: of a kernel that is launched cooperatively
+    residency: launches.Residency | None = None
 
 
 def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
@@ -54,9 +57,9 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
         limit = initialised().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         call("cuFuncSetAttribute", function, limit, image.metadata.shared)
     records.connect(module, image.metadata.name, image.metadata.attrs)
-    kernel = CudaKernel(int(function), device, _resources(function))
+    kernel = CudaKernel(int(function), device, _resources(function), _residency(function, image, device))
     # unloading at exit would come after the driver's own clean-up
-    weakref.finalize(kernel, _unload, module).atexit = False
+    weakref.finalize(kernel, _unload, module, call("cuCtxGetCurrent")).atexit = False
     return kernel
 
 
@@ -74,9 +77,20 @@ def _resources(function: object) -> dict[str, int]:
     return {name: int(call("cuFuncGetAttribute", which, function)) for name, which in wanted.items()}
 
 
-def _unload(module: object) -> None:
+def _residency(function: object, image: KernelImage, device: DeviceInfo) -> launches.Residency | None:
+    if not image.metadata.options.get(launches.COOPERATIVE):
+        return None
+    units = attribute(device.index, "MULTIPROCESSOR_COUNT")
+    return launches.residency(function, image.metadata.threads, image.metadata.shared, units)
+
+
+def _unload(module: object, context: object) -> None:
     try:
-        call("cuModuleUnload", module)
+        call("cuCtxPushCurrent", context)
+        try:
+            call("cuModuleUnload", module)
+        finally:
+            call("cuCtxPopCurrent")
     except DeviceError:  # the context is gone, and the module with it
         return
 
@@ -107,7 +121,9 @@ def launcher(
     encoder = DescriptorEncoder(descriptors, tensor_maps.encode) if descriptors else None
     pool = ArgumentPool(argument_table(image.metadata.signature.parameters, len(descriptors)))
     pack, take, give = pool.table.pack_into, pool.take, pool.give
-    start, function = launch_function(), kernel.function
+    numbers = launches.attributes_of(image.metadata.options)
+    start = launches.extended(numbers) if numbers else launch_function()
+    function, residency = kernel.function, kernel.residency
     index, device = kernel.device.index, kernel.device
     name, note = image.metadata.name, faults.note
     threads = image.metadata.threads
@@ -117,6 +133,8 @@ def launcher(
         x, y, z = grid
         if x == 0 or y == 0 or z == 0:
             return
+        if residency is not None:
+            residency.check(name, grid, device)
         if stream is None:
             stream = current_stream(index)
         note(name)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from tri_backend_nvidia.fault_records import RECORD_BYTES, RECORD_SYMBOL
 from tri_backend_nvidia.runtime import faults
-from tri_backend_nvidia.runtime.driver import call
+from tri_backend_nvidia.runtime.driver import call, driver
 
 __all__ = ["connect", "forget_pages"]
 
@@ -34,7 +34,17 @@ def connect(module: object, kernel: str, attrs: Mapping[str, object]) -> None:
     faults.watch(kernel, sites, host)
     variable, _ = call("cuModuleGetGlobal", module, RECORD_SYMBOL.encode())
     address = ctypes.c_uint64(int(call("cuMemHostGetDevicePointer", host, 0)))
-    call("cuMemcpyHtoD", variable, ctypes.addressof(address), ctypes.sizeof(address))
+    _copy(variable, address)
+
+
+def _copy(variable: int, address: ctypes.c_uint64) -> None:
+    """Write ``address`` to ``variable``, on a stream that is in no order with others: one may be capturing."""
+    stream = call("cuStreamCreate", driver().CUstream_flags.CU_STREAM_NON_BLOCKING)
+    try:
+        call("cuMemcpyHtoDAsync", variable, ctypes.addressof(address), ctypes.sizeof(address), stream)
+        call("cuStreamSynchronize", stream)
+    finally:
+        call("cuStreamDestroy", stream)
 
 
 @functools.cache

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 from tri_backend_nvidia.architectures import ARCHITECTURES, DEVICE_KIND, target
-from tri_backend_nvidia.runtime import devices, faults, graphs, kernels
+from tri_backend_nvidia.runtime import devices, faults, graphs, kernels, streams
 from tri_backend_nvidia.runtime.driver import call, driver, error
 from tri_backend_nvidia.runtime.memory import CudaMemory
 from tri_backend_nvidia.runtime.streams import framework_stream
@@ -24,6 +26,8 @@ from tri_core.api import (
 from tri_runtime import RuntimeBase, check_grid, check_resources
 
 __all__ = ["CudaRuntime"]
+
+T = TypeVar("T")
 
 #: bytes written to evict the caches: several times the largest L2
 _FLUSH_BYTES = 256 << 20
@@ -71,7 +75,7 @@ class CudaRuntime(RuntimeBase):
         if int(call("cuCtxGetCurrent")) != int(wanted):
             call("cuCtxSetCurrent", wanted)
 
-    def _in_context(self, device: DeviceInfo, function: Callable[[], int]) -> int:
+    def _in_context(self, device: DeviceInfo, function: Callable[[], T]) -> T:
         """Call ``function`` in the device's context, leaving the thread's own as it was."""
         self.check_process()
         call("cuCtxPushCurrent", devices.context(device.index))
@@ -84,6 +88,14 @@ class CudaRuntime(RuntimeBase):
         """PyTorch's current stream on ``device`` where PyTorch uses CUDA, else the default stream."""
         return framework_stream(device.index)
 
+    def stream_handle(self, stream: Any, device: DeviceInfo | None) -> int:
+        """The driver's handle of what a launch gives as ``stream=``; LaunchError for what is none of ``device``."""
+        return streams.handle_of(stream, device)
+
+    def on_stream(self, stream: int, device: DeviceInfo) -> AbstractContextManager[Any]:
+        """A block in which ``stream`` is the current one of ``device``."""
+        return streams.current(stream, device.index)
+
     def memory(self, device: DeviceInfo) -> CudaMemory:
         """The memory of ``device``."""
         return CudaMemory(lambda: self._enter(device), lambda: framework_stream(device.index))
@@ -91,13 +103,16 @@ class CudaRuntime(RuntimeBase):
     # --- kernels ------------------------------------------------------------------------------------------
 
     def load(self, image: KernelImage, device: DeviceInfo) -> kernels.CudaKernel:
-        """Load a cubin; OutOfResources and DeviceError (wrong architecture) before the driver sees it."""
+        """Load a cubin; OutOfResources and DeviceError (wrong architecture) before the driver sees it.
+
+        The thread's context stays as it is, and so does a capture that the launch is part of.
+        """
         self.check_process()
         key = image.metadata.target
         check_resources(image.metadata, target(key, device).spec.limits)
         _check_architecture(key, device)
-        self._enter(device)
-        return kernels.load(image, device)
+        with graphs.outside_of_captures():
+            return self._in_context(device, lambda: kernels.load(image, device))
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
         """A callable that launches ``kernel`` on its device."""

@@ -1,14 +1,26 @@
-"""The stream that the surrounding framework uses now."""
+"""Streams: the one that the surrounding framework uses now, and those that a launch names.
+
+A stream is a driver's handle, an integer.  Libraries wrap it: cuda-python's ``__cuda_stream__`` protocol gives
+``(0, handle)``, older libraries have an attribute of their own.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-__all__ = ["framework_stream", "instead_of"]
+from tri_core.api import DeviceInfo, LaunchError
+
+__all__ = ["current", "framework_stream", "handle_of", "instead_of"]
+
+#: attributes with the handle: PyTorch's, CuPy's, that of PyCUDA, Numba and tri itself
+_HANDLES = ("cuda_stream", "ptr", "handle")
+#: attributes with the device's index: PyTorch's, CuPy's
+_DEVICES = ("device_index", "device_id")
+_EXPECTED = "pass its handle, a stream of PyTorch, CuPy or cuda-python, or anything with __cuda_stream__"
 
 _lookup: Callable[[int], int] | None = None
 
@@ -49,3 +61,68 @@ def instead_of(stream: int) -> Iterator[None]:
 def _default(index: int) -> int:
     del index
     return 0
+
+
+# --- streams that a launch names ------------------------------------------------------------------------
+
+
+def handle_of(stream: Any, device: DeviceInfo | None) -> int:
+    """The driver's handle of ``stream``, for a launch on ``device``.
+
+    LaunchError for what is no stream, and for a stream that says that it is another device's.
+    """
+    if type(stream) is int:
+        return _checked(stream, stream)
+    _check_device(stream, device)
+    return _checked(_handle(stream), stream)
+
+
+def _handle(stream: Any) -> Any:
+    """What the protocol or an attribute of ``stream`` says; ``stream`` itself otherwise."""
+    told = getattr(stream, "__cuda_stream__", None)
+    if told is not None:
+        version, handle = told() if callable(told) else told
+        if version != 0:
+            raise LaunchError(
+                f"{stream!r} speaks version {version} of the stream protocol; 0 is known",
+                remedy="pass its handle, an integer",
+            )
+        return handle
+    for name in _HANDLES:
+        found = getattr(stream, name, None)
+        if found is not None:
+            return getattr(found, "value", found) or 0  # Numba's is a pointer of ctypes, None for the default
+    if type(stream).__module__.partition(".")[0] == "cuda":
+        return int(stream)
+    return stream
+
+
+def _checked(handle: Any, stream: Any) -> int:
+    if type(handle) is not int or not 0 <= handle < 1 << 64:
+        raise LaunchError(f"stream= is {stream!r}, which is no stream", remedy=_EXPECTED)
+    return handle
+
+
+def _check_device(stream: Any, device: DeviceInfo | None) -> None:
+    """A launch on a stream of another device fails in the driver with a status that does not say why."""
+    told = getattr(stream, "device", None)
+    index = told.index if isinstance(told, DeviceInfo) else _first(stream, _DEVICES)
+    if device is not None and type(index) is int and index >= 0 and index != device.index:
+        raise LaunchError(
+            f"stream= is of {device.kind}:{index}, the arguments are on {device.kind}:{device.index}",
+            remedy=f"make the stream on {device.kind}:{device.index}",
+        )
+
+
+def _first(value: Any, names: tuple[str, ...]) -> Any:
+    return next((getattr(value, name) for name in names if hasattr(value, name)), None)
+
+
+def current(stream: int, index: int) -> AbstractContextManager[Any]:
+    """A block in which ``stream`` is the current one of device ``index``, for PyTorch too where it uses CUDA."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return instead_of(stream)
+    made = torch.cuda.ExternalStream(stream, index) if stream else torch.cuda.default_stream(index)
+    within: AbstractContextManager[Any] = torch.cuda.stream(made)
+    return within

@@ -149,7 +149,7 @@ class CompiledKernel:
     def __getitem__(self, grid: Any) -> Callable[..., None]:
         """The kernel over ``grid``, with all arguments in order; none of them is looked at any more.
 
-        LaunchError for a kernel that was not compiled from a source that knows its arguments.
+        ``stream=`` names what the launch is in order with, where the runtime takes streams.  LaunchError for a kernel that was not compiled from a source that knows its arguments.
         """
         launch = getattr(self.src, "launch", None)
         if launch is None:
@@ -157,7 +157,7 @@ class CompiledKernel:
                 f"kernel {self.name} does not know its arguments: it was not compiled from a Python function here",
                 remedy="launch it through the function that it was compiled from",
             )
-        return lambda *args: launch(self, grid, args)
+        return lambda *args, **stream: launch(self, grid, args, **stream)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "src": None, "loaded": {}}

@@ -160,6 +160,8 @@ def _hints(g: Generator, loop: loops.range) -> dict[str, ir.Attribute]:
     for name in ("disallow_acc_multi_buffer", "flatten", "warp_specialize"):
         if getattr(loop, name):
             attributes[f"tt.{name}"] = b.unit()
+    if loop.warp_specialize is not None and not loop.warp_specialize:  # against an option that says otherwise
+        attributes["tt.warp_specialize"] = ir.BoolAttr.get(False)
     if loop.disable_licm:
         attributes["llvm.loop_annotation"] = _without_licm()
     return attributes

@@ -136,11 +136,11 @@ class ASTSource:
         """The type of every run-time value, items of tuples by names such as ``t.0``."""
         return dict(self._texts)
 
-    def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any]) -> None:
+    def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None) -> None:
         """Launch ``kernel``, compiled from this source, over ``grid``; what ``kernel[grid](...)`` does."""
         from tri.launch.direct import launch
 
-        launch(self, kernel, grid, args)
+        launch(self, kernel, grid, args, stream)
 
     def signature(self) -> KernelSignature:
         """The name and the run-time parameters."""

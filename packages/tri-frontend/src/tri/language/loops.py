@@ -11,7 +11,8 @@ class range:
     """A loop at run time, as Python's range, with hints to the compiler.
 
     ``num_stages``: depth of the software pipeline of this loop; ``loop_unroll_factor``: copies of the body;
-    ``disallow_acc_multi_buffer``, ``flatten``, ``warp_specialize``, ``disable_licm``: see the language page.
+    ``disallow_acc_multi_buffer``, ``flatten``, ``disable_licm``: see the language page.  ``warp_specialize``: whether
+    warps of their own copy the blocks of the kernel; None: the option of that name decides.
     """
 
     def __init__(
@@ -23,7 +24,7 @@ class range:
         loop_unroll_factor: int | None = None,
         disallow_acc_multi_buffer: bool = False,
         flatten: bool = False,
-        warp_specialize: bool = False,
+        warp_specialize: bool | None = None,
         disable_licm: bool = False,
     ) -> None:
         self.step = 1 if step is None else step

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import describe
 from tri.launch.readers import Rules, readers
+from tri.launch.specialize import only_place
+from tri.launch.streams import named_stream
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, Unsupported
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
+    from tri.launch.arrays import Place
     from tri_core.compiler import CompiledKernel
-    from tri_core.runtime import Launch
+    from tri_core.runtime import Launch, Runtime
+    from tri_core.target import DeviceInfo
 
-__all__ = ["launch", "run"]
+__all__ = ["forget", "launch", "run"]
 
 Attributes = Mapping[str, Sequence[Sequence[Any]]]
 
-_launches: dict[tuple[str, int], Launch] = {}
+#: by kernel, device and the runtime's identity
+_launches: dict[tuple[str, DeviceInfo, int], Launch] = {}
 
 
-def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[Any]) -> None:
+def forget() -> None:
+    """Drop every bound launch."""
+    _launches.clear()
+
+
+def launch(
+    source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None
+) -> None:
     """Launch ``kernel`` over ``grid`` with the arguments of all parameters, or of those that are no constants.
 
-    LaunchError for another number of arguments, and for a pointer that is less aligned than the kernel was
+    ``stream`` is what the runtime takes as a stream; None: the framework's current one.  LaunchError for another number of arguments, and for a pointer that is less aligned than the kernel was
     compiled for.
     """
     if source.trees:
@@ -44,11 +57,13 @@ def launch(source: ASTSource, kernel: CompiledKernel, grid: Any, args: Sequence[
             f"{len(args)} were given",
             remedy=f"its parameters are {source.fn.signature_text}",
         )
-    run(kernel, grid, given, source.attrs)
+    run(kernel, grid, given, source.attrs, stream)
 
 
-def run(kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes: Attributes) -> None:
-    """Launch ``kernel`` over ``grid`` with the arguments ``given`` by name.
+def run(
+    kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes: Attributes, stream: Any = None
+) -> None:
+    """Launch ``kernel`` over ``grid`` with the arguments ``given`` by name, on the device where they are.
 
     ``attributes`` has (fact, value) pairs of parameters that the kernel was compiled for.
     """
@@ -58,23 +73,41 @@ def run(kernel: CompiledKernel, grid: Any, given: Mapping[str, Any], attributes:
     wanted = [p.name for p in kernel.metadata.signature.parameters]
     given = _taken_apart(given)
     owner = runtime(resolve(kernel.metadata.target).device_kind)
-    device = owner.current_device()
-    key = (kernel.hash, id(owner))
-    start = _launches.get(key)
-    if start is None:
-        loaded = owner.load(kernel.image, device)
-        kernel.loaded.update(getattr(loaded, "resources", {}))
-        start = _launches[key] = owner.launcher(loaded, kernel.image)
+    values, host, place = _values(kernel.name, wanted, given, attributes)
+    start = _loaded(owner, kernel, owner.current_device() if place is None else place.device)
+    bound = _Bound(owner, place, tuple(host) if host and owner.host_memory != "direct" else ())
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     x, y, z = (*shape, 1, 1)[:3]
-    values, host, stream = _values(kernel.name, wanted, given, attributes)
-    if not host or owner.host_memory == "direct":
-        start((x, y, z), stream, values)
+    on = None if stream is None else named_stream(bound, stream)
+    if on is None and place is not None and place.current_stream is not None:
+        on = place.current_stream(place.device.index)
+    if not bound.staged:
+        start((x, y, z), on, values)
         return
     with owner.staged([describe(given[wanted[i]]) for i in host]) as handles:
         for i, handle in zip(host, handles, strict=True):
             values[i] = handle
         start((x, y, z), None, values)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """Where a launch goes, and which of its arguments are copied there."""
+
+    runtime: Runtime
+    place: Place | None
+    staged: tuple[int, ...]
+
+
+def _loaded(owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Launch:
+    """The launcher of ``kernel`` on ``device``, made once."""
+    key = (kernel.hash, device, id(owner))
+    start = _launches.get(key)
+    if start is None:
+        loaded = owner.load(kernel.image, device)
+        kernel.loaded.update(getattr(loaded, "resources", {}))
+        start = _launches[key] = owner.launcher(loaded, kernel.image)
+    return start
 
 
 def _taken_apart(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,23 +123,22 @@ def _taken_apart(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _values(
     kernel: str, wanted: Sequence[str], given: Mapping[str, Any], attributes: Attributes
-) -> tuple[list[Any], list[int], int | None]:
-    """What the launcher takes, which of it are host arrays, and the stream of the device arrays' framework."""
+) -> tuple[list[Any], list[int], Place | None]:
+    """What the launcher takes, which of it are host arrays, and where the others are: LaunchError for two devices."""
     plain = readers(Rules(values=False, alignment=False))
     values: list[Any] = []
     host: list[int] = []
-    stream = None
+    places: dict[Place, None] = {}
     for name in wanted:
         value, fact = plain[type(given[name])](given[name])
         if isinstance(fact, tuple):
             _check_alignment(kernel, name, value, attributes)
-            place = fact[2]
-            if place is None:
+            if fact[2] is None:
                 host.append(len(values))
-            elif place.current_stream is not None:
-                stream = place.current_stream(place.device.index)
+            else:
+                places[fact[2]] = None
         values.append(value)
-    return values, host, stream
+    return values, host, only_place(kernel, places)
 
 
 def _check_alignment(kernel: str, name: str, address: int, attributes: Attributes) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tri.context import Choice, chosen
 from tri.dependencies import watched
 from tri.language.structure import remake
+from tri.launch import direct
 from tri.launch.arrays import DtypeArray, Place, describe
 from tri.launch.asynchronous import FutureKernel, active_mode
 from tri.launch.binder import Binder, make_binder
@@ -29,6 +30,7 @@ from tri.launch.hooks import (
 )
 from tri.launch.observers import observed, tell_load
 from tri.launch.specialize import Specialization, one_device, specialize
+from tri.launch.streams import named_stream
 from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ _live: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
 
 def forget() -> None:
     """Drop every bound launch of every kernel: for a process that changed its plugins, and for tests."""
+    direct.forget()
     for dispatcher in list(_live):
         dispatcher.forget()
 
@@ -137,6 +140,7 @@ class Dispatcher:
                 break
         try:
             facts, values, options = self._bind(*args, **kwargs)
+            asked = options.pop("stream", None) if options else None
             entry = self._table.get((facts, choice, *options.items()) if options else (facts, choice))
         except (TypeError, LaunchError) as error:
             raise self._explained(error, args, kwargs) from None
@@ -147,12 +151,12 @@ class Dispatcher:
         else:
             shape = self._grid(grid, args, kwargs)
         arguments = values if entry.pick is None else entry.pick(values)
+        stream = None if asked is None else named_stream(entry, asked)
         if entry.staged:
             self._launch_staged(entry, shape, arguments, args, kwargs)
             return entry.kernel
         place = entry.place
-        stream = None
-        if place is not None and place.current_stream is not None:
+        if stream is None and place is not None and place.current_stream is not None:
             stream = place.current_stream(place.device.index)
         if 0 not in shape:
             if _ENTER or _EXIT:
@@ -208,6 +212,7 @@ class Dispatcher:
             bind, _ = self._for_rules((abi.divisibility, abi.equal_to_one))
             facts, _, options = bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
             version = specialize(self.function, facts, abi.divisibility)
+        options.pop("stream", None)
         return version.source, target, self._options(target, options)
 
     def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
@@ -333,6 +338,7 @@ class Dispatcher:
         """For a target that specializes in its own way: bind again by its rules, in a table of their own."""
         bind, table = self._for_rules(rules)
         facts, values, options = bind(*args, **kwargs)
+        options.pop("stream", None)
         key = (facts, choice, *options.items())
         entry = table.get(key)
         if entry is None:

@@ -22,7 +22,7 @@ _HEADER = re.compile(r"\btt\.func (?=public )")
 class FileSource(IRSource):
     """A file of IR whose kernel takes its parameters in order."""
 
-    def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any]) -> None:
+    def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None) -> None:
         """Launch ``kernel``, compiled from this file, over ``grid``; LaunchError when the arguments do not fit."""
         from tri.launch.direct import run
 
@@ -35,7 +35,7 @@ class FileSource(IRSource):
             )
         names = [p.name for p in parameters]
         given = dict(zip(names, args, strict=True))
-        run(kernel, grid, given, dict(zip(names, self._facts(len(names)), strict=True)))
+        run(kernel, grid, given, dict(zip(names, self._facts(len(names)), strict=True)), stream)
 
     def _facts(self, count: int) -> Sequence[Sequence[Sequence[Any]]]:
         """What the text says of each argument's alignment."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.jit import JITFunction
 
-__all__ = ["Specialization", "specialize"]
+__all__ = ["Specialization", "one_device", "only_place", "specialize"]
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,20 @@ def _constant(fact: Any) -> tuple[Any] | None:
 
 def one_device(function: JITFunction, specialization: Specialization) -> Place | None:
     """The device of the array arguments, None when all are in host memory; LaunchError when they differ."""
-    places = {place for _, place in specialization.arrays if place is not None}
-    if len(places) > 1:
-        shown = ", ".join(sorted(f"{p.device.kind}:{p.device.index}" for p in places))
+    return only_place(function.__name__, {place for _, place in specialization.arrays if place is not None})
+
+
+def only_place(kernel: str, places: Iterable[Place]) -> Place | None:
+    """The one of ``places``, None for none; LaunchError for several devices, or several libraries' streams of one."""
+    found = set(places)
+    devices = sorted({f"{p.device.kind}:{p.device.index}" for p in found})
+    if len(devices) > 1:
         raise LaunchError(
-            f"{function.__name__} got arrays on several devices: {shown}", remedy="move them to one device"
+            f"{kernel} got arrays on several devices: {', '.join(devices)}", remedy="move them to one device"
         )
-    return next(iter(places), None)
+    if len(found) > 1:
+        raise LaunchError(
+            f"{kernel} got arrays of libraries that have current streams of their own on {devices[0]}",
+            remedy="make the arrays those of one library, which from_dlpack does without a copy",
+        )
+    return next(iter(found), None)

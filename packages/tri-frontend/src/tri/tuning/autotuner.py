@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tri.context import chosen
@@ -237,6 +238,7 @@ class Autotuner(Wrapper):
         """Times of all configurations that work; none when the choice has to be deterministic."""
         undecided = self.deterministic or knobs.get("AUTOTUNE_DETERMINISTIC")
         bench = None if undecided else self._bench(target)
+        within, kwargs = self._on_stream(target, kwargs)
         mode = active_mode.get()
         executor = self.executor or (mode.executor if mode is not None else None)
         progress = Progress(f"tuning {self.__name__}", (1 if undecided else 2) * len(kept))
@@ -245,18 +247,34 @@ class Autotuner(Wrapper):
             good, self.failures = compile_all(
                 kept, lambda c: self._plan(c, args, kwargs), executor, progress.step
             )
-            for config in good if bench is not None else ():
-                try:
-                    timings[config] = self._time(bench, config, nargs, args, kwargs)
-                except INFEASIBLE as error:
-                    self.failures[config] = error
-                progress.step()
+            with within:
+                for config in good if bench is not None else ():
+                    try:
+                        timings[config] = self._time(bench, config, nargs, args, kwargs)
+                    except INFEASIBLE as error:
+                        self.failures[config] = error
+                    progress.step()
         finally:
             progress.close()
         report.tell_skipped(self.__name__, self.failures, len(kept))
         if len(self.failures) == len(kept):
             raise report.none_works(self.__name__, self.failures)
         return timings
+
+    def _on_stream(
+        self, target: Target, kwargs: dict[str, Any]
+    ) -> tuple[AbstractContextManager[Any], dict[str, Any]]:
+        """A block in which the stream of the launch is the current one, and the launch's other keywords.
+
+        Trials, what is restored around them and the events that time them are in order then.
+        """
+        if "stream" in self.arg_names or "stream" not in kwargs:
+            return nullcontext(), kwargs
+        from tri.launch.streams import on_stream
+        from tri_runtime import runtime
+
+        others = {name: value for name, value in kwargs.items() if name != "stream"}
+        return on_stream(runtime(target.device_kind), kwargs["stream"]), others
 
     def _bench(self, target: Target) -> Callable[..., Any]:
         """How configurations are timed: by the user's function, or on the runtime of ``target``."""

@@ -118,6 +118,7 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
 _BARRING = frozenset(
     [
         "tt.call",
+        "tt.grid_dependency_wait",
         "ttg.barrier",
         "tt.elementwise_inline_asm",
         "tt.extern_elementwise",

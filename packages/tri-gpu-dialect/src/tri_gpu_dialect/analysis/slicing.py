@@ -23,6 +23,8 @@ from tri_gpu_dialect.types import tensor_info
 __all__ = ["Demand", "Refusal", "Ring", "Slices", "slice_function"]
 
 LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
+#: what is loaded may be written by grids before this one until then: both sides wait
+WAIT = "tt.grid_dependency_wait"
 DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 
 #: ops that hand a block on to a dot, whole
@@ -192,8 +194,8 @@ def slice_function(function: ir.Operation) -> Slices | Refusal | None:
     rings = _rings(function, fed)
     makers = {op for op in ops if op.name == MAKE and _is_known_at_start(op)}
     producer = Demand(function, frozenset(makers))
-    for load in fed:
-        producer.keep(load)
+    for op in [*fed, *(op for op in ops if op.name == WAIT)]:
+        producer.keep(op)
     refusal = _not_ahead(producer, set(fed))
     if refusal is not None:
         return refusal
@@ -303,7 +305,7 @@ def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
         name = op.name
         if op not in producer.ops:
             continue
-        if op in loads or name in CONTROL or name == MAKE:
+        if op in loads or name in CONTROL or name in (MAKE, WAIT):
             continue
         made = [r for r in op.results if tensor_info(r.type) is not None]
         if made:
