@@ -6,7 +6,16 @@ import ctypes
 from enum import IntEnum
 from types import ModuleType, SimpleNamespace
 
-from tri_backend_nvidia.runtime import devices, driver, faults, kernels, launches, records, streams, tensor_maps
+from tri_backend_nvidia.runtime import (
+    devices,
+    driver,
+    faults,
+    kernels,
+    launches,
+    records,
+    streams,
+    tensor_maps,
+)
 
 
 class CUresult(IntEnum):

@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 from launch_kernels import dependent_gemm, meet_and_sum, waits_in_its_loop, worded  # noqa: E402
-
 from tri_core.api import OptionError, Unsupported  # noqa: E402
 
 WAIT, BEGIN = "tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"
@@ -76,7 +75,10 @@ def test_the_instructions_are_where_they_are_written():
 
 
 def test_only_gpus_that_have_it():
-    with tri.target("sim:nvidia:sm_80"), pytest.raises(Unsupported, match="launch_pdl=True on sim:nvidia:sm_80"):
+    with (
+        tri.target("sim:nvidia:sm_80"),
+        pytest.raises(Unsupported, match="launch_pdl=True on sim:nvidia:sm_80"),
+    ):
         worded.warmup(np.zeros(1, np.float16), *[np.zeros(1, np.float16)] * 2, *TILE, None, launch_pdl=True)
     with tri.target("cpu"), pytest.raises(OptionError, match="'launch_pdl' is neither a parameter of worded"):
         worded.warmup(np.zeros(1, np.float16), *[np.zeros(1, np.float16)] * 2, *TILE, None, launch_pdl=True)

@@ -93,7 +93,9 @@ def test_default_streams():
     assert streams.handle_of(SimpleNamespace(handle=ctypes.c_void_p(None)), None) == 0
 
 
-@pytest.mark.parametrize("wrong", ["fast", 1.5, True, -1, 1 << 64, object(), SimpleNamespace(cuda_stream="s")])
+@pytest.mark.parametrize(
+    "wrong", ["fast", 1.5, True, -1, 1 << 64, object(), SimpleNamespace(cuda_stream="s")]
+)
 def test_what_is_no_stream(wrong):
     with pytest.raises(LaunchError, match="which is no stream") as caught:
         streams.handle_of(wrong, DEVICE)
@@ -171,7 +173,9 @@ def test_structures_are_the_drivers():
     theirs.value.programmaticStreamSerializationAllowed = 1
     size = ctypes.sizeof(mine)
     assert bytes(mine) == ctypes.string_at(theirs.getPtr(), size)
-    assert driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE == launches._NUMBERS[launches.COOPERATIVE]
+    assert (
+        launches._NUMBERS[launches.COOPERATIVE] == driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
+    )
     config = driver.CUlaunchConfig()
     sizes = ("gridDimX", "gridDimY", "gridDimZ", "blockDimX", "blockDimY", "blockDimZ", "sharedMemBytes")
     for number, name in enumerate(sizes, 1):
