@@ -28,10 +28,6 @@ def _grid(m: int, n: int, c: Config) -> tuple[int]:
     return (-(-m // c["BLOCK_M"]) * -(-n // c["BLOCK_N"]),)
 
 
-def _blocks(c: Config) -> dict[str, int]:
-    return {k: v for k, v in c.items() if k.startswith("BLOCK")}
-
-
 def _random(*shape: int, dtype: torch.dtype) -> torch.Tensor:
     if dtype == torch.int8:
         return torch.randint(-128, 128, shape, device="cuda", dtype=torch.int32).to(dtype)

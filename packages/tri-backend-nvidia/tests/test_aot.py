@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 import sys
@@ -39,9 +40,7 @@ def test_the_launcher_compiles_and_says_that_there_is_no_driver(tmp_path: Path) 
     assert manifest.parameters[0].ctype == "uint64_t"
     assert (tmp_path / manifest.files["image"]).read_bytes()[:4] == b"\x7fELF"
     library = tmp_path / "launcher.so"
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    source = str(tmp_path / manifest.files["source"])
-    subprocess.run([*compiler(), *flags, source, "-o", str(library), "-ldl"], check=True)
+    shared_library(tmp_path / manifest.files["source"], library)
     loaded = ctypes.CDLL(str(library))
     # without a load there is nothing to launch
     launch = getattr(loaded, manifest.function)
@@ -50,6 +49,76 @@ def test_the_launcher_compiles_and_says_that_there_is_no_driver(tmp_path: Path) 
     text = (tmp_path / manifest.files["source"]).read_text()
     assert f'"{manifest.entry}"' in text
     assert "128, 1, 1" in text
+
+
+#: a driver that counts CTAs of 128 threads, reads the first argument, and adds up the launch's attributes
+DRIVER = """
+#include <stddef.h>
+struct attribute { unsigned id, pad; int value, rest[15]; };
+struct config { unsigned sizes[7]; void *stream; struct attribute *attributes; unsigned count; };
+int cuModuleLoadData(void **module, const void *image) { *module = (void *)image; return 0; }
+int cuModuleUnload(void *module) { (void)module; return 0; }
+int cuModuleGetFunction(void **f, void *module, const char *name) { (void)name; *f = module; return 0; }
+int cuFuncSetAttribute(void *f, int which, int value) { (void)f; (void)which; (void)value; return 0; }
+unsigned long long seen[6];
+int cuLaunchKernel(void *f, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **parameters, void **extra)
+{
+    (void)f; (void)shared; (void)extra;
+    seen[0] += x * y * z;
+    seen[1] = bx * by * bz;
+    seen[2] = (size_t)stream;
+    seen[3] = *(unsigned long long *)parameters[0];
+    seen[4] = *(unsigned *)parameters[1];
+    return 0;
+}
+int cuLaunchKernelEx(const struct config *c, void *f, void **parameters, void **extra)
+{
+    const unsigned *s = c->sizes;
+    unsigned i;
+    for (i = 0; i < c->count; i++) seen[5] += c->attributes[i].value << c->attributes[i].id;
+    return cuLaunchKernel(f, s[0], s[1], s[2], s[3], s[4], s[5], s[6], c->stream, parameters, extra);
+}
+"""
+#: what a C program does with the launcher, in a process that has no other driver
+PROGRAM = """
+import ctypes, sys
+launcher, name, driver = sys.argv[1:]
+driver, launcher = ctypes.CDLL(driver), ctypes.CDLL(launcher)
+assert getattr(launcher, f"load_{name}")() == 0
+launch = getattr(launcher, name)
+launch.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int32]
+assert launch(77, 1 << 40, 1000) == 0
+print(*(ctypes.c_uint64 * 6).in_dll(driver, "seen"))
+"""
+
+
+def shared_library(source: Path, library: Path) -> None:
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(library), "-ldl"], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where the driver has this name")
+def test_launch_attributes_reach_the_driver(tmp_path: Path) -> None:
+    (tmp_path / "driver.c").write_text(DRIVER)
+    shared_library(tmp_path / "driver.c", tmp_path / "libcuda.so.1")
+    for options, attributes in (
+        ({}, 0),
+        ({"launch_pdl": True}, 1 << 6),
+        ({"launch_pdl": True, "launch_cooperative_grid": True}, 1 << 6 | 1 << 2),
+    ):
+        with knobs.scope(CACHE_DIR=tmp_path / "cache"):
+            manifest = build(
+                scale, "*fp32:16, i32, 256", target="nvidia:sm_90a", grid="(n + 255) / 256", folder=tmp_path,
+                options=options,
+            )  # fmt: skip
+        library = tmp_path / f"{manifest.function}.so"
+        shared_library(tmp_path / manifest.files["source"], library)
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(library), manifest.function, str(tmp_path / "libcuda.so.1")],
+            check=True, capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
+        )  # fmt: skip
+        assert [int(n) for n in done.stdout.split()] == [4, 128, 77, 1 << 40, 1000, attributes]
 
 
 def test_operations_per_clock() -> None:

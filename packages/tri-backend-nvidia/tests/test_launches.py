@@ -27,7 +27,7 @@ from tri_core.api import (
     TargetKey,
     Unsupported,
 )
-from tri_runtime.handles import Stream
+from tri_runtime import Device, Stream
 
 PARAMETERS = (Parameter("x", "*fp32"), Parameter("n", "i32"))
 ARGUMENTS = [1 << 40, 7]
@@ -249,6 +249,29 @@ def test_loading_leaves_the_threads_device_alone(fake):
     assert fake.current == 100
     launch((1, 1, 1), None, ARGUMENTS)
     assert fake.launches[0].context == 101
+    assert fake.current == 100
+
+
+def test_the_current_device_is_that_of_the_context_whoever_chose_it(fake):
+    runtime = CudaRuntime()
+    with Device(runtime, runtime.devices()[1]).current():
+        assert runtime.current_device().index == 1
+    assert runtime.current_device().index == 0
+    fake.current = 101  # another library's choice, afterwards
+    assert runtime.current_device().index == 1
+
+
+def test_memory_of_another_device_leaves_the_current_one_alone(fake):
+    runtime = CudaRuntime()
+    runtime.set_device(0)
+    contexts = []
+    allocate = type(fake).do_cuMemAlloc
+    type(fake).do_cuMemAlloc = lambda self, nbytes: contexts.append(self.current) or allocate(self, nbytes)
+    try:
+        runtime.memory(runtime.devices()[1]).alloc(16)
+    finally:
+        type(fake).do_cuMemAlloc = allocate
+    assert contexts == [101]
     assert fake.current == 100
 
 

@@ -42,6 +42,21 @@ def test_a_kernel_that_fits_says_how_well() -> None:
     assert "8 bytes per thread are spilled" in text
 
 
+def test_a_cooperative_grid_is_as_large_as_what_is_resident() -> None:
+    options = {"launch_cooperative_grid": True}
+    made = metadata(num_warps=8, shared=49152, resources={"registers": 166}, options=options)
+    found = resources(made, SPEC)
+    assert found.occupancy is not None
+    assert found.occupancy.blocks == 1  # 8 warps of 168 registers, rounded, fill more than half of a unit
+    assert "a cooperative grid has at most 1 CTAs for each unit" in str(found.verdict)
+    assert found.resident(132) == 132
+    assert "cooperative" not in str(
+        resources(metadata(num_warps=8, resources={"registers": 166}), SPEC).verdict
+    )
+    assert resources(metadata(options=options), SPEC).resident(132) is None, "registers are not known"
+    assert resources(made, TargetSpec(threads_per_warp=(32,))).resident(132) is None
+
+
 def test_what_the_image_does_not_tell_is_said() -> None:
     found = resources(metadata(), SPEC)
     assert found.registers is None

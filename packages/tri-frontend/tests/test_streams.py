@@ -142,6 +142,17 @@ def test_trials_of_autotune_run_on_the_stream(streams):
     assert set(seen(streams)[:-1]) == {77}
 
 
+def test_trials_of_autotune_are_timed_on_the_device_of_the_arguments(streams, monkeypatch):
+    chosen = []
+    monkeypatch.setattr(streams, "set_device", chosen.append)
+    kernel = tri.autotune([tri.Config({"BLOCK": b}) for b in (4, 8)], key=["n"], warmup=0, rep=1)(add)
+    kernel[(1,)](Array(index=1), Array(index=1), 32)
+    assert chosen == [1, 0]
+    kernel[(1,)](Array(), Array(), 32)
+    assert chosen == [1, 0], "that one is current already"
+    assert set(streams.loads) == {"add@1", "add@0"}
+
+
 def test_devices_without_streams_say_so(runtime):
     x = np.zeros(4, np.float32)
     with pytest.raises(Unsupported, match="'fake' device, whose runtime takes no stream") as caught:

@@ -28,9 +28,20 @@ typedef int (*tri_module_load)(void **module, const void *image);
 typedef int (*tri_module_unload)(void *module);
 typedef int (*tri_get_function)(void **function, void *module, const char *name);
 typedef int (*tri_set_attribute)(void *function, int attribute, int value);
+{%- if facts.attributes %}
+typedef struct { unsigned id, pad; int value, rest[15]; } tri_attribute;
+typedef struct {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    tri_attribute *attributes;
+    unsigned count;
+} tri_config;
+typedef int (*tri_launch)(const tri_config *config, void *function, void **parameters, void **extra);
+{%- else %}
 typedef int (*tri_launch)(void *function, unsigned x, unsigned y, unsigned z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream,
                           void **parameters, void **extra);
+{%- endif %}
 
 enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
 
@@ -61,7 +72,7 @@ int32_t load_{{ name }}(void)
     tri_set_attribute set = (tri_set_attribute)symbol("cuFuncSetAttribute");
     int status;
     if (function) return TRI_OK;
-    launch = (tri_launch)symbol("cuLaunchKernel");
+    launch = (tri_launch)symbol("cuLaunchKernel{{ 'Ex' if facts.attributes }}");
     if (!load || !get || !set || !launch) return TRI_NO_DRIVER;
     status = load(&module, image);
     if (!status) status = get(&function, module, "{{ manifest.entry }}");
@@ -99,19 +110,38 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
     if (x < 0 || y < 0 || z < 0 || x > {{ facts.grid[0] }} || y > {{ facts.grid[1] }} || z > {{ facts.grid[2] }})
         return TRI_BAD_GRID;
     if (x == 0 || y == 0 || z == 0) return TRI_OK;
+{%- if facts.attributes %}
+    tri_attribute attributes[] = {
+{%- for number in facts.attributes %}
+        { .id = {{ number }}, .value = 1 },
+{%- endfor %}
+    };
+    const tri_config config = {
+        .grid = { (unsigned)x, (unsigned)y, (unsigned)z },
+        .block = { {{ manifest.threads }}, 1, 1 },
+        .shared = {{ manifest.shared }},
+        .stream = stream,
+        .attributes = attributes,
+        .count = {{ facts.attributes | length }},
+    };
+    return launch(&config, function, parameters, NULL);
+{%- else %}
     return launch(function, (unsigned)x, (unsigned)y, (unsigned)z,
                   {{ manifest.threads }}, 1, 1, {{ manifest.shared }}, stream,
                   parameters, NULL);
+{%- endif %}
 }
 """
 
 
 def _facts(image: KernelImage) -> Mapping[str, Any]:
     from tri_backend_nvidia.architectures import target
+    from tri_backend_nvidia.runtime.launches import attributes_of
 
     limits = target(image.metadata.target, None).spec.limits
     return {
         "shared_without_asking": 48 * 1024,
+        "attributes": attributes_of(image.metadata.options),
         "grid": [limits["grid_x"], limits["grid_y"], limits["grid_z"]],
     }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from tri_backend_nvidia.architectures import ARCHITECTURES, DEVICE_KIND, target
 from tri_backend_nvidia.runtime import devices, faults, graphs, kernels, streams
@@ -26,8 +26,6 @@ from tri_core.api import (
 from tri_runtime import RuntimeBase, check_grid, check_resources
 
 __all__ = ["CudaRuntime"]
-
-T = TypeVar("T")
 
 #: bytes written to evict the caches: several times the largest L2
 _FLUSH_BYTES = 256 << 20
@@ -56,10 +54,10 @@ class CudaRuntime(RuntimeBase):
         return devices.probe()
 
     def current_device(self) -> DeviceInfo:
-        """The device of this thread's context (PyTorch's current device), else that of ``set_device``."""
+        """The device of this thread's context, whoever made it current: ``set_device``, PyTorch, another library."""
         self.check_process()
         present = self.devices()
-        if not hasattr(self._thread, "index") and len(present) > 1 and int(call("cuCtxGetCurrent")):
+        if len(present) > 1 and int(call("cuCtxGetCurrent")):
             return present[int(call("cuCtxGetDevice"))]
         return super().current_device()
 
@@ -75,8 +73,18 @@ class CudaRuntime(RuntimeBase):
         if int(call("cuCtxGetCurrent")) != int(wanted):
             call("cuCtxSetCurrent", wanted)
 
-    def _in_context(self, device: DeviceInfo, function: Callable[[], T]) -> T:
-        """Call ``function`` in the device's context, leaving the thread's own as it was."""
+    @contextmanager
+    def _within(self, device: DeviceInfo) -> Iterator[None]:
+        """A block in the device's context, which leaves the thread's own as it was."""
+        self.check_process()
+        call("cuCtxPushCurrent", devices.context(device.index))
+        try:
+            yield
+        finally:
+            call("cuCtxPopCurrent")
+
+    def _in_context(self, device: DeviceInfo, function: Callable[[], int]) -> int:
+        """As :meth:`_within`, for launches: generators take longer."""
         self.check_process()
         call("cuCtxPushCurrent", devices.context(device.index))
         try:
@@ -98,7 +106,7 @@ class CudaRuntime(RuntimeBase):
 
     def memory(self, device: DeviceInfo) -> CudaMemory:
         """The memory of ``device``."""
-        return CudaMemory(lambda: self._enter(device), lambda: framework_stream(device.index))
+        return CudaMemory(lambda: self._within(device), lambda: framework_stream(device.index))
 
     # --- kernels ------------------------------------------------------------------------------------------
 
@@ -111,8 +119,8 @@ class CudaRuntime(RuntimeBase):
         key = image.metadata.target
         check_resources(image.metadata, target(key, device).spec.limits)
         _check_architecture(key, device)
-        with graphs.outside_of_captures():
-            return self._in_context(device, lambda: kernels.load(image, device))
+        with graphs.outside_of_captures(), self._within(device):
+            return kernels.load(image, device)
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
         """A callable that launches ``kernel`` on its device."""

@@ -6,7 +6,8 @@ the driver's handle, and ``on_stream(handle, device)``, a block in which that st
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tri.launch.calls import call_site
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tri_core.runtime import Runtime
     from tri_core.target import DeviceInfo
 
-__all__ = ["handle", "named_stream", "on_stream"]
+__all__ = ["handle", "named_stream", "where"]
 
 
 class _Bound(Protocol):
@@ -61,11 +62,16 @@ def handle(runtime: Runtime, stream: Any, device: DeviceInfo | None) -> int:
     return found
 
 
-def on_stream(runtime: Runtime, stream: Any) -> AbstractContextManager[Any]:
-    """A block in which ``stream`` is the current one of the current device; None: as it is."""
-    if stream is None:
-        return nullcontext()
-    device = runtime.current_device()
-    number = handle(runtime, stream, device)
-    within: AbstractContextManager[Any] = runtime.on_stream(number, device)  # type: ignore[attr-defined]
-    return within
+@contextmanager
+def where(runtime: Runtime, device: DeviceInfo | None, stream: Any) -> Iterator[None]:
+    """A block in which ``device`` is the current one and ``stream`` its current one; None: as it is."""
+    from tri_runtime import Device
+
+    with ExitStack() as stack:
+        if device is not None and device.kind == runtime.device_kind and device != runtime.current_device():
+            stack.enter_context(Device(runtime, device).current())
+        if stream is not None:
+            here = runtime.current_device()
+            number = handle(runtime, stream, here)
+            stack.enter_context(runtime.on_stream(number, here))  # type: ignore[attr-defined]
+        yield

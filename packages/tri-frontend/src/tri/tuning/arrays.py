@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from tri.launch.arrays import describe
 from tri_core.errors import Unsupported
 
-__all__ = ["copy_of", "restore", "zero"]
+if TYPE_CHECKING:
+    from tri_core.target import DeviceInfo
+
+__all__ = ["copy_of", "device_of", "restore", "zero"]
+
+
+def device_of(arguments: Iterable[Any]) -> DeviceInfo | None:
+    """The device of the first array among ``arguments`` that is on one."""
+    for value in arguments:
+        try:
+            device = describe(value).device
+        except LookupError:
+            continue
+        if device is not None:
+            return device
+    return None
 
 
 def copy_of(array: Any) -> Any:

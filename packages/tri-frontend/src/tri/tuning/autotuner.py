@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
 from tri.tuning import report, results
-from tri.tuning.arrays import copy_of, restore, zero
+from tri.tuning.arrays import copy_of, device_of, restore, zero
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
 from tri.tuning.config import Config
 from tri.tuning.progress import Progress
@@ -238,7 +238,7 @@ class Autotuner(Wrapper):
         """Times of all configurations that work; none when the choice has to be deterministic."""
         undecided = self.deterministic or knobs.get("AUTOTUNE_DETERMINISTIC")
         bench = None if undecided else self._bench(target)
-        within, kwargs = self._on_stream(target, kwargs)
+        within, kwargs = self._where(target, nargs, kwargs)
         mode = active_mode.get()
         executor = self.executor or (mode.executor if mode is not None else None)
         progress = Progress(f"tuning {self.__name__}", (1 if undecided else 2) * len(kept))
@@ -261,20 +261,22 @@ class Autotuner(Wrapper):
             raise report.none_works(self.__name__, self.failures)
         return timings
 
-    def _on_stream(
-        self, target: Target, kwargs: dict[str, Any]
+    def _where(
+        self, target: Target, nargs: Mapping[str, Any], kwargs: dict[str, Any]
     ) -> tuple[AbstractContextManager[Any], dict[str, Any]]:
-        """A block in which the stream of the launch is the current one, and the launch's other keywords.
+        """A block in which device and stream of the launch are the current ones, and the launch's other keywords.
 
         Trials, what is restored around them and the events that time them are in order then.
         """
-        if "stream" in self.arg_names or "stream" not in kwargs:
-            return nullcontext(), kwargs
-        from tri.launch.streams import on_stream
+        from tri.launch.streams import where
         from tri_runtime import runtime
 
-        others = {name: value for name, value in kwargs.items() if name != "stream"}
-        return on_stream(runtime(target.device_kind), kwargs["stream"]), others
+        others, stream = kwargs, None
+        if "stream" in kwargs and "stream" not in self.arg_names:
+            others = {name: value for name, value in kwargs.items() if name != "stream"}
+            stream = kwargs["stream"]
+        device = device_of([*nargs.values(), *others.values()])
+        return where(runtime(target.device_kind), device, stream), others
 
     def _bench(self, target: Target) -> Callable[..., Any]:
         """How configurations are timed: by the user's function, or on the runtime of ``target``."""
