@@ -33,6 +33,7 @@ from tri_backend_nvidia.machine import (
     RecordFaultOp,
     SetRegistersOp,
     ShuffleOp,
+    StMatrixOp,
     StoreOp,
     WarpBarrierOp,
 )
@@ -717,3 +718,33 @@ def _ldmatrix(count: int, transposed: bool) -> None:
 for _count in (1, 2, 4):
     for _transposed in (False, True):
         _ldmatrix(_count, _transposed)
+
+
+def rows_of_warps(rng: np.random.Generator, rows: int) -> np.ndarray:
+    """For each lane another number from 0 to 31."""
+    return np.concatenate([rng.permutation(32) for _ in range(rows // 32)])
+
+
+def _stmatrix(count: int, transposed: bool) -> None:
+    """Rows to places of the warp's part of shared memory in any order; the others keep what they had."""
+
+    def body(k: Kernel) -> None:
+        b = k.b
+        own = b.gep(k.shared(), b.mul(k.thread, b.int_(16)), b.int_type(8))
+        b.store(b.load(k.place(0), b.vector_type(b.i32, 4)), own)
+        BarrierOp.build([])
+        warp = b.and_(k.thread, b.int_(-32))
+        place = b.gep(k.shared(), b.mul(b.add(warp, k.read(1)[0]), b.int_(16)), b.int_type(8))
+        attributes = {"transposed": ir.BoolAttr.get(transposed)}
+        StMatrixOp.build([place, *k.read(2)], (), attributes)
+        BarrierOp.build([])
+        k.write(3, *b.unpack(b.load(own, b.vector_type(b.i32, 4))))
+
+    name = f"stmatrix-x{count}{'-trans' if transposed else ''}"
+    values = each(any_bits("i4", 4), rows_of_warps, any_bits("i4", count))
+    add(name, StMatrixOp, (("i4", 4), "i4", ("i4", count)), (("i4", 4),), body, values, shared=1024)
+
+
+for _count in (1, 2, 4):
+    for _transposed in (False, True):
+        _stmatrix(_count, _transposed)

@@ -156,3 +156,28 @@ def imprecise(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MOST: 
     y = tl.load(b + n[None, :] * K + k[:, None])
     z = tl.dot(x, y, max_num_imprecise_acc=MOST)
     tl.store(c + m[:, None] * N + n[None, :], z)
+
+
+@tri.jit
+def finished(
+    a, b, c, bias, M, N, K, sc, scale,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, TURNED: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """``relu(scale * a @ b + bias)`` in the type of ``c``, stored under a mask; ``TURNED``: ``c`` lies column by column."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.int32 if a.dtype.element_ty == tl.int8 else tl.float32)
+    for i in tl.range(0, tl.cdiv(K, BK), num_stages=STAGES):
+        rest = K - i * BK
+        x = tl.load(
+            a + m[:, None] * K + i * BK + k[None, :], mask=(m[:, None] < M) & (k[None, :] < rest), other=0
+        )
+        y = tl.load(
+            b + n[None, :] * K + i * BK + k[:, None], mask=(k[:, None] < rest) & (n[None, :] < N), other=0
+        )
+        acc = tl.dot(x, y, acc, out_dtype=acc.dtype)
+    z = acc * scale + tl.load(bias + n, mask=n < N, other=0)[None, :]
+    z = tl.maximum(z, 0.0).to(c.dtype.element_ty)
+    places = n[None, :] * sc + m[:, None] if TURNED else m[:, None] * sc + n[None, :]
+    tl.store(c + places, z, mask=(m[:, None] < M) & (n[None, :] < N))

@@ -162,6 +162,7 @@ def _features(row: Architecture) -> frozenset[str]:
         "griddepcontrol": 90,
         "tma": 90,
         "elect": 90,
+        "stmatrix": 90,
         "bf16-atomics": 90,
     }
     by_age = {name for name, first in have.items() if row.capability >= first}

@@ -21,6 +21,7 @@ from tri_backend_nvidia.machine.mbarrier import (
     FenceOp,
 )
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
+from tri_backend_nvidia.machine.stmatrix import StMatrixOp
 from tri_backend_nvidia.machine.tcgen05 import (
     InstructionDescriptor,
     TensorCommitOp,
@@ -89,6 +90,7 @@ __all__ = [
     "RecordFaultOp",
     "SetRegistersOp",
     "ShuffleOp",
+    "StMatrixOp",
     "StoreOp",
     "TensorCommitOp",
     "TensorFenceOp",

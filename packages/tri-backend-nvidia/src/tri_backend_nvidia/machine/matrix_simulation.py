@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.matrix_fragments import LANES, A, B, C, places
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["load_matrices", "multiply"]
+__all__ = ["load_matrices", "multiply", "store_matrices"]
 
 Array = npt.NDArray[Any]
 
@@ -102,3 +102,19 @@ def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: boo
         matrices = matrices.swapaxes(2, 3)
     own = np.ascontiguousarray(matrices).view(np.int32).reshape(-1, 4, LANES)
     return [own[:, j].reshape(-1) for j in range(count)]
+
+
+def store_matrices(cta: SimulatedCTA, pointer: Array, words: Sequence[Array], transposed: bool) -> None:
+    """Word j of each thread goes to matrix j of its warp; lane i of the first ones writes row ``i % 8``."""
+    lane = np.arange(cta.num_threads) % LANES
+    writing = np.logical_and(cta.active, lane < 8 * len(words))
+    if (pointer[writing] % 16).any():
+        raise ValueError("stmatrix writes rows at multiples of 16 bytes")
+    given = np.zeros((cta.num_threads, 4), np.int32)
+    given[:, : len(words)] = np.stack(words, axis=1)
+    dealt = np.ascontiguousarray(given.reshape(-1, LANES, 4).swapaxes(1, 2))
+    matrices = dealt.view(np.uint16).reshape(-1, 4, 8, 8)
+    if transposed:
+        matrices = matrices.swapaxes(2, 3)
+    rows = np.ascontiguousarray(matrices).reshape(cta.num_threads, 8)
+    cta.memory(_SHARED).store(pointer, rows, writing, 16)

@@ -21,7 +21,7 @@ from tri_gpu_dialect.lowering import Lowered, Lowering, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.plans.operand_memory import PIECE_BYTES
 
-__all__ = ["RowLoad", "load_rows", "plan_rows", "suits"]
+__all__ = ["RowLoad", "combinations", "load_rows", "plan_rows", "suits"]
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ def load_rows(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     start, reached = apply(b, plan.address, inputs)[0], reach(plan.address, list(inputs))[0]
     moved = conversion.images(REGISTER)
     found: dict[int, ir.Value] = {}
-    for base in _combinations(plan.rest):
+    for base in combinations(plan.rest):
         offset = offset_by(b, start, reached, moved[base] ^ origin)
         words = _load(ctx, b.gep(view.base, offset, view.element), plan)
-        for word, matrix in zip(words, _combinations(plan.matrices), strict=True):
+        for word, matrix in zip(words, combinations(plan.matrices), strict=True):
             values = b.unpack(b.bitcast(word, b.vector_type(view.element, 1 << len(plan.elements))))
-            for value, element in zip(values, _combinations(plan.elements), strict=True):
+            for value, element in zip(values, combinations(plan.elements), strict=True):
                 found[images[base ^ matrix ^ element]] = value
     return [[found[image] for image in images]]
 
@@ -124,7 +124,7 @@ def _load(ctx: Lowering, pointer: ir.Value, plan: RowLoad) -> list[ir.Value]:
     return LdMatrixOp.build([pointer], [ctx.b.i32] * count, {"transposed": ir.BoolAttr.get(plan.transposed)})
 
 
-def _combinations(bits: Sequence[int]) -> list[int]:
+def combinations(bits: Sequence[int]) -> list[int]:
     """All sums of powers of two of ``bits``, the first bit changing fastest."""
     found = [0]
     for bit in bits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.matrix import copies, loads, warp_group
+from tri_backend_nvidia.matrix import copies, loads, stores, warp_group
 from tri_core.api import Target
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -13,6 +13,10 @@ def add_rules(table: LoweringTable, target: Target) -> None:
     """Add them to ``table``; what they do not suit is left to the generic ones."""
     if target.has("ldmatrix"):
         table.add("ttg.local_load", loads.load_rows, when=loads.suits)
+    if target.has("stmatrix"):
+        table.add("ttg.local_alloc", stores.allocate, when=stores.suits_allocation)
+        table.add("ttg.local_store", stores.store, when=stores.suits_store)
+        table.add("ttg.convert_layout", stores.convert, when=stores.suits_conversion)
     if target.has("cp-async"):
         table.add("ttg.async_copy_global_to_local", copies.copy, when=copies.suits)
         table.update(copies.RULES)
