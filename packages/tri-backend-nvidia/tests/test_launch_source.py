@@ -14,7 +14,6 @@ from nvidia_fake_driver import forget, install
 tri = pytest.importorskip("tri")
 
 from launch_kernels import add_one  # noqa: E402
-
 from tri.compat import triton as compat  # noqa: E402
 from tri.launch import dispatcher  # noqa: E402
 from tri_core.api import LaunchError, OutOfResources  # noqa: E402
