@@ -68,6 +68,9 @@ EXAMPLES: dict[str, Example] = {
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "warp-specialize": Example("product-blocks", _CHAIN, target="nvidia:sm_90a"),
     "accumulator-init": Example("product-restarts", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
+    "delay-dots": Example(
+        "product-chain", f"{_CHAIN},warp-specialize,accumulator-init", target="nvidia:sm_90a"
+    ),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),

@@ -91,3 +91,18 @@ def locked(a, b, c, lock, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.co
     for k in range(0, K, BK):
         acc = tl.dot(da.load([0, k]), db.load([k, 0]), acc)
     tl.store(c + tl.arange(0, BM)[:, None] * N + tl.arange(0, BN)[None, :], acc.to(tl.float16))
+
+
+@tri.jit
+def one_block(q, k, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """``exp2(q k^T) k``: both dots of an iteration read the same block."""
+    dq = tl.make_tensor_descriptor(q, [BM, D], [D, 1], [BM, D])
+    dk = tl.make_tensor_descriptor(k, [S, D], [D, 1], [BN, D])
+    do = tl.make_tensor_descriptor(o, [BM, D], [D, 1], [BM, D])
+    block = dq.load([0, 0])
+    acc = tl.zeros((BM, D), tl.float32)
+    for n in range(0, S, BN):
+        keys = dk.load([n, 0])
+        weights = tl.exp2(tl.dot(block, keys.T))
+        acc = tl.dot(weights.to(tl.float16), keys, acc)
+    do.store([0, 0], acc.to(tl.float16))

@@ -15,12 +15,13 @@ from tri_gpu_dialect.passes import (
     AccelerateMatmul,
     ConvertTritonToTritonGPU,
     CopyDescriptorBlocks,
+    DelayDots,
     Pipeline,
     Prefetch,
     VerifyLayouts,
     WarpSpecialize,
 )
-from tri_gpu_dialect.policy import Specialization
+from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
 from tri_gpu_dialect.testing.bulk import BULK_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
@@ -37,6 +38,8 @@ def made(name: str) -> Pass:
     factory = PASSES[name]
     if name == AccelerateMatmul.name:
         return AccelerateMatmul(policy=MATRIX_POLICY)
+    if name == DelayDots.name:
+        return DelayDots(policy=replace(DEFAULT_POLICY, delay_dots=True))
     if name == CopyDescriptorBlocks.name:
         return CopyDescriptorBlocks(policy=BULK_POLICY)
     if name in (Pipeline.name, Prefetch.name):

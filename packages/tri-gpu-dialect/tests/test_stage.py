@@ -67,6 +67,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "warp-specialize",
         "pipeline",
         "accumulator-init",
+        "delay-dots",
         "overlap-dots",
         "prefetch",
         "stage-matrix-operands",

@@ -29,6 +29,8 @@ class NvidiaOptions(CommonOptions):
     ``launch_cooperative_grid``: all CTAs of a grid are resident at once, so that they may wait for each other; a grid
     of more than fit is refused.  ``launch_pdl``: a launch may begin before the kernel ahead of it on the stream has ended
     (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.
+    ``delay_dots``: whether a dot that reads what another gave (attention's second) starts one iteration late, beside the next
+    iteration's first, where registers suffice (None: where blocks are copied by warps of their own).
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 
@@ -41,6 +43,7 @@ class NvidiaOptions(CommonOptions):
     warp_specialize: bool | None = None
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
+    delay_dots: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

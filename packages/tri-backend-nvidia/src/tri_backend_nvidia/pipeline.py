@@ -61,6 +61,8 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
         bulk_copies=_bulk(target, options),
         producer=None if options is None else producer(options.num_warps),
         specialize=_specialized(target, options),
+        delay_dots=options.delay_dots if isinstance(options, NvidiaOptions) else None,
+        registers=registers_per_thread(options),
     )
 
 

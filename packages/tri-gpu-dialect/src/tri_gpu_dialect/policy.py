@@ -79,6 +79,8 @@ class DefaultPolicy:
     ``bulk_copies``: copies of whole blocks of tensor descriptors; None: none.
     ``producer``: how kernels are cut into a producer of blocks and consumers (None: they are not), if ``specialize``;
     where that is None, those with a loop of ``tl.range(warp_specialize=True)``.  What a loop says wins.
+    ``delay_dots``: dots that read another's result start an iteration late (None: those of consumers beside a producer), where
+    ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise).
     """
 
     max_vector_bits: int = 128
@@ -88,6 +90,8 @@ class DefaultPolicy:
     bulk_copies: BulkCopies | None = None
     producer: Specialization | None = None
     specialize: bool | None = None
+    delay_dots: bool | None = None
+    registers: int | None = None
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

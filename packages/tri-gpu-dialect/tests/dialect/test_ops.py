@@ -70,6 +70,8 @@ def test_valid_ops() -> None:
     check("ttg.barrier_expect {size = 64 : i32}", [barrier(), "i1"], None)
     check("ttg.arrive_barrier", [barrier()], None)
     check("ttg.wait_barrier", [barrier(), "i32"], None)
+    check("ttg.arrive_barrier", [barrier(), memory()], None)
+    check("ttg.wait_barrier", [barrier(), "i32", memory(), memory()], None)
     check(INTO, [DESCRIPTOR, "i32", "i32", barrier(), memory(), "i1"], None)
     leading = DESCRIPTOR.replace("64x", "1x1x64x")
     check(INTO, [leading, "i32", "i32", "i32", "i32", barrier(), memory(), "i1"], None)
@@ -97,6 +99,7 @@ def test_valid_ops() -> None:
         ("ttg.wait_barrier", lambda: [barrier(2), "i32"], lambda: None, "one i64 is expected"),
         ("ttg.arrive_barrier", lambda: [memory()], lambda: None, "one i64 is expected"),
         ("ttg.arrive_barrier", lambda: [barrier(mutable=False)], lambda: None, "needs a mutable"),
+        ("ttg.arrive_barrier", lambda: [barrier(), "i32"], lambda: None, "buffer is i32"),
         (INTO, lambda: [DESCRIPTOR, "i32", barrier(), memory(), "i1"], lambda: None, "needs 2 coordinates"),
         (
             INTO,

@@ -11,11 +11,11 @@
 // CHECK: "scf.for"
 // CHECK: %[[SLOT:.*]] = "ttg.memdesc_index"(%[[A]], %[[S:.*]]) :
 // CHECK: %[[READY:.*]] = "ttg.memdesc_index"(%[[FULL]], %[[S]])
-// CHECK: "ttg.wait_barrier"(%[[READY]],
+// CHECK: "ttg.wait_barrier"(%[[READY]], %{{.*}}, %[[SLOT]], %{{.*}})
 // CHECK: "ttg.warp_group_dot"(%[[SLOT]],
 // CHECK: "ttg.warp_group_dot_wait"
 // CHECK: %[[FREE:.*]] = "ttg.memdesc_index"(%[[EMPTY]], %[[S]])
-// CHECK: "ttg.arrive_barrier"(%[[FREE]])
+// CHECK: "ttg.arrive_barrier"(%[[FREE]], %[[SLOT]], %{{.*}})
 // CHECK-NOT: "tt.descriptor_load"
 // CHECK: "tt.descriptor_store"
 // CHECK: "ttg.warp_specialize_partitions"

@@ -327,11 +327,27 @@ def test_both_sides_agree(program: str, stages: int, n: int, m: int) -> None:
     assert list(named(consumer, "tt.descriptor_store")) == list(named(whole.told, "tt.descriptor_store"))
     for told in (consumer, producer):
         assert_phases(told, flipped=told is producer)
+    assert_slots_are_named(consumer)
+
+
+def assert_slots_are_named(told: Sequence[tuple[Any, ...]]) -> None:
+    """Between the wait and the arrival that name a slot dots read it, and no others do."""
+    held: set[Any] = set()
+    for name, *operands in told:
+        if name == "ttg.wait_barrier":
+            assert len(operands) > 2
+            held.update(operands[2:])
+        elif name == "ttg.arrive_barrier":
+            assert held.issuperset(operands[1:])
+            held.difference_update(operands[1:])
+        elif name == "ttg.warp_group_dot":
+            assert held.issuperset(operands[:2])
+    assert not held
 
 
 def assert_phases(told: Sequence[tuple[Any, ...]], *, flipped: bool) -> None:
     """Waits for a barrier are for phase 0, 1, 0, ... (the producer's: for the one before)."""
     phases: dict[Any, int] = {}
-    for barrier, phase in named(told, "ttg.wait_barrier"):
+    for barrier, phase, *_ in named(told, "ttg.wait_barrier"):
         assert phase == phases.get(barrier, 0) ^ flipped
         phases[barrier] = phases.get(barrier, 0) ^ 1

@@ -64,6 +64,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.async_copy_descriptor_to_local %arg0[%arg1, %arg1] %0, %1, %arg2 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<1xi64, #shared1, #smem, mutable> -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.wait_barrier %1, %arg1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.arrive_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.wait_barrier %1, %arg1 deps %1, %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
+    ttg.arrive_barrier %1 deps %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.inval_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.fence_async_shared
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>

@@ -80,7 +80,7 @@ def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.wait_barrier``: every thread polls, so each knows what was released."""
-    barrier, phase = op.operands
+    barrier, phase, *_ = op.operands
     polls = ctx.options.barrier_polls if isinstance(ctx.options, NvidiaOptions) else 0
     attributes = {"polls": ir.IntegerAttr.get(ctx.b.i32, polls)}
     BarrierWaitOp.build([_address(ctx, barrier), ctx.scalar(phase)], (), attributes)

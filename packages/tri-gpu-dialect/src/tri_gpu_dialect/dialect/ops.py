@@ -279,18 +279,26 @@ class BarrierExpectOp(TTG.Operation, name="barrier_expect"):
 
 
 class ArriveBarrierOp(TTG.Operation, name="arrive_barrier"):
-    """One arrival by each warp that executes it; what the warp accessed before is released."""
+    """One arrival by each warp that executes it; what the warp accessed before is released.
+
+    ``deps``: all the buffers whose accesses it must stay behind, for passes that move it; none: any may be.
+    """
 
     alloc: _In
-    verify_invariants = verify.rule(verify.uses_barrier(0))
+    deps: _Ins
+    verify_invariants = verify.rule(verify.uses_barrier(0), verify.names_buffers(1))
 
 
 class WaitBarrierOp(TTG.Operation, name="wait_barrier"):
-    """Waits until the phase of parity ``phase`` (i32: 0 or 1) is complete; what was released into it is seen."""
+    """Waits until the phase of parity ``phase`` (i32: 0 or 1) is complete; what was released into it is seen.
+
+    ``deps``: all the buffers whose accesses it must stay ahead of, for passes that move it; none: any may be.
+    """
 
     alloc: _In
     phase: _In
-    verify_invariants = verify.rule(verify.uses_barrier(0))
+    deps: _Ins
+    verify_invariants = verify.rule(verify.uses_barrier(0), verify.names_buffers(2))
 
 
 class AsyncCopyDescriptorToLocalOp(TTG.Operation, name="async_copy_descriptor_to_local"):

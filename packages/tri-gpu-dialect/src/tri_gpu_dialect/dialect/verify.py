@@ -191,6 +191,16 @@ def uses_barrier(operand: int) -> Check:
     return lambda op: _barrier(op.operands[operand])
 
 
+def names_buffers(first: int) -> Check:
+    """Operands from number ``first`` on are buffers."""
+
+    def check(op: Any) -> str | None:
+        found = (_memory(value, "buffer") for value in list(op.operands)[first:])
+        return next((message for message in found if message), None)
+
+    return check
+
+
 def _barrier(value: ir.Value) -> str | None:
     if found := _memory(value, "barrier", mutable=True):
         return found

@@ -8,6 +8,7 @@ from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
 from tri_gpu_dialect.passes.copy_descriptor_blocks import CopyDescriptorBlocks
+from tri_gpu_dialect.passes.delay_dots import DelayDots
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.fold_comparisons import FoldComparisons
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
@@ -28,6 +29,7 @@ __all__ = [
     "Coalesce",
     "ConvertTritonToTritonGPU",
     "CopyDescriptorBlocks",
+    "DelayDots",
     "FitSharedMemory",
     "FoldComparisons",
     "InsertBarriers",

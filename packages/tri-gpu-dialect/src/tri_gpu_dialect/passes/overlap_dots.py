@@ -3,14 +3,14 @@
     s = dot(a, b, c); s = wait(s, 0); x = ...; y = s + x        ->   s = dot(a, b, c); x = ...; s = wait(s, 0); y = s + x
 
 A dot whose result only the next iteration uses stays under way into it, in loops whose slots allow that (the pass
-``pipeline`` has given them the attribute :data:`LATE`).  Where the next iteration's dot alone adds to it:
+``pipeline`` has given them the attribute ``ttg.late_dots``).  Where the next iteration's dot alone adds to it:
 
     for: t = dot(a, b, t); t = wait(t, 0); yield t     ->   if lower < upper: for: t = dot(a, b, t); wait(1); yield t
                                                                               t = wait(t, 0)
 
 so that one dot is started before the last one ends; elsewhere the wait stands before the first use in the next
 iteration.  After the loop all is waited for, where the loop has run: behind a join with the way around
-the loop, an assembler would have to wait everywhere.
+the loop, an assembler would have to wait everywhere.  Loops that ``delay-dots`` has ordered stay as they are.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.dot_stages import LATE
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
+from tri_gpu_dialect.passes.delay_dots import PLACED
+from tri_gpu_dialect.passes.loop_guards import end_of, guard, runs_surely
 
-__all__ = ["LATE", "OverlapDots", "carried_dots"]
-
-#: the attribute of loops in which the buffers of an iteration stay untouched during the next one
-LATE = "ttg.late_dots"
+__all__ = ["OverlapDots", "carried_dots"]
 
 _DOT, _WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 
@@ -44,7 +44,10 @@ class OverlapDots(Pass):
                 _overlap_iterations(loop)
                 del loop.attributes[LATE]
             for wait in [op for op in all_ops(function) if op.name == _WAIT and _is_fresh(op)]:
-                _delay(wait)
+                if PLACED not in wait.parent.operation.attributes:
+                    _delay(wait)
+            for loop in [op for op in all_ops(function) if PLACED in op.attributes]:
+                del loop.attributes[PLACED]
 
 
 @dataclass(frozen=True)
@@ -184,32 +187,17 @@ def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
 
 def _drain(loop: ir.Operation, indices: Sequence[int]) -> None:
     """Wait for results ``indices`` of ``loop`` after it, where it has run."""
-    lower, upper, _ = list(loop.operands)[:3]
-    inits = list(loop.operands)[3:]
-    if _is_less(lower, upper):
+    if runs_surely(loop):
         with ir.InsertionPoint.after(loop), loop.location:
             _hand_on(loop, indices)
         return
-    used = [i for i, r in enumerate(loop.results) if next(iter(r.uses), None) is not None]
-    with ir.InsertionPoint(loop), loop.location:
-        runs = ir.Operation.create(
-            "arith.cmpi",
-            results=[ir.IntegerType.get_signless(1)],
-            operands=[lower, upper],
-            attributes={"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)},
-        ).results[0]
-        types = [loop.results[i].type for i in used]
-        guard = ir.Operation.create("scf.if", results=types, operands=[runs], regions=2)
-    for i, result in zip(used, guard.results, strict=True):
-        loop.results[i].replace_all_uses_with(result)
-    ways = [region.blocks.append() for region in guard.regions]
-    with ir.InsertionPoint(ways[0]), loop.location:
-        end = ir.Operation.create("scf.yield", operands=[loop.results[i] for i in used])
+    guarded, used = guard(loop)
+    end = end_of(guarded)
+    for number, i in enumerate(used):
+        end.operands[number] = loop.results[i]
     loop.move_before(end)
     with ir.InsertionPoint(end), loop.location:
         _hand_on(loop, indices)
-    with ir.InsertionPoint(ways[1]), loop.location:
-        ir.Operation.create("scf.yield", operands=[inits[i] for i in used])
 
 
 def _hand_on(loop: ir.Operation, indices: Sequence[int]) -> None:
@@ -220,14 +208,3 @@ def _hand_on(loop: ir.Operation, indices: Sequence[int]) -> None:
         (done,) = _wait([result], 0)
         for user, number in uses:
             user.operands[number] = done
-
-
-def _is_less(lower: ir.Value, upper: ir.Value) -> bool:
-    """Whether both are constants, in this order."""
-    values = []
-    for value in (lower, upper):
-        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if op is None or op.name != "arith.constant":
-            return False
-        values.append(ir.IntegerAttr(op.attributes["value"]).value)
-    return values[0] < values[1]

@@ -27,6 +27,7 @@ from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.dot_stages import LATE
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_dot_buffer, is_pure, is_zero, schedule
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
@@ -34,7 +35,7 @@ from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
-from tri_gpu_dialect.passes.overlap_dots import LATE, carried_dots
+from tri_gpu_dialect.passes.overlap_dots import carried_dots
 from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.plans import scratch_bytes, views
 from tri_gpu_dialect.plans.operand_memory import operand_memory

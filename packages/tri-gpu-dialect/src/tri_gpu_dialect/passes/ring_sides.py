@@ -370,11 +370,16 @@ class Consumer(Side):
             self.see(use, use.ring.loads.index(op), memory, self.state[number][0])
         for number, use, memory in self.rings(lambda use: use.first == op):
             slot, phase = self.state[number]
-            make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase])
             for index, buffer in enumerate(use.buffers):
                 if buffer.load not in self.views:  # it is loaded later than another of the ring is used
                     self.see(use, index, memory, slot)
+            make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, *self.slot(use)])
+            for buffer in use.buffers:
                 self.read(buffer)
+
+    def slot(self, use: RingUse) -> list[ir.Value]:
+        """The views of the slot in use."""
+        return [self.views[buffer.load] for buffer in use.buffers]
 
     def see(self, use: RingUse, index: int, memory: Memory, slot: ir.Value) -> None:
         """Buffers of dots are views of ``slot``."""
@@ -396,8 +401,9 @@ class Consumer(Side):
 
     def after(self, op: ir.Operation) -> None:
         """Free the slot after its last use."""
-        for number, _, memory in self.rings(lambda use: use.last == op):
-            make("ttg.arrive_barrier", [memory.barrier(memory.empty, self.state[number][0])])
+        for number, use, memory in self.rings(lambda use: use.last == op):
+            empty = memory.barrier(memory.empty, self.state[number][0])
+            make("ttg.arrive_barrier", [empty, *self.slot(use)])
             self.advance(number)
 
 

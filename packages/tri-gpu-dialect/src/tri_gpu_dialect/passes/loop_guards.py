@@ -1,0 +1,51 @@
+"""Loops that may run zero times, inside of a guard: what is after them may then count on an iteration.
+
+Waits for dots belong there: behind a join with the way around the loop an assembler would have to wait everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import terminator
+
+__all__ = ["end_of", "guard", "runs_surely"]
+
+
+def runs_surely(loop: ir.Operation) -> bool:
+    """Whether the bounds of ``loop``, an ``scf.for``, are constants between which it runs at least once."""
+    values = []
+    for value in list(loop.operands)[:2]:
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is None or op.name != "arith.constant":
+            return False
+        values.append(ir.IntegerAttr(op.attributes["value"]).value)
+    return bool(values[0] < values[1])
+
+
+def guard(loop: ir.Operation) -> tuple[ir.Operation, Sequence[int]]:
+    """A new ``scf.if`` before ``loop`` of whether it runs, and the numbers of those of the loop's results that it gives.
+
+    Its results are used in place of the loop's.  Both ways give what the loop starts with: the first one's terminator is to
+    be given better.
+    """
+    lower, upper, _, *inits = loop.operands
+    used = [i for i, r in enumerate(loop.results) if next(iter(r.uses), None) is not None]
+    bit, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint(loop), loop.location:
+        less = {"predicate": ir.IntegerAttr.get(i64, 2)}
+        runs = ir.Operation.create("arith.cmpi", results=[bit], operands=[lower, upper], attributes=less)
+        types = [loop.results[i].type for i in used]
+        made = ir.Operation.create("scf.if", results=types, operands=runs.results, regions=2)
+    for region in made.regions:
+        with ir.InsertionPoint(region.blocks.append()), loop.location:
+            ir.Operation.create("scf.yield", operands=[inits[i] for i in used])
+    for i, result in zip(used, made.results, strict=True):
+        loop.results[i].replace_all_uses_with(result)
+    return made, used
+
+
+def end_of(guarded: ir.Operation) -> ir.Operation:
+    """The terminator of the way on which the loop runs."""
+    return terminator(guarded.regions[0].blocks[0])
