@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ _TARGET = "nvidia:sm_80"
 class Example:
     """A file of ``examples``, the passes before this one, and how this one is called where its name is not enough.
 
-    ``target`` for passes that do nothing for the usual one.
+    ``target`` and ``options`` for passes that do nothing for the usual ones.
     """
 
     file: str
@@ -36,6 +36,7 @@ class Example:
     call: str = ""
     after: str = ""
     target: str = _TARGET
+    options: Mapping[str, object] = dataclasses.field(default_factory=dict)
 
 
 _GPU = "convert-triton-to-tritongpu"
@@ -64,6 +65,7 @@ EXAMPLES: dict[str, Example] = {
     "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
+    "persist": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "warp-specialize": Example("product-blocks", _CHAIN, target="nvidia:sm_90a"),
@@ -145,7 +147,7 @@ def _example(name: str) -> list[str]:
     before = optimize(text, example.before, target=example.target)
     call = example.call or name
     whole = f"{call},{example.after}" if example.after else call
-    after = optimize(before, whole, target=example.target)
+    after = optimize(before, whole, target=example.target, options=example.options)
     if after == before:
         return ["## Example", f"```mlir\n{before}```", "It is right as it is: nothing changes."]
     title = f"## After `{whole}`"

@@ -48,6 +48,8 @@ class Case:
     prepare: Run | None = None
     #: whether it has loops of products that warps of their own may feed
     specialized: bool = False
+    #: whether few CTAs may take one tile after the other (the kernel does not do so itself)
+    persistent: bool = False
 
     def rate(self, seconds: float) -> str:
         """What was reached, in the unit of the case."""

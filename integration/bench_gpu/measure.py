@@ -59,10 +59,12 @@ def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
 
 
 def configurations(case: Case, compiler: str) -> list[Config]:
-    """Those of the case; ours also with copies by warps of their own, where the case has loops of products."""
+    """Those of the case; ours also with copies by warps of their own, and then with persistent grids, where the case allows it."""
     configs = list(case.configs)
     if compiler == "tri" and case.specialized:
-        configs += [{**c, "warp_specialize": True} for c in case.configs]
+        roles = [{**c, "warp_specialize": True} for c in case.configs]
+        configs += roles
+        configs += [{**c, "persistent": True} for c in roles] if case.persistent else []
     return configs
 
 

@@ -68,6 +68,7 @@ def matmul(
         oracle=lambda: _exact(a, b),
         library=lambda: library(a, b, out) if library else torch.mm(a, b, out=out),
         specialized=True,
+        persistent=True,
         flops=2.0 * size**3,
         **others,
     )
@@ -93,6 +94,7 @@ def matmul_descriptor(size: int, dtype: torch.dtype) -> Case:
         oracle=lambda: _exact(a, b),
         library=lambda: torch.mm(a, b, out=out),
         specialized=True,
+        persistent=True,
         flops=2.0 * size**3,
     )
 

@@ -18,6 +18,7 @@ def _config(made: Measured) -> str:
     tile = "x".join(str(made.config[k]) for k in order if k in made.config)
     stages = f" s{made.config['num_stages']}" if "num_stages" in made.config else ""
     special = " specialised" if made.config.get("warp_specialize") else ""
+    special += " persistent" if made.config.get("persistent") else ""
     return f"{tile} w{made.config['num_warps']}{stages}{special}".strip()
 
 

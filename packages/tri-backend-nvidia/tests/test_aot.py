@@ -51,6 +51,15 @@ def test_the_launcher_compiles_and_says_that_there_is_no_driver(tmp_path: Path) 
     assert "128, 1, 1" in text
 
 
+def test_persistent_kernels_are_refused(tmp_path: Path) -> None:
+    given = {"target": "nvidia:sm_90a", "grid": "(n + 255) / 256", "folder": tmp_path}
+    with knobs.scope(CACHE_DIR=tmp_path / "cache"):
+        with pytest.raises(Unsupported, match=r"scale_\w+ is persistent") as found:
+            build(scale, "*fp32:16, i32, 256", options={"persistent": True}, **given)
+        assert found.value.remedy == "compile with persistent=False"
+        assert not list(tmp_path.glob("*.c"))
+
+
 #: a driver that counts CTAs of 128 threads, reads the first argument, and adds up the launch's attributes
 DRIVER = """
 #include <stddef.h>

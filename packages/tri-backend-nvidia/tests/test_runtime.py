@@ -32,10 +32,10 @@ from tri_runtime.benchmark import do_bench
 PARAMETERS = (Parameter("x", "*fp32"), Parameter("n", "i32"), Parameter("s", "fp32"))
 
 
-def image(arch="sm_90a", **given):
+def image(arch="sm_90a", options=(), **given):
     metadata = KernelMetadata(
         name="k", target=TargetKey("nvidia", arch), signature=KernelSignature(name="k", parameters=PARAMETERS),
-        options={}, threads_per_warp=32, **given,
+        options=dict(options), threads_per_warp=32, **given,
     )  # fmt: skip
     return KernelImage(kind="cubin", data=b"\x7fELF", metadata=metadata)
 
@@ -106,6 +106,27 @@ def test_tensors_that_the_driver_refuses(fake):
     with pytest.raises(LaunchError, match="makes no tensor map at 0x10 of shape"):
         launch((1, 1, 1), None, [16, 1, 0.5])
     assert not fake.launches
+
+
+@pytest.mark.parametrize(("grid", "ctas"), [((3, 2, 1), 6), ((5, 3, 2), 8), ((1, 1, 8), 8)])
+@pytest.mark.parametrize("cooperative", [False, True])
+def test_persistent_kernels_get_their_grid(fake, grid, ctas, cooperative):
+    """Four multiprocessors have room for two CTAs each, so that those of any grid are resident."""
+    fake.resident = 2
+    fake.signature = (*fake.signature, *[ctypes.c_int32] * 3, ctypes.c_char * 128)
+    attrs = {"grid": True, "descriptors": [DESCRIPTOR.to_json()]}
+    _, launch = ready(CudaRuntime(), num_warps=4, total_num_warps=8, shared=100_000, attrs=attrs,
+                      options={"launch_cooperative_grid": cooperative})  # fmt: skip
+    assert fake.called("cuOccupancyMaxActiveBlocksPerMultiprocessor") == [(4096, 256, 100_000)]
+    launch(grid, None, [1 << 40, 5, 0.5])
+    (seen,) = fake.launches
+    assert seen.grid == (ctas, 1, 1)
+    assert seen.values[:6] == (1 << 40, 5, 0.5, *grid)
+    assert seen.values[6].startswith(b"(2, 1099511627776, [64, 5]")
+    launch((0, 1, 1), None, [1 << 40, 5, 0.5])
+    with pytest.raises(LaunchError, match="programs; a persistent kernel counts up to"):
+        launch((1 << 20, 1 << 11, 1), None, [1 << 40, 5, 0.5])
+    assert len(fake.launches) == 1
 
 
 def test_launches_are_recorded_on_a_stream_of_their_own(fake):

@@ -16,6 +16,7 @@ from tri_gpu_dialect.passes import (
     ConvertTritonToTritonGPU,
     CopyDescriptorBlocks,
     DelayDots,
+    Persist,
     Pipeline,
     Prefetch,
     VerifyLayouts,
@@ -44,6 +45,8 @@ def made(name: str) -> Pass:
         return CopyDescriptorBlocks(policy=BULK_POLICY)
     if name in (Pipeline.name, Prefetch.name):
         return PASSES[name](policy=MATRIX_POLICY)
+    if name == Persist.name:
+        return Persist(policy=replace(DEFAULT_POLICY, persistent=True))
     if name == WarpSpecialize.name:
         policy = replace(BULK_POLICY, producer=Specialization(reserved=4), specialize=True)
         return WarpSpecialize(policy=policy)

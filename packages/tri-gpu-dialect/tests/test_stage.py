@@ -64,6 +64,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "remove-layout-conversions",
         "optimize-thread-locality",
         "@ttgir.pipeline",
+        "persist",
         "warp-specialize",
         "pipeline",
         "accumulator-init",

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tri_core.api import LaunchDescriptor, LaunchError, LaunchNumber, launch_descriptors
+from tri_core.api import HiddenParameters, LaunchDescriptor, LaunchError, LaunchNumber, launch_descriptors
 from tri_runtime import DescriptorEncoder
 from tri_runtime.simulator.tensor_map import TensorMap, encode_descriptor
 
@@ -16,6 +18,15 @@ def test_records_go_through_json() -> None:
     assert launch_descriptors({"descriptors": [ROWS.to_json()], "other": 1}) == (ROWS,)
     assert launch_descriptors({}) == ()
     assert ROWS.parameters == (1, 0, 2)
+    for hidden in (
+        HiddenParameters(),
+        HiddenParameters(grid=True),
+        HiddenParameters(grid=True, descriptors=(ROWS,)),
+    ):
+        plain = json.loads(json.dumps({**hidden.to_attrs(), "other": 1}))
+        assert HiddenParameters.from_attrs(plain) == hidden
+        assert [p.name for p in hidden.parameters] == (["grid.x", "grid.y", "grid.z"] if hidden.grid else [])
+    assert HiddenParameters().to_attrs() == {}
 
 
 def test_a_descriptor_is_made_of_arguments_and_remembered() -> None:

@@ -26,6 +26,8 @@ class NvidiaOptions(CommonOptions):
     ``bulk_copies``: whether tensor descriptors are copied in bulk where the GPU can (sm_90 on), or accessed by pointers.
     ``warp_specialize``: whether a kernel's blocks are copied by warps of their own where a GPU of Hopper's kind can
     (None: no); ``tl.range(warp_specialize=)`` of a loop wins.
+    ``persistent``: whether few CTAs take one program of the grid after the other (None: the policy's choice, so far no); Unsupported
+    for kernels whose programs may tell each other something.
     ``launch_cooperative_grid``: all CTAs of a grid are resident at once, so that they may wait for each other; a grid
     of more than fit is refused.  ``launch_pdl``: a launch may begin before the kernel ahead of it on the stream has ended
     (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.
@@ -41,6 +43,7 @@ class NvidiaOptions(CommonOptions):
     barrier_polls: int = 0
     bulk_copies: bool = True
     warp_specialize: bool | None = None
+    persistent: bool | None = None
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
     delay_dots: bool | None = None

@@ -63,6 +63,7 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
         specialize=_specialized(target, options),
         delay_dots=options.delay_dots if isinstance(options, NvidiaOptions) else None,
         registers=registers_per_thread(options),
+        persistent=options.persistent if isinstance(options, NvidiaOptions) else None,
     )
 
 

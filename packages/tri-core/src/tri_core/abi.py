@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tri_core.errors import LaunchError
+
 __all__ = [
+    "HiddenParameters",
     "KernelABI",
     "KernelSignature",
     "LaunchDescriptor",
@@ -14,6 +17,8 @@ __all__ = [
     "Parameter",
     "launch_descriptors",
 ]
+
+_I32 = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -101,3 +106,51 @@ class LaunchDescriptor:
 def launch_descriptors(attrs: Mapping[str, Any]) -> tuple[LaunchDescriptor, ...]:
     """The descriptors that a launch of a kernel with these metadata ``attrs`` passes, in order."""
     return tuple(LaunchDescriptor.from_json(each) for each in attrs.get("descriptors", ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenParameters:
+    """What a launch passes after a kernel's own parameters, in this order.
+
+    ``grid``: the extents of the grid, three i32.  Such a kernel is persistent: it goes through the programs itself, so that a
+    launch starts CTAs along x alone, no more than there are programs, and than run at the same time.
+    ``descriptors``: encoded ones, by value.
+    """
+
+    grid: bool = False
+    descriptors: tuple[LaunchDescriptor, ...] = ()
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those that are plain numbers."""
+        return tuple(Parameter(f"grid.{axis}", "i32") for axis in "xyz") if self.grid else ()
+
+    def ctas(self, grid: tuple[int, int, int], resident: int) -> tuple[int, int, int]:
+        """The CTAs that a launch of ``grid`` starts, on a device that holds ``resident`` of them at the same time.
+
+        LaunchError where a persistent kernel, which counts programs in i32, would count beyond that.
+        """
+        if not self.grid:
+            return grid
+        x, y, z = grid
+        programs = x * y * z
+        ctas = min(programs, max(resident, 1))
+        if programs + ctas > _I32:
+            raise LaunchError(
+                f"the grid {grid} has {programs} programs; a persistent kernel counts up to {_I32 - ctas}",
+                remedy="launch it with persistent=False",
+            )
+        return (ctas, 1, 1)
+
+    def to_attrs(self) -> dict[str, Any]:
+        """JSON-able entries of :attr:`tri_core.image.KernelMetadata.attrs`; none where nothing is hidden."""
+        descriptors = [each.to_json() for each in self.descriptors]
+        return {
+            **({"grid": True} if self.grid else {}),
+            **({"descriptors": descriptors} if descriptors else {}),
+        }
+
+    @classmethod
+    def from_attrs(cls, attrs: Mapping[str, Any]) -> HiddenParameters:
+        """Undoes :meth:`to_attrs`; other entries of ``attrs`` do not matter."""
+        return cls(grid=bool(attrs.get("grid", False)), descriptors=launch_descriptors(attrs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_core.abi import (
+    HiddenParameters,
     KernelABI,
     KernelSignature,
     LaunchDescriptor,
@@ -105,6 +106,7 @@ __all__ = [
     "DevicePerformance",
     "FrameworkAdapter",
     "Gap",
+    "HiddenParameters",
     "HostMemory",
     "InternalError",
     "KernelABI",

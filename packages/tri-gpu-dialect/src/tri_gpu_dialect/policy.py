@@ -81,6 +81,7 @@ class DefaultPolicy:
     where that is None, those with a loop of ``tl.range(warp_specialize=True)``.  What a loop says wins.
     ``delay_dots``: dots that read another's result start an iteration late (None: those of consumers beside a producer), where
     ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise).
+    ``persistent``: whether a CTA takes one program after the other; None leaves the choice to the policy, and this one says no.
     """
 
     max_vector_bits: int = 128
@@ -92,6 +93,7 @@ class DefaultPolicy:
     specialize: bool | None = None
     delay_dots: bool | None = None
     registers: int | None = None
+    persistent: bool | None = None
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

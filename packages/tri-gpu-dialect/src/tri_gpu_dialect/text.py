@@ -58,6 +58,7 @@ OPS = {
     "ttg.async_store_wait": op("{}"),
     "ttg.fence_async_shared": op("{}"),
     "ttg.barrier": op("$addrSpace:barrier{}"),
+    "ttg.get_grid_size": op("$axis:axis{} : ^result"),
     "ttg.warp_id": op("{}", "result=i32"),
     "ttg.warp_specialize": op(None, inline=("partitionNumWarps",), partitions=Partitions("ttg.warp_specialize_partitions", "partitionNumWarps")),
     "ttg.warp_specialize.partitions": op(None),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from tri_backend_nvidia.runtime import faults, launches, records, tensor_maps
 from tri_backend_nvidia.runtime.devices import attribute
 from tri_backend_nvidia.runtime.driver import call, initialised
-from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, launch_descriptors
+from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch
 from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
 
 __all__ = ["CudaKernel", "launcher", "load"]
@@ -45,7 +45,7 @@ class CudaKernel:
     device: DeviceInfo
     #: registers per thread, bytes of local memory per thread, threads per CTA at most
     resources: dict[str, int] = field(default_factory=dict)
-    #: of a kernel that is launched cooperatively
+    #: of a kernel that is persistent, or launched cooperatively
     residency: launches.Residency | None = None
 
 
@@ -78,7 +78,8 @@ def _resources(function: object) -> dict[str, int]:
 
 
 def _residency(function: object, image: KernelImage, device: DeviceInfo) -> launches.Residency | None:
-    if not image.metadata.options.get(launches.COOPERATIVE):
+    is_persistent = HiddenParameters.from_attrs(image.metadata.attrs).grid
+    if not is_persistent and not image.metadata.options.get(launches.COOPERATIVE):
         return None
     units = attribute(device.index, "MULTIPROCESSOR_COUNT")
     return launches.residency(function, image.metadata.threads, image.metadata.shared, units)
@@ -102,6 +103,23 @@ def launch_function() -> Callable[..., int]:
     return _LAUNCH(int(address))
 
 
+def _started(
+    kernel: CudaKernel, hidden: HiddenParameters, name: str
+) -> Callable[[tuple[int, int, int]], tuple[int, int, int]] | None:
+    """What gives the CTAs of a launch for its grid, or refuses that; None: they are the grid."""
+    residency = kernel.residency
+    if residency is None:
+        return None
+    if hidden.grid:  # all of them are resident, as a cooperative launch wants it
+        return lambda grid: hidden.ctas(grid, residency.ctas)
+
+    def checked(grid: tuple[int, int, int]) -> tuple[int, int, int]:
+        residency.check(name, grid, kernel.device)
+        return grid
+
+    return checked
+
+
 def launcher(
     kernel: CudaKernel,
     image: KernelImage,
@@ -117,15 +135,17 @@ def launcher(
     status and a grid.  With ``many_devices`` every launch goes through ``in_context``: the calling thread's
     context may be another device's.
     """
-    descriptors = launch_descriptors(image.metadata.attrs)
+    hidden = HiddenParameters.from_attrs(image.metadata.attrs)
+    descriptors = hidden.descriptors
     encoder = DescriptorEncoder(descriptors, tensor_maps.encode) if descriptors else None
-    pool = ArgumentPool(argument_table(image.metadata.signature.parameters, len(descriptors)))
+    parameters = (*image.metadata.signature.parameters, *hidden.parameters)
+    pool = ArgumentPool(argument_table(parameters, len(descriptors)))
     pack, take, give = pool.table.pack_into, pool.take, pool.give
     numbers = launches.attributes_of(image.metadata.options)
     start = launches.extended(numbers) if numbers else launch_function()
-    function, residency = kernel.function, kernel.residency
     index, device = kernel.device.index, kernel.device
     name, note = image.metadata.name, faults.note
+    function, started, takes_grid = kernel.function, _started(kernel, hidden, name), hidden.grid
     threads = image.metadata.threads
     shared = image.metadata.shared
 
@@ -133,14 +153,14 @@ def launcher(
         x, y, z = grid
         if x == 0 or y == 0 or z == 0:
             return
-        if residency is not None:
-            residency.check(name, grid, device)
+        if started is not None:
+            x, y, z = started(grid)
         if stream is None:
             stream = current_stream(index)
         note(name)
         block = take()
         try:
-            pack(block.memory, args)
+            pack(block.memory, (*args, *grid) if takes_grid else args)
             if encoder is not None:
                 pool.table.put_descriptors(block.memory, encoder(args))
 

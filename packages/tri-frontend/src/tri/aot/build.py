@@ -101,7 +101,7 @@ def _write(
     constants: Mapping[str, int],
 ) -> None:
     image = compiled.image
-    _check_descriptors(image)
+    _check_hidden(image)
     folder.mkdir(parents=True, exist_ok=True)
     wanted = [p.name for p in image.metadata.signature.parameters]
     by_name = {p.name: p for p in manifest.parameters}
@@ -122,12 +122,18 @@ def _write(
     manifest.write(folder / f"{manifest.files['header'].removesuffix('.h')}.json")
 
 
-def _check_descriptors(image: KernelImage) -> None:
+def _check_hidden(image: KernelImage) -> None:
     """Unsupported for a kernel that takes what only a launch through the driver's own functions can make."""
-    from tri_core.abi import launch_descriptors
+    from tri_core.abi import HiddenParameters
     from tri_core.errors import Unsupported
 
-    if launch_descriptors(image.metadata.attrs):
+    hidden = HiddenParameters.from_attrs(image.metadata.attrs)
+    if hidden.grid:
+        raise Unsupported(
+            f"{image.metadata.name} is persistent: its launch asks the driver how many CTAs fit, which the C launcher does not",
+            remedy="compile with persistent=False",
+        )
+    if hidden.descriptors:
         raise Unsupported(
             f"{image.metadata.name} takes tensor descriptors that the launch encodes, which the C launcher does not",
             remedy="compile with bulk_copies=False: descriptors are then accessed by pointers",

@@ -34,6 +34,7 @@ _PURE = frozenset(
         "tt.ptr_to_int",
         "tt.get_program_id",
         "tt.get_num_programs",
+        "ttg.get_grid_size",
         "tt.fp_to_fp",
         "ttg.convert_layout",
     ]

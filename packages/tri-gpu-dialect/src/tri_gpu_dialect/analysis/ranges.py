@@ -80,7 +80,7 @@ class Ranges:
                 return IntegerRange.between(width, _attribute(op, "start"), _attribute(op, "end") - 1)
             case "tt.get_program_id":
                 return IntegerRange.between(width, 0, _PROGRAMS - 1)
-            case "tt.get_num_programs":
+            case "tt.get_num_programs" | "ttg.get_grid_size":
                 return IntegerRange.between(width, 1, _PROGRAMS)
             case "arith.constant":
                 return _constant(op.attributes["value"].maybe_downcast(), width)

@@ -27,6 +27,7 @@ __all__ = [
     "ConvertLayoutOp",
     "FenceAsyncSharedOp",
     "Fp4ToFpOp",
+    "GetGridSizeOp",
     "GlobalScratchAllocOp",
     "InitBarrierOp",
     "InvalBarrierOp",
@@ -356,6 +357,17 @@ class WarpIdOp(TTG.Operation, name="warp_id", traits=[ext.Pure]):
     """The index of this warp in its block, uniform over the warp."""
 
     result: _Out
+
+
+class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[ext.Pure]):
+    """How many programs the launch asks for along ``axis``.
+
+    Of a persistent kernel CTAs are fewer: ``tt.get_num_programs`` counts those, along axis 0, and ``tt.get_program_id`` says which
+    this one is.  The launch passes the number as a hidden parameter.
+    """
+
+    result: _Out
+    axis: ir.IntegerAttr
 
 
 class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
-from tri_core.abi import LaunchDescriptor
+from tri_core.abi import HiddenParameters, LaunchDescriptor
 from tri_core.dialects.tt import PointerType
 from tri_core.errors import InternalError, TriError, Unsupported
 from tri_core.locations import source_location
@@ -126,6 +126,7 @@ class Lowering:
         self.values: dict[ir.Value, Lowered] = {}
         self.axes = axes
         self.shared_bytes = 0
+        self.grid: tuple[ir.Value, ...] = ()
         self.descriptors: list[LaunchDescriptor] = []
         self._encoded: dict[LaunchDescriptor, ir.Value] = {}
         self._shared: ir.Value | None = None
@@ -237,6 +238,15 @@ class Lowering:
         return self.layout(type_).in_size(REGISTER) if isinstance(type_, ir.RankedTensorType) else 1
 
     # --- parameters that the launch makes ---------------------------------------------------------------
+
+    @property
+    def hidden(self) -> HiddenParameters:
+        """What a launch passes after the kernel's own parameters."""
+        return HiddenParameters(grid=bool(self.grid), descriptors=tuple(self.descriptors))
+
+    def take_grid(self) -> None:
+        """The next three parameters are the extents of the grid; called before any descriptor is encoded."""
+        self.grid = tuple(self.b.entry.add_argument(self.b.i32, ir.Location.unknown()) for _ in range(3))
 
     def encoded_descriptor(self, descriptor: LaunchDescriptor) -> ir.Value:
         """A pointer to the parameter that holds ``descriptor`` as the device has it."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tri_core.abi import LaunchDescriptor
+from tri_core.abi import HiddenParameters
 from tri_core.errors import InternalError, Unsupported
 from tri_core.llvm_text import to_llvm_text
 from tri_core.locations import source_location
@@ -16,6 +16,7 @@ from tri_core.passes import ttir_stage
 from tri_core.pipeline import Anchor, PassList, Pipeline, Stage, StageContext, StageResult
 from tri_core.target import Target
 from tri_gpu_dialect.analysis import axis_info
+from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering
 from tri_gpu_dialect.lowering.machine import EmitMachineOps
@@ -60,7 +61,7 @@ class LoweredModule:
     num_warps: int
     total_num_warps: int
     threads_per_warp: int
-    descriptors: tuple[LaunchDescriptor, ...] = ()
+    hidden: HiddenParameters = field(default_factory=HiddenParameters)
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ def _lower_kernel(
     options: CommonOptions,
     primitives: Primitives,
     table: LoweringTable,
-) -> tuple[LaunchDescriptor, ...]:
-    """Fill ``into``; gives the descriptors that a launch makes, whose parameters follow the kernel's own."""
+) -> HiddenParameters:
+    """Fill ``into``; gives what a launch passes after the kernel's own parameters."""
     if shape.num_ctas != 1:
         raise Unsupported(f"{target} has no clusters of CTAs", remedy="use num_ctas=1")
     source = kernel.regions[0].blocks[0]
@@ -153,10 +154,12 @@ def _lower_kernel(
         arguments = [
             [entry.add_argument(t, a.location)] for t, a in zip(types, source.arguments, strict=True)
         ]
+        if any(op.name == "ttg.get_grid_size" for op in all_ops(kernel)):
+            lowering.take_grid()
         lower_body(lowering, source, arguments)
         ir.Operation.create("llvm.return")
     _set_signature(function, name, [a.type for a in entry.arguments], len(lowering.descriptors), primitives)
-    return tuple(lowering.descriptors)
+    return lowering.hidden
 
 
 def _set_signature(
@@ -217,7 +220,7 @@ def _result(lowered: LoweredModule, text: str, words: Primitives) -> StageResult
             "num_warps": lowered.num_warps,
             "threads_per_warp": lowered.threads_per_warp,
             **({"total_num_warps": lowered.total_num_warps} if more else {}),
-            **({"descriptors": [d.to_json() for d in lowered.descriptors]} if lowered.descriptors else {}),
+            **lowered.hidden.to_attrs(),
             **words.image_attributes(),
         },
     )

@@ -14,6 +14,7 @@ from tri_gpu_dialect.passes.fold_comparisons import FoldComparisons
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.passes.overlap_dots import OverlapDots
+from tri_gpu_dialect.passes.persist import Persist
 from tri_gpu_dialect.passes.pipeline import Pipeline
 from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
@@ -35,6 +36,7 @@ __all__ = [
     "InsertBarriers",
     "OptimizeThreadLocality",
     "OverlapDots",
+    "Persist",
     "Pipeline",
     "Prefetch",
     "RemoveLayoutConversions",

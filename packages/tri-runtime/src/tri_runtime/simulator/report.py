@@ -11,7 +11,7 @@ import numpy as np
 
 from tri_core.errors import LaunchError
 from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
-from tri_runtime.simulator.reporting import active_report, reachable
+from tri_runtime.simulator.reporting import active_report, reachable, resident
 from tri_runtime.simulator.scene import in_kernel
 from tri_runtime.staging import Span
 
@@ -148,7 +148,9 @@ class Report:
 
 
 @contextmanager
-def simulation(*, report: bool = True, arrays: Sequence[Any] = ()) -> Iterator[Report]:
+def simulation(
+    *, report: bool = True, arrays: Sequence[Any] = (), ctas: int | None = None
+) -> Iterator[Report]:
     """Record the accesses of simulated kernels that are launched inside the ``with`` block, in this thread or task::
 
         with tri.target("sim:backend:arch"), tri.simulation() as report:
@@ -156,15 +158,18 @@ def simulation(*, report: bool = True, arrays: Sequence[Any] = ()) -> Iterator[R
         rich.print(report)
 
     ``report=False`` records nothing (the checks are always made).  ``arrays`` (of any library, in host memory) may
-    be touched by kernels that find their addresses in memory: others are out of bounds.
+    be touched by kernels that find their addresses in memory: others are out of bounds.  ``ctas``: of a persistent kernel,
+    how many the device has room for at the same time (None: as before, 4 at first).
     """
     made = Report()
     spans = tuple(_span(array) for array in arrays)
     reported = active_report.set(made if report else None)
     reached = reachable.set(reachable.get() + spans)
+    room = resident.set(resident.get() if ctas is None else ctas)
     try:
         yield made
     finally:
+        resident.reset(room)
         reachable.reset(reached)
         active_report.reset(reported)
 

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from tri_runtime.simulator.scene import Scene
     from tri_runtime.staging import Span
 
-__all__ = ["active_report", "listening", "reachable"]
+__all__ = ["active_report", "listening", "reachable", "resident"]
 
 #: the report of the surrounding ``tri.simulation`` block
 active_report: ContextVar[Report | None] = ContextVar("tri_simulation", default=None)
 
 #: host memory that kernels reach through pointers that they load
 reachable: ContextVar[tuple[Span, ...]] = ContextVar("tri_simulation_arrays", default=())
+
+#: CTAs of a persistent kernel that the simulated device has room for
+resident: ContextVar[int] = ContextVar("tri_simulation_ctas", default=4)
 
 
 @contextmanager

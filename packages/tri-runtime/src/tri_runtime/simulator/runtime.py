@@ -15,18 +15,17 @@ from tri_core.api import (
     Argument,
     ArrayArgument,
     DeviceInfo,
+    HiddenParameters,
     HostMemory,
     KernelImage,
     Launch,
-    LaunchDescriptor,
     LoadedKernel,
     Target,
-    launch_descriptors,
 )
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
-from tri_runtime.simulator.reporting import listening, reachable
+from tri_runtime.simulator.reporting import listening, reachable, resident
 from tri_runtime.simulator.tensor_map import encode_descriptor
 from tri_runtime.staging import Span, merged
 
@@ -52,7 +51,7 @@ class SimulatedKernel:
     module: Any
     target: Target
     names: tuple[str, ...]
-    descriptors: tuple[LaunchDescriptor, ...] = ()
+    hidden: HiddenParameters = field(default_factory=HiddenParameters)
     resources: dict[str, int] = field(default_factory=dict)
 
 
@@ -122,8 +121,8 @@ def _load(image: KernelImage) -> SimulatedKernel:
             symbols=symbols_of(module),
         )
     names = tuple(p.name for p in metadata.signature.parameters)
-    descriptors = launch_descriptors(metadata.attrs)
-    return SimulatedKernel(metadata.name, machine, module, target, names, descriptors)
+    hidden = HiddenParameters.from_attrs(metadata.attrs)
+    return SimulatedKernel(metadata.name, machine, module, target, names, hidden)
 
 
 def _launcher(kernel: SimulatedKernel) -> Launch:
@@ -132,16 +131,18 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
     from tri_runtime.simulator.scene import Scene
 
     limits = kernel.target.spec.limits
-    encoder = DescriptorEncoder(kernel.descriptors, encode_descriptor)
+    encoder = DescriptorEncoder(kernel.hidden.descriptors, encode_descriptor)
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         check_grid(grid, limits)
+        extents = grid if kernel.hidden.grid else ()
+        grid = kernel.hidden.ctas(grid, resident.get())
         memory = Memory("global", scene=Scene())
         _add_arrays(memory, kernel.names, args)
         plain = [a.address if isinstance(a, HostArray) else a for a in args]
-        plain += [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
+        of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
-            kernel.machine.run(grid, plain, memory, listener)
+            kernel.machine.run(grid, [*plain, *extents, *of_launch], memory, listener)
 
     return launch
 

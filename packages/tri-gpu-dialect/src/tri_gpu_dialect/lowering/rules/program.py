@@ -1,4 +1,4 @@
-"""Program ids."""
+"""Program ids and the grid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ def num_programs(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [[ctx.hw.num_programs(ctx.b, ir.IntegerAttr(op.attributes["axis"]).value)]]
 
 
+def grid_size(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.get_grid_size``: a parameter that the launch makes."""
+    return [[ctx.grid[ir.IntegerAttr(op.attributes["axis"]).value]]]
+
+
 RULES: dict[str, Rule] = {
     "tt.get_program_id": program_id,
     "tt.get_num_programs": num_programs,
+    "ttg.get_grid_size": grid_size,
 }

@@ -1,0 +1,138 @@
+"""Persistent grids on a real GPU: ``python -m pytest -m gpu packages/tri-backend-nvidia/tests/test_gpu_persistent.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+tri = pytest.importorskip("tri")
+
+from persistent_kernels import counted, places, single, sums  # noqa: E402
+from special_kernels import attention, gemm  # noqa: E402
+from tri_core.errors import Unsupported  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+
+#: a wait that does not end is a trap, not a hang
+POLLS = 50_000_000
+
+
+@pytest.fixture
+def hopper() -> None:
+    if torch.cuda.get_device_capability() != (9, 0):
+        pytest.skip("copies of blocks and products of warp groups are Hopper's")
+
+
+def halves(*shape, seed=0):
+    generator = torch.Generator("cuda").manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=generator, device="cuda").half()
+
+
+def poisoned(*shape):
+    return torch.full(shape, float("nan"), device="cuda", dtype=torch.float16)
+
+
+def close(got, expected, bound=2e-3):
+    error = float((got.double() - expected).abs().max())
+    assert error <= bound * float(expected.abs().max()), error
+
+
+@pytest.mark.parametrize("grid", [(1,), (5,), (300, 7), (70, 11, 13), (1, 1, 4000)])
+def test_programs_are_where_they_were(grid) -> None:
+    x, y, z = (*grid, 1, 1)[:3]
+    out = torch.full((z, y, x, 32), -1, dtype=torch.int32, device="cuda")
+    kernel = places[grid](out, x, y, 32, num_warps=1, persistent=True)
+    k, j, i = torch.meshgrid(*(torch.arange(n, device="cuda") for n in (z, y, x)), indexing="ij")
+    own = (i + 100 * j + 10000 * k)[..., None].expand(z, y, x, 32).clone()
+    own[..., 1] += 1000000 * (x + 100 * y + 10000 * z)
+    assert torch.equal(out, own.int())
+    assert kernel.metadata.attrs["grid"] is True
+
+
+def test_scratch_memory_is_used_again() -> None:
+    x = torch.rand(20000, 500, device="cuda") + 0.1
+    out = torch.full_like(x, float("nan"))
+    sums[(20000,)](x, out, 500, 512, num_warps=4, persistent=True)
+    expected = (x.double() / x.double().sum(1, keepdim=True)).cumsum(1)
+    assert float((out.double() - expected).abs().max()) < 1e-5
+
+
+@pytest.mark.parametrize("roles", [True, False])
+@pytest.mark.parametrize(("block", "warps", "stages"), [
+    ((128, 256, 64), 8, 4),
+    ((128, 128, 64), 8, 4),
+    ((128, 128, 64), 4, 3),
+    ((64, 64, 32), 4, 2),
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(1024, 1024, 1024), (2048, 2048, 2048), (1000, 1544, 520), (128, 256, 64)])
+@pytest.mark.usefixtures("hopper")
+def test_products(shape, block, warps, stages, roles) -> None:
+    m, n, k = shape
+    a, b, c = halves(m, k), halves(k, n, seed=1), poisoned(m, n)
+    grid = (tri.cdiv(m, block[0]), tri.cdiv(n, block[1]))
+    options = {"num_warps": warps, "num_stages": stages, "warp_specialize": roles, "barrier_polls": POLLS}
+    for _ in range(3):  # what one launch leaves behind must not matter
+        kernel = gemm[grid](a, b, c, m, n, k, *block, False, k, persistent=True, **options)
+        close(c, a.double() @ b.double())
+        c.fill_(float("nan"))
+    assert ("ttg.warp_specialize(" in kernel.asm["ttgir"]) == roles
+    assert "ttg.persistent" in kernel.asm["ttgir"]
+    assert kernel.metadata.resources["spills"] == 0
+
+
+@pytest.mark.usefixtures("hopper")
+def test_loops_that_do_not_run() -> None:
+    a, b, c = halves(2048, 64), halves(64, 4096), poisoned(2048, 4096)
+    options = {"num_warps": 8, "warp_specialize": True, "persistent": True, "barrier_polls": POLLS}
+    gemm[(16, 32)](a, b, c, 2048, 4096, 64, 128, 128, 64, False, 0, **options)
+    assert not c.any()
+
+
+def test_a_product_in_one_step() -> None:
+    a, b, c = halves(4096, 64), halves(64, 2048, seed=1), poisoned(4096, 2048)
+    single[(64, 32)](a, b, c, 2048, 64, num_warps=4, persistent=True)
+    close(c, a.double() @ b.double())
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(("length", "depth"), [(1024, 64), (20480, 64), (1024, 128)])
+@pytest.mark.usefixtures("hopper")
+def test_attention(length, depth, causal) -> None:
+    """20480 rows are 160 programs: more than there are multiprocessors."""
+    q, k, v = (halves(length, depth, seed=i) for i in range(3))
+    q, o = (q / depth**0.5).half(), poisoned(length, depth)
+    options = {"num_warps": 8, "num_stages": 2, "warp_specialize": True, "barrier_polls": POLLS}
+    grid = (tri.cdiv(length, 128),)
+    attention[grid](q, k, v, o, length, depth, 128, 64, causal, persistent=True, **options)
+    for start in range(0, length, 1024):  # float64 scores of all rows would take gigabytes
+        scores = q[start : start + 1024].double() @ k.double().t()
+        if causal:
+            later = (
+                torch.arange(length, device="cuda")
+                > torch.arange(start, start + 1024, device="cuda")[:, None]
+            )
+            scores = scores.masked_fill(later, float("-inf"))
+        close(o[start : start + 1024], torch.softmax(scores, 1) @ v.double(), 5e-3)
+
+
+def test_recorded_launches_have_their_grid() -> None:
+    x, out = torch.rand(3000, 100, device="cuda") + 0.1, torch.empty(3000, 100, device="cuda")
+
+    def launch() -> None:
+        sums[(3000,)](x, out, 100, 128, num_warps=4, persistent=True)
+
+    launch()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launch()
+    x.copy_(torch.rand_like(x) + 0.1)
+    out.fill_(float("nan"))
+    graph.replay()
+    expected = (x.double() / x.double().sum(1, keepdim=True)).cumsum(1)
+    assert float((out.double() - expected).abs().max()) < 1e-5
+
+
+def test_what_cannot_be_persistent() -> None:
+    with pytest.raises(Unsupported, match="cannot be persistent"):
+        counted[(8,)](torch.zeros(8, dtype=torch.int32, device="cuda"), persistent=True)
