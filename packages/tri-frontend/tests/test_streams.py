@@ -170,3 +170,11 @@ def test_host_arrays_that_are_copied_take_no_stream(streams):
     with pytest.raises(LaunchError, match="copied around the launch on the current stream"):
         add[(1,)](Array(), x, 32, BLOCK=4, stream=5)
     assert not streams.launches
+
+
+def test_interpreted_kernels_are_in_order_anyway():
+    kernel = tri.jit(add.fn)
+    kernel.interpreted = True
+    x, y = np.arange(4, dtype=np.float32), np.full(4, np.nan, np.float32)
+    kernel[(1,)](x, y, 4, BLOCK=4, stream=5)
+    np.testing.assert_array_equal(y, x + 1)

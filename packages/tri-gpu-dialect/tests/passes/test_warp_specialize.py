@@ -72,8 +72,12 @@ class Writer:
         return name
 
     def statement(self, depth: int) -> None:
-        kinds = ["dot", "dot", *(["loop", "branch", "count"] if depth else [])]
+        kinds = ["dot", "dot", "wait", *(["loop", "branch", "count"] if depth else [])]
         getattr(self, self.draw(st.sampled_from(kinds)))(depth)
+
+    def wait(self, depth: int) -> None:
+        """For the grids that make what is loaded."""
+        self.lines.append("tt.grid_dependency_wait")
 
     def dot(self, depth: int) -> None:
         """Two loads and a dot that reads them in place."""
@@ -171,9 +175,10 @@ def programs(draw: Any) -> str:
 # --- the interpreter ----------------------------------------------------------------------------------------
 
 
+WAIT = "tt.grid_dependency_wait"
 TOLD = frozenset({
     "tt.descriptor_load", "tt.descriptor_store", "ttg.init_barrier", "ttg.barrier_expect", "ttg.wait_barrier",
-    "ttg.async_copy_descriptor_to_local", "ttg.arrive_barrier", "ttg.warp_group_dot",
+    "ttg.async_copy_descriptor_to_local", "ttg.arrive_barrier", "ttg.warp_group_dot", "tt.grid_dependency_wait",
 })  # fmt: skip
 
 
@@ -324,6 +329,12 @@ def test_both_sides_agree(program: str, stages: int, n: int, m: int) -> None:
             assert copied[slot][used.get(slot, 0)] == block
             used[slot] = used.get(slot, 0) + 1
     assert used == {slot: len(blocks) for slot, blocks in copied.items()}
+    # no block is copied before a wait that stood ahead of its load, nor after one that followed
+    order = {"tt.descriptor_load": "block", "ttg.async_copy_descriptor_to_local": "block", WAIT: WAIT}
+    assert [order[e[0]] for e in whole.told if e[0] in order] == [
+        order[e[0]] for e in producer if e[0] in order
+    ]
+    assert len(list(named(consumer, WAIT))) == len(list(named(whole.told, WAIT)))
     assert list(named(consumer, "tt.descriptor_store")) == list(named(whole.told, "tt.descriptor_store"))
     for told in (consumer, producer):
         assert_phases(told, flipped=told is producer)
