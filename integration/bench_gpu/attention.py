@@ -70,6 +70,8 @@ def forward(width: int, causal: bool, *, goal: float = 1.0) -> Case:
         library=lambda: scaled_dot_product_attention(q, k, v, is_causal=causal),
         goal=goal,
         specialized=True,
+        persistent=True,
+        chained=True,
         flops=work / 2 if causal else work,
     )
 
@@ -130,6 +132,7 @@ def backward(width: int) -> Case:
         goal=1.3,
         against="triton",
         specialized=True,
+        chained=True,
         flops=5 * 2.0 * batch * heads * length * length * width / 2,
     )
 

@@ -50,6 +50,8 @@ class Case:
     specialized: bool = False
     #: whether few CTAs may take one tile after the other (the kernel does not do so itself)
     persistent: bool = False
+    #: whether a product of its loops reads what another one gave
+    chained: bool = False
 
     def rate(self, seconds: float) -> str:
         """What was reached, in the unit of the case."""

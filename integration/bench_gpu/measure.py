@@ -59,12 +59,18 @@ def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
 
 
 def configurations(case: Case, compiler: str) -> list[Config]:
-    """Those of the case; ours also with copies by warps of their own, and then with persistent grids, where the case allows it."""
+    """Those of the case; ours also with copies by warps of their own, and then with persistent grids, where the case allows it.
+
+    In chains of products, with the second one in flight beside the next iteration's first and without.
+    """
     configs = list(case.configs)
     if compiler == "tri" and case.specialized:
         roles = [{**c, "warp_specialize": True} for c in case.configs]
         configs += roles
         configs += [{**c, "persistent": True} for c in roles] if case.persistent else []
+    if compiler == "tri" and case.chained:
+        configs += [{**c, "delay_dots": True} for c in case.configs]
+        configs += [{**c, "warp_specialize": True, "delay_dots": False} for c in case.configs]
     return configs
 
 

@@ -19,7 +19,9 @@ def _config(made: Measured) -> str:
     stages = f" s{made.config['num_stages']}" if "num_stages" in made.config else ""
     special = " specialised" if made.config.get("warp_specialize") else ""
     special += " persistent" if made.config.get("persistent") else ""
-    return f"{tile} w{made.config['num_warps']}{stages}{special}".strip()
+    delayed = made.config.get("delay_dots")
+    flight = "" if delayed is None else f" {'two' if delayed else 'one'} in flight"
+    return f"{tile} w{made.config['num_warps']}{stages}{special}{flight}".strip()
 
 
 def row(case: Case, made: Mapping[str, Measured]) -> dict[str, Any]:

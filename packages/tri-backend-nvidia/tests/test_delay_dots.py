@@ -69,6 +69,13 @@ def test_attention_is_the_same(length, d, tile, causal, warps) -> None:
     assert torch.equal(got, expected)
 
 
+def test_slots_go_on_over_tiles() -> None:
+    """One program after the other: the second begins where the first has left the rings."""
+    kernel, _ = attended(160, 64, (64, 64), False, persistent=True)
+    assert overlaps(kernel) == 2
+    assert "ttg.persistent" in kernel.asm["ttgir"]
+
+
 @pytest.mark.parametrize("keys", [32, 96])
 def test_a_block_that_both_dots_read_stays_until_the_second_has(keys) -> None:
     """The wait for the one ring is early, its arrival late: two slots are in use at once."""

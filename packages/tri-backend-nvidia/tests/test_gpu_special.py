@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -79,17 +81,26 @@ def test_slots_go_on_over_tiles(programs) -> None:
     assert is_specialized(kernel)
 
 
+@pytest.mark.parametrize("delay", [True, False])
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("length", "depth"), [(1024, 64), (1024, 128), (1000, 128), (64, 64)])
-def test_attention(length, depth, causal) -> None:
+def test_attention(length, depth, causal, delay) -> None:
     if causal and length % 128:
         pytest.skip("the blocks of keys on the diagonal are whole")
     q, k, v = (halves(length, depth, seed=i) for i in range(3))
     q, o = (q / depth**0.5).half(), poisoned(length, depth)
-    options = {"num_warps": 8, "num_stages": 2, "warp_specialize": True, "barrier_polls": POLLS}
+    options = {
+        "num_warps": 8,
+        "num_stages": 2,
+        "warp_specialize": True,
+        "barrier_polls": POLLS,
+        "delay_dots": delay,
+    }
     kernel = attention[(tri.cdiv(length, 128),)](q, k, v, o, length, depth, 128, 64, causal, **options)
     scores = q.double() @ k.double().t()
     if causal:
         scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), float("-inf"))
     close(o, torch.softmax(scores, 1) @ v.double(), 5e-3)
     assert "ttg.warp_specialize(" in kernel.asm["ttgir"]
+    # a wait that leaves a dot under way, in each of the two loops
+    assert (len(re.findall(r"warp_group_dot_wait [^\n]*pendings = 1", kernel.asm["ttgir"])) == 2) == delay
