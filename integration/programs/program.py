@@ -26,7 +26,7 @@ class Case:
     """One launch of ``program``: data and options.
 
     ``columns``: whether the left and the right operand lie column by column; ``without``: the pass over TTGIR that
-    is left out, "" for none; ``warp_specialize``: the option of this name, None where a target has none.
+    is left out, "" for none; ``warp_specialize`` and ``persistent``: the options of these names, None where a target has none.
     """
 
     program: str
@@ -38,18 +38,21 @@ class Case:
     num_stages: int = 3
     without: str = ""
     warp_specialize: bool | None = None
+    persistent: bool | None = None
 
     @property
     def options(self) -> dict[str, int]:
         """The launch's options."""
         made = {"num_warps": self.num_warps, "num_stages": self.num_stages}
-        return made if self.warp_specialize is None else {**made, "warp_specialize": self.warp_specialize}
+        chosen = {"warp_specialize": self.warp_specialize, "persistent": self.persistent}
+        return made | {name: value for name, value in chosen.items() if value is not None}
 
     def __str__(self) -> str:
         shape, block = ("x".join(map(str, t)) for t in (self.shape, self.block))
         order = "".join("NT"[c] for c in self.columns)
         less = f" without {self.without}" if self.without else ""
         less += {None: "", False: " one role", True: " warp_specialize"}[self.warp_specialize]
+        less += " persistent" if self.persistent else ""
         return (
             f"{self.program} {self.dtype} {shape} by {block} {order} "
             f"num_warps={self.num_warps} num_stages={self.num_stages}{less}"

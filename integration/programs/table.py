@@ -27,10 +27,11 @@ def _sizes(program: Program, large: bool) -> Sizes:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a target lets one choose: passes that may be left out, one at a time; whether warps have roles."""
+    """What a target lets one choose: passes that may be left out, one at a time; whether warps have roles, and grids persist."""
 
     without: tuple[str, ...] = ()
     warp_specialize: tuple[bool | None, ...] = (None,)
+    persistent: tuple[bool | None, ...] = (None,)
 
 
 def choices_of(target: str) -> Choices:
@@ -38,8 +39,11 @@ def choices_of(target: str) -> Choices:
     found = resolve(target)
     if found.key.backend == "cpu":
         return Choices()
-    roles = (False, True) if hasattr(found.options_type, "warp_specialize") else (None,)
-    return Choices(tuple(optional_passes(target)), roles)
+    roles, grids = (
+        (False, True) if hasattr(found.options_type, name) else (None,)
+        for name in ("warp_specialize", "persistent")
+    )
+    return Choices(tuple(optional_passes(target)), roles, grids)
 
 
 def _axes(program: Program, large: bool, choices: Choices) -> dict[str, Sequence[Hashable]]:
@@ -55,6 +59,7 @@ def _axes(program: Program, large: bool, choices: Choices) -> dict[str, Sequence
         "num_stages": NUM_STAGES,
         "without": ("", *choices.without),
         "warp_specialize": choices.warp_specialize,
+        "persistent": choices.persistent,
     }
 
 

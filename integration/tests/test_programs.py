@@ -60,7 +60,7 @@ def test_what_the_sample_has() -> None:
         assert {case.num_warps for case in mine} == set(NUM_WARPS)
         assert {case.num_stages for case in mine} == set(NUM_STAGES)
         assert {case.without for case in mine} == {"", *choices.without}
-        assert {case.warp_specialize for case in mine} == {False, True}
+        assert {case.warp_specialize for case in mine} == {case.persistent for case in mine} == {False, True}
     assert len(cases) < 200
     whole = [*all_cases(Choices(("pipeline",), (False, True)))]
     assert len({*map(str, whole)}) == len(whole)

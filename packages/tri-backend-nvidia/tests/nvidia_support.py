@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 
@@ -87,3 +88,20 @@ def known_to_ptxas(arch: str) -> bool:
     """Whether the installed ptxas is new enough for ``arch``."""
     version = subprocess.run([str(ptxas()), "--version"], capture_output=True, text=True, check=True).stdout
     return arch not in NEEDS_PTXAS_13 or "release 12" not in version
+
+
+def loops(sass: str) -> list[list[str]]:
+    """The instructions of each innermost piece of code that ends in a branch back and multiplies."""
+    labels: dict[str, int] = {}
+    code: list[str] = []
+    found = []
+    for line in sass.splitlines():
+        if label := re.match(r"\s*(\.L_x_\d+):", line):
+            labels[label[1]] = len(code)
+        elif instruction := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
+            code.append(instruction[1])
+            target = re.search(r"\bBRA.*`\((\.L_x_\d+)\)", instruction[1])
+            if target and target[1] in labels:
+                body = code[labels[target[1]] :]
+                found += [body] if any("GMMA" in x for x in body) else []
+    return found

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
+from nvidia_support import loops  # noqa: E402
 from persistent_kernels import counted, early, places, single, sums  # noqa: E402
 from special_kernels import attention, gemm  # noqa: E402
+from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
+from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
+from tri_backend_nvidia.tools import find  # noqa: E402
+from tri_core import knobs  # noqa: E402
 from tri_core.errors import LaunchError, Unsupported  # noqa: E402
 
 TARGETS = ("sim:nvidia:sm_90a", "sim:nvidia:sm_80")
@@ -194,8 +201,13 @@ def assembled(**options):
     return tri.compile(source, target="nvidia:sm_90a", options=options)
 
 
-def test_a_large_tile_is_assembled_as_before() -> None:
+def test_a_large_tile_is_assembled_as_before(tmp_path: Path) -> None:
     alone, made = assembled(), assembled(persistent=True)
+    (tmp_path / "k.ptx").write_text(made.asm["ptx"])
+    command = [str(ptxas()), "-v", "-arch=sm_90a", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    # no message that instructions of a warp group wait for each other, or that budgets of registers are dropped
+    assert "C75" not in said.stdout + said.stderr
     assert made.metadata.resources == alone.metadata.resources
     assert made.metadata.resources["spills"] == 0
     assert made.metadata.resources["registers"] == 168
@@ -203,3 +215,12 @@ def test_a_large_tile_is_assembled_as_before() -> None:
     # the grid's extents, before the tensor maps
     count = r"\.param [^\n]*gemm_param_\d+"
     assert len(re.findall(count, made.asm["ptx"])) == len(re.findall(count, alone.asm["ptx"])) + 3
+
+
+@pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="nvdisasm is not installed")
+def test_the_loop_of_products_is_as_short_as_before() -> None:
+    alone, inner = loops(assembled().asm["sass"]), loops(assembled(persistent=True).asm["sass"])
+    assert len(alone) == 1
+    # the loop over programs is around it
+    assert len(inner[0]) <= len(alone[0])
+    assert all(len(outer) > 2 * len(inner[0]) for outer in inner[1:])

@@ -13,6 +13,7 @@ tri = pytest.importorskip("tri")
 
 import tri.language as tl  # noqa: E402
 from matrix_kernels import attention, imprecise, product, tiles  # noqa: E402
+from nvidia_support import loops  # noqa: E402
 from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
 from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
 from tri_backend_nvidia.tools import find  # noqa: E402
@@ -113,23 +114,6 @@ def test_instructions_are_as_wide_as_registers_allow() -> None:
 @pytest.mark.parametrize("n", [8, 16, 32, 64, 128, 256])
 def test_every_size_assembles(m, n, warps, columns) -> None:
     assert "wgmma.mma_async" in one("bf16", columns, size=(m, n, 32), warps=warps).asm["ptx"]
-
-
-def loops(sass: str) -> list[list[str]]:
-    """The instructions of each innermost piece of code that ends in a branch back and multiplies."""
-    labels: dict[str, int] = {}
-    code: list[str] = []
-    found = []
-    for line in sass.splitlines():
-        if label := re.match(r"\s*(\.L_x_\d+):", line):
-            labels[label[1]] = len(code)
-        elif instruction := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
-            code.append(instruction[1])
-            target = re.search(r"\bBRA.*`\((\.L_x_\d+)\)", instruction[1])
-            if target and target[1] in labels:
-                body = code[labels[target[1]] :]
-                found += [body] if any("GMMA" in x for x in body) else []
-    return found
 
 
 @pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="nvdisasm is not installed")

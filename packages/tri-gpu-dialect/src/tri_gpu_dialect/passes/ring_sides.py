@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -108,7 +109,7 @@ def _element(buffer: SlotBuffer) -> ir.Type:
 
 
 @dataclass
-class Side:
+class Side(ABC):
     """A copy of the ops that ``demand`` keeps; ``known`` has what became of values.
 
     ``memory`` is that of ring ``channels[i]`` for use ``i``; ``state``: slot and parity of each ring's next use, i32.
@@ -136,15 +137,17 @@ class Side:
         self.state = dict.fromkeys(range(len(self.memory)), (zero, zero))
         self.block(block)
 
+    @abstractmethod
     def before(self, op: ir.Operation) -> None:
         """Called before ``op`` is copied, a terminator too."""
 
+    @abstractmethod
     def after(self, op: ir.Operation) -> None:
         """Called after ``op`` was copied; for a terminator before it is."""
 
+    @abstractmethod
     def is_replaced(self, op: ir.Operation) -> bool:
         """Whether ``op`` is not copied although it is kept."""
-        raise NotImplementedError
 
     def value(self, value: ir.Value) -> ir.Value:
         """What became of ``value``."""
@@ -317,6 +320,9 @@ class Producer(Side):
     """Copies blocks to slots, as soon as they are empty; ``descriptors`` of loads that were made before."""
 
     descriptors: dict[ir.Operation, ir.Value] = field(default_factory=dict)
+
+    def before(self, op: ir.Operation) -> None:
+        """Nothing: loads are made behind the last of their ring."""
 
     def is_replaced(self, op: ir.Operation) -> bool:
         """Loads are made when the last of their ring is reached."""
