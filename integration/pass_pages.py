@@ -75,6 +75,12 @@ EXAMPLES: dict[str, Example] = {
     ),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
+    "place-accumulators": Example("product-large", f"{_CHAIN},overlap-dots", target="nvidia:sm_100a"),
+    "meet-before-dots": Example(
+        "product-large",
+        f"{_CHAIN},overlap-dots,place-accumulators,allocate-shared-memory",
+        target="nvidia:sm_100a",
+    ),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),

@@ -10,6 +10,9 @@ from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_pe
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.specialization import producer
+from tri_backend_nvidia.tensor_memory import table as tensor_memory
+from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
+from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import (
     Canonicalize,
@@ -55,7 +58,10 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
     """What the optimizer is told: accesses of 16 bytes, matrix instructions and bulk copies of ``target``."""
     copies = (32, 64, 128) if target.has("cp-async") else ()
     return DefaultPolicy(
-        matrix_instructions=matrix_instructions(target, registers_per_thread(options)),
+        matrix_instructions=(
+            *tensor_memory.instructions(target),
+            *matrix_instructions(target, registers_per_thread(options)),
+        ),
         async_copy_bits=copies,
         prefetch=bool(copies),
         bulk_copies=_bulk(target, options),
@@ -80,13 +86,22 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     return ttir_stage(native=("descriptors",), rewrites=(rewrite,), finals=finals)
 
 
+def _ttgir(target: Target, options: CommonOptions) -> Stage:
+    """Sums of products are placed in tensor memory, where the target has it, when nothing moves dots any more."""
+    stage = ttgir_stage(target, options, policy(target, options))
+    if target.has("tcgen05") and stage.passes is not None:
+        stage.passes.insert("ttgir.end", PlaceAccumulators())
+        stage.passes.steps.append(MeetBeforeDots())
+    return stage
+
+
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
     check_launch(target, options)
     return Pipeline(
         stages=(
             _ttir(target, options),
-            ttgir_stage(target, options, policy(target, options)),
+            _ttgir(target, options),
             llir_stage(make_primitives, _table, target),
             ptx_stage(),
             cubin_stage(),
@@ -97,6 +112,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
     check_launch(target, options)
-    return simulated_pipeline(
-        ttgir_stage(target, options, policy(target, options)), make_primitives, _table, _ttir(target, options)
-    )
+    return simulated_pipeline(_ttgir(target, options), make_primitives, _table, _ttir(target, options))

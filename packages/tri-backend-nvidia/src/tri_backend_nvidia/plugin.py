@@ -87,10 +87,15 @@ def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, and the encodings of matrix instructions."""
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.matrix import TTNG
+    from tri_backend_nvidia.tensor_memory import ops  # noqa: F401  the ops are there when the dialect is
+    from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
+    from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
 
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)
     registry.add_text("ttng", "tri_backend_nvidia.matrix.text")
+    registry.add_pass(PlaceAccumulators)
+    registry.add_pass(MeetBeforeDots)
 
 
 @hookimpl
@@ -155,9 +160,11 @@ def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -
         return
     from tri_backend_nvidia.bulk import rules as bulk
     from tri_backend_nvidia.matrix.rules import add_rules
+    from tri_backend_nvidia.tensor_memory import rules as tensor_memory
 
     add_rules(table, target)
     bulk.add_rules(table, target)
+    tensor_memory.add_rules(table, target)
 
 
 @hookimpl

@@ -43,6 +43,9 @@ from tri_gpu_dialect.passes import (
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.remarks import remarks_of
 
+#: Triton's name for the columns of tensor memory that a kernel allocates
+_TENSOR_MEMORY = "ttg.tensor_memory_size"
+
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
 
 
@@ -139,7 +142,7 @@ class _Run:
         self.passes.run("ttgir", module, context)
         return StageResult(
             artifact=module,
-            resources={"shared": module_int(module, "ttg.shared")},
+            resources={"shared": module_int(module, "ttg.shared"), **_tensor_memory(module)},
             attrs={
                 "num_warps": module_int(module, "ttg.num-warps"),
                 "threads_per_warp": module_int(module, "ttg.threads-per-warp"),
@@ -147,6 +150,12 @@ class _Run:
                 **({"remarks": said} if (said := remarks_of(module)) else {}),
             },
         )
+
+
+def _tensor_memory(module: ir.Module) -> dict[str, int]:
+    """Columns of tensor memory, where a backend's pass has allocated some."""
+    has_some = _TENSOR_MEMORY in module.operation.attributes
+    return {"tensor_memory": module_int(module, _TENSOR_MEMORY)} if has_some else {}
 
 
 def ttgir_stage(target: Target, options: CommonOptions, policy: Policy = DEFAULT_POLICY) -> Stage:

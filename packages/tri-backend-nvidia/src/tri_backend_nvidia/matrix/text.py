@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tri_core.text import DialectSyntax, TypeSyntax, add_syntax
+from tri_core.text import DialectSyntax, TypeSyntax, add_syntax, op
 from tri_core.text.scan import split_pairs
 
 __all__ = ["SYNTAX"]
@@ -20,7 +20,14 @@ def _in_order(*keys: str) -> Callable[[str], str]:
 
 SYNTAX = DialectSyntax(
     namespace="ttng",
-    ops={},
+    ops={
+        "ttng.tmem_alloc": op("%slot{} : ^slot"),
+        "ttng.tmem_dealloc": op("%slot{} : ^slot"),
+        "ttng.tmem_view": op("%slot{} : ^slot -> ^result"),
+        "ttng.tmem_load": op("%src{} : ^src -> ^result"),
+        "ttng.tmem_store": op("%src, %dst{} : ^src -> ^dst"),
+        "ttng.tc_gen5_commit": op("%barrier{} : ^barrier"),
+    },
     types=(
         TypeSyntax(
             "#ttg.nvidia_mma",
@@ -34,6 +41,11 @@ SYNTAX = DialectSyntax(
             alias="shared",
             write=_in_order("swizzlingByteWidth", "transposed", "elementBitWidth"),
         ),
+        TypeSyntax("#ttng.tensor_memory", alias="tmem"),
+        TypeSyntax(
+            "#ttng.tensor_memory_encoding", alias="tmem", write=_in_order("blockM", "blockN", "unpacked")
+        ),
+        TypeSyntax("#ttng.tensor_memory_rows", alias="rows", write=_in_order("warpsPerCTA", "columns")),
     ),
 )
 

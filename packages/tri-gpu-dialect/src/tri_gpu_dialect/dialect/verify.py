@@ -261,12 +261,12 @@ def copies_to_descriptor(op: Any) -> str | None:
 
 
 def multiplies_async(op: Any) -> str | None:
-    """A buffer or tensor ``m x k``, a buffer ``k x n``, a tensor ``m x n``, perhaps an i1."""
+    """A buffer or tensor ``m x k``, a buffer ``k x n``, a tensor or buffer ``m x n``, perhaps an i1."""
     left, right, addend, *rest = op.operands
     in_registers = isinstance(left.type, ir.RankedTensorType)
     if found := (_tensor(left, "a") if in_registers else _memory(left, "a")) or _memory(right, "b"):
         return found
-    if found := _tensor(addend, "c"):
+    if not isinstance(addend.type, MemDescType) and (found := _tensor(addend, "c")):
         return found
     if any(str(v.type) != "i1" for v in rest):
         return f"takes an i1 behind c; {rest[0].type} is given"

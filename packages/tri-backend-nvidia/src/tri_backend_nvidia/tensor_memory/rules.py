@@ -1,0 +1,333 @@
+"""The lowering rules of tensor memory, by ``tcgen05``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tri_backend_nvidia.machine import (
+    InstructionDescriptor,
+    TensorCommitOp,
+    TensorFenceOp,
+    TensorMemoryAllocOp,
+    TensorMemoryDeallocOp,
+    TensorMemoryLoadOp,
+    TensorMemoryStoreOp,
+    TensorMemoryWaitOp,
+    TensorMultiplyOp,
+)
+from tri_backend_nvidia.matrix.memory import ATOM_ROWS, NvmmaShared
+from tri_backend_nvidia.matrix.table import PTX_TYPES
+from tri_backend_nvidia.tensor_memory.encoding import BLOCK_M, COLUMN, GROUP_WARPS, ROW, TensorMemory
+from tri_core.api import Target, Unsupported
+from tri_core.mlir import ir
+from tri_gpu_dialect.encodings import decode
+from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout, layout_for
+from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable
+from tri_gpu_dialect.lowering.indices import apply
+from tri_gpu_dialect.lowering.table import Rule
+
+__all__ = ["RULES", "TensorMemoryBuffer", "add_rules"]
+
+#: bits of a descriptor's address; it counts pieces of 16 bytes
+_ADDRESS, _PIECE_BITS = (1 << 18) - 1, 4
+#: bit 46 of a descriptor, which is always set, and its swizzling modes from bit 61 on, in the high word
+_CONSTANT, _SWIZZLE = 1 << 14, {128: 2 << 29, 64: 4 << 29, 32: 6 << 29}
+#: kind of instruction by PTX type of A
+_KINDS = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "e4m3": "f8f6f4", "e5m2": "f8f6f4"}
+#: columns that one instruction moves to or from registers, at most
+_WIDEST = 64
+#: bytes along k of one instruction
+_K_BYTES = 32
+
+
+@dataclass(frozen=True)
+class TensorMemoryBuffer:
+    """A buffer in tensor memory: the address (i32) of its first column."""
+
+    address: ir.Value
+
+    def parts(self) -> list[ir.Value]:
+        """The address."""
+        return [self.address]
+
+    def rebuilt(self, parts: list[ir.Value]) -> TensorMemoryBuffer:
+        """The same at another address."""
+        return replace(self, address=parts[0])
+
+
+def _fence(kind: str) -> None:
+    TensorFenceOp.build([], (), {"kind": ir.StringAttr.get(kind)})
+
+
+def _number(ctx: Lowering, op: ir.Operation, name: str) -> ir.Attribute:
+    return ir.IntegerAttr.get(ctx.b.i32, ir.IntegerAttr(op.attributes[name]).value)
+
+
+def _first_warp(ctx: Lowering) -> ir.Value:
+    return ctx.b.cmp("eq", ctx.warp, ctx.b.int_(0))
+
+
+def _first_thread(ctx: Lowering) -> ir.Value:
+    """The thread that starts products, and commits them: always the same one."""
+    return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
+
+
+# --- allocation -------------------------------------------------------------------------------------------
+
+
+def alloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_alloc``: by the first warp."""
+    slot = ctx.shared_tensor(op.operands[0]).base
+    TensorMemoryAllocOp.build([slot, _first_warp(ctx)], (), {"columns": _number(ctx, op, "columns")})
+    _fence("before_thread_sync")
+    return []
+
+
+def dealloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_dealloc``: by the first warp, when all have read."""
+    _fence("before_thread_sync")
+    ctx.barrier()
+    _fence("after_thread_sync")
+    address = ctx.b.load(ctx.shared_tensor(op.operands[0]).base, ctx.b.i32)
+    TensorMemoryDeallocOp.build([address, _first_warp(ctx)], (), {"columns": _number(ctx, op, "columns")})
+    return []
+
+
+def view(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_view``."""
+    b = ctx.b
+    _fence("after_thread_sync")
+    base = b.load(ctx.shared_tensor(op.operands[0]).base, b.i32)
+    return [TensorMemoryBuffer(b.add(base, b.int_(ir.IntegerAttr(op.attributes["column"]).value)))]
+
+
+# --- registers --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """How a tensor's registers lie in a buffer: columns in runs, and where each warp's own start.
+
+    ``runs``: (first column, the register of each); ``moved``: from a warp to a distance of columns.
+    """
+
+    runs: tuple[tuple[int, tuple[int, ...]], ...]
+    moved: LinearLayout
+    #: the registers that hold the same element as another, and which
+    same: Mapping[int, int]
+
+    @classmethod
+    def of(cls, tensor: ir.Type, buffer: ir.Type) -> _Moves:
+        shape = tuple(tensor.shape)
+        encoding = decode(buffer.encoding)
+        assert isinstance(encoding, TensorMemory)
+        places = layout_for(encoding, shape).pseudo_invert()
+        registers = layout_for(decode(tensor.encoding), shape)
+
+        def place(basis: tuple[int, ...]) -> tuple[int, int]:
+            found = places.apply(dict(zip(registers.out_dims, basis, strict=True)))
+            return int(found[ROW]), int(found[COLUMN])
+
+        lanes = [place(basis) for basis in registers.bases[LANE]]
+        warps = [place(basis) for basis in registers.bases[WARP]]
+        own = [(1 << i, 0) for i in range(BLOCK_M.bit_length() - 1)]
+        if [*lanes, *warps[:2]] != own or any(row for row, _ in warps[2:]):
+            raise Unsupported(f"{tensor} in tensor memory", remedy="use #ttng.tensor_memory_rows")
+        columns: dict[int, int] = {}
+        same: dict[int, int] = {}
+        for register, image in enumerate(registers.images(REGISTER)):
+            row, column = place(registers.unpack_out(image))
+            assert row == 0
+            same[register] = columns.setdefault(column, register)
+        moved = LinearLayout.from_bases({WARP: [(0,), (0,), *[(c,) for _, c in warps[2:]]]}, ["column"])
+        return cls(_runs(columns), moved, same)
+
+    def address(self, ctx: Lowering, base: ir.Value) -> ir.Value:
+        """Of the first column of this warp's lanes."""
+        b = ctx.b
+        lane = b.shl(b.and_(ctx.warp, b.int_(GROUP_WARPS - 1)), 16 + 5)
+        address = b.add(base, lane)
+        if any(any(basis) for basis in self.moved.bases[WARP]):
+            address = b.add(address, apply(b, self.moved, {WARP: ctx.warp})[0])
+        return address
+
+
+def _runs(columns: Mapping[int, int]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Columns that follow each other, in aligned pieces as wide as one instruction moves."""
+    found: list[tuple[int, tuple[int, ...]]] = []
+    left = sorted(columns)
+    while left:
+        first, width = left[0], 1
+        while (
+            width < _WIDEST
+            and first % (2 * width) == 0
+            and left[: 2 * width] == [*range(first, first + 2 * width)]
+        ):
+            width *= 2
+        found.append((first, tuple(columns[c] for c in left[:width])))
+        left = left[width:]
+    return tuple(found)
+
+
+def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_load``: all at once, then one wait."""
+    b, result = ctx.b, op.results[0].type
+    moves = _Moves.of(result, op.operands[0].type)
+    base = moves.address(ctx, ctx.expect(op.operands[0], TensorMemoryBuffer).address)
+    words: list[ir.Value] = []
+    for column, registers in moves.runs:
+        words += TensorMemoryLoadOp.build([b.add(base, b.int_(column))], [b.i32] * len(registers))
+    words = _wait("ld", words)
+    order = [register for _, registers in moves.runs for register in registers]
+    element = ctx.storage(result)
+    made = {register: b.bitcast(word, element) for register, word in zip(order, words, strict=True)}
+    _fence("before_thread_sync")
+    return [[made[moves.same[register]] for register in range(len(moves.same))]]
+
+
+def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_store``."""
+    b, (source, destination) = ctx.b, op.operands
+    moves = _Moves.of(source.type, destination.type)
+    base = moves.address(ctx, ctx.expect(destination, TensorMemoryBuffer).address)
+    given = ctx.registers(source)
+    for column, registers in moves.runs:
+        words = [b.bitcast(given[register], b.i32) for register in registers]
+        TensorMemoryStoreOp.build([b.add(base, b.int_(column)), *words])
+    _wait("st", [])
+    _fence("before_thread_sync")
+    return []
+
+
+def _wait(kind: str, values: list[ir.Value]) -> list[ir.Value]:
+    return TensorMemoryWaitOp.build(values, [v.type for v in values], {"kind": ir.StringAttr.get(kind)})
+
+
+# --- products ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """An operand in shared memory: the low word of its first descriptor, the high word, and where its tiles are."""
+
+    low: ir.Value
+    high: int
+    inverse: LinearLayout
+    bytes: int
+    rows_along_k: bool
+
+    @classmethod
+    def of(cls, ctx: Lowering, op: ir.Operation, index: int) -> _Operand:
+        value, b = op.operands[index], ctx.b
+        encoding, view_ = decode(value.type.encoding), ctx.shared_tensor(value)
+        if (
+            not isinstance(encoding, NvmmaShared)
+            or len(view_.layout.out_dims) != 2
+            or not encoding.swizzling_byte_width
+        ):
+            raise Unsupported(
+                f"operand {index} of {op.name} in {value.type}", remedy="use a swizzled #ttg.nvmma_shared"
+            )
+        inner, width = 1 - index, encoding.swizzling_byte_width
+        rows_along_k = (0 if encoding.transposed else 1) == inner
+        if not rows_along_k and encoding.element_bit_width == 32:
+            raise Unsupported(
+                f"operand {index} of {op.name} in {value.type}", remedy="let the rows run along k"
+            )
+        # where rows run along m or n, the leading stride leads to the next panel
+        leading = 0 if rows_along_k else list(view_.layout.out_sizes.values())[inner] * width
+        made = cls(
+            b.int_(0),
+            ATOM_ROWS * width >> _PIECE_BITS | _CONSTANT | _SWIZZLE[width],
+            view_.layout.pseudo_invert(),
+            encoding.element_bit_width // 8,
+            rows_along_k,
+        )
+        address = b.and_(b.int_cast(b.ptr_to_int(view_.base), b.i32), b.int_(_ADDRESS))
+        start = made.offset(*view_.origin) + (leading >> _PIECE_BITS << 16)
+        return replace(made, low=b.add(b.lshr(address, _PIECE_BITS), b.int_(start)))
+
+    def offset(self, row: int, column: int) -> int:
+        """Where the tile at (row, column) starts, in pieces of 16 bytes."""
+        place = int(self.inverse.apply({"dim0": row, "dim1": column})[OFFSET]) * self.bytes
+        if place & (1 << _PIECE_BITS) - 1:
+            raise Unsupported(f"a tile of a matrix instruction's operand at byte {place} of its buffer")
+        return place >> _PIECE_BITS
+
+
+def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.warp_group_dot`` onto a buffer in tensor memory: started by one thread."""
+    left, right, total, add = op.operands
+    a, b = _Operand.of(ctx, op, 0), _Operand.of(ctx, op, 1)
+    buffer, encoding = ctx.expect(total, TensorMemoryBuffer), decode(total.type.encoding)
+    assert isinstance(encoding, TensorMemory)
+    shape = InstructionDescriptor(
+        _KINDS[_ptx_type(left)],
+        encoding.block_m,
+        encoding.block_n,
+        _ptx_type(left),
+        _ptx_type(right),
+        a.rows_along_k,
+        b.rows_along_k,
+    )
+    i64 = ir.IntegerType.get_signless(64)
+    attributes: dict[str, ir.Attribute] = {
+        "kind": ir.StringAttr.get(shape.kind),
+        "descriptor": ir.IntegerAttr.get(ctx.b.i32, shape.word),
+        "a_high": ir.IntegerAttr.get(i64, a.high),
+        "b_high": ir.IntegerAttr.get(i64, b.high),
+        "steps": ir.DenseI32ArrayAttr.get(
+            _steps(encoding, tuple(total.type.shape), left.type.shape[1], a, b)
+        ),
+    }
+    _fence("after_thread_sync")
+    operands = [buffer.address, a.low, b.low, ctx.scalar(add), _first_thread(ctx)]
+    TensorMultiplyOp.build(operands, (), attributes)
+    return [buffer]
+
+
+def _ptx_type(value: ir.Value) -> str:
+    return PTX_TYPES[str(value.type.element_type)]
+
+
+def _steps(encoding: TensorMemory, shape: tuple[int, ...], depth: int, a: _Operand, b: _Operand) -> list[int]:
+    """The instructions: column of the sum, offset of A, offset of B."""
+    places = layout_for(encoding, shape).pseudo_invert()
+    found = []
+    for row in range(0, shape[0], encoding.block_m):
+        for column in range(0, shape[1], encoding.block_n):
+            start = int(places.apply({"dim0": row, "dim1": column})[COLUMN])
+            for k in range(0, depth, _K_BYTES // a.bytes):
+                found += [start, a.offset(row, k), b.offset(k, column)]
+    return found
+
+
+def commit(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tc_gen5_commit``: by the thread that starts products."""
+    TensorCommitOp.build([ctx.shared_tensor(op.operands[0]).base, _first_thread(ctx)])
+    return []
+
+
+def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.warp_group_dot_wait``, behind a wait for a phase: what follows is ordered after the products."""
+    _fence("after_thread_sync")
+    return []
+
+
+RULES: dict[str, Rule] = {
+    "ttng.tmem_alloc": alloc,
+    "ttng.tmem_dealloc": dealloc,
+    "ttng.tmem_view": view,
+    "ttng.tmem_load": load,
+    "ttng.tmem_store": store,
+    "ttng.tc_gen5_commit": commit,
+    "ttg.warp_group_dot": dot,
+    "ttg.warp_group_dot_wait": wait,
+}
+
+
+def add_rules(table: LoweringTable, target: Target) -> None:
+    """Add them to ``table`` where ``target`` has tensor memory."""
+    if target.has("tcgen05"):
+        table.update(RULES)
