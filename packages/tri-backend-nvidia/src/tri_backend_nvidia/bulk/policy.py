@@ -16,7 +16,7 @@ from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_num
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
 from tri_gpu_dialect.layouts import layout_for
-from tri_gpu_dialect.policy import asks_to_specialize
+from tri_gpu_dialect.policy import DefaultPolicy, Specialization
 
 __all__ = ["TensorMemoryAccelerator"]
 
@@ -61,8 +61,9 @@ class TensorMemoryAccelerator:
         return None
 
     def _runs_ahead(self, load: ir.Operation) -> bool:
-        said = asks_to_specialize(function_of(load))
-        return bool(self.in_products if said is None else said)
+        """Whether warps for copies start the load, as the policy decides for the kernel around it."""
+        policy = DefaultPolicy(producer=Specialization(), specialize=self.in_products)
+        return policy.specialization(function_of(load)) is not None
 
     def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
         """Rows as wide as a swizzle where the block has them, else row after row."""
