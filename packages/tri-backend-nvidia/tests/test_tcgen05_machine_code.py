@@ -64,7 +64,7 @@ SWEEP = {
     "tf32": (lambda: gemm((128, 128, 32), 4, 3, "fp32", k_major=True), 128),
     "int8": (lambda: gemm((128, 128, 128), 4, 3, "i8"), 128),
     "attention, 64": (lambda: flash(64, (128, 128), 8, 3, False), 256),
-    "attention, 64, 4 warps": (lambda: flash(64, (128, 128), 4, 3, True), 256),
+    "attention, 64, 4 warps": (lambda: flash(64, (128, 64), 4, 3, True), 128),
 }
 
 
