@@ -1,4 +1,4 @@
-"""What a pass is worth: ``python -m integration.bench_passes PASS [--arch 80]``.
+"""What a pass is worth: ``python -m integration.bench_passes PASS [--arch 80] [--stages 3]``.
 
 Kernels of ``integration/kernels`` are compiled with the pass and without it; no GPU is needed.  Printed are registers per
 thread and bytes spilled, by ptxas; machine instructions and those of the longest loop, by nvdisasm; layout conversions
@@ -54,7 +54,10 @@ class Case:
         kernel = getattr(import_module(f"integration.kernels.{self.module}"), self.kernel)
         given = dict(part.split(": ") for part in self.types.split(", "))
         signature = {name: given.get(name, "constexpr") for name in kernel.arg_names}
-        divisible = [i for i, name in enumerate(kernel.arg_names) if given.get(name, "fp32") != "fp32"]
+        plain = [given.get(name, "fp32") for name in kernel.arg_names]
+        divisible = [
+            i for i, type_ in enumerate(plain) if type_ != "fp32" and not type_.startswith("tensordesc")
+        ]
         attrs: Any = {(i,): [["tt.divisibility", 16]] for i in divisible}
         return ASTSource(kernel, signature, dict(self.constants), attrs)
 
@@ -79,6 +82,29 @@ def _masked(m: int, n: int, k: int) -> Case:
     return Case("matmul", "matmul", types, {**blocks, "M": 1024, "N": 1024, "K": 1024, **ones})
 
 
+def _gradients(kernel: str, *outputs: str) -> Case:
+    """The backward pass of causal attention on blocks of 64 x 64."""
+    blocks = ("q_desc", "k_desc", "v_desc", "grad_desc", *outputs)
+    types = [*(f"{name}: tensordesc<fp16[64,64]>" for name in blocks), "lse_ptr: *fp32", "delta_ptr: *fp32"]
+    constants = {"BLOCK_M": 64, "BLOCK_N": 64, "WIDTH": 64, "CAUSAL": True}
+    return Case("attention", kernel, ", ".join([*types, "scale: fp32", "length: i32"]), constants)
+
+
+def _convolution(m: int, n: int, k: int) -> Case:
+    """A filter of 7 x 7 over 128 channels."""
+    types = "x_ptr: *fp16, w_ptr: *fp16, out_ptr: *fp16, images: i32, height: i32, width: i32, out_height: i32, out_width: i32"
+    filters = {
+        "CHANNELS": 128,
+        "FILTERS": 128,
+        "TAPS_Y": 7,
+        "TAPS_X": 7,
+        "STRIDE": 1,
+        "PADDING": 3,
+        "DILATION": 1,
+    }
+    return Case("convolution", "convolution", types, {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, **filters})
+
+
 _ROWS = "x: *fp32, out: *fp32, columns: i32"
 CASES: Sequence[Case] = (
     _tiles("fp16", 64, 64, 32),
@@ -90,6 +116,12 @@ CASES: Sequence[Case] = (
     _attention(128, 64, 128, 8),
     _masked(128, 128, 32),
     _masked(64, 64, 32),
+    _tiles("fp32", 64, 64, 32),
+    _tiles("fp8e5", 128, 128, 64),
+    _tiles("fp16", 128, 256, 64, 8),
+    _gradients("gradients_of_keys", "dk_desc", "dv_desc"),
+    _gradients("gradients_of_queries", "dq_desc"),
+    _convolution(128, 128, 64),
     Case("loops", "row_sums", _ROWS, {"M": 4, "N": 1024}),
     Case("loops", "row_sums", _ROWS, {"M": 64, "N": 64}),
     Case("loops", "row_maxima", _ROWS, {"M": 16, "N": 256}),
@@ -140,10 +172,11 @@ def _toggled(name: str, on: bool) -> Iterator[None]:
         yield
 
 
-def measure(case: Case, arch: int, name: str, *, on: bool) -> Effect:
-    """Compile ``case`` for ``sm_<arch>`` with or without the pass ``name``, and count."""
+def measure(case: Case, arch: str, name: str, *, on: bool, stages: int = 3) -> Effect:
+    """Compile ``case`` for ``sm_<arch>`` with or without the pass ``name``, loops in ``stages`` stages, and count."""
     with _toggled(name, on), TemporaryDirectory() as cache, knobs.scope(CACHE_DIR=cache):
-        made = tri.compile(case.source(), target=f"nvidia:sm_{arch}", options={"num_warps": case.warps})
+        options = {"num_warps": case.warps, "num_stages": stages}
+        made = tri.compile(case.source(), target=f"nvidia:sm_{arch}", options=options)
     asm: Mapping[str, Any] = made.asm
     text = sass(asm["cubin"])
     return Effect(
@@ -172,14 +205,14 @@ def _longest_loop(text: str) -> int:
     return longest
 
 
-def main(name: Annotated[str, typer.Argument(metavar="PASS")], arch: int = 80) -> None:
+def main(name: Annotated[str, typer.Argument(metavar="PASS")], arch: str = "80", stages: int = 3) -> None:
     """Print the table."""
     lines = [
         "| kernel | registers | spilled | instructions | loop | conversions | barriers |",
         "| --- " * 7 + "|",
     ]
     for case in track(CASES, console=Console(stderr=True)):
-        off, on = (astuple(measure(case, arch, name, on=on)) for on in (False, True))
+        off, on = (astuple(measure(case, arch, name, on=on, stages=stages)) for on in (False, True))
         cells = [str(a) if a == b else f"{a} -> {b}" for a, b in zip(off, on, strict=True)]
         lines.append(f"| {case} | {' | '.join(cells)} |")
     Console(width=160).print("\n".join(lines), markup=False, highlight=False)

@@ -81,6 +81,7 @@ EXAMPLES: dict[str, Example] = {
         f"{_CHAIN},overlap-dots,place-accumulators,allocate-shared-memory",
         target="nvidia:sm_100a",
     ),
+    "reorder-instructions": Example("product-f16", f"{_CHAIN},stage-matrix-operands"),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),

@@ -72,6 +72,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "overlap-dots",
         "prefetch",
         "stage-matrix-operands",
+        "reorder-instructions",
         "copy-descriptor-blocks",
         "@ttgir.end",
         "fit-shared-memory",

@@ -36,6 +36,7 @@ from tri_gpu_dialect.passes import (
     Pipeline,
     Prefetch,
     RemoveLayoutConversions,
+    ReorderInstructions,
     StageDotOperands,
     StageMatrixOperands,
     WarpSpecialize,
@@ -109,6 +110,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             OverlapDots(),
             Prefetch(policy=policy),
             StageMatrixOperands(),
+            ReorderInstructions(),
             CopyDescriptorBlocks(policy=policy),
             Anchor("ttgir.end"),
             # nothing may move or make shared memory once it has its place

@@ -18,6 +18,7 @@ from tri_gpu_dialect.passes.persist import Persist
 from tri_gpu_dialect.passes.pipeline import Pipeline
 from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
+from tri_gpu_dialect.passes.reorder_instructions import ReorderInstructions
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
@@ -40,6 +41,7 @@ __all__ = [
     "Pipeline",
     "Prefetch",
     "RemoveLayoutConversions",
+    "ReorderInstructions",
     "StageDotOperands",
     "StageMatrixOperands",
     "VerifyLayouts",

@@ -1,0 +1,152 @@
+"""Reads of operands go down as far as results allow, and no further."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tri_core.api import CommonOptions, StageContext, Target, TargetKey, TargetSpec
+from tri_core.mlir import ir
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.encodings import Blocked, DotOperand, SwizzledShared
+from tri_gpu_dialect.passes import ReorderInstructions
+from tri_gpu_dialect.testing import TensorSpec, kernel, run
+from tri_gpu_dialect.testing.matrix import RefMatrix
+
+TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(threads_per_warp=(32,)))
+CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
+SHAPE = (16, 16)
+ROWS = Blocked((1, 2), (4, 8), (2, 1), (1, 0))
+SUM = RefMatrix((2, 1))
+BLOCK, TOTAL = TensorSpec("f16", SHAPE, ROWS), TensorSpec("f32", SHAPE, SUM)
+LEFT, RIGHT = (TensorSpec("f16", SHAPE, DotOperand(i, SUM, 2)) for i in (0, 1))
+#: what each step needs, and its text; `X` and `Y` are buffers of the left and right operand
+_STEPS: dict[str, tuple[str, ...]] = {
+    "load x": (),
+    "load y": (),
+    "alloc x": ("load x",),
+    "alloc y": ("load y",),
+    "read x": ("alloc x",),
+    "read y": ("alloc y",),
+    "store y over x": ("alloc x", "load y"),
+    "barrier": (),
+    "sum": (),
+    "ring": (),
+}
+
+
+def _memory() -> str:
+    encoding = SwizzledShared(2, 1, 4, (1, 0)).to_attr()
+    return str(MemDescType.of(SHAPE, ir.F16Type.get(), encoding, mutable=True))
+
+
+def _texts() -> dict[str, str]:
+    memory, bits = _memory(), "{operandSegmentSizes = array<i32: 1, 0, 0>}"
+    pointers = "tensor<16x16x" + f'!tt.ptr<f16, "global">, {ROWS.to_attr()}>'
+    made = {
+        "store y over x": f'"ttg.local_store"(%y, %bx) : ({BLOCK.type}, {memory}) -> ()',
+        "barrier": '"ttg.barrier"() {addrSpace = 1 : i32} : () -> ()',
+        "sum": f"%sum = arith.addf %in2, %in2 : {TOTAL.type}",
+        "ring": f'%ring = "ttg.local_alloc"() : () -> {memory}',
+    }
+    for name, number, operand in (("x", 0, LEFT), ("y", 1, RIGHT)):
+        made[f"load {name}"] = f'%{name} = "tt.load"(%a_in{number}) {bits} : ({pointers}) -> {BLOCK.type}'
+        made[f"alloc {name}"] = f'%b{name} = "ttg.local_alloc"(%{name}) : ({BLOCK.type}) -> {memory}'
+        made[f"read {name}"] = (
+            f'%r{name} = "ttg.local_load"(%b{name}) {{operandSegmentSizes = array<i32: 1, 0>}} : ({memory}) -> {operand.type}'
+        )
+    return made
+
+
+def program(steps: list[str]) -> ir.Module:
+    """The product of two blocks, plus twice a third."""
+    texts = _texts()
+    dot = f'%out0 = "tt.dot"(%rx, %ry, %sum) {{inputPrecision = 2 : i32}} : ({LEFT.type}, {RIGHT.type}, {TOTAL.type}) -> {TOTAL.type}'
+    body = "\n".join([*(texts[s] for s in steps), dot])
+    return kernel([BLOCK, BLOCK, TOTAL], [TOTAL], body, warps=2, lanes=32)
+
+
+def reordered(steps: list[str], context: StageContext = CONTEXT) -> ir.Module:
+    module = program(steps)
+    ReorderInstructions().apply(module, context)
+    assert module.operation.verify()
+    return module
+
+
+def names(module: ir.Module) -> list[str]:
+    """The ops from the first that the body has: %in0 to %in2 are loaded before."""
+    found = [op.name for op in all_ops(module.operation)]
+    return found[[i for i, name in enumerate(found) if name == "tt.load"][2] + 1 :]
+
+
+PLAIN = ["load x", "alloc x", "read x", "load y", "alloc y", "read y", "sum"]
+
+
+def test_reads_stand_before_the_dot() -> None:
+    assert names(reordered(PLAIN))[:7] == [
+        "tt.load",
+        "ttg.local_alloc",
+        "tt.load",
+        "ttg.local_alloc",
+        "arith.addf",
+        "ttg.local_load",
+        "ttg.local_load",
+    ]
+
+
+@pytest.mark.parametrize("stop", ["barrier", "ring", "store y over x"])
+def test_they_pass_nothing_that_orders_memory_and_no_ring(stop: str) -> None:
+    between = {"barrier": "ttg.barrier", "ring": "ttg.local_alloc", "store y over x": "ttg.local_store"}
+    steps = ["load x", "load y", "alloc x", "alloc y", "read x", "sum", stop, "read y"]
+    found = names(reordered(steps))
+    assert found[4:7] == ["arith.addf", "ttg.local_load", between[stop]]
+    assert found[7:9] == ["ttg.local_load", "tt.dot"]
+
+
+def test_they_do_not_pass_dots() -> None:
+    """Reads in front of a dot are there for the sake of what it hides."""
+    module = program(["load x", "load y", "alloc x", "alloc y", "read x", "read y", "sum"])
+    (dot,) = (op for op in all_ops(module.operation) if op.name == "tt.dot")
+    early, _ = (op for op in all_ops(module.operation) if op.name == "ttg.local_load")
+    later = early.clone(ir.InsertionPoint(dot)).operation
+    second = dot.clone(ir.InsertionPoint.after(dot)).operation
+    second.operands[0], second.operands[2] = later.results[0], dot.results[0]
+    ReorderInstructions().apply(module, CONTEXT)
+    assert names(module)[4:10] == ["arith.addf", *["ttg.local_load"] * 3, "tt.dot", "tt.dot"]
+
+
+def test_the_function_stays_where_memory_would_not_last() -> None:
+    """Two buffers of 512 bytes live one after the other as it is written; at once if reads go down."""
+    limited = Target(key=TARGET.key, spec=replace(TARGET.spec, limits={"shared": 512}))
+    before = str(program(PLAIN))
+    assert str(reordered(PLAIN, replace(CONTEXT, target=limited))) == before
+    limited = Target(key=TARGET.key, spec=replace(TARGET.spec, limits={"shared": 1024}))
+    assert str(reordered(PLAIN, replace(CONTEXT, target=limited))) != before
+
+
+@st.composite
+def orders(draw: st.DrawFn) -> list[str]:
+    """Any order of the steps in which each follows what it needs."""
+    made: list[str] = []
+    left = dict(_STEPS)
+    while left:
+        ready = [s for s, needs in left.items() if all(n in made for n in needs)]
+        made.append(draw(st.sampled_from(ready)))
+        del left[made[-1]]
+    return made
+
+
+@settings(max_examples=40)
+@given(orders())
+def test_results_stay(steps: list[str]) -> None:
+    random = np.random.default_rng(5)
+    x, y = (random.integers(-3, 4, SHAPE).astype(np.float16) for _ in range(2))
+    z, made = random.integers(-3, 4, SHAPE).astype(np.float32), np.full(SHAPE, np.nan, np.float32)
+    run(reordered(steps), [x, y, z, made])
+    left = x if steps.index("read x") < steps.index("store y over x") else y
+    np.testing.assert_array_equal(made, left.astype(np.float64) @ y + 2 * z)
