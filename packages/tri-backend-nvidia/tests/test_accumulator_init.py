@@ -14,14 +14,17 @@ tri = pytest.importorskip("tri")
 import tri.language as tl  # noqa: E402
 from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
 
-WAYS = ["where", "otherwise", "if"]
+WAYS = ["where", "otherwise", "if", "end"]
 
 
 @tri.jit
 def restarted(
     a, b, c, TILES, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, HOW: tl.constexpr
 ):  # fmt: skip
-    """Products of ``TILES`` blocks of rows in one loop, whose sum starts anew at each of them."""
+    """Products of ``TILES`` blocks of rows in one loop, whose sum starts anew at each of them.
+
+    At the ``end`` of one, that is: the first has what was there before the loop in it, and what is left is stored below.
+    """
     m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     steps = tl.cdiv(K, BK)
     acc = tl.full((BM, BN), 7.0, tl.float32)
@@ -33,11 +36,15 @@ def restarted(
             acc = tl.where(step == 0, 0.0, acc)
         elif HOW == "otherwise":
             acc = tl.where(step > 0, acc, 0.0)
-        elif step == 0:
+        elif HOW == "if" and step == 0:
             acc = tl.zeros((BM, BN), tl.float32)
         acc = tl.dot(x, y, acc)
         if step == steps - 1:
             tl.store(c + rows[:, None] * BN + n[None, :], acc)
+            if HOW == "end":
+                acc = tl.zeros((BM, BN), tl.float32)
+    if HOW == "end":
+        tl.store(c + (TILES * BM + m[:, None]) * BN + n[None, :], acc)
 
 
 def loop_of(kernel) -> str:
@@ -50,13 +57,23 @@ def test_each_tile_has_its_own_sum(how: str) -> None:
     generator = torch.Generator().manual_seed(5)
     a = torch.randn((192, 96), generator=generator, dtype=torch.float64).half()
     b = torch.randn((96, 32), generator=generator, dtype=torch.float64).half()
-    c = torch.full((192, 32), float("nan"))
+    c = torch.full((256, 32), float("nan"))
     with tri.target("sim:nvidia:sm_90a"):
         kernel = restarted[(1,)](a, b, c, 3, 96, 64, 32, 32, how, num_warps=4)
     assert re.search(r"ttg.warp_group_dot %\w+, %\w+, %\w+, %", loop_of(kernel))
-    assert not re.search(r"arith.select.*64x32xf32", kernel.asm["ttgir"])
+    assert not re.search(r"arith.select.*64x32xf32", loop_of(kernel))
     expected = a.double() @ b.double()
-    assert float((c.double() - expected).abs().max()) <= 1e-6 * float(expected.abs().max())
+    if how == "end":
+        expected[:64] += 7.0
+        assert bool((c[192:] == 0).all())
+    assert float((c[:192].double() - expected).abs().max()) <= 1e-6 * float(expected.abs().max())
+
+
+def test_a_loop_that_does_not_run_keeps_what_was_there() -> None:
+    a, b, c = torch.zeros((64, 32)).half(), torch.zeros((32, 32)).half(), torch.full((64, 32), float("nan"))
+    with tri.target("sim:nvidia:sm_90a"):
+        restarted[(1,)](a, b, c, 0, 32, 64, 32, 32, "end", num_warps=4)
+    assert bool((c == 7).all())
 
 
 def test_mma_keeps_its_select() -> None:
@@ -69,10 +86,12 @@ def test_mma_keeps_its_select() -> None:
     assert re.search(r"arith.select.*64x32xf32", kernel.asm["ttgir"])
 
 
-@pytest.mark.parametrize(("columns", "warps"), [(128, 4), (256, 8)])
-def test_machine_code_selects_nothing_and_is_not_serialised(columns: int, warps: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("columns", "warps", "how"), [(128, 4, "where"), (256, 8, "where"), (128, 4, "end")])
+def test_machine_code_selects_nothing_and_is_not_serialised(
+    columns: int, warps: int, how: str, tmp_path: Path
+) -> None:
     types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "TILES": "i32", "K": "i32"}
-    constants = {"BM": 128, "BN": columns, "BK": 64, "HOW": "where"}
+    constants = {"BM": 128, "BN": columns, "BK": 64, "HOW": how}
     signature = {n: types.get(n, "constexpr") for n in restarted.arg_names}
     aligned = {(i,): [["tt.divisibility", 16]] for i in (0, 1, 2, 4)}
     source = tri.ASTSource(restarted, signature, constants, aligned)

@@ -33,7 +33,7 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.th
       %d = ttg.warp_group_dot %a, %a, OPERAND {{inputPrecision = 0 : i32}} : {MEMORY} * {MEMORY} -> {SUM}
       %w = ttg.warp_group_dot_wait %d {{pendings = 0 : i32}} : ({SUM}) -> {SUM}
       MORE
-      scf.yield %w : {SUM}
+      scf.yield YIELDED : {SUM}
     }}
     tt.return %r : {SUM}
   }}
@@ -45,10 +45,16 @@ SCALAR = f"%s = arith.select %new, %zeros, %t : {SUM}"
 
 
 def made(
-    lines: str, operand: str = "%s", *, start: str = "%start", more: str = "", first: bool = False
+    lines: str,
+    operand: str = "%s",
+    *,
+    start: str = "%start",
+    more: str = "",
+    yielded: str = "%w",
+    first: bool = False,
 ) -> ir.Module:
     text = PROGRAM.replace("LINES", lines).replace("OPERAND", operand).replace("START", start)
-    module = parse_module(text.replace("MORE", more))
+    module = parse_module(text.replace("MORE", more).replace("YIELDED", yielded))
     AccumulatorInit(first=first).apply(module, CONTEXT)
     module.operation.verify()
     VerifyLayouts().apply(module, CONTEXT)
@@ -128,3 +134,89 @@ def test_the_first_iteration_leaves_out_zeros_from_before_the_loop() -> None:
 @pytest.mark.parametrize(("start", "first"), [("%zeros", False), ("%start", True), ("%ones", True)])
 def test_the_first_iteration_is_like_the_others_otherwise(start: str, first: bool) -> None:
     assert len(only(made("", "%t", start=start, first=first), "ttg.warp_group_dot").operands) == 3
+
+
+# --- resets at the end of an iteration --------------------------------------------------------------------
+
+_IF = """%z = scf.if %new -> (SUM) {
+        scf.yield FIRST : SUM
+      } else {
+        scf.yield SECOND : SUM
+      }"""
+
+
+def branches(first: str, second: str) -> str:
+    return _IF.replace("FIRST", first).replace("SECOND", second).replace("SUM", SUM)
+
+
+def flags(module: ir.Module, iterations: int) -> list[bool]:
+    """In which iterations of the loop, whose variable starts at 0, the dot adds to what comes round."""
+    loop, dot = only(module, "scf.for"), only(module, "ttg.warp_group_dot")
+    body = loop.regions[0].blocks[0]
+    flag = body.arguments[len(body.arguments) - 1]
+    assert dot.operands[3] == flag
+    end = body.operations[len(body.operations) - 1]
+
+    def value(of: ir.Value, i: int) -> int:
+        if of == body.arguments[0]:
+            return i
+        op = of.owner.operation
+        given = [value(v, i) for v in op.operands]
+        match op.name:
+            case "arith.constant":
+                return int(ir.IntegerAttr(op.attributes["value"]).value) & 0xFF
+            case "arith.xori":
+                return (given[0] ^ given[1]) & 1
+        assert op.name == "arith.cmpi"
+        return int(given[0] == given[1])
+
+    found = [bool(value(list(loop.operands)[-1], 0) & 1)]
+    for i in range(iterations - 1):
+        found.append(bool(value(list(end.operands)[-1], i)))
+    return found
+
+
+@pytest.mark.parametrize("start", ["%start", "%zeros"])
+@pytest.mark.parametrize(
+    ("more", "new"),
+    [
+        (f"%z = arith.select %new, %zeros, %w : {SUM}", True),
+        (f"%z = arith.select %new, %w, %zeros : {SUM}", False),
+        (f"{SPLAT}\n%z = arith.select %c, %zeros, %w : {TYPES}", True),
+        (branches("%zeros", "%w"), True),
+        (branches("%w", "%zeros"), False),
+    ],
+)
+def test_a_reset_at_the_end_becomes_the_next_predicate(more: str, new: bool, start: str) -> None:
+    module = made("", "%t", more=more, yielded="%z", start=start)
+    loop = only(module, "scf.for")
+    end = loop.regions[0].blocks[0].operations
+    assert end[len(end) - 1].operands[0] == only(module, "ttg.warp_group_dot_wait").results[0]
+    # iteration 8 resets, or all others do; zeros before the loop need not be added to either
+    assert flags(module, 11) == [start != "%zeros", *((i == 8) != new for i in range(10))]
+    # behind the loop the flag says whether the sum counts
+    select = only(module, "arith.select")
+    assert list(select.operands)[:2] == [loop.results[1], loop.results[0]]
+    assert only(module, "tt.return").operands[0] == select.results[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "more"),
+    [
+        ("", f"%z = arith.select %new, %ones, %w : {SUM}"),
+        ("", f"%z = arith.select %m, %zeros, %w : {TYPES}"),
+        ("", branches("%ones", "%w")),
+        ("", branches("%zeros", "%zeros")),
+        # something else uses what comes round, or what goes round
+        (f"%x = arith.addf %t, %ones : {SUM}", f"%z = arith.select %new, %zeros, %w : {SUM}"),
+        ("", f"%z = arith.select %new, %zeros, %w : {SUM}\n%x = arith.addf %z, %ones : {SUM}"),
+    ],
+)
+def test_other_resets_are_left_alone(lines: str, more: str) -> None:
+    assert len(only(made(lines, "%t", more=more, yielded="%z"), "ttg.warp_group_dot").operands) == 3
+
+
+def test_what_a_branch_computes_is_left_alone() -> None:
+    computed = _IF.replace("scf.yield SECOND", "%y = arith.addf %w, %ones : SUM\n        scf.yield %y")
+    more = computed.replace("FIRST", "%zeros").replace("SUM", SUM)
+    assert len(only(made("", "%t", more=more, yielded="%z"), "ttg.warp_group_dot").operands) == 3
