@@ -20,6 +20,7 @@ EXTRAS = {"tri-backend-intel": "[cpu]", "tri-backend-amd": "[lld]"}
 TEST_TOOLS = (
     "pytest>=8",
     "pytest-timeout",
+    "pytest-xdist>=3.6",
     "hypothesis>=6",
     "mpmath>=1.3",
     "networkx>=3",
@@ -82,7 +83,10 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Every package's tests and the cross-package ones; arguments go to pytest (``--torch`` installs PyTorch)."""
+    """Every package's tests and the cross-package ones; arguments go to pytest (``--torch`` installs PyTorch).
+
+    On all cores, unless the arguments say otherwise (``-n 0``).
+    """
     arguments = [a for a in session.posargs if a != "--torch"]
     session.install(*TEST_TOOLS)
     _install(session, _packages(), editable=True)
@@ -90,7 +94,8 @@ def tests(session: nox.Session) -> None:
         session.install(TORCH)
     # a cache of its own: what earlier runs compiled must not hide what this one cannot
     with tempfile.TemporaryDirectory() as cache:
-        session.run("python", "-m", "pytest", *arguments, env={"TRI_CACHE_DIR": cache})
+        spread = ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
+        session.run("python", "-m", "pytest", *spread, *arguments, env={"TRI_CACHE_DIR": cache})
 
 
 @nox.session

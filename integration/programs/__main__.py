@@ -1,4 +1,4 @@
-"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --all] [--jobs 8] [--large] [--only TEXT]``."""
+"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--large] [--only TEXT]``."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from rich.progress import Progress
 
 from integration.programs.program import Case
 from integration.programs.running import on_device, outcomes
-from integration.programs.table import all_cases, choices_of, sample
+from integration.programs.table import all_cases, choices_of, crossed, sample
 
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
     choices = choices_of(options.target)
     large = options.large or on_device(options.target) is not None
-    found = (
-        list(all_cases(choices, large=large))
-        if options.all
-        else sample(choices, strength=options.strength, large=large)
-    )
+    if options.all or options.crossed:
+        found = list((all_cases if options.all else crossed)(choices, large=large))
+    else:
+        found = sample(choices, strength=options.strength, large=large)
     return [case for case in found if options.only in str(case)]
 
 
@@ -29,6 +28,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", default="sim:nvidia:sm_80")
     parser.add_argument("--strength", type=int, default=2, help="every combination of so many options occurs")
+    parser.add_argument(
+        "--crossed", action="store_true", help="every combination of warps, stages and passes"
+    )
     parser.add_argument("--all", action="store_true", help="the whole product")
     parser.add_argument("--large", action="store_true", help="sizes for devices, which a device gets anyway")
     parser.add_argument("--only", default="", help="cases whose text has this")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle, product
+from random import Random
 from typing import Any
 
 from integration.changes import optional_passes
@@ -14,11 +15,23 @@ from integration.programs.products import PRODUCTS
 from integration.programs.program import Case, Program, Sizes
 from tri_core.targets import resolve
 
-__all__ = ["NUM_STAGES", "NUM_WARPS", "PROGRAMS", "Choices", "all_cases", "choices_of", "sample"]
+__all__ = [
+    "NUM_STAGES",
+    "NUM_WARPS",
+    "OPTIONS",
+    "PROGRAMS",
+    "Choices",
+    "all_cases",
+    "choices_of",
+    "crossed",
+    "sample",
+]
 
 PROGRAMS: Mapping[str, Program] = {p.name: p for p in (*PRODUCTS, *ATTENTION)}
 NUM_WARPS = (1, 2, 4, 8, 16)
 NUM_STAGES = (1, 2, 3, 4, 5)
+#: the axes that say how a program is compiled; the others are its data
+OPTIONS = ("num_warps", "num_stages", "without")
 
 
 def _sizes(program: Program, large: bool) -> Sizes:
@@ -80,3 +93,15 @@ def all_cases(choices: Choices, *, large: bool = False) -> Iterator[Case]:
         axes = _axes(program, large, choices)
         for options in product(*axes.values()):
             yield _case(dict(zip(axes, options, strict=True)), large)
+
+
+def crossed(choices: Choices, axes: Sequence[str] = OPTIONS, *, large: bool = False) -> Iterator[Case]:
+    """For each program every combination of ``axes``, with the combinations of all other options taking turns."""
+    for program in PROGRAMS.values():
+        found = _axes(program, large, choices)
+        rest = list(product(*(found[name] for name in found if name not in axes)))
+        # all turn by turn, in an order that is not that of the axes
+        Random(program.name).shuffle(rest)
+        names = [*axes, *(name for name in found if name not in axes)]
+        for options, others in zip(product(*(found[name] for name in axes)), cycle(rest), strict=False):
+            yield _case(dict(zip(names, (*options, *others), strict=True)), large)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import combinations, product
 
@@ -15,7 +16,16 @@ from integration.programs import running
 from integration.programs.cover import cover
 from integration.programs.program import Case, Data
 from integration.programs.running import Outcome, error_of, outcomes, run
-from integration.programs.table import NUM_STAGES, NUM_WARPS, PROGRAMS, Choices, all_cases, choices_of, sample
+from integration.programs.table import (
+    NUM_STAGES,
+    NUM_WARPS,
+    PROGRAMS,
+    Choices,
+    all_cases,
+    choices_of,
+    crossed,
+    sample,
+)
 
 SIMULATED = ("sim:nvidia:sm_80", "sim:nvidia:sm_90a")
 
@@ -51,6 +61,15 @@ def test_every_three_options(target: str, program: str) -> None:
     assert problems(list(outcomes(cases, target))) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("target", SIMULATED)
+def test_every_combination_of_options(target: str, program: str) -> None:
+    """Warps, stages and each pass, crossed."""
+    cases = [case for case in crossed(choices_of(target)) if case.program == program]
+    assert problems(list(outcomes(cases, target, jobs=os.cpu_count() or 1))) == []
+
+
 def test_what_the_sample_has() -> None:
     """All of the issue: warps, stages, tiles, orders, and every pass, with every program."""
     choices = choices_of("sim:nvidia:sm_90a")
@@ -64,6 +83,22 @@ def test_what_the_sample_has() -> None:
     assert len(cases) < 200
     whole = [*all_cases(Choices(("pipeline",), (False, True)))]
     assert len({*map(str, whole)}) == len(whole)
+
+
+def test_options_are_crossed() -> None:
+    choices = choices_of("sim:nvidia:sm_90a")
+    cases = list(crossed(choices))
+    options = {(case.program, case.num_warps, case.num_stages, case.without) for case in cases}
+    assert (
+        len(cases)
+        == len(options)
+        == len(PROGRAMS) * len(NUM_WARPS) * len(NUM_STAGES) * (1 + len(choices.without))
+    )
+    for program in PROGRAMS.values():
+        mine = [case for case in cases if case.program == program.name]
+        assert {case.dtype for case in mine} == set(program.bounds)
+        assert {case.columns for case in mine} == set(program.columns)
+        assert {case.warp_specialize for case in mine} == {False, True}
 
 
 def test_mandatory_passes_are_there_and_the_others_are_not_nothing() -> None:
