@@ -252,7 +252,7 @@ def _features() -> Iterator[Feature]:
     )
     yield Feature(
         name="transpose", kernel=k.transposed, make=_transposed, dtypes=("int8", "int16", "int32", "int64", "fp16", "fp32"),
-        shapes=((16, 16), (64, 32), (32, 128)),
+        shapes=((16, 16), (64, 32), (32, 64)),
     )  # fmt: skip
     yield Feature(
         name="tile",
