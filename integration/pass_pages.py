@@ -83,6 +83,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "reorder-instructions": Example("product-f16", f"{_CHAIN},stage-matrix-operands"),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
+    "sink-conversions": Example("branch-stores"),
+    "split-stores": Example("large-block", f"{_GPU},copy-descriptor-blocks", target="nvidia:sm_90a"),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),
     "insert-barriers": Example("product-f32", f"{_CHAIN},allocate-shared-memory"),

@@ -43,6 +43,8 @@ _PASSES = {
         "instruction, so a slice is all of it. A first wait, copy and read stand before the loop."
     ),
     "stage-matrix-operands": "",
+    "sink-conversions": "",
+    "split-stores": "",
     "fit-shared-memory": "",
     "allocate-shared-memory": "",
     "insert-barriers": "Buffers have their places, and a barrier follows every wait.",

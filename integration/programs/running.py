@@ -93,7 +93,7 @@ def run(case: Case, target: str) -> Outcome:
         wrong = "" if error <= bound else f"the error is {error:.2e}, more than {bound:.0e}"
         outcome = replace(outcome, problem=wrong, error=error)
     except OutOfResources as refusal:
-        if case.without == "fit-shared-memory" and refusal.resource == "shared":
+        if case.without in ("fit-shared-memory", "split-stores") and refusal.resource == "shared":
             outcome = replace(outcome, refused=refusal.message)
         else:
             outcome = replace(outcome, problem=refusal.message)

@@ -106,3 +106,38 @@ def one_block(q, k, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
         weights = tl.exp2(tl.dot(block, keys.T))
         acc = tl.dot(weights.to(tl.float16), keys, acc)
     do.store([0, 0], acc.to(tl.float16))
+
+
+@tri.jit
+def _finished(acc, bias, columns, N, scale, dtype: tl.constexpr):
+    """``relu(scale * acc + bias)`` in a type."""
+    row = tl.load(bias + columns, mask=columns < N, other=0.0)
+    return tl.maximum(acc * scale + row[None, :], 0.0).to(dtype)
+
+
+@tri.jit
+def finished_tile(a, b, c, bias, M, N, K, scale, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """``relu(scale * a b^T + bias)``, a tile per program."""
+    da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    dc = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    om, on = tl.program_id(0) * BM, tl.program_id(1) * BN
+    acc = tl.zeros((BM, BN), tl.int32 if a.dtype.element_ty == tl.int8 else tl.float32)
+    for k in range(0, K, BK):
+        acc = tl.dot(da.load([om, k]), db.load([on, k]).T, acc, out_dtype=acc.dtype)
+    dc.store([om, on], _finished(acc, bias, on + tl.arange(0, BN), N, scale, c.dtype.element_ty))
+
+
+@tri.jit
+def finished_tiles(a, b, c, bias, M, N, K, scale, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The same, every program takes a tile after the other."""
+    da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    dc = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    across = tl.cdiv(N, BN)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BM) * across, tl.num_programs(0)):
+        om, on = tile // across * BM, tile % across * BN
+        acc = tl.zeros((BM, BN), tl.int32 if a.dtype.element_ty == tl.int8 else tl.float32)
+        for k in range(0, K, BK):
+            acc = tl.dot(da.load([om, k]), db.load([on, k]).T, acc, out_dtype=acc.dtype)
+        dc.store([om, on], _finished(acc, bias, on + tl.arange(0, BN), N, scale, c.dtype.element_ty))

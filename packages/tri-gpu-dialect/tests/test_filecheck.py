@@ -19,6 +19,7 @@ from tri_gpu_dialect.passes import (
     Persist,
     Pipeline,
     Prefetch,
+    SplitStores,
     VerifyLayouts,
     WarpSpecialize,
 )
@@ -41,8 +42,8 @@ def made(name: str) -> Pass:
         return AccelerateMatmul(policy=MATRIX_POLICY)
     if name == DelayDots.name:
         return DelayDots(policy=replace(DEFAULT_POLICY, delay_dots=True))
-    if name == CopyDescriptorBlocks.name:
-        return CopyDescriptorBlocks(policy=BULK_POLICY)
+    if name in (CopyDescriptorBlocks.name, SplitStores.name):
+        return PASSES[name](policy=BULK_POLICY)
     if name in (Pipeline.name, Prefetch.name):
         return PASSES[name](policy=MATRIX_POLICY)
     if name == Persist.name:

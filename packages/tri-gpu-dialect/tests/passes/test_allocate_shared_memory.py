@@ -188,3 +188,50 @@ def test_smaller_blocks_that_fit_are_named(context: StageContext) -> None:
     with pytest.raises(OutOfResources, match=r"1/4 of the elements fit.*a buffer of 64x32xf32") as caught:
         allocated(body, dataclasses.replace(context, target=small))
     assert caught.value.nearest == {}
+
+
+# --- rings -----------------------------------------------------------------------------------------------
+
+FILLED = """
+%ring = "ttg.local_alloc"() {{{attribute}}} : () -> MEM
+"ttg.warp_specialize"(%ring) ({{
+  {default}
+  "ttg.warp_yield"() : () -> ()
+}}, {{
+  "ttg.warp_specialize_partitions"() ({{
+  ^bb0(%r: MEM):
+    {partition}
+    "ttg.warp_return"() : () -> ()
+  }}) : () -> ()
+}}) {{partitionNumWarps = array<i32: 1>, warpGroupStartIds = array<i32: 4>}} : (MEM) -> ()
+"""
+READ_RING = LOAD.format("ring")
+TILE = both(ALLOC.format("b"), LOAD.format("b"))
+
+
+def ring(default: str, *, partition: str = "", awaited: bool = True) -> str:
+    attribute = "ttg.awaited" if awaited else ""
+    return FILLED.format(default=default, partition=partition, attribute=attribute)
+
+
+def test_what_the_default_region_waits_for_is_its_own_again(context: StageContext) -> None:
+    assert allocated(ring(both(READ_RING, TILE)), context, apart=0) == ([0, 0], 8192)
+
+
+def test_other_buffers_that_partitions_have_live_as_long_as_these(context: StageContext) -> None:
+    given = ring(
+        both(READ_RING, TILE), partition='"ttg.local_store"(%t, %r) : (TENSOR, MEM) -> ()', awaited=False
+    )
+    assert allocated(given, context, apart=0)[1] == 16384
+
+
+def test_a_ring_that_is_read_later_is_in_use(context: StageContext) -> None:
+    assert allocated(ring(both(TILE, READ_RING)), context, apart=0)[1] == 16384
+
+
+def test_a_ring_is_in_use_through_a_loop(context: StageContext) -> None:
+    assert allocated(ring(LOOP.format(both(READ_RING, TILE))), context, apart=0)[1] == 16384
+
+
+def test_partitions_have_no_memory_of_rings(context: StageContext) -> None:
+    assert allocated(ring(READ_RING, partition=TILE), context, apart=0)[1] == 16384

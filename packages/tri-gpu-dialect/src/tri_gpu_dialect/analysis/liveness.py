@@ -8,6 +8,12 @@ while the op runs.
 The regions of a ``ttg.warp_specialize`` run at the same time: what belongs to different ones lives at the same time, and
 what comes from before it and is touched in any of them lives as long as the whole op.  What follows the op runs
 beside its partitions still, as a continuation of its default region.
+
+Rings of blocks (``ttg.awaited``) live shorter.  Partitions only copy into them, the default region waits for each of these copies, and
+nobody else reads them: after the default region's last use nothing is under way there, and the bytes are its own again.  To what
+other partitions have they are always in use.
+
+Dots that run on their own read their buffers until they are waited for.
 """
 
 from __future__ import annotations
@@ -17,10 +23,14 @@ from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
+from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import terminator
 from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 
-__all__ = ["Buffer", "buffers"]
+__all__ = ["AWAITED", "Buffer", "buffers"]
+
+#: the attribute of allocations that partitions fill by copies, each of which the default region waits for
+AWAITED = "ttg.awaited"
 
 
 @dataclass(eq=False)
@@ -33,6 +43,8 @@ class Buffer:
     scratch_bytes: int = 0
     #: the region of the kernel's ``ttg.warp_specialize`` that this belongs to, 0 for the default one; None: before it
     partition: int | None = None
+    #: whether partitions only copy into it, and the default region waits for every copy
+    awaited: bool = False
 
     @property
     def is_scratch(self) -> bool:
@@ -42,6 +54,8 @@ class Buffer:
     def meets(self, other: Buffer) -> bool:
         """Whether both live at the same time."""
         if self.partition is not None and other.partition is not None and self.partition != other.partition:
+            return True
+        if (self.awaited and other.partition) or (other.awaited and self.partition):
             return True
         return self.start <= other.end and other.start <= self.end
 
@@ -69,6 +83,8 @@ class _Liveness:
     allocated: dict[int, Buffer] = field(default_factory=dict)
     scratch: list[Buffer] = field(default_factory=list)
     partition: int | None = None
+    #: buffers that dots may be reading
+    under_way: set[int] = field(default_factory=set)
 
     def block(self, block: ir.Block) -> None:
         for view in block:
@@ -77,15 +93,14 @@ class _Liveness:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
-        of = self.aliases.of
-        if of:
-            for value in op.operands:
-                if value in of:
-                    for index in of[value]:
-                        self.touch(index)
+        for index in self.used(op):
+            self.touch(index, is_dot=op.name == DOT)
         if op.name == "ttg.local_alloc":
-            (index,) = of[op.results[0]]
-            self.allocated[index] = Buffer(op, self.number, self.number, partition=self.partition)
+            (index,) = self.aliases.of[op.results[0]]
+            awaited = AWAITED in op.attributes
+            self.allocated[index] = Buffer(op, self.number, self.number, 0, self.partition, awaited)
+        elif op.name == DOT_WAIT:
+            self.dots_done(op)
         elif op.name in ("scf.for", "scf.while"):
             self.loop(op)
         elif op.name == "scf.if":
@@ -97,12 +112,27 @@ class _Liveness:
         elif size := self.scratch_bytes(op):
             self.scratch.append(Buffer(op, self.number, self.number, size, self.partition))
 
-    def touch(self, index: int) -> None:
+    def used(self, op: ir.Operation) -> list[int]:
+        """The buffers that an op's operands may stand for."""
+        of = self.aliases.of
+        return [index for value in op.operands if value in of for index in of[value]] if of else []
+
+    def touch(self, index: int, *, is_dot: bool = False) -> None:
         buffer = self.allocated.get(index)
-        if buffer is not None:
-            buffer.end = max(buffer.end, self.number)
-            for loop in self.loops:
-                loop.touched.add(index)
+        if buffer is None or (buffer.awaited and self.partition):
+            return
+        buffer.end = max(buffer.end, self.number)
+        for loop in self.loops:
+            loop.touched.add(index)
+        if is_dot:
+            self.under_way.add(index)
+
+    def dots_done(self, wait: ir.Operation) -> None:
+        """Until here, dots have read."""
+        for index in self.under_way:
+            self.touch(index)
+        if ir.IntegerAttr(wait.attributes["pendings"]).value == 0:
+            self.under_way.clear()
 
     def loop(self, op: ir.Operation) -> None:
         loop = _Loop(self.number)
@@ -130,5 +160,5 @@ class _Liveness:
         self.loops.pop()
         for index in span.touched:
             buffer = self.allocated[index]
-            if buffer.start < span.start:
+            if buffer.start < span.start and not buffer.awaited:
                 buffer.end = max(buffer.end, self.number)

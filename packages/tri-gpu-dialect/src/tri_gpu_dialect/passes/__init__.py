@@ -19,6 +19,8 @@ from tri_gpu_dialect.passes.pipeline import Pipeline
 from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
 from tri_gpu_dialect.passes.reorder_instructions import ReorderInstructions
+from tri_gpu_dialect.passes.sink_conversions import SinkConversions
+from tri_gpu_dialect.passes.split_stores import SplitStores
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
@@ -42,6 +44,8 @@ __all__ = [
     "Prefetch",
     "RemoveLayoutConversions",
     "ReorderInstructions",
+    "SinkConversions",
+    "SplitStores",
     "StageDotOperands",
     "StageMatrixOperands",
     "VerifyLayouts",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tri_core.errors import InternalError
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, uses_inside
 from tri_gpu_dialect.analysis.slicing import Demand
 from tri_gpu_dialect.base import MemDescType
@@ -59,7 +60,11 @@ class Memory:
     @classmethod
     def allocated(cls, use: RingUse, slots: int, warps: int) -> Memory:
         """New memory; ``warps`` consumers free a slot."""
-        buffers = [_buffer((slots, *_shape(b)), _element(b), b.encoding.to_attr()) for b in use.buffers]
+        # the consumers wait for whatever is copied to a slot
+        awaited = {AWAITED: ir.UnitAttr.get()}
+        buffers = [
+            _buffer((slots, *_shape(b)), _element(b), b.encoding.to_attr(), **awaited) for b in use.buffers
+        ]
         i64 = ir.IntegerType.get_signless(64)
         full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
         made = cls(slots, buffers, full, empty)
@@ -91,8 +96,11 @@ class Memory:
         return make("ttg.memdesc_index", [whole, slot], type_).results[0]
 
 
-def _buffer(shape: Sequence[int], element: ir.Type, encoding: ir.Attribute) -> ir.Value:
-    return make("ttg.local_alloc", (), MemDescType.of(shape, element, encoding, mutable=True)).results[0]
+def _buffer(
+    shape: Sequence[int], element: ir.Type, encoding: ir.Attribute, **attributes: ir.Attribute
+) -> ir.Value:
+    type_ = MemDescType.of(shape, element, encoding, mutable=True)
+    return make("ttg.local_alloc", (), type_, **attributes).results[0]
 
 
 def _shape(buffer: SlotBuffer) -> list[int]:

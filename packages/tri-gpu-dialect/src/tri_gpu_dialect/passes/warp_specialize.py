@@ -30,11 +30,9 @@ from tri_gpu_dialect.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.passes.ring_room import beside
 from tri_gpu_dialect.passes.ring_sides import Consumer, Memory, Producer, i32_attribute, make
-from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
-from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["WarpSpecialize"]
 
@@ -104,10 +102,14 @@ class WarpSpecialize(Pass):
         wanted = [self.wanted(use, how) if s else 1 for use, s in zip(first, streams, strict=True)]
         if limit is None:
             return wanted
-        room = limit - _beside(function, uses) - _SPARE
-        room -= sum(use.bytes for use, s in zip(first, streams, strict=True) if not s)
-        most = room // max(sum(use.bytes for use, s in zip(first, streams, strict=True) if s), 1)
-        if room < 0 or (any(streams) and most < 2):
+        fixed = _SPARE + sum(use.bytes for use, s in zip(first, streams, strict=True) if not s)
+        each = max(sum(use.bytes for use, s in zip(first, streams, strict=True) if s), 1)
+        needs = beside(function, uses)
+        most = (limit - fixed - needs.whole) // each
+        if most < max(wanted):
+            # what is stored in a loop with loads may go in pieces
+            most = (limit - fixed - needs.pieces) // each
+        if max(fixed + needs.pieces, _SPARE + needs.after) > limit or (any(streams) and most < 2):
             return Refusal("too little shared memory for two slots", function)
         return [min(count, most) if s else count for count, s in zip(wanted, streams, strict=True)]
 
@@ -158,22 +160,6 @@ def _apart(one: RingUse, other: RingUse) -> bool:
     if left is None or right is None:
         return False
     return left not in all_ops(right) and right not in all_ops(left)
-
-
-def _beside(function: ir.Operation, uses: Sequence[RingUse]) -> int:
-    """Bytes of shared memory that the consumers use beside the rings, at most."""
-    gone = {op for use in uses for buffer in use.buffers for op in buffer.replaced}
-    total, scratch, staged = 0, 0, 0
-    for op in all_ops(function):
-        if op.name == "ttg.local_alloc":
-            total += 0 if op in gone else buffer_bytes(op.results[0].type)
-        elif op.name in ("tt.descriptor_store", "tt.descriptor_reduce"):
-            info = tensor_info(op.operands[1].type)
-            staged = max(staged, 0 if info is None else info.numel * bitwidth(info.element_type) // 8)
-        else:
-            scratch = max(scratch, scratch_bytes(op))
-    # a tile is staged after the conversion that gives it a layout for that
-    return total + max(scratch, staged)
 
 
 # --- the function in two ------------------------------------------------------------------------------------

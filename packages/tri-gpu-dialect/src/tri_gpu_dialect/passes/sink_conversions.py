@@ -1,0 +1,62 @@
+"""Layout conversions go where they are needed: into the branch that alone uses them.
+
+    y = convert_layout x                     if c:
+    if c:                                        copy x to memory
+        copy x to memory           becomes   else:
+    else:                                        y = convert_layout x
+        store y                                  store y
+
+A conversion through shared memory costs as much as the store that it is for.  Where a tile is stored in one way or in another,
+as its place asks for, only one of these needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops, functions
+
+__all__ = ["SinkConversions"]
+
+
+@dataclass(frozen=True)
+class SinkConversions(Pass):
+    """See the module; conversions into conversions follow each other."""
+
+    name: ClassVar[str] = "sink-conversions"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Move conversions of every function of ``module``."""
+        for function in functions(module):
+            found = [op for op in all_ops(function) if op.name == "ttg.convert_layout"]
+            # users first: what only they need may follow
+            for op in reversed(found):
+                _sink(op)
+
+
+def _sink(op: ir.Operation) -> None:
+    """Move ``op`` into the one branch that its users are in, and into branches there."""
+    while (block := _branch(op)) is not None:
+        op.move_before(block.operations[0].operation)
+
+
+def _branch(op: ir.Operation) -> ir.Block | None:
+    """The block of an ``scf.if`` next to ``op`` that all users of ``op`` are in; None where there is none."""
+    found: ir.Block | None = None
+    for use in op.results[0].uses:
+        block = _inner(use.owner.operation, op.block)
+        if block is None or (found is not None and block != found):
+            return None
+        found = block
+    return found
+
+
+def _inner(user: ir.Operation, block: ir.Block) -> ir.Block | None:
+    """The block next inside of ``block`` that ``user`` is in, if it is a branch's."""
+    inside = None
+    while user.block != block:
+        inside, user = user.block, user.parent.operation
+    return inside if user.name == "scf.if" else None

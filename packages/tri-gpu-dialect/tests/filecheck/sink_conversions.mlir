@@ -1,0 +1,48 @@
+// RUN: sink-conversions
+//
+// A conversion that one branch alone uses goes there, with what only it needs; one that both use, or what follows, stays.
+
+#b = #ttg.blocked<{order = [1, 0], sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>
+#c = #ttg.blocked<{order = [0, 1], sizePerThread = [4, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 4]}>
+!t = tensor<64x32xf16, #b>
+!u = tensor<64x32xf16, #c>
+!p = tensor<64x32x!tt.ptr<f16, "global">, #c>
+module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32, "ttg.num-ctas" = 1 : i32} {
+  "tt.func"() ({
+  ^bb0(%x: !t, %p: !p, %n: i1, %i: i32):
+    // CHECK: ^bb0(%[[X:[a-z0-9]+]]: tensor
+    // CHECK-NEXT: %[[Y:.*]] = "ttg.convert_layout"(%[[X]])
+    // CHECK-NEXT: scf.for
+    // CHECK-NOT: "ttg.convert_layout"
+    // CHECK: scf.if
+    // CHECK-NEXT: "tt.store"({{.*}}, %[[Y]])
+    // CHECK-NEXT: } else {
+    // CHECK-NEXT: %[[A:.*]] = "ttg.convert_layout"(%[[X]])
+    // CHECK-NEXT: %[[B:.*]] = "ttg.convert_layout"(%[[A]])
+    // CHECK-NEXT: %[[C:.*]] = "ttg.convert_layout"(%[[B]])
+    // CHECK-NEXT: "tt.store"({{.*}}, %[[Y]])
+    // CHECK-NEXT: scf.if
+    // CHECK-NEXT: "tt.store"({{.*}}, %[[C]])
+    %both = "ttg.convert_layout"(%x) : (!t) -> !u
+    %one = "ttg.convert_layout"(%x) : (!t) -> !u
+    %two = "ttg.convert_layout"(%one) : (!u) -> !t
+    %three = "ttg.convert_layout"(%two) : (!t) -> !u
+    // in a loop it would be done again and again
+    "scf.for"(%i, %i, %i) ({
+    ^bb0(%j: i32):
+      "tt.store"(%p, %both) {boundaryCheck = array<i32>, cache = 1 : i32, evict = 1 : i32} : (!p, !u) -> ()
+      scf.yield
+    }) : (i32, i32, i32) -> ()
+    scf.if %n {
+      "tt.store"(%p, %both) {boundaryCheck = array<i32>, cache = 1 : i32, evict = 1 : i32} : (!p, !u) -> ()
+    } else {
+      "tt.store"(%p, %both) {boundaryCheck = array<i32>, cache = 1 : i32, evict = 1 : i32} : (!p, !u) -> ()
+      scf.if %n {
+        "tt.store"(%p, %three) {boundaryCheck = array<i32>, cache = 1 : i32, evict = 1 : i32} : (!p, !u) -> ()
+      } else {
+        "tt.store"(%p, %three) {boundaryCheck = array<i32>, cache = 1 : i32, evict = 1 : i32} : (!p, !u) -> ()
+      }
+    }
+    "tt.return"() : () -> ()
+  }) {sym_name = "f", function_type = (!t, !p, i1, i32) -> ()} : () -> ()
+}
