@@ -26,6 +26,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.plans.halves import Cut, cut, halves
 from tri_gpu_dialect.policy import DEFAULT_POLICY, BulkCopies
@@ -78,7 +79,7 @@ class _Store:
         """Of the whole tile."""
         return 2 * math.prod(self.how.shape) * bitwidth(self.element) // 8
 
-    def half(self, copies: BulkCopies) -> tuple[TensorDescType, object]:
+    def half(self, copies: BulkCopies) -> tuple[TensorDescType, SharedEncoding]:
         """A descriptor of halves, and how these lie in buffers."""
         plain = TensorDescType.get(ir.TypeAttr.get(ir.RankedTensorType.get(self.how.shape, self.element)))
         return plain, copies.encoding(plain)
