@@ -9,7 +9,7 @@ A dot whose result only the next iteration uses stays under way into it, in loop
                                                                               t = wait(t, 0)
 
 so that one dot is started before the last one ends; elsewhere the wait stands before the first use in the next
-iteration.  After the loop all is waited for, where the loop has run: behind a join with the way around
+iteration.  A dot that reads registers which each iteration writes anew is waited for in its own.  After the loop all is waited for, where the loop has run: behind a join with the way around
 the loop, an assembler would have to wait everywhere.  Loops that ``delay-dots`` has ordered stay as they are.
 """
 
@@ -146,7 +146,7 @@ def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation:
 def _overlap_iterations(loop: ir.Operation) -> None:
     """Leave the carried dots of ``loop`` under way at its end."""
     body = loop.regions[0].blocks[0]
-    carried = [each for each in carried_dots(loop) if _reads_what_stays(each.dot)]
+    carried = [each for each in carried_dots(loop) if _reads_what_stays(each.dot, body)]
     if not carried:
         return
     for each in carried:
@@ -163,11 +163,24 @@ def _overlap_iterations(loop: ir.Operation) -> None:
     _drain(loop, [each.index for each in carried])
 
 
-def _reads_what_stays(dot: ir.Operation) -> bool:
-    """Whether no buffer of ``dot`` is filled anew in its own block: slots of a ring, or filled before the loop."""
-    made = [v.owner for v in list(dot.operands)[:2]]
-    ops = [owner.operation for owner in made if not isinstance(owner, ir.Block)]
-    return not any(op.name == "ttg.local_alloc" and op.block == dot.block for op in ops)
+def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
+    """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads.
+
+    It does with slots of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
+    nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
+    """
+    made = [v for v in list(dot.operands)[:2] if _block_of(v) == body]
+    return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
+
+
+def _block_of(value: ir.Value) -> ir.Block:
+    """The block that ``value`` is an argument of, or is computed in."""
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.operation.block
+
+
+def _is_alloc(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.local_alloc"
 
 
 def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
