@@ -39,6 +39,37 @@ def test_an_operand_of_it() -> None:
     )
 
 
+_CLUSTER = "CTAsPerCGA = [2, 1], CTASplitNum = [2, 1], CTAOrder = [1, 0]"
+_BOXES = "sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [1, 2], order = [1, 0]"
+
+
+def test_ctas_of_a_cluster_in_every_form(tmp_path: Path) -> None:
+    attribute = f"#ttg.blocked<{{{_BOXES}, {_CLUSTER}}}>"
+    shown = _run(attribute, "--shape", "32x32", "--show", "block").splitlines()
+    assert [line for line in shown if line.startswith("CTA")] == ["CTA [0,0]", "CTA [1,0]"]
+    rows = [line.strip("[ ]").replace(";", "").split() for line in shown if line.startswith("[ ")]
+    assert rows == [["0"] * 32] * 16 + [["1"] * 32] * 16
+    for suffix in ("svg", "html"):
+        file = tmp_path / f"layout.{suffix}"
+        _run(attribute, "-s", "32x32", "-o", str(file))
+        assert ">CTA 0</text>" in file.read_text()
+        assert ">CTA 1</text>" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "first"),
+    [
+        (_MMA.replace("}>", f", {_CLUSTER}}}>"), "32x8: 4 registers, 32 lanes, 1 warp, 2 blocks"),
+        (
+            f"#ttg.nvmma_shared<{{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16, {_CLUSTER}}}>",
+            "32x8: 128 offsets, 2 blocks",
+        ),
+    ],
+)
+def test_a_vendors_encodings_over_a_cluster(attribute: str, first: str) -> None:
+    assert _run(attribute, "-s", "32x8").splitlines()[0] == first
+
+
 @pytest.mark.parametrize(
     ("suffix", "start"), [("svg", "<svg"), ("html", "<!DOCTYPE html>"), ("txt", "16x8:")]
 )

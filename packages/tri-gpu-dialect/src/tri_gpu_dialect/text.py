@@ -19,8 +19,9 @@ from tri_core.text import (
     op,
 )
 from tri_core.text.scan import dictionary, split, split_pairs
+from tri_gpu_dialect.layouts.cluster import split_bases
 
-__all__ = ["TTG"]
+__all__ = ["TTG", "read_cluster"]
 
 _BARRIER = Flags(
     bits={1: "local", 2: "global_read", 4: "global_write", 8: "tensor_read", 16: "tensor_write"},
@@ -161,6 +162,41 @@ def _read_shared_linear(body: str) -> str:
     return _read_linear(f"<{inside}>")
 
 
+# --- clusters: Triton until 3.5 had counts per dimension where it has bases now ------------------------------
+
+_SPLIT = ("CTAsPerCGA", "CTASplitNum", "CTAOrder")
+
+
+def read_cluster(body: str) -> str:
+    """``<{...}>`` with ``CTAsPerCGA``, ``CTASplitNum`` and ``CTAOrder``, if it has them, as ``CGALayout``.
+
+    Raises ValueError where only some are given, or say nothing that fits (:func:`split_bases`).
+    """
+    if not any(key in body for key in _SPLIT):
+        return body
+    fields = _fields(body)
+    given = [key for key in _SPLIT if key in fields]
+    if len(given) < len(_SPLIT):
+        raise ValueError(f"{', '.join(_SPLIT)} go together; only {', '.join(given)} given")
+    if "CGALayout" in fields:
+        raise ValueError(f"CGALayout says the same as {', '.join(_SPLIT)}; give one of the two")
+    ctas, split_num, order = (_numbers(key, fields.pop(key)) for key in _SPLIT)
+    rank = next(
+        (len(_numbers(key, fields[key])) for key in ("order", "warpsPerCTA") if key in fields), len(order)
+    )
+    if len(order) != rank:
+        raise ValueError(f"CTAOrder {list(order)} has {len(order)} entries; the encoding is of rank {rank}")
+    if bases := split_bases(ctas, split_num, order):
+        fields["CGALayout"] = str([list(basis) for basis in bases])
+    return f"<{dictionary(fields)}>"
+
+
+def _numbers(key: str, value: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\[\s*(-?\d+\s*(,\s*-?\d+\s*)*)?\]", value):
+        raise ValueError(f"{key} = {value}; a list of numbers is expected")
+    return tuple(int(n) for n in re.findall(r"-?\d+", value))
+
+
 # --- memory -----------------------------------------------------------------------------------------------
 
 
@@ -217,11 +253,11 @@ TTG = DialectSyntax(
         TypeSyntax("!ttg.memdesc", write=_write_memory, read=_read_memory),
         TypeSyntax("!ttg.async.token", _TOKEN),
         TypeSyntax("#ttg.shared_memory", alias="smem"),
-        TypeSyntax("#ttg.blocked", alias="blocked", write=_BOXES),
+        TypeSyntax("#ttg.blocked", alias="blocked", write=_BOXES, read=read_cluster),
         TypeSyntax("#ttg.slice", write=_in_order("dim", "parent")),
         TypeSyntax("#ttg.dot_op", write=_write_operand, read=_read_operand),
         TypeSyntax("#ttg.linear", alias="linear", write=_write_linear, read=_read_linear),
-        TypeSyntax("#ttg.swizzled_shared", alias="shared", write=_SWIZZLE),
+        TypeSyntax("#ttg.swizzled_shared", alias="shared", write=_SWIZZLE, read=read_cluster),
         TypeSyntax("#ttg.padded_shared", alias="shared", write=_write_padded, read=_read_padded),
         TypeSyntax(
             "#ttg.shared_linear", alias="shared", write=_write_shared_linear, read=_read_shared_linear

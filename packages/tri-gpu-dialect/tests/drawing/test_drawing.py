@@ -82,6 +82,62 @@ def test_a_32x32_tensor_over_four_blocks() -> None:
         assert len(part) == 17
 
 
+def _split(ctas: str, pieces: str, order: str) -> str:
+    return f"CTAsPerCGA = {ctas}, CTASplitNum = {pieces}, CTAOrder = {order}"
+
+
+def test_ctas_that_count_along_columns_are_numbered() -> None:
+    lines = lines_of(f"#ttg.blocked<{{{_BOXES}, {_split('[2, 2]', '[2, 2]', '[0, 1]')}}}>", 32, 32)
+    assert [line.split("  ")[0].strip() for line in lines if line.startswith("CTA")] == [
+        "CTA [0,0] (block 0)",
+        "CTA [1,0] (block 1)",
+    ]
+    assert [line.rpartition("  ")[2] for line in lines if line.startswith("CTA")] == [
+        "CTA [0,1] (block 2)",
+        "CTA [1,1] (block 3)",
+    ]
+
+
+def test_ctas_that_hold_copies_are_all_named() -> None:
+    found = found_of(f"#ttg.blocked<{{{_BOXES}, {_split('[2, 2]', '[2, 1]', '[1, 0]')}}}>", 32, 32)
+    lines = draw_text(found).splitlines()[1:]
+    assert [line for line in lines if line.startswith("CTA")] == [
+        "CTA [0,0] (blocks 0, 1)",
+        "CTA [1,0] (blocks 2, 3)",
+    ]
+    assert draw_text(found, "block").splitlines()[2].split()[1:3] == ["0|1", "0|1"]
+    assert draw_text(found, "all").splitlines()[2].split()[1] == "b0w0l0r0|b1w0l0r0"
+
+
+def test_ctas_of_one_dimension() -> None:
+    text = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [4], warpsPerCTA = [1], order = [0], CGALayout = [[1]]}>"
+    assert lines_of(text, 8) == ["CTA [0]      CTA [1]", "[ 0 1 2 3 ]  [ 0 1 2 3 ]"]
+
+
+def test_the_memory_of_each_cta() -> None:
+    swizzle = "vec = 1, perPhase = 1, maxPhase = 2, order = [1, 0]"
+    text = f"#ttg.swizzled_shared<{{{swizzle}, {_split('[2, 1]', '[2, 1]', '[1, 0]')}}}>"
+    assert lines_of(text, 4, 2) == [
+        "CTA 0",
+        "A_{0, 0}  A_{0, 1}   [phase 0]",
+        "A_{1, 1}  A_{1, 0}   [phase 1]",
+        "",
+        "CTA 1",
+        "A_{2, 0}  A_{2, 1}   [phase 0]",
+        "A_{3, 1}  A_{3, 0}   [phase 1]",
+    ]
+    copies = f"#ttg.swizzled_shared<{{{swizzle}, {_split('[2, 2]', '[1, 2]', '[1, 0]')}}}>"
+    assert lines_of(copies, 2, 4) == [
+        "CTAs 0, 2",
+        "A_{0, 0}  A_{0, 1}   [phase 0]",
+        "A_{1, 1}  A_{1, 0}   [phase 1]",
+        "",
+        "CTAs 1, 3",
+        "A_{0, 2}  A_{0, 3}   [phase 0]",
+        "A_{1, 3}  A_{1, 2}   [phase 1]",
+    ]
+
+
 def test_an_order_distributes_columns_first() -> None:
     text = "#ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 4], warpsPerCTA = [1, 1], order = [0, 1]}>"
     assert lines_of(text, 4, 4) == [
@@ -179,6 +235,39 @@ def test_the_picture_has_a_square_for_each_element() -> None:
     ]
     assert len(cells) == 256
     assert cells[9].findtext(f"{ns}title") == "(0, 9): warp 1, lane 0, register 1"
+
+
+def test_the_picture_says_which_ctas_have_a_part() -> None:
+    found = found_of(f"#ttg.blocked<{{{_BOXES}, {_split('[2, 2]', '[2, 1]', '[1, 0]')}}}>", 32, 32)
+    root = ET.fromstring(draw_svg(found))
+    ns = "{http://www.w3.org/2000/svg}"
+    assert [name.text for name in root.findall(f"{ns}text")] == ["CTA 0, 1", "CTA 2, 3"]
+    path = root.find(f"{ns}path")
+    assert path is not None
+    # one line across, above row 16: 24 of margin, 30 per element
+    assert re.findall(r"M(\d+) (\d+)([hv]\d+)", path.attrib["d"]) == [
+        (str(24 + 30 * c), "504", "h30") for c in range(32)
+    ]
+    last = root.findall(f"{ns}g")[-1]
+    assert last.findtext(f"{ns}title") == (
+        "(31, 31): block 2, warp 1, lane 31, register 7; block 3, warp 1, lane 31, register 7"
+    )
+    assert root.findall(f"{ns}g")[0].findtext(f"{ns}text") == "0"
+
+
+def test_a_picture_of_one_cta_has_no_parts() -> None:
+    svg = draw_svg(found_of(f"#ttg.blocked<{{{_BOXES}}}>", 16, 16))
+    assert "CTA" not in svg.partition("</desc>")[2]
+    assert "block" not in svg.partition("</desc>")[2]
+
+
+def test_the_page_knows_the_ctas() -> None:
+    found = found_of(f"#ttg.blocked<{{{_BOXES}, {_split('[2, 1]', '[2, 1]', '[1, 0]')}}}>", 32, 32)
+    page = draw_page(found)
+    data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
+    assert data["blocks"] == 2
+    assert [owner[0][3] for owner in data["owners"]] == [0] * 512 + [1] * 512
+    assert ">CTA 1</text>" in page
 
 
 def test_the_page_is_whole_and_self_contained() -> None:

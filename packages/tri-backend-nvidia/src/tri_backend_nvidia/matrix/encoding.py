@@ -8,6 +8,7 @@ from tri_core.mlir import ext
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
+from tri_gpu_dialect.layouts.cluster import ClusterBases, check_cluster
 
 __all__ = ["TTNG", "WGMMA_M", "WGMMA_WIDTHS", "NvidiaMma"]
 
@@ -24,19 +25,21 @@ class TTNG(ext.Dialect, name="ttng"):  # type: ignore[call-arg]  # the bindings 
 WGMMA_WIDTHS, WGMMA_M = (8, 16, 32, 64, 128, 256), 64
 
 
-@encoding(TTNG, "nvidia_mma", keys={"warps_per_cta": "warpsPerCTA"})
+@encoding(TTNG, "nvidia_mma", keys={"warps_per_cta": "warpsPerCTA", "cga_layout": "CGALayout"})
 @dataclass(frozen=True)
 class NvidiaMma(MatrixEncoding):
     """Results of ``mma.sync`` (version 2) or ``wgmma`` (version 3).
 
     ``instr_shape`` ends in m and n, ``[16, 8]``, or ``[8, 8]`` for f64; in version 3 it is a warp's share of one
-    instruction, ``[16, n, k]``, and a multiple of four warps share the rows, in order.
+    instruction, ``[16, n, k]``, and a multiple of four warps share the rows, in order.  ``cga_layout`` splits a tensor
+    over the CTAs of a cluster, as in :class:`tri_gpu_dialect.encodings.Blocked`.
     """
 
     version_major: int = 2
     version_minor: int = 0
     warps_per_cta: Shape = (1, 1)
     instr_shape: Shape = (16, 8)
+    cga_layout: ClusterBases = ()
 
     def __post_init__(self) -> None:
         if self.version_major not in (2, 3):
@@ -45,6 +48,7 @@ class NvidiaMma(MatrixEncoding):
             raise ValueError(f"instrShape {list(self.instr_shape)} ends in neither 16, 8 nor 8, 8")
         if self.version_major == 3:
             self._check_group()
+        check_cluster(self.cga_layout, len(self.warps_per_cta))
 
     def _check_group(self) -> None:
         if len(self.instr_shape) != 3 or self.instr_shape[0] != 16 or self.instr_shape[1] not in WGMMA_WIDTHS:

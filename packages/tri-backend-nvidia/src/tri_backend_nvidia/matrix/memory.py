@@ -14,6 +14,7 @@ from typing import Self
 from tri_backend_nvidia.matrix.encoding import TTNG
 from tri_gpu_dialect.encodings import SharedEncoding, encoding
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
+from tri_gpu_dialect.layouts.cluster import ClusterBases, permuted, put_above, ranked, share
 
 __all__ = ["ATOM_ROWS", "SWIZZLES", "NvmmaShared"]
 
@@ -29,18 +30,20 @@ _PIECE = 16
 _BOX = 256
 
 
-@encoding(TTNG, "nvmma_shared")
+@encoding(TTNG, "nvmma_shared", keys={"cga_layout": "CGALayout"})
 @dataclass(frozen=True)
 class NvmmaShared(SharedEncoding):
     """Panels of rows of ``swizzling_byte_width`` bytes, 0 for no swizzle (then rows of up to 256 elements).
 
     Rows run along the last dimension, or along the one before it where ``transposed``.  Dimensions before these two
-    are slots, one after the other.
+    are slots, one after the other.  ``cga_layout`` is as in :class:`tri_gpu_dialect.encodings.Blocked`: each CTA of a
+    cluster has its part of the tensor in its own memory, in panels of its own.
     """
 
     swizzling_byte_width: int
     transposed: bool
     element_bit_width: int
+    cga_layout: ClusterBases = ()
 
     def __post_init__(self) -> None:
         if self.swizzling_byte_width not in (*SWIZZLES, 0):
@@ -57,7 +60,14 @@ class NvmmaShared(SharedEncoding):
 
     def permuted(self, order: Shape) -> "NvmmaShared":
         """Rows run along the same elements."""
-        return self if tuple(order) == (0, 1) else replace(self, transposed=not self.transposed)
+        blocks = permuted(self.cga_layout, order)
+        turned = tuple(order) != (0, 1)
+        return replace(self, transposed=not self.transposed, cga_layout=blocks) if turned else self
+
+    @property
+    def blocks(self) -> int:
+        """By the bases."""
+        return 1 << len(self.cga_layout)
 
     @property
     def alignment(self) -> int:
@@ -71,6 +81,11 @@ class NvmmaShared(SharedEncoding):
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """Columns of a panel, its rows, the panels, the slots; ValueError for rows narrower than the swizzle."""
+        blocks = ranked(self.cga_layout, len(shape))
+        own = self._of_one_block(share(shape, blocks))
+        return put_above(own, shape, blocks) if blocks else own
+
+    def _of_one_block(self, shape: Shape) -> LinearLayout:
         rank = len(shape)
         names = dim_names(rank)
         column = rank - 1 if rank < 2 or not self.transposed else rank - 2

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tri_core.text import DialectSyntax, TypeSyntax, add_syntax, op
 from tri_core.text.scan import split_pairs
+from tri_gpu_dialect.text import read_cluster
 
 __all__ = ["SYNTAX"]
 
@@ -13,7 +14,7 @@ __all__ = ["SYNTAX"]
 def _in_order(*keys: str) -> Callable[[str], str]:
     def write(body: str) -> str:
         fields = dict(split_pairs(body[1:-1].replace(" : i64", "")))
-        return "<{" + ", ".join(f"{k} = {fields[k]}" for k in keys) + "}>"
+        return "<{" + ", ".join(f"{k} = {fields[k]}" for k in keys if k in fields) + "}>"
 
     return write
 
@@ -33,13 +34,15 @@ SYNTAX = DialectSyntax(
             "#ttg.nvidia_mma",
             generic="#ttng.nvidia_mma",
             alias="mma",
-            write=_in_order("versionMajor", "versionMinor", "warpsPerCTA", "instrShape"),
+            write=_in_order("versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", "instrShape"),
+            read=read_cluster,
         ),
         TypeSyntax(
             "#ttg.nvmma_shared",
             generic="#ttng.nvmma_shared",
             alias="shared",
-            write=_in_order("swizzlingByteWidth", "transposed", "elementBitWidth"),
+            write=_in_order("swizzlingByteWidth", "transposed", "elementBitWidth", "CGALayout"),
+            read=read_cluster,
         ),
         TypeSyntax("#ttng.tensor_memory", alias="tmem"),
         TypeSyntax(

@@ -69,6 +69,10 @@ class Ownership:
         """The largest number of owners of one element."""
         return max(len(owners) for owners in self.owners)
 
+    def blocks_of(self, element: int) -> tuple[int, ...]:
+        """The numbers of the blocks that have ``element`` (row-major), in order."""
+        return tuple(sorted({owner.block for owner in self.owners[element]}))
+
     def thread(self, owner: Owner) -> int:
         """The number of the owner's thread in its block."""
         return owner.warp * self.lanes + owner.lane

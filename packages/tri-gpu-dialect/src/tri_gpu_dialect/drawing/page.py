@@ -16,7 +16,13 @@ def draw_page(found: Ownership) -> str:
         [[o.register, o.lane, o.warp, o.block, -1 if o.offset is None else o.offset] for o in owners]
         for owners in found.owners
     ]
-    data = {"shape": found.shape, "shared": found.shared, "lanes": found.lanes, "owners": owners}
+    data = {
+        "shape": found.shape,
+        "shared": found.shared,
+        "lanes": found.lanes,
+        "blocks": found.blocks,
+        "owners": owners,
+    }
     # a script element ends at the first "</"
     encoded = json.dumps(data, separators=(",", ":")).replace("</", "<\\/")
     values = {"TITLE": _escaped(found.summary()), "ENCODING": _escaped(str(found.encoding))}
@@ -75,11 +81,16 @@ function place(i) {
   return "(" + at.join(", ") + ")";
 }
 function text(o) {
-  const block = o[3] ? "block " + o[3] + ", " : "";
+  const block = data.blocks > 1 ? "block " + o[3] + ", " : "";
   return data.shared ? block + "offset " + o[4] : block + "warp " + o[2] + ", lane " + o[1] + ", register " + o[0];
 }
+function shownOf(owners) {
+  // copies: the first thread stands for all, but every block is named
+  if (shown.value !== "block") return views[shown.value](owners[0]);
+  return [...new Set(owners.map(views.block))].sort((a, b) => a - b).join("|");
+}
 function label() {
-  cells.forEach((cell, i) => { cell.querySelector("text").textContent = views[shown.value](data.owners[i][0]); });
+  cells.forEach((cell, i) => { cell.querySelector("text").textContent = shownOf(data.owners[i]); });
 }
 function mark(i) {
   const wanted = new Set(data.owners[i].map(keys[same.value]));

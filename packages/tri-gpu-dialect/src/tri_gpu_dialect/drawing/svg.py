@@ -1,4 +1,7 @@
-"""Layouts as a picture: one square per element, one colour per warp (or per phase of 32 words of memory)."""
+"""Layouts as a picture: one square per element, one colour per warp (or per phase of 32 words of memory).
+
+The parts of the blocks (CTAs) of a cluster are parted by thick lines, and each says whose it is.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,15 @@ def draw_svg(found: Ownership) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
         ' font-family="sans-serif" font-size="10" text-anchor="middle">\n'
         f"<title>{_escaped(found.summary())}</title>\n<desc>{_escaped(str(found.encoding))}</desc>\n"
-        f'<rect width="{width}" height="{height}" fill="white"/>\n{cells}\n</svg>\n'
+        f'<rect width="{width}" height="{height}" fill="white"/>\n{cells}\n{_parts(found, rows, columns)}</svg>\n'
     )
 
 
 def _cell(found: Ownership, i: int, owners: tuple[Owner, ...], rows: int, columns: int) -> str:
-    matrix, place = divmod(i, rows * columns)
-    row, column = divmod(place, columns)
-    x = _MARGIN + column * _SIDE
-    y = _MARGIN + matrix * (rows * _SIDE + _MARGIN) + row * _SIDE
+    row, column = divmod(i % (rows * columns), columns)
+    x, y = _corner(i, rows, columns)
     first = owners[0]
-    tip = "; ".join(_described(o) for o in owners)
+    tip = "; ".join(_described(o, clustered=found.blocks > 1) for o in owners)
     label = first.offset if first.offset is not None else found.thread(first)
     return (
         f'<g><title>({row}, {column}): {tip}</title><rect x="{x}" y="{y}" width="{_SIDE}" height="{_SIDE}" '
@@ -41,8 +42,39 @@ def _cell(found: Ownership, i: int, owners: tuple[Owner, ...], rows: int, column
     )
 
 
-def _described(owner: Owner) -> str:
-    block = f"block {owner.block}, " if owner.block else ""
+def _corner(i: int, rows: int, columns: int) -> tuple[int, int]:
+    """The upper left corner of element ``i``."""
+    matrix, place = divmod(i, rows * columns)
+    row, column = divmod(place, columns)
+    return _MARGIN + column * _SIDE, _MARGIN + matrix * (rows * _SIDE + _MARGIN) + row * _SIDE
+
+
+def _parts(found: Ownership, rows: int, columns: int) -> str:
+    """Lines where the blocks that have an element change, and their numbers where a part begins; nothing for one block."""
+    if found.blocks == 1:
+        return ""
+    held = [found.blocks_of(i) for i in range(len(found.owners))]
+    lines, names = [], []
+    for i, own in enumerate(held):
+        x, y = _corner(i, rows, columns)
+        row, column = divmod(i % (rows * columns), columns)
+        left = column == 0 or held[i - 1] != own
+        above = row == 0 or held[i - columns] != own
+        lines += [f"M{x} {y}v{_SIDE}"] if left and column else []
+        lines += [f"M{x} {y}h{_SIDE}"] if above and row else []
+        if left and above:
+            name = f"CTA {', '.join(map(str, own))}"
+            names.append(
+                f'<text x="{x + 2}" y="{y + 8}" font-size="7" text-anchor="start" pointer-events="none">{name}</text>'
+            )
+    return (
+        f'<path d="{"".join(lines)}" stroke="black" stroke-width="3" fill="none" pointer-events="none"/>\n'
+        f"{''.join(names)}\n"
+    )
+
+
+def _described(owner: Owner, *, clustered: bool) -> str:
+    block = f"block {owner.block}, " if clustered else ""
     if owner.offset is not None:
         return f"{block}offset {owner.offset}"
     return f"{block}warp {owner.warp}, lane {owner.lane}, register {owner.register}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from tri_gpu_dialect.drawing.ownership import Owner, Ownership
@@ -21,14 +21,14 @@ def draw_text(found: Ownership, what: str = "thread") -> str:
     """The tensor as rows in brackets; each entry is what is asked of the element's first owner.
 
     Along a row ``;`` is where the next warp begins, and a wider gap where the warps begin again.  Blocks of a
-    cluster are shown apart, in the places that they have in the tensor.  Of more than two dimensions, the
-    leading ones are written above each matrix.  Shared memory is shown as it lies, a row of the tensor in
-    each line, with its phase.
+    cluster are shown apart, in the places that they have in the tensor, with their numbers where these do not count
+    along rows or a place has several.  Of more than two dimensions, the leading ones are written above each matrix.
+    Shared memory is shown as it lies, a row of the tensor in each line, with its phase, block by block.
     """
     parts = [found.summary()]
     if found.shared:
         parts += _memory(found)
-    elif found.blocks > 1 and len(found.shape) == 2 and _grid(found) is not None:
+    elif found.blocks > 1 and len(found.shape) <= 2 and _grid(found) is not None:
         parts += _clusters(found, what)
     else:
         for title, rows in _matrices(found):
@@ -74,6 +74,8 @@ def _entry(found: Ownership, what: str) -> Callable[[tuple[Owner, ...]], str]:
         return lambda owners: str(found.thread(owners[0]))
     if what == "all":
         return lambda owners: "|".join(_whole(found, o) for o in owners)
+    if what == "block":
+        return lambda owners: "|".join(str(b) for b in sorted({o.block for o in owners}))
     return lambda owners: str(getattr(owners[0], what))
 
 
@@ -82,9 +84,14 @@ def _whole(found: Ownership, owner: Owner) -> str:
     return f"{block}w{owner.warp}l{owner.lane}r{owner.register}"
 
 
+def _matrix_shape(found: Ownership) -> tuple[int, int]:
+    """Rows and columns of a tensor of up to two dimensions."""
+    return found.shape[-2] if len(found.shape) > 1 else 1, found.shape[-1]
+
+
 def _grid(found: Ownership) -> tuple[int, int] | None:
     """The rows and columns that one block has, if every block has one rectangle of one size and its own place."""
-    rows, columns = found.shape
+    rows, columns = _matrix_shape(found)
     first = [i for i, owners in enumerate(found.owners) if owners[0].block == found.owners[0][0].block]
     height = max(i // columns for i in first) + 1
     width = max(i % columns for i in first) + 1
@@ -101,39 +108,74 @@ def _grid(found: Ownership) -> tuple[int, int] | None:
 
 
 def _clusters(found: Ownership, what: str) -> list[str]:
-    grid = _grid(found)
+    shape = _matrix_shape(found)
     (_, matrix), *_ = _matrices(found)
-    height, width = grid or found.shape
+    height, width = _grid(found) or shape
+    holders = {
+        (r // height, c // width): found.blocks_of(r * shape[1] + c)
+        for r in range(0, shape[0], height)
+        for c in range(0, shape[1], width)
+    }
+    counted = list(holders.values()) == [(i,) for i in range(found.blocks)]
     made: list[str] = []
-    for i, r in enumerate(range(0, found.shape[0], height)):
+    for i, r in enumerate(range(0, shape[0], height)):
         tiles = []
-        for j, c in enumerate(range(0, found.shape[1], width)):
-            lines = _lines(found, [row[c : c + width] for row in matrix[r : r + height]], what)
-            tiles.append([f"CTA [{i},{j}]".ljust(len(lines[0])), *lines])
+        for j, c in enumerate(range(0, shape[1], width)):
+            title = f"CTA [{i},{j}]" if len(found.shape) > 1 else f"CTA [{j}]"
+            title += "" if counted else f" {_numbered(holders[i, j])}"
+            lines = [title, *_lines(found, [row[c : c + width] for row in matrix[r : r + height]], what)]
+            wide = max(map(len, lines))
+            tiles.append([line.ljust(wide) for line in lines])
         made += [*([""] if i else []), *("  ".join(parts).rstrip() for parts in zip(*tiles, strict=True))]
     return made
+
+
+def _numbered(blocks: Sequence[int]) -> str:
+    """``(block 2)`` or ``(blocks 0, 1)``."""
+    return f"(block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))})"
 
 
 # --- shared memory ------------------------------------------------------------------------------------------
 
 
 def _memory(found: Ownership) -> list[str]:
-    """Elements in the order of memory, as many in a line as a row of the tensor has."""
-    places: dict[int, int] = {}
+    """The memory of every block; of blocks that have the same, once."""
+    places: dict[int, dict[int, int]] = {}
     for element, owners in enumerate(found.owners):
         for owner in owners:
-            if owner.block == 0 and owner.offset is not None:
-                places[owner.offset] = element
+            if owner.offset is not None:
+                places.setdefault(owner.block, {})[owner.offset] = element
+    if len(places) == 1:
+        return _memory_of(found, places[0])
+    made: list[str] = []
+    while places:
+        first = places[min(places)]
+        same = sorted(block for block, other in places.items() if other == first)
+        name = f"CTA {same[0]}" if len(same) == 1 else f"CTAs {', '.join(map(str, same))}"
+        made += [*([""] if made else []), name, *_memory_of(found, first)]
+        places = {block: other for block, other in places.items() if block not in same}
+    return made
+
+
+def _memory_of(found: Ownership, places: Mapping[int, int]) -> list[str]:
+    """The elements at ``places`` in the order of memory, as many in a line as a row of the tensor has there."""
     order = getattr(found.encoding, "order", tuple(reversed(range(len(found.shape)))))
     extra = len(found.shape) - len(order)
-    length = found.shape[order[0] + extra]
+    length = _extent(found, places, order[0] + extra)
+    rows = _extent(found, places, order[1] + extra) if len(order) > 1 else 1
     made, line, lines = [], [], 0
     for offset in range(max(places) + 1):
         line.append(_name(found, places.get(offset)))
         if sum(cell != _GAP for cell in line) == length:
-            made.append(f"{'  '.join(line)}{_phase(found, lines)}")
+            made.append(f"{'  '.join(line)}{_phase(found, lines, rows)}")
             line, lines = [], lines + 1
     return made + (["  ".join(line)] if line else [])
+
+
+def _extent(found: Ownership, places: Mapping[int, int], dim: int) -> int:
+    """How many coordinates along ``dim`` the elements at ``places`` have."""
+    stride = math.prod(found.shape[dim + 1 :])
+    return len({element // stride % found.shape[dim] for element in places.values()})
 
 
 _GAP = "-"
@@ -150,13 +192,8 @@ def _name(found: Ownership, element: int | None) -> str:
     return f"A_{{{', '.join(map(str, at))}}}"
 
 
-def _phase(found: Ownership, line: int) -> str:
+def _phase(found: Ownership, line: int, rows: int) -> str:
     encoding = found.encoding
     if isinstance(encoding, SwizzledShared):
-        rows = (
-            found.shape[encoding.order[1] + len(found.shape) - len(encoding.order)]
-            if len(encoding.order) > 1
-            else 1
-        )
         return f"   [phase {line % rows // encoding.per_phase % encoding.max_phase}]"
     return ""

@@ -8,6 +8,7 @@ from typing import Self
 
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.layouts import distributed
+from tri_gpu_dialect.layouts.cluster import check_cluster
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding, Encoding, encoding, layout_for
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names
 
@@ -35,12 +36,13 @@ class Blocked(DistributedEncoding):
     def __post_init__(self) -> None:
         rank = len(self.order)
         boxes = (self.size_per_thread, self.threads_per_warp, self.warps_per_cta)
-        if any(len(box) != rank for box in boxes) or any(len(b) != rank for b in self.cga_layout):
+        if any(len(box) != rank for box in boxes):
             raise ValueError(f"all parts need {rank} entries, as order has")
         if sorted(self.order) != list(range(rank)):
             raise ValueError(f"order {self.order} is not a permutation of the dimensions")
         if any(n < 1 or n & (n - 1) for box in boxes for n in box):
             raise ValueError("sizes must be powers of two")
+        check_cluster(self.cga_layout, rank)
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """See :class:`Blocked`."""

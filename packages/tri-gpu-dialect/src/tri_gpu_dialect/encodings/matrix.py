@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import ClassVar, Self
 
 from tri_gpu_dialect.layouts import distributed
+from tri_gpu_dialect.layouts.cluster import ClusterBases, put_above, ranked, share
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding
 from tri_gpu_dialect.layouts.linear import LANE, REGISTER, WARP, LinearLayout, dim_names
 
@@ -33,6 +34,8 @@ class MatrixEncoding(DistributedEncoding):
     """
 
     warps_per_cta: Shape
+    #: the blocks of a cluster, as in :class:`tri_gpu_dialect.encodings.Blocked`; a field where a vendor has clusters
+    cga_layout: ClusterBases = ()
 
     @property
     def rows_first(self) -> bool:
@@ -57,14 +60,19 @@ class MatrixEncoding(DistributedEncoding):
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """The layout of a result of ``shape``."""
-        fragment = self.fragment(ACCUMULATOR, 0)
-        return _tiled(fragment, self.warps_per_cta, shape, None, rows_first=self.rows_first)
+        return self._over_blocks(ACCUMULATOR, 0, shape, None)
 
     def operand_layout(self, operand: int, k_width: int, shape: Shape) -> LinearLayout:
-        """The layout of operand 0 or 1: warps along k hold copies."""
-        inner = len(shape) - 1 if operand == 0 else len(shape) - 2
-        fragment = self.fragment(operand, k_width)
-        return _tiled(fragment, self.warps_per_cta, shape, inner, rows_first=self.rows_first)
+        """The layout of operand 0 or 1: warps and blocks along k hold copies."""
+        return self._over_blocks(operand, k_width, shape, len(shape) - 1 if operand == 0 else len(shape) - 2)
+
+    def _over_blocks(self, role: int, k_width: int, shape: Shape, inner: int | None) -> LinearLayout:
+        split = ranked(self.cga_layout, len(shape))
+        blocks = tuple(tuple(0 if d == inner else v for d, v in enumerate(basis)) for basis in split)
+        fragment = self.fragment(role, k_width)
+        own = _tiled(fragment, self.warps_per_cta, share(shape, blocks), inner, rows_first=self.rows_first)
+        # also where there is one block: the same inputs as other encodings have, so that equal layouts are equal
+        return put_above(own, shape, blocks)
 
 
 @lru_cache(maxsize=1024)
@@ -85,6 +93,4 @@ def _tiled(
     for d in range(rank) if rows_first else reversed(range(rank)):
         spread = LinearLayout.zeros1d if d == inner else LinearLayout.identity1d
         layout *= spread(warps[d], WARP, names[d])
-    fitted = distributed.fit(layout, dict(zip(names, shape, strict=True)))
-    # one block: the same inputs as other encodings have, so that equal layouts are equal
-    return (fitted * distributed.cluster((), rank)).transpose_outs(names)
+    return distributed.fit(layout, dict(zip(names, shape, strict=True)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from tri_gpu_dialect.base import TTG
-from tri_gpu_dialect.layouts import shared
+from tri_gpu_dialect.layouts import cluster, shared
 from tri_gpu_dialect.layouts.encoding import SharedEncoding, encoding
 from tri_gpu_dialect.layouts.linear import BLOCK, OFFSET, LinearLayout, dim_names
 
@@ -16,33 +16,48 @@ Shape = tuple[int, ...]
 Bases = tuple[tuple[int, ...], ...]
 
 
-@encoding(TTG, "swizzled_shared")
+@encoding(TTG, "swizzled_shared", keys={"cga_layout": "CGALayout"})
 @dataclass(frozen=True)
 class SwizzledShared(SharedEncoding):
-    """Rows along ``order[0]`` whose groups of ``vec`` elements are permuted by xor with the row's phase."""
+    """Rows along ``order[0]`` whose groups of ``vec`` elements are permuted by xor with the row's phase.
+
+    ``cga_layout`` is as in :class:`tri_gpu_dialect.encodings.Blocked`: each block of a cluster has its part of the
+    tensor in its own memory, swizzled for itself.
+    """
 
     vec: int
     per_phase: int
     max_phase: int
     order: Shape
+    cga_layout: Bases = ()
 
     def __post_init__(self) -> None:
         if any(n < 1 or n & (n - 1) for n in (self.vec, self.per_phase, self.max_phase)):
             raise ValueError("vec, perPhase and maxPhase must be powers of two")
         if sorted(self.order) != list(range(len(self.order))):
             raise ValueError(f"order {self.order} is not a permutation of the dimensions")
+        cluster.check_cluster(self.cga_layout, len(self.order))
+
+    @property
+    def blocks(self) -> int:
+        """By the bases."""
+        return 1 << len(self.cga_layout)
 
     def permuted(self, order: Shape) -> SwizzledShared:
         """Rows run along the same elements."""
         turned = tuple(order.index(d) for d in self.order)
-        return SwizzledShared(self.vec, self.per_phase, self.max_phase, turned)
+        blocks = cluster.permuted(self.cga_layout, order)
+        return SwizzledShared(self.vec, self.per_phase, self.max_phase, turned, blocks)
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """See :func:`tri_gpu_dialect.layouts.shared.swizzled`; leading dimensions beyond ``order`` are slowest."""
         rank = len(self.order)
         extra = len(shape) - rank
         order = tuple(d + extra for d in self.order) + tuple(reversed(range(extra)))
-        return shared.swizzled(shape, self.vec, self.per_phase, self.max_phase, order)
+        blocks = cluster.ranked(self.cga_layout, len(shape))
+        own = cluster.share(shape, blocks)
+        layout = shared.swizzled(own, self.vec, self.per_phase, self.max_phase, order)
+        return cluster.put_above(layout, shape, blocks) if blocks else layout
 
 
 @encoding(TTG, "padded_shared")
@@ -76,6 +91,11 @@ class SharedLinear(SharedEncoding):
     def of(cls, layout: LinearLayout) -> Self:
         """The encoding of ``layout``, whose inputs are ``offset`` and perhaps ``block``."""
         return cls(len(layout.out_dims), **layout.bases)
+
+    @property
+    def blocks(self) -> int:
+        """By the bases."""
+        return 1 << len(self.block)
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """The bases; ValueError when they do not fit ``shape``."""

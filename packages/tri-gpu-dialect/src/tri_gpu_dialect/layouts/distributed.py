@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names
+from tri_gpu_dialect.layouts.cluster import ClusterBases, put_above, share
+from tri_gpu_dialect.layouts.linear import LANE, REGISTER, WARP, LinearLayout, dim_names
 
-__all__ = ["blocked", "cluster", "dot_operand_of_blocked", "drop_register_copies", "fit", "slice_of", "tile"]
+__all__ = ["blocked", "dot_operand_of_blocked", "drop_register_copies", "fit", "slice_of", "tile"]
 
 Shape = tuple[int, ...]
-#: for each bit of the block index, the coordinates it contributes in units of one block's share
-ClusterBases = tuple[tuple[int, ...], ...]
 
 
 def tile(in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayout:
@@ -28,11 +27,6 @@ def tile(in_dim: str, shape: Sequence[int], order: Sequence[int]) -> LinearLayou
     for dim in order:
         layout *= LinearLayout.identity1d(shape[dim], in_dim, f"dim{dim}")
     return layout
-
-
-def cluster(bases: ClusterBases, rank: int) -> LinearLayout:
-    """The blocks of a cluster as a layout; no bases: one block."""
-    return LinearLayout.from_bases({BLOCK: bases}, dim_names(rank))
 
 
 def fit(layout: LinearLayout, shape: Mapping[str, int]) -> LinearLayout:
@@ -61,15 +55,8 @@ def drop_register_copies(layout: LinearLayout) -> LinearLayout:
 
 def _finish(layout: LinearLayout, shape: Shape, blocks: ClusterBases) -> LinearLayout:
     """Fit a block's tile to its share of ``shape`` and put the blocks above."""
-    names = dim_names(len(shape))
-    above = cluster(blocks, len(shape))
-    split = above.out_sizes
-    share = {name: max(size // split[name], 1) for name, size in zip(names, shape, strict=True)}
-    whole = (fit(layout, share) * above).transpose_outs(names)
-    for name, size in zip(names, shape, strict=True):
-        if whole.out_size(name) > size:
-            whole = whole.resize_out(name, size)
-    return whole
+    own = dict(zip(dim_names(len(shape)), share(shape, blocks), strict=True))
+    return put_above(fit(layout, own), shape, blocks)
 
 
 @lru_cache(maxsize=1024)

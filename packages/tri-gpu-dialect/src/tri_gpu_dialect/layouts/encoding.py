@@ -102,6 +102,11 @@ class SharedEncoding(Encoding):
         return ()
 
     @property
+    def blocks(self) -> int:
+        """Blocks of a cluster that each have a part (or a copy) of the tensor in their memory."""
+        return 1
+
+    @property
     def alignment(self) -> int:
         """Bytes that the start of a buffer must be a multiple of."""
         return 16
