@@ -44,9 +44,9 @@ def test_on_the_cpu_target(program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("target", SIMULATED)
 def test_every_pair_of_options(target: str, program: str) -> None:
-    """Half of a sample that has every pair of options: most pairs, not each on both targets."""
-    half = SIMULATED.index(target)
-    cases = [case for case in sample(choices_of(target))[half::2] if case.program == program]
+    """A quarter of a sample that has every pair of options: each target has its own, and all of them are nightly."""
+    part = SIMULATED.index(target)
+    cases = [case for case in sample(choices_of(target))[part::4] if case.program == program]
     assert len(cases) >= 2
     found = list(outcomes(cases, target))
     assert problems(found) == []
@@ -80,7 +80,7 @@ def test_what_the_sample_has() -> None:
         assert {case.num_stages for case in mine} == set(NUM_STAGES)
         assert {case.without for case in mine} == {"", *choices.without}
         assert {case.warp_specialize for case in mine} == {case.persistent for case in mine} == {False, True}
-    assert len(cases) < 200
+    assert len(cases) < 260
     whole = [*all_cases(Choices(("pipeline",), (False, True)))]
     assert len({*map(str, whole)}) == len(whole)
 

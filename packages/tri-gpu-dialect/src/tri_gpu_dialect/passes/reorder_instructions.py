@@ -14,7 +14,9 @@ little shared memory for that, the function stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -44,10 +46,8 @@ class ReorderInstructions(Pass):
         limit = context.target.spec.limits.get("shared") if context is not None else None
         for function in functions(module):
             moved = _Moves()
-            # the last ones first: the others need not stop at them
-            for op in reversed(all_ops(function)):
-                if _is_operand(op):
-                    moved.sink(op)
+            for block in _blocks(function):
+                moved.sink_all(block)
             if moved.places and limit is not None and AllocateSharedMemory().needed(function) > limit:
                 moved.undo()
 
@@ -58,20 +58,38 @@ class _Moves:
     def __init__(self) -> None:
         self.places: list[tuple[ir.Operation, ir.Operation]] = []
 
-    def sink(self, op: ir.Operation) -> None:
-        """Move ``op`` down to its first user, as far as what is in between lets it pass."""
-        following = block_ops(op.block)
-        del following[: following.index(op) + 1]
-        users = [_in_block(use.owner.operation, op.block) for use in op.results[0].uses]
-        place = next(other for other in following if other in users or not _is_passed(other))
-        if place != following[0]:
-            self.places.append((op, following[0]))
-            op.move_before(place)
+    def sink_all(self, block: ir.Block) -> None:
+        """Move the reads of ``block`` down to their first users, as far as what is in between lets them pass.
+
+        The last ones first: reads let each other pass, so all places are found in the order that was there before.
+        """
+        ops = block_ops(block)
+        following = ops[-1]
+        for i in reversed(range(len(ops) - 1)):
+            if _is_operand(ops[i]) and (place := _place(ops, i)) != following:
+                self.places.append((ops[i], following))
+                ops[i].move_before(place)
+            else:
+                following = ops[i]
 
     def undo(self) -> None:
         """Put everything back."""
         for op, following in reversed(self.places):
             op.move_before(following)
+
+
+def _blocks(function: ir.Operation) -> Iterator[ir.Block]:
+    """Every block of ``function``, those inside of its ops too."""
+    for op in all_ops(function):
+        for region in op.regions:
+            yield from region.blocks
+
+
+def _place(ops: Sequence[ir.Operation], number: int) -> ir.Operation:
+    """The op of a block's ``ops`` before which read ``number`` has to stand."""
+    block = ops[number].block
+    users = [_in_block(use.owner.operation, block) for use in ops[number].results[0].uses]
+    return next(op for op in islice(ops, number + 1, None) if op in users or not _is_passed(op))
 
 
 def _is_operand(op: ir.Operation) -> bool:
