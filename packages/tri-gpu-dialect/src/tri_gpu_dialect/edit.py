@@ -11,6 +11,7 @@ from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = [
     "CONTROL",
+    "ancestor_in",
     "block_ops",
     "convert",
     "functions",
@@ -60,6 +61,13 @@ def all_ops(root: ir.Operation) -> list[ir.Operation]:
 
     root.walk(visit)
     return found
+
+
+def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """``op``, or the op around it that is in ``block``."""
+    while op.block != block:
+        op = op.parent.operation
+    return op
 
 
 def terminator(block: ir.Block) -> ir.Operation:

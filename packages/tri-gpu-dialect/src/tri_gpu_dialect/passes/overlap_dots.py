@@ -22,7 +22,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.dot_stages import LATE
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, terminator
 from tri_gpu_dialect.passes.delay_dots import PLACED
 from tri_gpu_dialect.passes.loop_guards import end_of, guard, runs_surely
 
@@ -107,7 +107,7 @@ def _delay(wait: ir.Operation) -> None:
     """Move ``wait`` (with what frees its dot's buffers) before the first op that uses what it gives."""
     ops = block_ops(wait.block)
     place = ops.index(wait)
-    users = {_ancestor(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
+    users = {ancestor_in(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
     freed: list[ir.Operation] = []
     started = 0
     for op in ops[place + 1 :]:
@@ -131,13 +131,6 @@ def _frees_slot(op: ir.Operation) -> bool:
     if op.name == "ttg.memdesc_index":
         return all(use.owner.operation.name == "ttg.arrive_barrier" for use in op.results[0].uses)
     return op.name == "ttg.arrive_barrier"
-
-
-def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    """``op``, or the op around it that is in ``block``."""
-    while op.block != block:
-        op = op.parent.operation
-    return op
 
 
 # --- into the next iteration ------------------------------------------------------------------------------
@@ -185,7 +178,7 @@ def _is_alloc(value: ir.Value) -> bool:
 
 def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
     """Wait for ``value``, which comes round, before its first use in ``body``."""
-    users = {_ancestor(use.owner.operation, body) for use in value.uses}
+    users = {ancestor_in(use.owner.operation, body) for use in value.uses}
     started = 0
     for op in block_ops(body):
         if op in users:

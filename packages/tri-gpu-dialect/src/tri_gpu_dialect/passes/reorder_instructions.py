@@ -23,7 +23,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
-from tri_gpu_dialect.edit import all_ops, block_ops, functions
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 
@@ -88,7 +88,7 @@ def _blocks(function: ir.Operation) -> Iterator[ir.Block]:
 def _place(ops: Sequence[ir.Operation], number: int) -> ir.Operation:
     """The op of a block's ``ops`` before which read ``number`` has to stand."""
     block = ops[number].block
-    users = [_in_block(use.owner.operation, block) for use in ops[number].results[0].uses]
+    users = [ancestor_in(use.owner.operation, block) for use in ops[number].results[0].uses]
     return next(op for op in islice(ops, number + 1, None) if op in users or not _is_passed(op))
 
 
@@ -102,10 +102,3 @@ def _is_passed(op: ir.Operation) -> bool:
         # a new buffer, filled; one that is filled later may be waited for, and would be there together with what is read
         return len(op.operands) > 0
     return op.name in _PASSED or op.name.startswith(_VIEWS) or is_pure(op)
-
-
-def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    """``op``, or the op around it that is in ``block``."""
-    while op.block != block:
-        op = op.parent.operation
-    return op
