@@ -155,7 +155,7 @@ CASES: dict[str, Callable[[], Case]] = {
         "4096 tf32", 4096, torch.float32, _WORDS, goal=2.2, against="triton", bound=3e-3
     ),
     "matmul_i8_8192": lambda: matmul(
-        "8192 int8, K-major", 8192, torch.int8, _BYTES, out_dtype=torch.int32, library=lambda a, b, out: torch._int_mm(a, b), bound=0.0
+        "8192 int8, K-major", 8192, torch.int8, _BYTES, out_dtype=torch.int32, columns=True, library=lambda a, b, out: torch._int_mm(a, b), bound=0.0
     ),
     "grouped": lambda: grouped(8, 1024, 4096),
 }  # fmt: skip

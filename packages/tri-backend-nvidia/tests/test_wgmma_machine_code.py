@@ -74,6 +74,7 @@ CASES = {
     "e4m3": (lambda: gemm((128, 128, 128), 4, 3, "fp8e4nv", k_major=True), 390),
     "tf32": (lambda: gemm((128, 128, 32), 4, 3, "fp32", k_major=True), 260),
     "int8": (lambda: gemm((128, 128, 128), 4, 3, "i8", k_major=True), 390),
+    "int8, 128x256x128": (lambda: gemm((128, 256, 128), 8, 4, "i8", k_major=True), 175),
     "attention, 64": (lambda: flash(64, (128, 128), 8, 3, False), 1000),
     "attention, 64, causal": (lambda: flash(64, (128, 128), 8, 3, True), 1100),
     "attention, 128": (lambda: flash(128, (128, 128), 8, 2, False), 1150),
