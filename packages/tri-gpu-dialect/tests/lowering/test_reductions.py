@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,50 @@ def test_sums_of_vectors(size: int, warps: int) -> None:
     x = ints((size,))
     spec = TensorSpec("f32", (size,), Blocked((4,), (32,), (warps,), (0,)))
     assert reduce_sum(x, 0, spec, warps, 32) == x.sum()
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 32])
+@pytest.mark.parametrize("warps", [16, 32])
+def test_lanes_share_what_many_warps_left(warps: int, lanes: int) -> None:
+    x = ints((2048,))
+    spec = TensorSpec("f32", (2048,), Blocked((2,), (lanes,), (warps,), (0,)))
+    assert reduce_sum(x, 0, spec, warps, lanes) == x.sum()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("lanes", [(1, 32), (2, 16), (8, 4), (16, 2), (32, 1)])
+def test_only_lanes_with_one_position_share(lanes: tuple[int, int], order: tuple[int, int]) -> None:
+    """The result's rows are in as many lanes; the others, from none to all five bits, share the 16 warps' sums."""
+    x = ints((64, 64))
+    spec = TensorSpec("f32", (64, 64), Blocked((1, 1), lanes, (1, 16), order))
+    np.testing.assert_array_equal(reduce_sum(x, 1, spec, 16, 32), x.sum(1))
+
+
+def test_many_warps_need_few_registers() -> None:
+    """Of 32 warps' sums a lane reads one vector; of eight warps', two."""
+    for warps, reads in ((8, 2), (32, 1)):
+        spec = TensorSpec("f32", (2048,), Blocked((2,), (32,), (warps,), (0,)))
+        result = TensorSpec("f32", (1,), Blocked((1,), (32,), (warps,), (0,)))
+        body = f"""%r = "tt.reduce"(%in0) ({{ {ADD.format(kind="reduce")} }}) {{axis = 0 : i32}} : ({spec.type}) -> f32
+        %out0 = "tt.splat"(%r) : (f32) -> {result.type}"""
+        module = kernel([spec], [result], body, warps=warps, lanes=32)
+        text = str(run(module, [ints((2048,)), np.zeros(1, np.float32)]))
+        assert len(re.findall(r"llvm.load .*<3> -> vector<4x\w+>", text)) == reads
+
+
+def test_a_region_of_the_user_is_combined_in_order_by_many_warps() -> None:
+    """Lanes whose pairs may disagree about equal elements do not share: all read the same."""
+    encoding = Blocked((1,), (32,), (16,), (0,))
+    value, index = (TensorSpec(e, (1024,), encoding) for e in ("f32", "i32"))
+    outs = [TensorSpec(e, (1,), encoding) for e in ("f32", "i32")]
+    body = f"""%v, %i = "tt.reduce"(%in0, %in1) ({{ {ARGMAX.format(kind="reduce")} }}) {{axis = 0 : i32}} :
+      ({value.type}, {index.type}) -> (f32, i32)
+    %out0 = "tt.splat"(%v) : (f32) -> {outs[0].type}
+    %out1 = "tt.splat"(%i) : (i32) -> {outs[1].type}"""
+    x = ints((1024,))
+    y, j = np.zeros(1, np.float32), np.full(1, -1, np.int32)
+    run(kernel([value, index], outs, body, warps=16, lanes=32), [x, np.arange(1024, dtype=np.int32), y, j])
+    assert (y[0], j[0]) == (x.max(), x.argmax())
 
 
 @settings(max_examples=60)

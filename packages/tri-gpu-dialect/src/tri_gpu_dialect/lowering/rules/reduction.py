@@ -1,4 +1,8 @@
-"""``tt.reduce``: a tree within the thread, butterflies across lanes, then shared memory across warps."""
+"""``tt.reduce``: a tree within the thread, butterflies across lanes, then shared memory across warps.
+
+What many warps have left in shared memory is read by lanes that would all read the same (their results have one position): each
+takes a vector of it, and butterflies combine these.  Every lane reading all would need a register for each warp.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,16 @@ __all__ = ["RULES", "Combine", "combiner", "move_words"]
 #: one value per operand
 Tuple = tuple[ir.Value, ...]
 Combine = Callable[[Tuple, Tuple], Tuple]
+
+#: vectors of partial results that a lane reads alone
+_VECTORS = 2
+#: combinations whose operands may be swapped
+_COMMUTATIVE = frozenset(
+    f"arith.{name}" for name in (
+        "addf", "addi", "andi", "maximumf", "maxnumf", "maxsi", "maxui", "minimumf", "minnumf", "minsi", "minui", "mulf", "muli",
+        "ori", "xori",
+    )
+)  # fmt: skip
 
 
 def combiner(ctx: Lowering, op: ir.Operation) -> Combine:
@@ -114,7 +128,7 @@ def _across_warps(
             ctx.hw.store_shared(b, address, to_memory(b, value), _writer(ctx, plan), bit_width(element) // 8)
     ctx.barrier()
     types = [v.type for v in next(iter(found.values()))]
-    read = _reader(ctx, plan, bases, types, combine)
+    read = _reader(ctx, plan, bases, types, combine, _sharing_lanes(ctx, op, plan, types))
     results = _result_positions(ctx, op)
     return list(map_many(read, len(types), results))
 
@@ -147,27 +161,81 @@ def _result_positions(ctx: Lowering, op: ir.Operation) -> Registers:
     return [by_image[i] for i in layout.images(REGISTER)]
 
 
+def _sharing_lanes(
+    ctx: Lowering, op: ir.Operation, plan: ReductionPlan, types: Sequence[ir.Type]
+) -> tuple[int, ...]:
+    """Bits of the lane that say which vector of partial results it reads; none: each lane reads all.
+
+    Only bits that mean no position of the result, and only for combinations that take their operands in any order: both lanes
+    of a pair get the same then.
+    """
+    vectors = max(plan.partials // _vector(ctx, t) for t in types)
+    type_ = op.results[0].type
+    if vectors <= _VECTORS or not _commutes(op):
+        return ()
+    if isinstance(type_, ir.RankedTensorType):
+        columns = _flat_result(ctx, type_).packed(LANE)
+        idle = [i for i, column in enumerate(columns) if not column]
+    else:
+        idle = list(range(len(plan.kept.packed(LANE))))
+    return tuple(idle[: vectors.bit_length() - 1])
+
+
+def _commutes(op: ir.Operation) -> bool:
+    block = op.regions[0].blocks[0]
+    return (
+        len(op.operands) == 1
+        and len(block.operations) == 2
+        and block.operations[0].operation.name in _COMMUTATIVE
+    )
+
+
+def _vector(ctx: Lowering, type_: ir.Type) -> int:
+    """Elements of a vector of shared memory."""
+    return max(ctx.target.spec.max_vector_bits // bit_width(memory_type(ctx.b, type_)), 1)
+
+
+def _part(ctx: Lowering, plan: ReductionPlan, sharing: tuple[int, ...]) -> ir.Value:
+    """The number that bits ``sharing`` of the lane make."""
+    if not sharing:
+        return ctx.b.int_(0)
+    lanes = range(len(plan.kept.packed(LANE)))
+    columns = tuple(1 << sharing.index(bit) if bit in sharing else 0 for bit in lanes)
+    layout = LinearLayout(((LANE, len(columns)),), (("part", len(sharing)),), columns)
+    return apply(ctx.b, layout, {LANE: ctx.lane})[0]
+
+
 def _reader(
-    ctx: Lowering, plan: ReductionPlan, bases: list[ir.Value], types: list[ir.Type], combine: Combine
+    ctx: Lowering,
+    plan: ReductionPlan,
+    bases: list[ir.Value],
+    types: list[ir.Type],
+    combine: Combine,
+    sharing: tuple[int, ...],
 ) -> Callable[[ir.Value], Tuple]:
-    """Reads the partial results at a position, in vectors, and combines them."""
-    b, count = ctx.b, plan.partials
+    """Reads the partial results at a position, in vectors, and combines them; lanes that differ in bits ``sharing`` read one part each."""
+    b, count = ctx.b, plan.partials >> len(sharing)
+    part = b.mul(_part(ctx, plan, sharing), b.int_(count))
 
     def column(base: ir.Value, type_: ir.Type, position: ir.Value) -> Registers:
         element = memory_type(b, type_)
-        bits = bit_width(element)
-        width = min(count, max(ctx.target.spec.max_vector_bits // bits, 1))
-        start = b.gep(base, b.mul(position, b.int_(count)), element)
+        width = min(count, _vector(ctx, type_))
+        first = b.add(b.mul(position, b.int_(plan.partials)), part)
+        start = b.gep(base, first, element)
         found: Registers = []
-        for first in range(0, count, width):
-            address = b.gep(start, b.int_(first), element)
-            vector = ctx.hw.load_shared(b, address, b.vector_type(element, width), None, width * bits // 8)
+        for offset in range(0, count, width):
+            address = b.gep(start, b.int_(offset), element)
+            alignment = width * bit_width(element) // 8
+            vector = ctx.hw.load_shared(b, address, b.vector_type(element, width), None, alignment)
             found += [from_memory(b, v, type_) for v in b.unpack(vector)]
         return found
 
     def read(position: ir.Value) -> Tuple:
         columns = [column(base, t, position) for base, t in zip(bases, types, strict=True)]
-        return _tree(combine, list(zip(*columns, strict=True)))
+        total = _tree(combine, list(zip(*columns, strict=True)))
+        for bit in sharing:
+            total = combine(total, _from_lane(ctx, total, 1 << bit))
+        return total
 
     return read
 
