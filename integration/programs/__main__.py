@@ -1,15 +1,19 @@
-"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--large] [--only TEXT]``."""
+"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--large] [--only TEXT]``.
+
+``--compile-only`` compiles for a target that need not be there, and sees what it refuses; ``--most 200`` takes so many cases.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from random import Random
 
 from rich.console import Console
 from rich.progress import Progress
 
 from integration.programs.program import Case
-from integration.programs.running import on_device, outcomes
+from integration.programs.running import compiled, on_device, outcomes, run
 from integration.programs.table import all_cases, choices_of, crossed, sample
 
 
@@ -20,7 +24,9 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
         found = list((all_cases if options.all else crossed)(choices, large=large))
     else:
         found = sample(choices, strength=options.strength, large=large)
-    return [case for case in found if options.only in str(case)]
+    cases = [case for case in found if options.only in str(case)]
+    # any of them, the same ones each time
+    return cases if not options.most else Random(0).sample(cases, min(options.most, len(cases)))
 
 
 def main() -> int:
@@ -34,6 +40,10 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="the whole product")
     parser.add_argument("--large", action="store_true", help="sizes for devices, which a device gets anyway")
     parser.add_argument("--only", default="", help="cases whose text has this")
+    parser.add_argument(
+        "--compile-only", action="store_true", help="launch nothing: a GPU target needs no GPU"
+    )
+    parser.add_argument("--most", type=int, default=0, help="so many cases, chosen evenly; 0 for all")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     cases = _chosen(options)
@@ -41,7 +51,8 @@ def main() -> int:
     wrong, refused, slowest = 0, 0, 0.0
     with Progress(console=console) as progress:
         task = progress.add_task(options.target, total=len(cases))
-        for outcome in outcomes(cases, options.target, options.jobs, lambda: progress.advance(task)):
+        way = compiled if options.compile_only else run
+        for outcome in outcomes(cases, options.target, options.jobs, lambda: progress.advance(task), way):
             wrong, refused = wrong + bool(outcome.problem), refused + bool(outcome.refused)
             slowest = max(slowest, outcome.seconds)
             if outcome.problem:

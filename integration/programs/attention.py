@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from integration.kernels.attention import attention, gradients_of_keys, gradients_of_queries
-from integration.programs.program import Case, Data, Numbers, Program, Sizes, poisoned, values
+from integration.programs.program import Case, Data, Numbers, Program, Sizes, Start, poisoned, values
 from tri.tools.tensor_descriptor import TensorDescriptor
 
 __all__ = ["ATTENTION"]
@@ -63,12 +63,12 @@ def _forward_data(case: Case, random: np.random.Generator) -> Data:
     )
 
 
-def _forward(data: Data, case: Case) -> None:
+def _forward(data: Data, case: Case, start: Start) -> None:
     (q, k, v), (out, lse) = data.inputs, data.outputs
     heads, length, _, _ = case.shape
     m, n = case.block
     given = _blocks(case, (q, m), (k, n), (v, n), (out, m))
-    attention[(length // m, heads)](*given, lse, _scale(case), length, **_constants(case))
+    start(attention, (length // m, heads))(*given, lse, _scale(case), length, **_constants(case))
 
 
 def _forward_oracle(data: Data, case: Case) -> list[Numbers]:
@@ -91,7 +91,7 @@ def _backward_data(case: Case, random: np.random.Generator) -> Data:
     return Data((*arrays, *forward), [poisoned((heads * length, width), case.dtype) for _ in range(3)])
 
 
-def _backward(data: Data, case: Case) -> None:
+def _backward(data: Data, case: Case, start: Start) -> None:
     q, k, v, grad, lse, delta = data.inputs
     dq, dk, dv = data.outputs
     heads, length, _, _ = case.shape
@@ -99,8 +99,8 @@ def _backward(data: Data, case: Case) -> None:
     inputs = _blocks(case, (q, m), (k, n), (v, n), (grad, m))
     after = (lse, delta, _scale(case), length)
     of_keys, of_queries = _blocks(case, (dk, n), (dv, n)), _blocks(case, (dq, m))
-    gradients_of_keys[(length // n, heads)](*inputs, *of_keys, *after, **_constants(case))
-    gradients_of_queries[(length // m, heads)](*inputs, *of_queries, *after, **_constants(case))
+    start(gradients_of_keys, (length // n, heads))(*inputs, *of_keys, *after, **_constants(case))
+    start(gradients_of_queries, (length // m, heads))(*inputs, *of_queries, *after, **_constants(case))
 
 
 def _backward_oracle(data: Data, case: Case) -> list[Numbers]:

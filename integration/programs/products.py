@@ -12,7 +12,7 @@ from integration.kernels.grouped_matmul import grouped_matmul
 from integration.kernels.matmul import matmul
 from integration.kernels.matmul_descriptor import matmul_descriptor
 from integration.kernels.persistent_matmul import persistent_matmul, persistent_matmul_descriptor
-from integration.programs.program import Case, Data, Numbers, Program, Sizes, poisoned, values
+from integration.programs.program import Case, Data, Numbers, Program, Sizes, Start, poisoned, values
 from tri.tools.tensor_descriptor import TensorDescriptor
 
 __all__ = ["PRODUCTS"]
@@ -77,27 +77,27 @@ def _arguments(data: Data, case: Case) -> tuple[Any, ...]:
     return (*arrays, *case.shape, *(s for x in arrays for s in strides(x)))
 
 
-def _matmul(data: Data, case: Case) -> None:
-    matmul[(_tiles(case),)](*_arguments(data, case), GROUP_M=2, **_blocks(case), **case.options)
+def _matmul(data: Data, case: Case, start: Start) -> None:
+    start(matmul, (_tiles(case),))(*_arguments(data, case), GROUP_M=2, **_blocks(case), **case.options)
 
 
-def _persistent(data: Data, case: Case) -> None:
-    persistent_matmul[(3,)](*_arguments(data, case), PROGRAMS=3, **_blocks(case), **case.options)
+def _persistent(data: Data, case: Case, start: Start) -> None:
+    start(persistent_matmul, (3,))(*_arguments(data, case), PROGRAMS=3, **_blocks(case), **case.options)
 
 
-def _descriptors(data: Data, case: Case) -> None:
+def _descriptors(data: Data, case: Case, start: Start) -> None:
     m, n, k = case.block
     given = [
         TensorDescriptor.from_tensor(x, list(block))
         for x, block in zip((*data.inputs, *data.outputs), ((m, k), (k, n), (m, n)), strict=True)
     ]
-    matmul_descriptor[(_tiles(case),)](*given, *case.shape, GROUP_M=2, **_blocks(case), **case.options)
+    start(matmul_descriptor, (_tiles(case),))(*given, *case.shape, GROUP_M=2, **_blocks(case), **case.options)
 
 
-def _persistent_descriptors(data: Data, case: Case) -> None:
+def _persistent_descriptors(data: Data, case: Case, start: Start) -> None:
     arrays = (*data.inputs, *data.outputs)
     steps = [strides(x)[0] for x in arrays]
-    persistent_matmul_descriptor[(3,)](
+    start(persistent_matmul_descriptor, (3,))(
         *arrays, *case.shape, *steps, PROGRAMS=3, **_blocks(case), **case.options
     )
 
@@ -115,11 +115,11 @@ def _groups(case: Case, random: np.random.Generator) -> Data:
     return Data((a, b, starts), (poisoned((m, n), "float32"),))
 
 
-def _grouped(data: Data, case: Case) -> None:
+def _grouped(data: Data, case: Case, start: Start) -> None:
     a, b, starts = data.inputs
     _, n, k = case.shape
     groups = len(_starts(case)) - 1
-    grouped_matmul[(3,)](
+    start(grouped_matmul, (3,))(
         a,
         b,
         data.outputs[0],
@@ -161,12 +161,12 @@ def _images(case: Case, random: np.random.Generator) -> Data:
     return Data((x, w), (poisoned((images, *out, filters), "float32"),))
 
 
-def _convolve(data: Data, case: Case) -> None:
+def _convolve(data: Data, case: Case, start: Start) -> None:
     images, height, width, channels, filters, taps_y, taps_x, stride, padding, dilation = case.shape
     _, out_height, out_width, _ = data.outputs[0].shape
     m, n, _ = case.block
     grid = (_cdiv(images * out_height * out_width, m) * _cdiv(filters, n),)
-    convolution[grid](
+    start(convolution, grid)(
         *data.inputs, *data.outputs, images, height, width, out_height, out_width,
         CHANNELS=channels, FILTERS=filters, TAPS_Y=taps_y, TAPS_X=taps_x,
         STRIDE=stride, PADDING=padding, DILATION=dilation, **_blocks(case), **case.options,

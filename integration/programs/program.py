@@ -10,10 +10,12 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Case", "Data", "Numbers", "Program", "Sizes", "dtype_of", "poisoned", "values"]
+__all__ = ["Array", "Case", "Data", "Numbers", "Program", "Sizes", "Start", "dtype_of", "poisoned", "values"]
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.float64]
+#: what is to be called with the arguments of a kernel over a grid: the launch, or something else that takes them
+Start = Callable[[Any, tuple[int, ...]], Callable[..., object]]
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
@@ -83,7 +85,7 @@ class Program:
     """A kernel, or several, with data and an oracle.
 
     ``bounds``: the largest right error of each element type, of the largest value of the output.  ``small`` are sizes for
-    simulators and CPUs, ``large`` those for devices.
+    simulators and CPUs, ``large`` those for devices.  ``launch`` starts its kernels by the function that it is given.
     """
 
     name: str
@@ -91,7 +93,7 @@ class Program:
     small: Sizes
     large: Sizes
     make: Callable[[Case, np.random.Generator], Data]
-    launch: Callable[[Data, Case], object]
+    launch: Callable[[Data, Case, Start], object]
     oracle: Callable[[Data, Case], Sequence[Numbers]]
     columns: tuple[tuple[bool, bool], ...] = field(default=((False, False),))
 

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -20,7 +21,7 @@ from integration.programs.program import Array, Case, Data
 from integration.programs.table import PROGRAMS
 from tri_core.errors import OutOfResources
 
-__all__ = ["Outcome", "error_of", "on_device", "outcomes", "run"]
+__all__ = ["Outcome", "compiled", "error_of", "on_device", "outcomes", "run"]
 
 logger = logging.getLogger(__name__)
 
@@ -66,15 +67,24 @@ def error_of(found: Sequence[Array], expected: Sequence[Array]) -> float:
     return float(max(errors, key=lambda e: np.inf if np.isnan(e) else e))
 
 
+def _launch(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
+    launch: Callable[..., object] = kernel[grid]
+    return launch
+
+
+def _warm_up(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
+    return partial(kernel.warmup, grid=grid)
+
+
 def _launched(case: Case, target: str, data: Data) -> Sequence[Array]:
     """What the launch leaves in the outputs."""
     program, device = PROGRAMS[case.program], on_device(target)
     with changed(target, Change(without=case.without)), tri.target(target):
         if device is None:
-            program.launch(data, case)
+            program.launch(data, case, _launch)
             return data.outputs
         given = Data(*([_to_device(x, device) for x in part] for part in (data.inputs, data.outputs)))
-        program.launch(given, case)
+        program.launch(given, case, _launch)
         return [_to_host(x, like) for x, like in zip(given.outputs, data.outputs, strict=True)]
 
 
@@ -84,35 +94,64 @@ def run(case: Case, target: str) -> Outcome:
     A target may refuse what needs more shared memory than it has where the pass that would make it less is left out;
     every other error is a problem.
     """
-    program, start = PROGRAMS[case.program], time.perf_counter()
-    data = program.make(case, np.random.default_rng(zlib.crc32(str(case).encode())))
-    outcome = Outcome(case)
-    try:
+    program = PROGRAMS[case.program]
+
+    def judge() -> Outcome:
+        data = program.make(case, _random(case))
         error = error_of(_launched(case, target, data), program.oracle(data, case))
         bound = program.bounds[case.dtype]
         wrong = "" if error <= bound else f"the error is {error:.2e}, more than {bound:.0e}"
-        outcome = replace(outcome, problem=wrong, error=error)
+        return Outcome(case, problem=wrong, error=error)
+
+    return _outcome(case, judge)
+
+
+def compiled(case: Case, target: str) -> Outcome:
+    """Compile ``case`` for ``target``, which need not be there: only errors and refusals of the compile are seen."""
+    program = PROGRAMS[case.program]
+
+    def judge() -> Outcome:
+        with changed(target, Change(without=case.without)), tri.target(target):
+            program.launch(program.make(case, _random(case)), case, _warm_up)
+        return Outcome(case)
+
+    return _outcome(case, judge)
+
+
+def _random(case: Case) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(str(case).encode()))
+
+
+def _outcome(case: Case, judge: Callable[[], Outcome]) -> Outcome:
+    """What ``judge`` says of ``case``, or what it raises, and how long it took."""
+    start = time.perf_counter()
+    try:
+        outcome = judge()
     except OutOfResources as refusal:
         if case.without in ("fit-shared-memory", "split-stores") and refusal.resource == "shared":
-            outcome = replace(outcome, refused=refusal.message)
+            outcome = Outcome(case, refused=refusal.message)
         else:
-            outcome = replace(outcome, problem=refusal.message)
+            outcome = Outcome(case, problem=refusal.message)
     except Exception as failure:
         logger.exception("%s", case)
-        outcome = replace(outcome, problem=f"{type(failure).__name__}: {str(failure)[:600]}")
+        outcome = Outcome(case, problem=f"{type(failure).__name__}: {str(failure)[:600]}")
     return replace(outcome, seconds=time.perf_counter() - start)
 
 
 def outcomes(
-    cases: Iterable[Case], target: str, jobs: int = 1, told: Callable[[], None] = lambda: None
+    cases: Iterable[Case],
+    target: str,
+    jobs: int = 1,
+    told: Callable[[], None] = lambda: None,
+    way: Callable[[Case, str], Outcome] = run,
 ) -> Iterator[Outcome]:
-    """Outcomes of ``cases`` as they come, on ``jobs`` processes; ``told`` is called for each."""
+    """Outcomes of ``cases`` as they come, by ``way`` on ``jobs`` processes; ``told`` is called for each."""
     if jobs == 1:
         for case in cases:
-            yield run(case, target)
+            yield way(case, target)
             told()
         return
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(run, case, target) for case in cases]):
+        for future in as_completed([pool.submit(way, case, target) for case in cases]):
             yield future.result()
             told()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -15,7 +16,7 @@ from integration.changes import MANDATORY, Change, changed, optional_passes, pas
 from integration.programs import running
 from integration.programs.cover import cover
 from integration.programs.program import Case, Data
-from integration.programs.running import Outcome, error_of, outcomes, run
+from integration.programs.running import Outcome, compiled, error_of, outcomes, run
 from integration.programs.table import (
     NUM_STAGES,
     NUM_WARPS,
@@ -142,6 +143,26 @@ def test_wrong_numbers_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "the error is" in run(case, "cpu").problem
     expected = np.ones(4)
     assert np.isnan(error_of([np.ones(4), np.array([1, np.nan, 1, 1])], [expected, expected]))
+
+
+def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
+    """Two slots of 96 KiB, a tile of 64 KiB, and an operand of 64 KiB that changes its layout: both go in pieces."""
+    case = Case(
+        program="persistent matmul",
+        dtype="float64",
+        shape=(512, 256, 1024),
+        block=(64, 128, 64),
+        columns=(False, True),
+        num_warps=8,
+        num_stages=1,
+        warp_specialize=True,
+        persistent=False,
+    )
+    assert not (made := compiled(case, "nvidia:sm_90a")).problem, made.problem
+    assert not made.refused
+    assert "shared memory" in compiled(replace(case, without="split-stores"), "nvidia:sm_90a").refused
+    small = Case(program="matmul", dtype="float16", shape=(40, 40, 72), block=(32, 16, 32), num_warps=64)
+    assert "at most 32 warps" in compiled(small, "nvidia:sm_80").problem
 
 
 def test_a_change_ends() -> None:

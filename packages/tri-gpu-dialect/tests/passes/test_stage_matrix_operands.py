@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import DotOperand, SwizzledShared, decode
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP
 from tri_gpu_dialect.passes import AccelerateMatmul, Coalesce, RemoveLayoutConversions, StageMatrixOperands
+from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.remarks import remarks_of
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
 PASSES = (
@@ -169,3 +173,32 @@ def exchanges(module: ir.Module) -> list[ir.Operation]:
     """Conversions to operands of matrix instructions that go through scratch memory."""
     found = [op for op in all_ops(module.operation) if op.name == "ttg.convert_layout"]
     return [op for op in found if is_matrix_operand(op.results[0]) and scratch_bytes(op)]
+
+
+_LARGE = """
+"builtin.module"() ({
+  "tt.func"() ({
+  ^bb0(%x: f32):
+    %a = "tt.splat"(%x) : (f32) -> tensor<128x128xf32>
+    %b = "tt.splat"(%x) : (f32) -> tensor<128x16xf32>
+    %c = "tt.splat"(%x) : (f32) -> tensor<128x16xf32>
+    %d = "tt.dot"(%a, %b, %c) {inputPrecision = 2 : i32} : (tensor<128x128xf32>, tensor<128x16xf32>, tensor<128x16xf32>) -> tensor<128x16xf32>
+    "tt.return"() : () -> ()
+  }) {function_type = (f32) -> (), sym_name = "f"} : () -> ()
+}) : () -> ()
+"""
+
+
+@pytest.mark.parametrize(("limit", "made"), [(64 << 10, "ttg.local_load"), (63 << 10, "ttg.convert_layout")])
+def test_an_operand_is_converted_in_pieces_where_its_buffer_is_too_large(  # type: ignore[no-untyped-def]
+    run, context, limit: int, made: str
+) -> None:
+    """Operands of 64 and 8 KiB, one after the other; the conversion of the larger takes 32 KiB at a time."""
+    module: ir.Module = run(_LARGE, AccelerateMatmul(policy=MATRIX_POLICY))
+    spec = replace(context.target.spec, limits={"shared": limit})
+    StageMatrixOperands().apply(module, replace(context, target=replace(context.target, spec=spec)))
+    assert module.operation.verify()
+    assert [source(value).name for value in operands(module)] == [made, "ttg.local_load"]
+    (function,) = functions(module)
+    assert AllocateSharedMemory().needed(function) <= limit
+    assert len(remarks_of(module)) == (made == "ttg.convert_layout")

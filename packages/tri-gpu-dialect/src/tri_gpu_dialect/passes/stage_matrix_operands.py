@@ -5,11 +5,14 @@ anyway.  As a buffer in an order that suits the operand it can be read by the ta
 
 An operand from outside of a loop that would take many registers through all of it stays in its buffer, and is
 read in the loop, unless shared memory is too small for that.
+
+A buffer holds the whole operand, where a conversion goes in pieces (``plans/conversion.py``).  Of a function that needs more than
+the target has with such buffers, the largest operands are converted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
@@ -17,12 +20,14 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
-from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.plans.operand_memory import operand_memory
+from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["StageMatrixOperands", "is_matrix_operand"]
@@ -35,6 +40,7 @@ class StageMatrixOperands(Pass):
     name: ClassVar[str] = "stage-matrix-operands"
 
     held: int = 32
+    allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the conversions of every function of ``module``."""
@@ -46,9 +52,14 @@ class StageMatrixOperands(Pass):
                 if op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]) and scratch_bytes(op)
             ]
             late = [load for load in loads if self.is_large(load) and _bring_to_use(load)]
-            if late and limit is not None and AllocateSharedMemory().needed(function) > limit:
+            if limit is None or not loads:
+                continue
+            if late and self.allocation.needed(function) > limit:
                 for load in late:
-                    load.move_after(load.operands[0].owner.operation)
+                    load.move_after(_buffer(load))
+            whole = sorted((load for load in loads if _bytes(load) > PIECE_BYTES), key=_bytes)
+            while whole and self.allocation.needed(function) > limit:
+                _convert(whole.pop())
 
     def is_large(self, load: ir.Operation) -> bool:
         """Whether the operand that ``load`` reads takes more than ``held`` words of every thread."""
@@ -87,3 +98,23 @@ def _stage(op: ir.Operation) -> ir.Operation:
     result.replace_all_uses_with(made.results[0])
     op.erase()
     return made
+
+
+def _buffer(load: ir.Operation) -> ir.Operation:
+    return load.operands[0].owner.operation
+
+
+def _bytes(load: ir.Operation) -> int:
+    """Of the buffer that ``load`` reads."""
+    return buffer_bytes(load.operands[0].type)
+
+
+def _convert(load: ir.Operation) -> None:
+    """Make ``load`` and its buffer a conversion again."""
+    buffer, encoding = _buffer(load), encoding_of(load.results[0])
+    assert encoding is not None
+    add_remark(load, "the operand changes its layout in pieces: there is no shared memory for the whole")
+    made = convert(buffer.operands[0], encoding, ir.InsertionPoint(load), load.location)
+    load.results[0].replace_all_uses_with(made)
+    load.erase()
+    buffer.erase()
