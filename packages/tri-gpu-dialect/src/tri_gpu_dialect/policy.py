@@ -82,6 +82,7 @@ class DefaultPolicy:
     ``delay_dots``: dots that read another's result start an iteration late (None: those of consumers beside a producer), where
     ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise).
     ``persistent``: whether a CTA takes one program after the other; None leaves the choice to the policy, and this one says no.
+    ``cache_bytes``: what programs of a persistent kernel that run at the same time should read at most, where the order is free (None: any).
     """
 
     max_vector_bits: int = 128
@@ -94,6 +95,7 @@ class DefaultPolicy:
     delay_dots: bool | None = None
     registers: int | None = None
     persistent: bool | None = None
+    cache_bytes: int | None = None
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

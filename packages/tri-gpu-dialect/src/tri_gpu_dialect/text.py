@@ -60,6 +60,7 @@ OPS = {
     "ttg.fence_async_shared": op("{}"),
     "ttg.barrier": op("$addrSpace:barrier{}"),
     "ttg.get_grid_size": op("$axis:axis{} : ^result"),
+    "ttg.next_program": op("%following{} : ^result", "following=i32"),
     "ttg.warp_id": op("{}", "result=i32"),
     "ttg.warp_specialize": op(None, inline=("partitionNumWarps",), partitions=Partitions("ttg.warp_specialize_partitions", "partitionNumWarps")),
     "ttg.warp_specialize.partitions": op(None),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
@@ -13,6 +15,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.passes import Persist, VerifyLayouts
 from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.testing.evaluator import evaluate
 
 TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(threads_per_warp=(32,)))
 CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
@@ -70,8 +73,9 @@ PURE = """
     %x = tt.get_program_id x : i32
     %v = tt.load %p : !tt.ptr<i32>
     %s = tt.elementwise_inline_asm "x" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %v : i32 -> i32
-    scf.for %i = %x to %s step %n : i32 {
-      %b = tt.descriptor_load %d[%i] : !tt.tensordesc<128xf32> -> tensor<128xf32, #blocked>
+    scf.for %i = %s to %n step %n : i32 {
+      %j = arith.addi %i, %x : i32
+      %b = tt.descriptor_load %d[%j] : !tt.tensordesc<128xf32> -> tensor<128xf32, #blocked>
       %y = tt.get_program_id y : i32
       tt.descriptor_store %d[%y], %b : !tt.tensordesc<128xf32>, tensor<128xf32, #blocked>
     }"""
@@ -92,6 +96,100 @@ def test_all_but_constants_is_wrapped() -> None:
     assert inside.count("tt.descriptor_store") == inside.count("tt.load") == 1
     assert "tt.get_program_id" not in inside
     assert sorted(n for n in inside if n.endswith("ui")) == ["arith.divui", "arith.remui", "arith.remui"]
+
+
+#: for i in range(low, high, step of 2): block i of %d is read; then the program writes at its number how many were before it
+UNEQUAL = """
+    %axis0 = tt.get_program_id x : i32
+    %axis1 = tt.get_program_id y : i32
+    %axis2 = tt.get_program_id z : i32
+    %size0 = tt.get_num_programs x : i32
+    %size1 = tt.get_num_programs y : i32
+    %two = arith.constant 2 : i32
+    %long = arith.constant 64 : i32
+    %end = arith.muli %ALONG, %two : i32
+    scf.for %i = BOUNDS step %two : i32 {
+      %b = tt.descriptor_load %d[%i] : !tt.tensordesc<128xf32> -> tensor<128xf32, #blocked>
+    }
+    %zs = arith.muli %axis2, %size1 : i32
+    %zy = arith.addi %zs, %axis1 : i32
+    %rows = arith.muli %zy, %size0 : i32
+    %at = arith.addi %rows, %axis0 : i32
+    %one = arith.constant 1 : i32
+    %before = tt.load %p : !tt.ptr<i32>
+    %after = arith.addi %before, %one : i32
+    tt.store %p, %after : !tt.ptr<i32>
+    %mine = arith.addi %at, %one : i32
+    %there = tt.addptr %p, %mine : !tt.ptr<i32>, i32
+    tt.store %there, %after : !tt.ptr<i32>"""
+
+
+def order(
+    grid: tuple[int, int, int], ctas: int, axis: int, bounds: str, cache: int | None
+) -> list[list[int]]:
+    """The numbers, x first, of the programs of each CTA, in the order in which it runs them."""
+    module = kernel(UNEQUAL.replace("ALONG", f"axis{axis}").replace("BOUNDS", bounds))
+    Persist(policy=replace(DEFAULT_POLICY, persistent=True, cache_bytes=cache)).apply(module, CONTEXT)
+    VerifyLayouts().apply(module, CONTEXT)
+    lines = str(module)
+    for number, size in enumerate(grid):
+        asked = f'"ttg.get_grid_size"() {{axis = {number} : i32}} : () -> i32'
+        assert asked in lines
+        lines = lines.replace(asked, f"arith.constant {size} : i32")
+    lines = lines.replace(
+        '"tt.get_num_programs"() {axis = 0 : i32} : () -> i32', f"arith.constant {ctas} : i32"
+    )
+    lines = "\n".join(line for line in lines.splitlines() if "descriptor_load" not in line)
+    parsed = ir.Module.parse(lines.replace("!tt.tensordesc<tensor<128xf32>>", "i32"))
+    (function,) = functions(parsed)
+    found = []
+    for cta in range(ctas):
+        seen = np.zeros(1 + math.prod(grid), np.int32)
+        evaluate(function, [seen, np.zeros(1, np.float32), 0, 0, False], (cta, 0, 0))
+        ran = np.flatnonzero(seen[1:])
+        found.append([int(n) for n in ran[np.argsort(seen[1:][ran])]])
+        assert seen[0] == len(ran)
+    return found
+
+
+def length_of(number: int, grid: tuple[int, int, int], axis: int) -> int:
+    """The program's id along ``axis``."""
+    return (number, number // grid[0], number // (grid[0] * grid[1]))[axis] % grid[axis]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("bounds", ["%two to %end", "%end to %long"])
+@pytest.mark.parametrize(("grid", "ctas", "cache"), [
+    ((8, 6, 2), 5, None), ((3, 7, 5), 4, 512 * 20), ((16, 1, 1), 16, 1), ((1, 9, 4), 1, None),
+])  # fmt: skip
+def test_the_longest_come_first(grid, ctas, axis, bounds, cache) -> None:
+    chains = order(grid, ctas, axis, bounds, cache)
+    # each program runs once
+    assert sorted(n for chain in chains for n in chain) == list(range(math.prod(grid)))
+    if cache is None:
+        first = [length_of(chain[0], grid, axis) for chain in chains]
+        assert first == sorted(first, reverse=not bounds.startswith("%end"))
+        for chain in chains:
+            along = [length_of(n, grid, axis) for n in chain]
+            assert along == sorted(along, reverse=not bounds.startswith("%end"))
+
+
+def test_groups_read_what_a_cache_holds() -> None:
+    """A program reads up to 30 blocks of 512 bytes, so four heads read 60 KiB."""
+    grid = (32, 10, 1)
+    (ran,) = order(grid, 1, 0, "%two to %end", 64 << 10)
+    heads = [[n // 32 for n in ran[i : i + 128]] for i in (0, 128, 256)]
+    assert [set(group) for group in heads] == [{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}]
+    assert [n % 32 for n in ran[:8]] == [31] * 4 + [30] * 4
+    assert [n % 32 for n in ran[-4:]] == [1, 1, 0, 0]
+
+
+def test_ctas_are_done_at_the_same_time() -> None:
+    """The work of 16 heads of 32 blocks of queries, for 33 CTAs: within a short program of each other."""
+    grid = (32, 16, 1)
+    work = [sum(n % 32 + 1 for n in chain) for chain in order(grid, 33, 0, "%two to %end", None)]
+    assert sum(work) == 16 * 32 * 33 // 2
+    assert max(work) - min(work) <= 6
 
 
 @pytest.mark.parametrize("persistent", [None, False])

@@ -41,6 +41,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.barrier none
     %0 = ttg.warp_id
     %grid = ttg.get_grid_size y : i32
+    %next = ttg.next_program %grid : i32
     %1 = ttg.predicate_stage %arg3, %arg3, %arg3 maxStage 2 stage 1 : i32 -> i1
     %2 = ttg.global_scratch_alloc {alignment = 16 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
     %3 = "ttg.mask"(%arg4) ({

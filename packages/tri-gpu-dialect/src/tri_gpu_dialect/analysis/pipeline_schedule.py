@@ -35,6 +35,7 @@ _PURE = frozenset(
         "tt.get_program_id",
         "tt.get_num_programs",
         "ttg.get_grid_size",
+        "ttg.next_program",
         "tt.fp_to_fp",
         "ttg.convert_layout",
     ]

@@ -45,6 +45,7 @@ __all__ = [
     "MemDescReshapeOp",
     "MemDescSubsliceOp",
     "MemDescTransOp",
+    "NextProgramOp",
     "PredicateStageOp",
     "WaitBarrierOp",
     "WarpGroupDotOp",
@@ -369,6 +370,16 @@ class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[ext.Pure]):
 
     result: _Out
     axis: ir.IntegerAttr
+
+
+class NextProgramOp(TTG.Operation, name="next_program", traits=[ext.Pure]):
+    """Where, in the order of programs, the one is that this CTA runs after this one.
+
+    It is ``following``; any that no other CTA runs will do, where somebody hands them out.  From the grid's size on: none.
+    """
+
+    following: _In
+    result: _Out
 
 
 class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):

@@ -6,6 +6,13 @@ becomes
 
     for tile = cta to programs step ctas:   x, y, z = tile in a grid of the launch's extents;  body
 
+Where programs run for different lengths (:mod:`tri_gpu_dialect.analysis.trip_counts`) the longest come first, in groups that share a cache
+(:mod:`tri_gpu_dialect.passes.program_order`), and the loop is
+
+    while place < programs:   x, y, z = program at place;  body;   place = next_program(place + step)
+
+with steps that give a CTA a short program after a long one.
+
 The grid that the launch asks for comes as hidden parameters (``ttg.get_grid_size``); from here on ``tt.get_program_id`` and
 ``tt.get_num_programs`` are the CTA's number and how many there are.  Where warps are specialised after this
 (:mod:`tri_gpu_dialect.passes.warp_specialize`), the producer runs ahead into the next program while the consumers store this one.
@@ -17,7 +24,6 @@ Atomics, volatile loads, prints, assertions and whatever else may reach other pr
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,10 +31,12 @@ from tri_core.api import Pass, Policy, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, functions, module_int, terminator
+from tri_gpu_dialect.passes.program_order import make, number, order_of
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
-__all__ = ["PERSISTENT", "Persist"]
+__all__ = ["NEXT", "PERSISTENT", "Persist"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +44,11 @@ logger = logging.getLogger(__name__)
 PERSISTENT = "ttg.persistent"
 
 _REMEDY = "leave persistent out, or pass persistent=False"
+#: the op that gives the number of the program after this one
+NEXT = "ttg.next_program"
 _ID, _COUNT, _SIZE = "tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size"
+#: ``arith.cmpi``'s "less than" of unsigned numbers
+_ULT = 6
 
 #: ops that do nothing to other programs, beside the pure ones
 _OWN = CONTROL | {
@@ -79,7 +91,7 @@ class Persist(Pass):
             return
         for function in functions(module):
             _check(module, function)
-            _wrap(function)
+            _wrap(function, getattr(self.policy, "cache_bytes", None))
 
 
 # --- what can be ------------------------------------------------------------------------------------------
@@ -119,32 +131,24 @@ def _refused(reason: str, op: ir.Operation) -> Unsupported:
 # --- the loop ---------------------------------------------------------------------------------------------
 
 
-def _make(name: str, operands: Sequence[ir.Value] = (), **attributes: ir.Attribute) -> ir.Value:
-    i32 = ir.IntegerType.get_signless(32)
-    made = ir.Operation.create(name, results=[i32], operands=list(operands), attributes=attributes)
-    return made.results[0]
-
-
 def _axis(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
 
 
-def _wrap(function: ir.Operation) -> None:
+def _wrap(function: ir.Operation, cache: int | None) -> None:
     """Put all but constants of ``function`` into a loop over programs."""
     *ops, end = block_ops(function.regions[0].blocks[0])
     asked = [op for op in all_ops(function) if op.name in (_ID, _COUNT)]
+    trips = trip_counts(function)
     with ir.InsertionPoint(end), function.location:
-        sizes = [_make(_SIZE, axis=_axis(number)) for number in range(3)]
-        plane = _make("arith.muli", sizes[:2])
-        total = _make("arith.muli", [plane, sizes[2]])
-        first, step = _make(_ID, axis=_axis(0)), _make(_COUNT, axis=_axis(0))
-        loop = ir.Operation.create(
-            "scf.for", operands=[first, total, step], regions=1, attributes={PERSISTENT: ir.UnitAttr.get()}
-        )
-        block = loop.regions[0].blocks.append(first.type)
-    with ir.InsertionPoint(block), function.location:
-        ids = _ids(block.arguments[0], sizes, plane, {_number(op) for op in asked if op.name == _ID})
-        ir.Operation.create("scf.yield")
+        sizes = [make(_SIZE, axis=_axis(axis)) for axis in range(3)]
+        plane = make("arith.muli", sizes[:2])
+        total = make("arith.muli", [plane, sizes[2]])
+        cta, ctas = make(_ID, axis=_axis(0)), make(_COUNT, axis=_axis(0))
+        order = order_of(function, trips, sizes, plane, total, cache)
+        block = (_to_and_fro if trips.differ else _in_steps)(cta, ctas, total)
+    with ir.InsertionPoint(terminator(block)), function.location:
+        ids = order.ids(block.arguments[0], {_number(op) for op in asked if op.name == _ID})
     for op in asked:
         op.results[0].replace_all_uses_with((ids if op.name == _ID else sizes)[_number(op)])
     yielded = terminator(block)
@@ -158,14 +162,40 @@ def _number(op: ir.Operation) -> int:
     return int(ir.IntegerAttr(op.attributes["axis"]).value)
 
 
-def _ids(tile: ir.Value, sizes: Sequence[ir.Value], plane: ir.Value, wanted: set[int]) -> dict[int, ir.Value]:
-    """The program ids of ``tile``, x first, along the ``wanted`` axes."""
-    found = {}
-    if 0 in wanted:
-        found[0] = _make("arith.remui", [tile, sizes[0]])
-    if 1 in wanted:
-        rows = _make("arith.divui", [tile, sizes[0]])
-        found[1] = _make("arith.remui", [rows, sizes[1]])
-    if 2 in wanted:
-        found[2] = _make("arith.divui", [tile, plane])
-    return found
+def _in_steps(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
+    """A loop over every program number ``ctas`` after the one before; gives its block, which has the number first."""
+    loop = ir.Operation.create(
+        "scf.for", operands=[cta, total, ctas], regions=1, attributes={PERSISTENT: ir.UnitAttr.get()}
+    )
+    block = loop.regions[0].blocks.append(cta.type)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("scf.yield")
+    return block
+
+
+def _to_and_fro(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
+    """The same for programs of falling lengths: after the long one of a round the short one of the next.
+
+    CTA ``c`` of ``n`` has the places c, 2n - 1 - c, 2n + c, 4n - 1 - c ...: two steps, in turns.
+    """
+    one = number(1)
+    twice = make("arith.addi", [cta, cta])
+    there = make("arith.subi", [make("arith.subi", [make("arith.addi", [ctas, ctas]), twice]), one])
+    started = [cta, there, make("arith.addi", [twice, one])]
+    types = [v.type for v in started]
+    loop = ir.Operation.create(
+        "scf.while", results=types, operands=started, regions=2, attributes={PERSISTENT: ir.UnitAttr.get()}
+    )
+    head, block = (region.blocks.append(*types) for region in loop.regions)
+    with ir.InsertionPoint(head):
+        below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ULT)
+        goes = ir.Operation.create(
+            "arith.cmpi", results=[ir.IntegerType.get_signless(1)], operands=[head.arguments[0], total],
+            attributes={"predicate": below},
+        )  # fmt: skip
+        ir.Operation.create("scf.condition", operands=[goes.results[0], *head.arguments])
+    place, this, other = block.arguments
+    with ir.InsertionPoint(block):
+        following = make(NEXT, [make("arith.addi", [place, this])])
+        ir.Operation.create("scf.yield", operands=[following, other, this])
+    return block

@@ -256,7 +256,9 @@ class Side(ABC):
         carried = [*[self.value(op.operands[i]) for i in started], *self.flat(rings)]
         first = [v.type for v in carried]
         types = [*[op.results[i].type for i in passed], *[v.type for v in self.flat(rings)]]
-        made = ir.Operation.create("scf.while", results=types, operands=carried, regions=2)
+        made = ir.Operation.create(
+            "scf.while", results=types, operands=carried, regions=2, attributes=_attributes(op)
+        )
         # the condition is handed on as well, as the first of its terminator's operands
         going = [0, *(1 + i for i in passed)]
         self.part(head, started, made.regions[0].blocks.append(*first), rings, "scf.condition", going)

@@ -178,7 +178,27 @@ def _quotient(a: Array, b: Array) -> Array:
     return (np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))).astype(np.asarray(a).dtype)
 
 
-_CMPI = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]
+def _unsigned(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """``function`` of the same bits, read as unsigned numbers; the result as it comes."""
+
+    def made(a: Array, b: Array) -> Array:
+        return function(*(np.asarray(x).view(np.asarray(x).dtype.str.replace("i", "u")) for x in (a, b)))
+
+    return made
+
+
+def _unsigned_number(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """The same, of which the result is a number like the operands."""
+    return lambda a, b: _unsigned(function)(a, b).astype(np.asarray(a).dtype)
+
+
+_ORDER: list[Callable[[Array, Array], Array]] = [np.less, np.less_equal, np.greater, np.greater_equal]
+_CMPI: list[Callable[[Array, Array], Array]] = [
+    np.equal,
+    np.not_equal,
+    *_ORDER,
+    *(_unsigned(each) for each in _ORDER),
+]
 _CMPF = {1: np.equal, 2: np.greater, 3: np.greater_equal, 4: np.less, 5: np.less_equal, 6: np.not_equal}
 
 
@@ -234,13 +254,14 @@ _PURE: dict[str, Callable[..., Any]] = {
         "arith.remsi": lambda a, b: a - _quotient(a, b) * b, "arith.andi": np.bitwise_and,
         "arith.ori": np.bitwise_or, "arith.xori": np.bitwise_xor, "arith.minsi": np.minimum,
         "arith.maxsi": np.maximum, "arith.addf": np.add, "arith.subf": np.subtract, "arith.mulf": np.multiply,
-        "arith.divf": np.divide, "arith.maxnumf": np.fmax, "arith.minnumf": np.fmin, "arith.maximumf": np.maximum,
+        "arith.divui": _unsigned_number(np.floor_divide), "arith.remui": _unsigned_number(np.remainder),
+        "arith.minui": _unsigned_number(np.minimum), "arith.divf": np.divide, "arith.maxnumf": np.fmax, "arith.minnumf": np.fmin, "arith.maximumf": np.maximum,
         "arith.negf": np.negative, "arith.select": np.where, "math.exp": np.exp, "math.sqrt": np.sqrt,
         "math.absf": np.abs, "tt.addptr": lambda p, o: p + o.astype(np.int64),
 }  # fmt: skip
 _CASTS = (
     "arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci", "arith.sitofp", "arith.fptosi",
-    "tt.splat", "ttg.convert_layout", "ttg.local_load",
+    "tt.splat", "ttg.convert_layout", "ttg.local_load", "ttg.next_program",
 )  # fmt: skip
 _RULES |= {name: _pure(function) for name, function in _PURE.items()}
 _RULES |= {name: _pure(lambda a: a) for name in _CASTS}

@@ -1,0 +1,144 @@
+"""How the lengths of a kernel's programs differ: what loops run for, as a function of the program ids.
+
+A bound is read as ``sum(slope_axis * id_axis) + rest``, but for what rounding adds; ``rest`` is the same for all programs.  A slope
+that nobody can tell (a product of two ids, what is read from memory by an id) is None.  This decides in which order programs
+run, and whether numbers of programs are handed out evenly; never what a program computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import CONTROL, all_ops
+
+__all__ = ["Slopes", "TripCounts", "trip_counts"]
+
+#: along each axis what a value grows by from a program to the next one; None: unknown; axes that do not matter are left out
+Slopes = Mapping[int, Fraction | None]
+
+_UNKNOWN: Slopes = dict.fromkeys(range(3))
+_SAME = frozenset({"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast"})
+_DIVISIONS = frozenset(
+    {"arith.divsi", "arith.divui", "arith.ceildivsi", "arith.ceildivui", "arith.floordivsi"}
+)
+_SHIFTS = {"arith.shli": 1, "arith.shrsi": -1, "arith.shrui": -1}
+_BETWEEN = frozenset({"arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.select"})
+
+
+@dataclass(frozen=True)
+class TripCounts:
+    """``slopes``: turns of all loops that a program has more than the one before it along an axis, where that is known.
+
+    ``differ``: programs are of different lengths, as far as one can see.
+    """
+
+    slopes: Mapping[int, Fraction]
+    differ: bool
+
+    @property
+    def steepest(self) -> int | None:
+        """The axis along which lengths differ most."""
+        return max(self.slopes, key=lambda axis: abs(self.slopes[axis]), default=None)
+
+
+def trip_counts(function: ir.Operation) -> TripCounts:
+    """Of the ``scf.for`` of ``function``, whose program ids are those of a launch."""
+    reader, total = _Reader(), dict[int, Fraction | None]()
+    for op in all_ops(function):
+        if op.name == "scf.for":
+            lower, upper, step = list(op.operands)[:3]
+            count = _scaled(_sum(reader.of(upper), reader.of(lower), -1), Fraction(1, _constant(step) or 1))
+            total = dict(_sum(total, count, 1))
+    return TripCounts({axis: slope for axis, slope in total.items() if slope}, bool(total))
+
+
+@dataclass
+class _Reader:
+    known: dict[ir.Value, Slopes] = field(default_factory=dict)
+
+    def of(self, value: ir.Value) -> Slopes:
+        """Of a scalar; a chain of scalar ops is short."""
+        if value not in self.known:
+            self.known[value] = self._read(value)
+        return self.known[value]
+
+    def _read(self, value: ir.Value) -> Slopes:
+        if isinstance(value.owner, ir.Block):
+            return self._argument(value)
+        op = value.owner.operation
+        if op.name == "tt.get_program_id":
+            return {int(ir.IntegerAttr(op.attributes["axis"]).value): Fraction(1)}
+        return _UNKNOWN if op.name in CONTROL else self._computed(op)
+
+    def _argument(self, value: ir.Value) -> Slopes:
+        op = value.owner.owner.operation
+        if op.name == "tt.func":
+            return {}
+        is_index = op.name == "scf.for" and ir.BlockArgument(value).arg_number == 0
+        return _UNKNOWN if not is_index or any(self.of(v) for v in list(op.operands)[:3]) else {}
+
+    def _computed(self, op: ir.Operation) -> Slopes:
+        operands = [self.of(v) for v in op.operands]
+        if op.name in _SAME:
+            return operands[0]
+        if op.name in ("arith.addi", "arith.subi"):
+            return _sum(operands[0], operands[1], 1 if op.name == "arith.addi" else -1)
+        if op.name in _BETWEEN:
+            return _between(operands[-2], operands[-1])
+        factor = _factor(op)
+        if factor is not None:
+            value, by = factor
+            return _scaled(self.of(value), by)
+        return dict.fromkeys(axis for each in operands for axis in each)
+
+
+def _factor(op: ir.Operation) -> tuple[ir.Value, Fraction] | None:
+    """The operand and the constant that ``op`` multiplies by, but for rounding."""
+    if len(op.operands) != 2:
+        return None
+    left, right = op.operands
+    by = _constant(right)
+    if op.name == "arith.muli" and by is None:
+        left, by = right, _constant(left)
+    if by is None:
+        return None
+    if op.name == "arith.muli":
+        return left, Fraction(by)
+    if op.name in _DIVISIONS and by:
+        return left, Fraction(1, by)
+    return (left, Fraction(2) ** (_SHIFTS[op.name] * by)) if op.name in _SHIFTS else None
+
+
+def _constant(value: ir.Value) -> int | None:
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+        return None
+    attribute = value.owner.operation.attributes["value"].maybe_downcast()
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+
+
+# --- slopes -----------------------------------------------------------------------------------------------
+
+
+def _joined(one: Slopes, other: Slopes, made: Callable[[Fraction, Fraction], Fraction | None]) -> Slopes:
+    """Axis by axis; nothing that is zero."""
+    found: dict[int, Fraction | None] = {}
+    for axis in sorted({*one, *other}):
+        left, right = one.get(axis, Fraction(0)), other.get(axis, Fraction(0))
+        found[axis] = None if left is None or right is None else made(left, right)
+    return {axis: slope for axis, slope in found.items() if slope != 0}
+
+
+def _sum(one: Slopes, other: Slopes, sign: int) -> Slopes:
+    return _joined(one, other, lambda left, right: left + sign * right)
+
+
+def _scaled(slopes: Slopes, by: Fraction) -> Slopes:
+    return {axis: None if slope is None else slope * by for axis, slope in slopes.items() if by}
+
+
+def _between(one: Slopes, other: Slopes) -> Slopes:
+    """Of a value that is now the one, now the other: the steeper slope, if both have one direction."""
+    return _joined(one, other, lambda left, right: None if left * right < 0 else max(left, right, key=abs))
