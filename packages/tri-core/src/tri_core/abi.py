@@ -114,16 +114,20 @@ class HiddenParameters:
 
     ``grid``: the extents of the grid, three i32.  Such a kernel is persistent: it goes through the programs itself, so that a
     launch starts CTAs along x alone, no more than there are programs, and than run at the same time.
+    ``counter``: the address of an i32 in global memory that is 0 when the kernel begins and again when it has ended; no other launch
+    that may run at the same time has the same one.
     ``descriptors``: encoded ones, by value.
     """
 
     grid: bool = False
+    counter: bool = False
     descriptors: tuple[LaunchDescriptor, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Those that are plain numbers."""
-        return tuple(Parameter(f"grid.{axis}", "i32") for axis in "xyz") if self.grid else ()
+        """Those that are plain numbers and addresses."""
+        grid = tuple(Parameter(f"grid.{axis}", "i32") for axis in "xyz") if self.grid else ()
+        return (*grid, *((Parameter("counter", "*i32"),) if self.counter else ()))
 
     def ctas(self, grid: tuple[int, int, int], resident: int) -> tuple[int, int, int]:
         """The CTAs that a launch of ``grid`` starts, on a device that holds ``resident`` of them at the same time.
@@ -147,10 +151,12 @@ class HiddenParameters:
         descriptors = [each.to_json() for each in self.descriptors]
         return {
             **({"grid": True} if self.grid else {}),
+            **({"counter": True} if self.counter else {}),
             **({"descriptors": descriptors} if descriptors else {}),
         }
 
     @classmethod
     def from_attrs(cls, attrs: Mapping[str, Any]) -> HiddenParameters:
         """Undoes :meth:`to_attrs`; other entries of ``attrs`` do not matter."""
-        return cls(grid=bool(attrs.get("grid", False)), descriptors=launch_descriptors(attrs))
+        grid, counter = (bool(attrs.get(name, False)) for name in ("grid", "counter"))
+        return cls(grid=grid, counter=counter, descriptors=launch_descriptors(attrs))

@@ -135,11 +135,13 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         check_grid(grid, limits)
-        extents = grid if kernel.hidden.grid else ()
+        extents: tuple[int, ...] = grid if kernel.hidden.grid else ()
         grid = kernel.hidden.ctas(grid, resident.get())
         memory = Memory("global", scene=Scene())
         _add_arrays(memory, kernel.names, args)
         plain = [a.address if isinstance(a, HostArray) else a for a in args]
+        if kernel.hidden.counter:
+            extents = (*extents, memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
         of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
             kernel.machine.run(grid, [*plain, *extents, *of_launch], memory, listener)
