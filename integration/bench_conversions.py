@@ -1,8 +1,8 @@
-"""Conversions and barriers left: ``python -m integration.bench_conversions [--triton-python PYTHON]``.
+"""Conversions and barriers left: ``python -m integration.bench_conversions [--only TEXT] [--triton-python PYTHON]``.
 
-Every kernel of ``integration/kernels`` is compiled for sm_80 and sm_90, by tri and, given a Python that has it, by
-Triton; no GPU is needed.  Counted are ``ttg.convert_layout`` in the final TTGIR, and barriers of the block in PTX:
-Triton puts barriers in after TTGIR.
+Every kernel of ``integration/kernels`` is compiled for sm_80 and sm_90a, by tri and, given a Python that has it, by
+Triton; no GPU is needed.  Counted are ``ttg.convert_layout`` in the final TTGIR, and barriers of the block or of some of
+its warps in PTX: Triton puts barriers in after TTGIR.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ import typer
 from rich.console import Console
 
 TOP = Path(__file__).resolve().parents[1]
-ARCHITECTURES = (80, 90)
+#: tri's names by Triton's numbers: for 90 it makes code of sm_90a
+ARCHITECTURES = {80: "sm_80", 90: "sm_90a"}
 
 
 @dataclass(frozen=True)
 class Case:
-    """One kernel with its signature; parameters that are not named are constexprs, pointers and ``n`` divisible by 16."""
+    """One kernel with its signature; parameters that are not named are constexprs, pointers, strides, ``n...`` and ``length`` divisible by 16."""
 
     module: str
     kernel: str
     types: str
     constants: Mapping[str, object] = field(default_factory=dict)
     label: str = ""
+    options: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -50,6 +52,25 @@ def _matmul(element: str) -> Case:
 
 def _suite(kernel: str, types: str, label: str = "", **constants: object) -> Case:
     return Case("suite", kernel, types, constants, label)
+
+
+def _product(module: str, kernel: str, types: str, **constants: int) -> Case:
+    tiles = {name: size for name, size in _TILES.items() if name != "GROUP_M"}
+    return Case(module, kernel, types, {**tiles, **constants}, "fp16")
+
+
+def _attention(kernel: str, outputs: Sequence[str], width: int, causal: bool) -> Case:
+    """Descriptors and pointers in the order of the kernel: inputs, outputs, pointers."""
+    backward = kernel != "attention"
+    m, n, warps = (64, 64, 4) if backward else (128, 64, 8)
+    rows = {"q": m, "k": n, "v": n, **({"grad": m} if backward else {})}
+    rows |= {name: n if name in ("dk", "dv") else m for name in outputs}
+    pointers = ("lse_ptr", "delta_ptr") if backward else ("lse_ptr",)
+    types = [f"{name}_desc: tensordesc<fp16[{size},{width}]>" for name, size in rows.items()]
+    types += [*(f"{name}: *fp32" for name in pointers), "scale: fp32", "length: i32"]
+    constants = {"WIDTH": width, "BLOCK_M": m, "BLOCK_N": n, "CAUSAL": causal}
+    label = f"D{width}{' causal' if causal else ''}"
+    return Case("attention", kernel, ", ".join(types), constants, label, {"num_warps": warps})
 
 
 _X = "out: *fp32, x: *fp32"
@@ -76,6 +97,31 @@ CASES: Sequence[Case] = (
     _suite("arithmetic", "out: *i32, x: *i32, y: *i32", BLOCK=512),
     _suite("collatz", "out: *i32, n: i32", BLOCK=256),
     _suite("smaller_transposed", "out: *fp32, x: *fp32, y: *fp32", M=64, N=64),
+    *(
+        _attention(kernel, outputs, width, causal)
+        for kernel, outputs in (("attention", ["out"]), ("gradients_of_keys", ["dk", "dv"]), ("gradients_of_queries", ["dq"]))
+        for width in (64, 128)
+        for causal in (False, True)
+    ),
+    _product(
+        "grouped_matmul", "grouped_matmul",
+        "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp32, starts_ptr: *i32, groups: i32, N: i32, K: i32, "
+        "stride_a: i32, stride_bg: i32, stride_b: i32, stride_c: i32", PROGRAMS=132,
+    ),
+    _product("persistent_matmul", "persistent_matmul", f"a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp32, {_STRIDES}", PROGRAMS=132),
+    _product(
+        "persistent_matmul", "persistent_matmul_descriptor",
+        "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp16, M: i32, N: i32, K: i32, stride_a: i32, stride_b: i32, stride_c: i32", PROGRAMS=132,
+    ),
+    _product(
+        "matmul_descriptor", "matmul_descriptor",
+        "a: tensordesc<fp16[64,32]>, b: tensordesc<fp16[32,64]>, c: tensordesc<fp16[64,64]>, M: i32, N: i32, K: i32", GROUP_M=8,
+    ),
+    _product(
+        "convolution", "convolution",
+        "x_ptr: *fp16, w_ptr: *fp16, out_ptr: *fp32, images: i32, height: i32, width: i32, out_height: i32, out_width: i32",
+        CHANNELS=64, FILTERS=128, TAPS_Y=3, TAPS_X=3, STRIDE=1, PADDING=1, DILATION=1,
+    ),
 )  # fmt: skip
 
 #: runs in either Python: the kernels import whatever is called tri there
@@ -91,7 +137,7 @@ if {original!r}:
 else:
     import tri
     from tri import ASTSource
-    compile, target = tri.compile, lambda arch: f"nvidia:sm_{{arch}}"
+    compile, target = tri.compile, lambda arch: "nvidia:" + {architectures!r}[arch]
 BARRIER = re.compile(r"^\\s*(?:@%p\\d+ )?(?:bar\\.sync|barrier\\.sync)", re.M)
 counts = {{}}
 for case in json.loads({cases!r}):
@@ -99,11 +145,11 @@ for case in json.loads({cases!r}):
     given = dict(part.split(": ") for part in case["types"].split(", "))
     constants = {{**case["constants"], **{{name: 1 for name, type_ in given.items() if type_ == "1"}}}}
     signature = {{name: "constexpr" if name in constants else given[name] for name in kernel.arg_names}}
-    divisible = [name.startswith("n") or type_[0] == "*" or "stride" in name for name, type_ in signature.items()]
+    divisible = [name.startswith(("n", "length")) or type_[0] == "*" or "stride" in name for name, type_ in signature.items()]
     attrs = {{(i,): [["tt.divisibility", 16]] for i, d in enumerate(divisible) if d and kernel.arg_names[i] not in constants}}
     for arch in {architectures!r}:
         try:
-            made = compile(ASTSource(kernel, signature, constants, attrs), target=target(arch)).asm
+            made = compile(ASTSource(kernel, signature, constants, attrs), target=target(arch), options=case["options"]).asm
             count = [made["ttgir"].count("ttg.convert_layout"), len(BARRIER.findall(made["ptx"]))]
         except Exception as error:
             print(case["kernel"], arch, type(error).__name__, str(error)[:300], file=sys.stderr)
@@ -153,10 +199,14 @@ def rows(mine: Counts, theirs: Counts) -> list[str]:
     return made
 
 
-def main(triton_python: Annotated[str, typer.Option(help="a Python that has Triton")] = "") -> None:
+def main(
+    triton_python: Annotated[str, typer.Option(help="a Python that has Triton")] = "",
+    only: Annotated[str, typer.Option(help="kernels whose names have this")] = "",
+) -> None:
     """Print the table."""
-    mine = count(sys.executable, original=False)
-    theirs = count(triton_python, original=True) if triton_python else {}
+    cases = [case for case in CASES if only in case.name]
+    mine = count(sys.executable, original=False, cases=cases)
+    theirs = count(triton_python, original=True, cases=cases) if triton_python else {}
     Console(width=120).print("\n".join(rows(mine, theirs)), markup=False, highlight=False)
 
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from tri_core.mlir import ir
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor
 
-__all__ = ["ASKED", "guarded"]
+__all__ = ["ASKED", "SELDOM", "guarded"]
 
 #: the attribute of an access that is done only where its condition holds
 ASKED = "tt.asked"
+#: the attribute of a store by pointers that is done only where such a condition does not hold: what it costs matters little
+SELDOM = "tt.seldom"
 
 
 def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -> None:
@@ -34,6 +36,9 @@ def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -
     access.move_before(_yield(inside, access.location, list(access.results)))
     values = ACCESSES[access.name](copy, descriptor)
     copy.erase()
+    for view in outside:
+        if view.operation.name == "tt.store":
+            view.operation.attributes[SELDOM] = ir.UnitAttr.get()
     _yield(outside, access.location, values)
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tri_core.mlir import ir
+from tri_core.passes.guarded_access import SELDOM
 from tri_gpu_dialect.analysis.access import stores_as_well
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.edit import terminator
@@ -113,13 +114,14 @@ class _Forward:
                 self.stores.append(op)
 
     def settle_stores(self) -> None:
-        """Let stores follow their values where that is as good for memory."""
+        """Let stores follow their values where that is as good for memory, and those that are seldom done always."""
         for op in self.stores:
             info = tensor_info(op.operands[1].type)
             made, chosen = self.found.fixed.get(op.operands[1]), self.found.decided(op)
             if info is None or made is None or chosen is None or chosen[1] is None:
                 continue
-            if made != chosen[1] and stores_as_well(made, chosen[1], info.shape, info.bitwidth):
+            seldom = SELDOM in op.attributes
+            if made != chosen[1] and (seldom or stores_as_well(made, chosen[1], info.shape, info.bitwidth)):
                 key = key_of(op)
                 assert key is not None
                 self.found.operands[key] = rule_for(op).operands(op, made) or chosen
