@@ -389,6 +389,7 @@ _INTEGERS = [
     *((combine, kind) for combine in ("and", "or", "xor", "exch") for kind in ("b32", "b64")),
     ("add", "u32"),
     ("add", "u64"),
+    ("inc", "u32"),
 ]
 _FLOATS = [("add", "f32"), ("add", "f64"), ("add", "noftz.f16"), ("add", "noftz.bf16")]
 _HELD = {"32": ("i4", "i32"), "64": ("i8", "i64")}
@@ -431,7 +432,7 @@ def _atomic(combine: str, kind: str, order: str, dtype: str, text: str, values) 
 
     name = f"atomic_rmw-{combine}-{kind}{order}"
     add(name, AtomicRmwOp, (dtype, dtype, "i4"), (dtype,), apart, each(values, values, coin), changes=(0,))
-    if combine != "exch":
+    if combine not in ("exch", "inc"):
         add(f"{name}-shared", AtomicRmwOp, (dtype, dtype), (), together, each(values, values), changes=(0,))
 
 

@@ -7,6 +7,7 @@ from enum import IntEnum
 from types import ModuleType, SimpleNamespace
 
 from tri_backend_nvidia.runtime import (
+    counters,
     devices,
     driver,
     faults,
@@ -63,6 +64,9 @@ class FakeDriver(ModuleType):
         #: CTAs of a kernel that a multiprocessor holds, of 4
         self.resident = 3
         self.capture_mode = "GLOBAL"
+        #: ids of streams, where tests give them; streams that are being captured
+        self.stream_ids: dict[int, int] = {}
+        self.capturing: set[int] = set()
 
     def __getattr__(self, name: str):
         if not name.startswith("cu"):
@@ -163,6 +167,8 @@ class FakeDriver(ModuleType):
     do_cuMemcpyDtoHAsync = do_cuMemcpyHtoDAsync
 
     def do_cuMemsetD32Async(self, destination, value, count, stream):
+        if destination in self.memory:
+            assert count * 4 <= len(self.memory[destination])
         return ()
 
     def do_cuStreamSynchronize(self, stream):
@@ -176,14 +182,23 @@ class FakeDriver(ModuleType):
         made = ctypes.create_string_buffer(text, 128)
         return SimpleNamespace(getPtr=lambda: ctypes.addressof(made))
 
+    # streams
+    def do_cuStreamGetId(self, stream):
+        return self.stream_ids.get(int(stream), int(stream) + 1000)
+
+    def do_cuStreamIsCapturing(self, stream):
+        return int(int(stream) in self.capturing)
+
     # graphs
     def do_cuStreamCreate(self, flags):
         return 55
 
     def do_cuStreamBeginCapture(self, stream, mode):
+        self.capturing.add(int(stream))
         return ()
 
     def do_cuStreamEndCapture(self, stream):
+        self.capturing.discard(int(stream))
         return 66
 
     def do_cuGraphInstantiate(self, graph, flags):
@@ -299,6 +314,7 @@ def forget() -> None:
     streams._lookup = None
     faults.forget()
     records.forget_pages()
+    counters.forget_counters()
 
 
 def install(monkeypatch, count: int = 1) -> FakeDriver:
@@ -311,6 +327,6 @@ def install(monkeypatch, count: int = 1) -> FakeDriver:
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr("tri_backend_nvidia.runtime.runtime.driver", lambda: fake)
     monkeypatch.setattr("tri_backend_nvidia.runtime.memory.driver", lambda: fake)
-    for module in ("graphs", "records"):
+    for module in ("counters", "graphs", "records"):
         monkeypatch.setattr(f"tri_backend_nvidia.runtime.{module}.driver", lambda: fake)
     return fake

@@ -18,7 +18,7 @@ from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
 from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
 from tri_backend_nvidia.tools import find  # noqa: E402
 from tri_core import knobs  # noqa: E402
-from tri_core.errors import LaunchError, Unsupported  # noqa: E402
+from tri_core.errors import InternalError, LaunchError, Unsupported  # noqa: E402
 
 TARGETS = ("sim:nvidia:sm_90a", "sim:nvidia:sm_80")
 
@@ -119,9 +119,48 @@ def test_attention(causal) -> None:
     if causal:
         scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), float("-inf"))
     close(o, torch.softmax(scores, 1) @ v.double(), 2e-3)
-    # the rings are those of a kernel of one program each
-    assert kernel.asm["ttgir"].count("ttg.init_barrier") == 2 * (1 + 2 * 2)
+    # the rings are those of a kernel of one program each, and one for the numbers of programs that differ in length
+    assert kernel.asm["ttgir"].count("ttg.init_barrier") == 2 * (1 + 2 * 2) + 2 * 2 * causal
     assert persistent_loops(kernel) == 2
+    assert ("counter" in kernel.metadata.attrs) == causal
+
+
+@pytest.mark.parametrize(("length", "ctas", "roles"), [
+    (160, 1, True), (160, 3, True), (96, 100, True), (32, 2, True), (160, 2, False),
+])  # fmt: skip
+def test_lengths_differ(length, ctas, roles) -> None:
+    """Every program runs once, whoever draws it."""
+    block = 32
+    q, k, v = (halves(length, 32, seed=i) for i in range(3))
+    q, o = (q.double() / 8).half(), poisoned(length, 32)
+    options = {"num_warps": 4, "num_stages": 2, "warp_specialize": roles, "persistent": True}
+    with tri.target(TARGETS[0]), tri.simulation(report=False, ctas=ctas):
+        kernel = attention[(length // block,)](q, k, v, o, length, 32, block, block, True, **options)
+    scores = (q.double() @ k.double().t()).masked_fill(
+        torch.ones(length, length).triu(1).bool(), float("-inf")
+    )
+    close(o, torch.softmax(scores, 1) @ v.double(), 2e-3)
+    assert ("counter" in kernel.metadata.attrs) == roles
+    assert kernel.asm["ttgir"].count("ttg.next_program") == (not roles)
+    assert kernel.asm["ttgir"].count("ttg.draw_program") == roles
+
+
+def test_a_counter_that_is_not_zero_in_the_end_is_seen(tmp_path) -> None:
+    q, o = halves(64, 32), poisoned(64, 32)
+    options = {"num_warps": 4, "num_stages": 2, "warp_specialize": True, "persistent": True}
+
+    def run(**more):
+        with tri.target(TARGETS[0]), tri.simulation(report=False, ctas=2):
+            return attention[(2,)](q, q, q, o, 64, 32, 32, 32, True, **options, **more)
+
+    text = run().asm["ttgir"]
+    drawn = re.search(r"( *)(%\S+) = ttg\.draw_program (%\S+) : i32[^\n]*\n", text)
+    assert drawn is not None
+    more = f"{drawn[1]}%more = arith.addi {drawn[3]}, {drawn[3]} : i32\n"
+    path = tmp_path / "attention.ttgir"
+    path.write_text(text.replace(drawn[0], more + drawn[0].replace(drawn[3] + " :", "%more :")))
+    with pytest.raises(InternalError, match="leaves 2 in its counter"):
+        run(ir_override=str(path))
 
 
 def test_rings_go_on_and_stores_are_waited_for_late() -> None:

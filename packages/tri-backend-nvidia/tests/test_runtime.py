@@ -129,6 +129,45 @@ def test_persistent_kernels_get_their_grid(fake, grid, ctas, cooperative):
     assert len(fake.launches) == 1
 
 
+def test_launches_at_the_same_time_have_counters_of_their_own(fake):
+    fake.resident = 2
+    fake.signature = (*fake.signature, *[ctypes.c_int32] * 3, ctypes.c_uint64)
+    runtime = CudaRuntime()
+    _, launch = ready(runtime, attrs={"grid": True, "counter": True})
+
+    def counter(stream):
+        launch((3, 2, 1), stream, [1 << 40, 5, 0.5])
+        seen = fake.launches[-1]
+        assert seen.values[:6] == (1 << 40, 5, 0.5, 3, 2, 1)
+        assert any(at <= seen.values[6] <= at + len(block) - 4 for at, block in fake.memory.items())
+        return seen.values[6]
+
+    first = counter(71)
+    assert counter(71) == first
+    assert counter(72) not in (first, 0)
+    # a handle that is given out again is another stream
+    fake.stream_ids[71] = 5
+    again = counter(71)
+    assert again not in (first, counter(72))
+    # one counter for each launch of a graph, which none outside has
+    recorded = []
+    runtime.capture(lambda: recorded.extend([counter(55), counter(55)]))
+    assert len({first, again, counter(72), counter(55), *recorded}) == 6
+    # nothing is allocated by a launch
+    assert len(fake.called("cuMemAlloc")) == 1
+
+
+def test_more_counters_are_made_when_they_are_used_up(fake):
+    fake.signature = (*fake.signature, *[ctypes.c_int32] * 3, ctypes.c_uint64)
+    _, launch = ready(CudaRuntime(), attrs={"grid": True, "counter": True})
+    fake.capturing.add(71)
+    for _ in range(4100):
+        launch((1, 1, 1), 71, [1 << 40, 5, 0.5])
+    assert len({seen.values[6] for seen in fake.launches}) == 4100
+    assert len(fake.called("cuMemAlloc")) == 2
+    assert fake.capture_mode == "GLOBAL"
+
+
 def test_launches_are_recorded_on_a_stream_of_their_own(fake):
     runtime = CudaRuntime()
     _, launch = ready(runtime)

@@ -76,6 +76,7 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
         registers=registers_per_thread(options),
         persistent=options.persistent if isinstance(options, NvidiaOptions) else None,
         cache_bytes=_CACHE,
+        draws_programs=target.has("tma"),
     )
 
 

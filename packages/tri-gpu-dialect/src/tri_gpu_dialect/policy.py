@@ -83,6 +83,7 @@ class DefaultPolicy:
     ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise).
     ``persistent``: whether a CTA takes one program after the other; None leaves the choice to the policy, and this one says no.
     ``cache_bytes``: what programs of a persistent kernel that run at the same time should read at most, where the order is free (None: any).
+    ``draws_programs``: a producer draws the numbers of programs of different lengths from a counter of the launch.
     """
 
     max_vector_bits: int = 128
@@ -96,6 +97,7 @@ class DefaultPolicy:
     registers: int | None = None
     persistent: bool | None = None
     cache_bytes: int | None = None
+    draws_programs: bool = False
 
     def vector_bits(self, element_bits: int, space: str) -> int:
         """The widest access in bits, in any memory."""

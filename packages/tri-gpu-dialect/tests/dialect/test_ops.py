@@ -82,7 +82,8 @@ def test_valid_ops() -> None:
     check("ttg.barrier {addrSpace = 1 : i32}", [], None)
     check("ttg.warp_id", [], "i32")
     check("ttg.get_grid_size {axis = 2 : i32}", [], "i32")
-    check("ttg.next_program", ["i32"], "i32")
+    check("ttg.next_program", ["i32", "i32"], "i32")
+    check("ttg.draw_program", ["i32"], "i32")
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 #linear = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]], warp = [[4, 0], [8, 0]], block = []}>
 #shared = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [1, 0], [2, 2]]}, alignment = 16>
 #shared1 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+#shared2 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "made-up:m1", "ttg.threads-per-warp" = 32 : i32} {
   tt.func public @others(%arg0: tensor<16x32xf16, #linear>, %arg1: !ttg.memdesc<4x4xf32, #shared, #smem>, %arg2: !ttg.memdesc<64x32xf32, #shared1, #smem, mutable>, %arg3: i32, %arg4: i1, %arg5: tensor<64x32xf16, #ttg.dot_op<{opIdx = 0, parent = #blocked}>>, %arg6: tensor<64x32xi8, #blocked>) {
@@ -41,7 +42,11 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.barrier none
     %0 = ttg.warp_id
     %grid = ttg.get_grid_size y : i32
-    %next = ttg.next_program %grid : i32
+    %next = ttg.next_program %grid, %grid : i32
+    %ticket = ttg.draw_program %grid : i32
+    %place = ttg.local_alloc : () -> !ttg.memdesc<1xi32, #shared2, #smem, mutable>
+    ttg.publish_program %ticket, %place : !ttg.memdesc<1xi32, #shared2, #smem, mutable>
+    %number = ttg.read_program %place : !ttg.memdesc<1xi32, #shared2, #smem, mutable> -> i32
     %1 = ttg.predicate_stage %arg3, %arg3, %arg3 maxStage 2 stage 1 : i32 -> i1
     %2 = ttg.global_scratch_alloc {alignment = 16 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
     %3 = "ttg.mask"(%arg4) ({

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.bulk import barriers, copies, descriptors
+from tri_backend_nvidia.bulk import barriers, copies, descriptors, programs
 from tri_core.api import Target
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -15,3 +15,4 @@ def add_rules(table: LoweringTable, target: Target) -> None:
         table.update(barriers.RULES)
         table.update(copies.RULES)
         table.update(descriptors.RULES)
+        table.update(programs.RULES)

@@ -17,7 +17,7 @@ _CLOBBER = "~{memory}"
 class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
     """``atom``: changes memory where ``predicate``; the old value, anything elsewhere.
 
-    ``combine`` is ``add``, ``min``, ``max``, ``and``, ``or``, ``xor`` or ``exch``, ``type`` the instruction's
+    ``combine`` is ``add``, ``min``, ``max``, ``and``, ``or``, ``xor``, ``exch`` or ``inc`` (up to ``value``, then 0), ``type`` the instruction's
     type (``u32``, ``s64``, ``f32``, ``noftz.f16``, ``b32``), ``order`` the memory order and scope (``.acq_rel.gpu``).
     """
 

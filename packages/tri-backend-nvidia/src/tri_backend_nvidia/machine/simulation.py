@@ -98,6 +98,7 @@ _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
     "exch": lambda old, new: new,
+    "inc": lambda old, most: np.where(old >= most, 0, old + 1).astype(old.dtype),
 }
 
 

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.runtime import faults, launches, records, tensor_maps
+from tri_backend_nvidia.runtime import counters, faults, launches, records, tensor_maps
 from tri_backend_nvidia.runtime.devices import attribute
 from tri_backend_nvidia.runtime.driver import call, initialised
 from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch
@@ -57,6 +57,8 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
         limit = initialised().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         call("cuFuncSetAttribute", function, limit, image.metadata.shared)
     records.connect(module, image.metadata.name, image.metadata.attrs)
+    if HiddenParameters.from_attrs(image.metadata.attrs).counter:
+        counters.of_device(device.index).prepare()
     kernel = CudaKernel(int(function), device, _resources(function), _residency(function, image, device))
     # unloading at exit would come after the driver's own clean-up
     weakref.finalize(kernel, _unload, module, call("cuCtxGetCurrent")).atexit = False
@@ -120,6 +122,22 @@ def _started(
     return checked
 
 
+def _numbers(
+    kernel: CudaKernel, hidden: HiddenParameters, in_context: Callable[[DeviceInfo, Callable[[], int]], int]
+) -> Callable[[tuple[int, int, int], int], Sequence[int]] | None:
+    """What gives the plain hidden parameters of a launch of a grid on a stream; None: there are none."""
+    if not hidden.counter:
+        return (lambda grid, stream: grid) if hidden.grid else None
+    device = kernel.device
+    own = counters.of_device(device.index)
+
+    def numbers(grid: tuple[int, int, int], stream: int) -> Sequence[int]:
+        counter = in_context(device, lambda: own.of(stream))
+        return (*grid, counter) if hidden.grid else (counter,)
+
+    return numbers
+
+
 def launcher(
     kernel: CudaKernel,
     image: KernelImage,
@@ -145,7 +163,8 @@ def launcher(
     start = launches.extended(numbers) if numbers else launch_function()
     index, device = kernel.device.index, kernel.device
     name, note = image.metadata.name, faults.note
-    function, started, takes_grid = kernel.function, _started(kernel, hidden, name), hidden.grid
+    function, started = kernel.function, _started(kernel, hidden, name)
+    made = _numbers(kernel, hidden, in_context)
     threads = image.metadata.threads
     shared = image.metadata.shared
 
@@ -160,7 +179,7 @@ def launcher(
         note(name)
         block = take()
         try:
-            pack(block.memory, (*args, *grid) if takes_grid else args)
+            pack(block.memory, args if made is None else (*args, *made(grid, stream)))
             if encoder is not None:
                 pool.table.put_descriptors(block.memory, encoder(args))
 

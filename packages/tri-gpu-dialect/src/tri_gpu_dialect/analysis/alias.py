@@ -14,6 +14,8 @@ __all__ = ["Aliases", "aliases"]
 Buffers = frozenset[int]
 
 #: ops whose result is a view of their first operand
+#: types of values that are nobody's memory
+_VALUES = (ir.RankedTensorType, ir.IntegerType, ir.FloatType)
 _VIEWS = "ttg.memdesc_"
 
 
@@ -58,8 +60,8 @@ class _Analysis:
             elif name == NAME:
                 self.partitions(op)
             elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
-                # an op that nobody described: its results may be any of its operands, but for tensors in registers
-                for result in (r for r in op.results if not isinstance(r.type, ir.RankedTensorType)):
+                # an op that nobody described: its results may be any of its operands, but for numbers and tensors in registers
+                for result in (r for r in op.results if not isinstance(r.type, _VALUES)):
                     for operand in op.operands:
                         self.join([result], [operand])
 

@@ -20,7 +20,7 @@ from tri_gpu_dialect.types import bitwidth, tensor_info
 if TYPE_CHECKING:
     from tri_gpu_dialect.policy import BulkCopies
 
-__all__ = ["RingUse", "SlotBuffer", "ring_use", "slot_buffer", "uses_inside"]
+__all__ = ["RingUse", "SlotBuffer", "is_inside", "ring_use", "slot_buffer", "uses_inside"]
 
 _LOOPS = frozenset({"scf.for", "scf.while"})
 
@@ -172,13 +172,14 @@ def _around(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return op
 
 
+def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether ``op`` is in a region of ``outer``, somewhere in a function."""
+    around = op.parent.operation
+    while around.name != "tt.func" and around != outer:
+        around = around.parent.operation
+    return bool(around == outer)
+
+
 def uses_inside(op: ir.Operation, uses: Sequence[RingUse]) -> list[int]:
     """The numbers of the ``uses`` whose loads are inside of ``op``."""
-    found = []
-    for number, use in enumerate(uses):
-        outer = use.ring.loads[0].parent.operation
-        while outer.name != "tt.func" and outer != op:
-            outer = outer.parent.operation
-        if outer == op:
-            found.append(number)
-    return found
+    return [number for number, use in enumerate(uses) if is_inside(use.ring.loads[0], op)]

@@ -180,8 +180,13 @@ class Slices:
     consumer: Demand
 
 
-def slice_function(function: ir.Operation) -> Slices | Refusal | None:
-    """How to cut ``function``; None where no dot is fed by a block from a descriptor."""
+def slice_function(
+    function: ir.Operation, drawn: frozenset[ir.Operation] = frozenset()
+) -> Slices | Refusal | None:
+    """How to cut ``function``; None where no dot is fed by a block from a descriptor.
+
+    ``drawn``: ``ttg.next_program`` ops of which the producer hands the results to the consumer.
+    """
     ops = all_ops(function)
     fed = {op: dots for op in ops if op.name == LOAD and (dots := _dots(op))}
     if not fed:
@@ -193,13 +198,15 @@ def slice_function(function: ir.Operation) -> Slices | Refusal | None:
         return refusal
     rings = _rings(function, fed)
     makers = {op for op in ops if op.name == MAKE and _is_known_at_start(op)}
-    producer = Demand(function, frozenset(makers))
+    producer = Demand(function, frozenset(makers) | drawn)
     for op in [*fed, *(op for op in ops if op.name == WAIT)]:
         producer.keep(op)
+    producer.need(op.operands[1] for op in drawn & producer.ops)
     refusal = _not_ahead(producer, set(fed))
     if refusal is not None:
         return refusal
-    return Slices(rings, frozenset(makers & producer.ops), producer, _consumer(function, ops, frozenset(fed)))
+    consumer = _consumer(function, ops, frozenset(fed), drawn)
+    return Slices(rings, frozenset(makers & producer.ops), producer, consumer)
 
 
 # --- what is loaded ---------------------------------------------------------------------------------------
@@ -338,9 +345,14 @@ def _is_known_at_start(op: ir.Operation) -> bool:
 # --- the consumer -------------------------------------------------------------------------------------------
 
 
-def _consumer(function: ir.Operation, ops: list[ir.Operation], loads: frozenset[ir.Operation]) -> Demand:
+def _consumer(
+    function: ir.Operation,
+    ops: list[ir.Operation],
+    loads: frozenset[ir.Operation],
+    drawn: frozenset[ir.Operation],
+) -> Demand:
     """All that has effects, and what it needs."""
-    found = Demand(function, loads)
+    found = Demand(function, loads | drawn)
     for op in ops:
         name = op.name
         inner = op != function and op.parent.operation.name not in (*CONTROL, "tt.func")

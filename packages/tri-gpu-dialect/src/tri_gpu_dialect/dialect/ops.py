@@ -25,6 +25,7 @@ __all__ = [
     "BarrierExpectOp",
     "BarrierOp",
     "ConvertLayoutOp",
+    "DrawProgramOp",
     "FenceAsyncSharedOp",
     "Fp4ToFpOp",
     "GetGridSizeOp",
@@ -47,6 +48,8 @@ __all__ = [
     "MemDescTransOp",
     "NextProgramOp",
     "PredicateStageOp",
+    "PublishProgramOp",
+    "ReadProgramOp",
     "WaitBarrierOp",
     "WarpGroupDotOp",
     "WarpGroupDotWaitOp",
@@ -375,11 +378,40 @@ class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[ext.Pure]):
 class NextProgramOp(TTG.Operation, name="next_program", traits=[ext.Pure]):
     """Where, in the order of programs, the one is that this CTA runs after this one.
 
-    It is ``following``; any that no other CTA runs will do, where somebody hands them out.  From the grid's size on: none.
+    It is ``following``; any that no other CTA runs will do, where somebody hands them out.  From ``total`` on, the grid's size, there
+    are none.
     """
 
     following: _In
+    total: _In
     result: _Out
+
+
+class DrawProgramOp(TTG.Operation, name="draw_program"):
+    """Draws a ticket from the launch's counter, which goes from 0 up to ``total``, exclusive, and is 0 again then.
+
+    One thread of those that run the op draws; the result is for ``ttg.publish_program`` alone, and means nothing in others.
+    The launch passes the counter as a hidden parameter.
+    """
+
+    total: _In
+    result: _Out
+
+
+class PublishProgramOp(TTG.Operation, name="publish_program"):
+    """The thread that drew ``number`` writes it to ``dst``, a buffer of one i32, for whom a barrier lets read it."""
+
+    number: _In
+    dst: _In
+    verify_invariants = verify.rule(verify.holds_number(1))
+
+
+class ReadProgramOp(TTG.Operation, name="read_program"):
+    """The number in ``src``, a buffer of one i32; uniform over a warp."""
+
+    src: _In
+    result: _Out
+    verify_invariants = verify.rule(verify.holds_number(0))
 
 
 class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):

@@ -210,6 +210,21 @@ def _barrier(value: ir.Value) -> str | None:
     return None
 
 
+def holds_number(operand: int) -> Check:
+    """Operand number ``operand`` is a buffer of one i32."""
+
+    def check(op: Any) -> str | None:
+        value = op.operands[operand]
+        if found := _memory(value, "buffer", mutable=True):
+            return found
+        expected = ir.IntegerType.get_signless(32)
+        if value.type.shape != [1] or value.type.element_type != expected:
+            return f"buffer is {value.type}; one i32 is expected"
+        return None
+
+    return check
+
+
 def positive(name: str) -> Check:
     """Attribute ``name`` is 1 or more."""
 

@@ -127,6 +127,7 @@ class Lowering:
         self.axes = axes
         self.shared_bytes = 0
         self.grid: tuple[ir.Value, ...] = ()
+        self.counter: ir.Value | None = None
         self.descriptors: list[LaunchDescriptor] = []
         self._encoded: dict[LaunchDescriptor, ir.Value] = {}
         self._shared: ir.Value | None = None
@@ -242,7 +243,15 @@ class Lowering:
     @property
     def hidden(self) -> HiddenParameters:
         """What a launch passes after the kernel's own parameters."""
-        return HiddenParameters(grid=bool(self.grid), descriptors=tuple(self.descriptors))
+        return HiddenParameters(
+            grid=bool(self.grid), counter=self.counter is not None, descriptors=tuple(self.descriptors)
+        )
+
+    def take_counter(self) -> None:
+        """The next parameter is the address of the launch's counter; called after :meth:`take_grid`."""
+        self.counter = self.b.entry.add_argument(
+            self.b.ptr(self.hw.address_space("global")), ir.Location.unknown()
+        )
 
     def take_grid(self) -> None:
         """The next three parameters are the extents of the grid; called before any descriptor is encoded."""

@@ -156,6 +156,8 @@ def _lower_kernel(
         ]
         if any(op.name == "ttg.get_grid_size" for op in all_ops(kernel)):
             lowering.take_grid()
+        if any(op.name == "ttg.draw_program" for op in all_ops(kernel)):
+            lowering.take_counter()
         lower_body(lowering, source, arguments)
         ir.Operation.create("llvm.return")
     _set_signature(function, name, [a.type for a in entry.arguments], len(lowering.descriptors), primitives)

@@ -86,9 +86,15 @@ def _writes_own(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value
     return (), op.operands[:1]
 
 
-@effects_of("ttg.barrier_expect", "ttg.arrive_barrier", "ttg.wait_barrier")
+@effects_of("ttg.barrier_expect", "ttg.arrive_barrier", "ttg.wait_barrier", "ttg.read_program")
 def _uses_barrier(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return op.operands[:1], ()
+
+
+@effects_of("ttg.publish_program")
+def _uses_number(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    # barriers in memory order it with readers, as they do copies
+    return op.operands[1:2], ()
 
 
 @effects_of("ttg.async_copy_descriptor_to_local")

@@ -196,6 +196,6 @@ def _to_and_fro(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
         ir.Operation.create("scf.condition", operands=[goes.results[0], *head.arguments])
     place, this, other = block.arguments
     with ir.InsertionPoint(block):
-        following = make(NEXT, [make("arith.addi", [place, this])])
+        following = make(NEXT, [make("arith.addi", [place, this]), total])
         ir.Operation.create("scf.yield", operands=[following, other, this])
     return block

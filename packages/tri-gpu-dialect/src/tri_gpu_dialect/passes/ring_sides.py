@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tri_core.errors import InternalError
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import AWAITED
-from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, uses_inside
+from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
 from tri_gpu_dialect.analysis.slicing import Demand
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
@@ -21,6 +21,8 @@ from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Consumer", "Memory", "Producer", "Side"]
 
+#: programs whose numbers are under way between the sides
+_NUMBERS = 2
 _BARRIER = SwizzledShared(1, 1, 1, (0,))
 #: attributes of loops that say what has been done now
 _DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
@@ -68,11 +70,25 @@ class Memory:
         i64 = ir.IntegerType.get_signless(64)
         full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
         made = cls(slots, buffers, full, empty)
-        for number in range(slots):
-            for barriers, count in ((full, 1), (empty, warps)):
-                slot = made.barrier(barriers, constant(32, number))
-                make("ttg.init_barrier", [slot], count=i32_attribute(count))
+        made.begin(1, warps)
         return made
+
+    @classmethod
+    def of_numbers(cls, consumers: int, producers: int) -> Memory:
+        """New memory for numbers of programs, which ``producers`` warps hand to ``consumers`` and read as well."""
+        i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
+        numbers = _buffer((_NUMBERS, 1), i32, _BARRIER.to_attr())
+        full, empty = (_buffer((_NUMBERS, 1), i64, _BARRIER.to_attr()) for _ in range(2))
+        made = cls(_NUMBERS, [numbers], full, empty)
+        made.begin(producers, consumers + producers)
+        return made
+
+    def begin(self, full: int, empty: int) -> None:
+        """Make the barriers ready, for so many arrivals."""
+        for number in range(self.slots):
+            for barriers, count in ((self.full, full), (self.empty, empty)):
+                slot = self.barrier(barriers, constant(32, number))
+                make("ttg.init_barrier", [slot], count=i32_attribute(count))
 
     def values(self) -> list[ir.Value]:
         """All that a partition captures."""
@@ -121,6 +137,7 @@ class Side(ABC):
     """A copy of the ops that ``demand`` keeps; ``known`` has what became of values.
 
     ``memory`` is that of ring ``channels[i]`` for use ``i``; ``state``: slot and parity of each ring's next use, i32.
+    ``drawn``: the op that gives the number of the next program, where the producer draws it; the last ring is for these numbers.
     """
 
     demand: Demand
@@ -130,6 +147,7 @@ class Side(ABC):
     known: dict[ir.Value, ir.Value] = field(default_factory=dict)
     state: dict[int, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
     constants: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
+    drawn: ir.Operation | None = None
 
     def int_(self, value: int, bits: int = 32) -> ir.Value:
         """A constant, made once."""
@@ -176,6 +194,23 @@ class Side(ABC):
                 self.after(op)
         self.before(end)
         self.after(end)
+        if self.drawn is not None and self.drawn.block == block:
+            self.known[self.drawn.results[0]] = self.hand_over()
+
+    @abstractmethod
+    def hand_over(self) -> ir.Value:
+        """The number of the next program, at the end of one."""
+
+    def read_number(self) -> ir.Value:
+        """Wait for the number in the ring's slot, and free that."""
+        ring = len(self.memory) - 1
+        memory, (slot, phase) = self.memory[ring], self.state[ring]
+        place = memory.view(0, slot)
+        make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, place])
+        number = make("ttg.read_program", [place], slot.type).results[0]
+        make("ttg.arrive_barrier", [memory.barrier(memory.empty, slot), place])
+        self.advance(ring)
+        return number
 
     def op(self, op: ir.Operation) -> None:
         """Copy ``op``."""
@@ -294,7 +329,10 @@ class Side(ABC):
 
     def inside(self, op: ir.Operation) -> list[int]:
         """The rings with loads inside of ``op``."""
-        return sorted({self.channels[i] for i in uses_inside(op, self.uses)})
+        found = {self.channels[i] for i in uses_inside(op, self.uses)}
+        if self.drawn is not None and is_inside(self.drawn, op):
+            found.add(len(self.memory) - 1)
+        return sorted(found)
 
     def advance(self, ring: int) -> None:
         """The next slot; after the last one the first, in the phase of the other parity."""
@@ -330,6 +368,7 @@ class Producer(Side):
     """Copies blocks to slots, as soon as they are empty; ``descriptors`` of loads that were made before."""
 
     descriptors: dict[ir.Operation, ir.Value] = field(default_factory=dict)
+    ticket: ir.Value | None = None
 
     def before(self, op: ir.Operation) -> None:
         """Nothing: loads are made behind the last of their ring."""
@@ -345,7 +384,10 @@ class Producer(Side):
         return self.known[value]
 
     def after(self, op: ir.Operation) -> None:
-        """Fill a slot."""
+        """Fill a slot; draw a ticket, which comes while this program's blocks are copied."""
+        if self.drawn is not None and op == self.drawn:
+            total = self.value(op.operands[1])
+            self.ticket = make("ttg.draw_program", [total], total.type).results[0]
         for number, use, memory in self.rings(lambda use: use.ring.loads[-1] == op):
             slot, phase = self.state[number]
             passed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
@@ -359,6 +401,21 @@ class Producer(Side):
                 operands = [descriptor, *coordinates, full, memory.view(i, slot), always]
                 make("ttg.async_copy_descriptor_to_local", operands)
             self.advance(number)
+
+    def hand_over(self) -> ir.Value:
+        """The ticket, behind the programs that CTAs begin with, is put into the ring, and read from it."""
+        ring = len(self.memory) - 1
+        memory, (slot, phase) = self.memory[ring], self.state[ring]
+        assert self.ticket is not None
+        i32 = self.ticket.type
+        ctas = make("tt.get_num_programs", (), i32, axis=i32_attribute(0)).results[0]
+        number = make("arith.addi", [self.ticket, ctas], i32).results[0]
+        place = memory.view(0, slot)
+        passed = make("arith.xori", [phase, self.int_(1)], i32).results[0]
+        make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed, place])
+        make("ttg.publish_program", [number, place])
+        make("ttg.arrive_barrier", [memory.barrier(memory.full, slot), place])
+        return self.read_number()
 
 
 @dataclass
@@ -378,7 +435,11 @@ class Consumer(Side):
 
     def is_replaced(self, op: ir.Operation) -> bool:
         """Loads, and buffers that are slots."""
-        return op in self.gone
+        return op in self.gone or (self.drawn is not None and op == self.drawn)
+
+    def hand_over(self) -> ir.Value:
+        """As the producer has drawn it."""
+        return self.read_number()
 
     def before(self, op: ir.Operation) -> None:
         """Views of the slot where a block was loaded; a wait where it is used."""

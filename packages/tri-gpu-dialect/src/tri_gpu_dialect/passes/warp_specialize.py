@@ -13,6 +13,9 @@ Both sides are copies of the function with what they need (see :mod:`tri_gpu_dia
 loads outside of loops may be nested in any way.  The number ``s`` of the slot and the parity ``p`` of its phase are carried
 through all control flow in which a ring's loads are, on both sides alike: they agree by construction.
 
+Where a CTA takes one program after the other and these run for different lengths (``ttg.next_program``), the producer draws the number of
+the next one from the launch's counter (``policy.draws_programs``) and hands it to the consumers by a ring of its own.
+
 A function that cannot be cut stays as it is; why is logged, and stands in the module's attribute ``ttg.not_specialized``.
 """
 
@@ -30,6 +33,7 @@ from tri_gpu_dialect.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
+from tri_gpu_dialect.passes.persist import NEXT
 from tri_gpu_dialect.passes.ring_room import beside
 from tri_gpu_dialect.passes.ring_sides import Consumer, Memory, Producer, i32_attribute, make
 from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
@@ -69,7 +73,8 @@ class WarpSpecialize(Pass):
         self, module: ir.Module, function: ir.Operation, how: Specialization, limit: int | None
     ) -> Refusal | None:
         """Cut ``function``; gives why not."""
-        slices = slice_function(function)
+        drawn = _drawn(function) if getattr(self.policy, "draws_programs", False) else None
+        slices = slice_function(function, frozenset() if drawn is None else frozenset({drawn}))
         if slices is None or isinstance(slices, Refusal):
             return slices
         copies = getattr(self.policy, "bulk_copies", None)
@@ -85,7 +90,7 @@ class WarpSpecialize(Pass):
         slots = self.slots(function, uses, channels, how, limit)
         if isinstance(slots, Refusal):
             return slots
-        _split(module, function, _Plan(slices, uses, channels, slots), how)
+        _split(module, function, _Plan(slices, uses, channels, slots, drawn), how)
         return None
 
     def slots(
@@ -119,6 +124,11 @@ class WarpSpecialize(Pass):
         given = loop.attributes.get("tt.num_stages", None) if loop is not None else None
         stages = ir.IntegerAttr(given).value if given is not None else how.stages or self.num_stages
         return max(stages, 2)
+
+
+def _drawn(function: ir.Operation) -> ir.Operation | None:
+    """The op that gives the number of the program after this one, in a loop over programs of different lengths."""
+    return next((op for op in all_ops(function) if op.name == NEXT), None)
 
 
 def _tell(module: ir.Module, refusal: Refusal) -> None:
@@ -167,20 +177,21 @@ def _apart(one: RingUse, other: RingUse) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Use ``i`` has the ring ``channels[i]``, ring ``r`` has ``slots[r]``."""
+    """Use ``i`` has the ring ``channels[i]``, ring ``r`` has ``slots[r]``; ``drawn``: as in :class:`Side`."""
 
     slices: Slices
     uses: Sequence[RingUse]
     channels: Sequence[int]
     slots: Sequence[int]
+    drawn: ir.Operation | None
 
-    def memory(self, warps: int) -> list[Memory]:
-        """The rings, made here."""
+    def memory(self, warps: int, producers: int) -> list[Memory]:
+        """The rings, made here; that of programs' numbers comes last."""
         found = []
         for number, slots in enumerate(self.slots):
             use = self.uses[list(self.channels).index(number)]
             found.append(Memory.allocated(use, slots, warps))
-        return found
+        return found if self.drawn is None else [*found, Memory.of_numbers(warps, producers)]
 
 
 def _split(module: ir.Module, function: ir.Operation, plan: _Plan, how: Specialization) -> None:
@@ -189,14 +200,14 @@ def _split(module: ir.Module, function: ir.Operation, plan: _Plan, how: Speciali
     body = function.regions[0].blocks[0]
     old, end = block_ops(body)[:-1], terminator(body)
     with ir.InsertionPoint(end), function.location:
-        memory = plan.memory(warps)
+        memory = plan.memory(warps, how.warps)
         parts = _Captures(
             [a for a in body.arguments if a in slices.producer.values],
             _descriptors(slices, plan.uses),
             memory,
         )
         op = _op(parts.values(), how, warps)
-        _default(op, Consumer(slices.consumer, plan.uses, plan.channels, memory), body)
+        _default(op, Consumer(slices.consumer, plan.uses, plan.channels, memory, drawn=plan.drawn), body)
         _partition(op, plan, parts, body)
     for each in reversed(old):
         each.erase()
@@ -273,7 +284,8 @@ def _partition(op: ir.Operation, plan: _Plan, captures: _Captures, body: ir.Bloc
     known = {v: inside[v] for v in captures.arguments}
     with ir.InsertionPoint(block):
         side = Producer(
-            plan.slices.producer, plan.uses, plan.channels, memory, known, descriptors=descriptors
-        )
+            plan.slices.producer, plan.uses, plan.channels, memory, known,
+            drawn=plan.drawn, descriptors=descriptors,
+        )  # fmt: skip
         side.run(body)
         make("ttg.warp_return")

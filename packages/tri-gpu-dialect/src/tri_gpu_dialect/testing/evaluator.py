@@ -245,6 +245,7 @@ _RULES: dict[str, _Rule] = {
     "tt.gather": _gather,
     "tt.dot": _dot,
     "ttg.local_dot": _dot,
+    "ttg.next_program": lambda _, __, v: v[0],
     "ttg.barrier": lambda _, __, ___: None,
     "ttg.local_alloc": lambda _, op, v: v[0] if v else np.zeros(_shape(op.results[0].type)),
     "tt.unsplat": _pure(lambda a: a.reshape(())),
@@ -261,7 +262,7 @@ _PURE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _CASTS = (
     "arith.extf", "arith.truncf", "arith.extsi", "arith.extui", "arith.trunci", "arith.sitofp", "arith.fptosi",
-    "tt.splat", "ttg.convert_layout", "ttg.local_load", "ttg.next_program",
+    "tt.splat", "ttg.convert_layout", "ttg.local_load",
 )  # fmt: skip
 _RULES |= {name: _pure(function) for name, function in _PURE.items()}
 _RULES |= {name: _pure(lambda a: a) for name in _CASTS}

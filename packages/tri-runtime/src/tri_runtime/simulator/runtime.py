@@ -22,6 +22,7 @@ from tri_core.api import (
     LoadedKernel,
     Target,
 )
+from tri_core.errors import InternalError
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
@@ -140,13 +141,23 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         memory = Memory("global", scene=Scene())
         _add_arrays(memory, kernel.names, args)
         plain = [a.address if isinstance(a, HostArray) else a for a in args]
+        counted = []
         if kernel.hidden.counter:
-            extents = (*extents, memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
+            counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
         of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
-            kernel.machine.run(grid, [*plain, *extents, *of_launch], memory, listener)
+            kernel.machine.run(grid, [*plain, *extents, *counted, *of_launch], memory, listener)
+        _check_counters(kernel.name, memory, counted)
 
     return launch
+
+
+def _check_counters(name: str, memory: Any, addresses: Sequence[int]) -> None:
+    """InternalError where the next launch would find a counter that is not 0."""
+    for address in addresses:
+        left = int(memory.load(np.array([address]), np.dtype(np.int32), np.ones(1, np.bool_))[0])
+        if left:
+            raise InternalError(f"{name} leaves {left} in its counter of programs")
 
 
 def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> None:

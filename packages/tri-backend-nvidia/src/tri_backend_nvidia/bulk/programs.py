@@ -1,0 +1,51 @@
+"""The rules of programs whose numbers a producer draws from a counter, and hands on through shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_nvidia.machine import AtomicRmwOp
+from tri_core.errors import InternalError
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Lowered, Lowering
+from tri_gpu_dialect.lowering.table import Rule
+
+__all__ = ["RULES"]
+
+_BYTES = 4
+
+
+def _first(ctx: Lowering) -> ir.Value:
+    """Whether this is the thread that draws, of those that run what is being lowered."""
+    return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
+
+
+def draw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.draw_program``: ``atom.inc``, which goes back to 0 by itself behind the last ticket."""
+    if ctx.counter is None:
+        raise InternalError("the kernel has no counter of programs")
+    last = ctx.b.sub(ctx.scalar(op.operands[0]), ctx.b.int_(1))
+    names = {"combine": "inc", "kind": "u32", "order": ".relaxed.gpu"}
+    attributes = {name: ir.StringAttr.get(word) for name, word in names.items()}
+    return [[AtomicRmwOp.build([ctx.counter, last, _first(ctx)], [ctx.b.i32], attributes)[0]]]
+
+
+def publish(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.publish_program``."""
+    number, place = op.operands
+    ctx.hw.store_shared(ctx.b, ctx.shared_tensor(place).base, ctx.scalar(number), _first(ctx), _BYTES)
+    return []
+
+
+def read(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.read_program``: through a shuffle, by which the assembler knows that the number is the same for a warp."""
+    b = ctx.b
+    found = ctx.hw.load_shared(b, ctx.shared_tensor(op.operands[0]).base, b.i32, None, _BYTES)
+    return [[ctx.hw.shuffle_idx(b, found, b.int_(0))]]
+
+
+RULES: dict[str, Rule] = {
+    "ttg.draw_program": draw,
+    "ttg.publish_program": publish,
+    "ttg.read_program": read,
+}
