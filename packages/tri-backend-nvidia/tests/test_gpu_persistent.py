@@ -116,6 +116,79 @@ def test_attention(length, depth, causal) -> None:
         close(o[start : start + 1024], torch.softmax(scores, 1) @ v.double(), 5e-3)
 
 
+def attended(q, k, v, o, length, depth=64):
+    """Causal: programs of different lengths, which are drawn from a counter."""
+    options = {"num_warps": 8, "num_stages": 2, "warp_specialize": True, "barrier_polls": POLLS}
+    grid = (tri.cdiv(length, 128),)
+    return attention[grid](q, k, v, o, length, depth, 128, 128, True, persistent=True, **options)
+
+
+def inputs(length, depth=64):
+    q, k, v = (halves(length, depth, seed=i) for i in range(3))
+    return (q / depth**0.5).half(), k, v, poisoned(length, depth)
+
+
+def causal(q, k, v):
+    later = torch.ones(len(q), len(q), device="cuda").triu(1).bool()
+    return torch.softmax((q.double() @ k.double().t()).masked_fill(later, float("-inf")), 1) @ v.double()
+
+
+@pytest.mark.usefixtures("hopper")
+def test_a_counter_is_zero_for_the_next_launch() -> None:
+    """Grids of fewer programs than multiprocessors, of a few more, and again: every launch leaves 0."""
+    for length in (512, 4096, 20480, 512, 4096):
+        q, k, v, o = inputs(length)
+        for _ in range(20):
+            o.fill_(float("nan"))
+            kernel = attended(q, k, v, o, length)
+            assert not o.isnan().any()
+        if length <= 4096:
+            close(o, causal(q, k, v), 5e-3)
+    assert kernel.metadata.attrs["counter"] is True
+
+
+@pytest.mark.usefixtures("hopper")
+def test_streams_at_the_same_time_have_counters_of_their_own() -> None:
+    length = 4096
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    given = [inputs(length) for _ in streams]
+    attended(*given[0], length)
+    torch.cuda.synchronize()
+    for _ in range(50):
+        for stream, tensors in zip(streams, given, strict=True):
+            with torch.cuda.stream(stream):
+                tensors[3].fill_(float("nan"))
+                attended(*tensors, length)
+    torch.cuda.synchronize()
+    for q, k, v, o in given:
+        close(o, causal(q, k, v), 5e-3)
+
+
+@pytest.mark.usefixtures("hopper")
+def test_a_graph_runs_beside_the_stream_that_it_was_recorded_from() -> None:
+    length = 4096
+    recorded, twice, beside = inputs(length), inputs(length), inputs(length)
+    stream, other = torch.cuda.Stream(), torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        attended(*beside, length)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        attended(*recorded, length)
+        attended(*twice, length)
+    for tensors in (recorded, twice, beside):
+        tensors[3].fill_(float("nan"))
+    torch.cuda.synchronize()
+    for _ in range(50):
+        with torch.cuda.stream(other):
+            graph.replay()
+        with torch.cuda.stream(stream):
+            attended(*beside, length)
+    torch.cuda.synchronize()
+    for q, k, v, o in (recorded, twice, beside):
+        close(o, causal(q, k, v), 5e-3)
+
+
 def test_recorded_launches_have_their_grid() -> None:
     x, out = torch.rand(3000, 100, device="cuda") + 0.1, torch.empty(3000, 100, device="cuda")
 
