@@ -21,12 +21,12 @@ from tri_core import knobs
 
 #: messages of ptxas that it made instructions of a warp group wait for each other
 SERIALISED = re.compile(r"\bC75\d\d\b")
-#: (width, causal) -> instructions of the loop without a mask, at most; 128 x 128 by 8 warps
-CASES = {(128, False): 490, (64, True): 440}
+#: (width, causal, persistent) -> instructions of the loop without a mask, at most; 128 x 128 by 8 warps
+CASES = {(128, False, False): 490, (64, True, False): 440, (128, True, True): 490}
 
 
 @cache
-def compiled(width: int, causal: bool, delay_dots: bool | None = None) -> Any:
+def compiled(width: int, causal: bool, persistent: bool, delay_dots: bool | None = None) -> Any:
     """The kernel of the benchmark, at the configuration that is tuned for."""
     constants = {"WIDTH": width, "BLOCK_M": 128, "BLOCK_N": 128, "CAUSAL": causal}
     block = f"tensordesc<fp16[128, {width}]>"
@@ -34,14 +34,16 @@ def compiled(width: int, causal: bool, delay_dots: bool | None = None) -> Any:
     names = attention.arg_names
     signature = {n: "constexpr" if n in constants else types.get(n, block) for n in names}
     aligned = {(names.index(n),): [["tt.divisibility", 16]] for n in ("lse_ptr", "length")}
-    options = {"num_warps": 8, "num_stages": 2, "warp_specialize": True, "delay_dots": delay_dots}
+    options = {
+        "num_warps": 8, "num_stages": 2, "warp_specialize": True, "delay_dots": delay_dots, "persistent": persistent,
+    }  # fmt: skip
     return tri.compile(
         tri.ASTSource(attention, signature, constants, aligned), target="nvidia:sm_90a", options=options
     )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_nothing_is_serialised_or_spilled(case: tuple[int, bool], tmp_path: Path) -> None:
+def test_nothing_is_serialised_or_spilled(case: tuple[int, bool, bool], tmp_path: Path) -> None:
     kernel = compiled(*case)
     assert kernel.metadata.resources["spills"] == 0
     (tmp_path / "k.ptx").write_text(kernel.asm["ptx"])
@@ -78,7 +80,7 @@ needs_nvdisasm = pytest.mark.skipif(
 
 @needs_nvdisasm
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, bool]) -> None:
+def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, bool, bool]) -> None:
     body = steady_loop(compiled(*case).asm["sass"])
     assert len(body) <= CASES[case]
     products, exponentials = places(body, "GMMA"), places(body, r"MUFU\.EX2")
@@ -98,7 +100,7 @@ def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, b
 
 @needs_nvdisasm
 def test_without_the_option_each_is_waited_for() -> None:
-    body = steady_loop(compiled(64, True, delay_dots=False).asm["sass"])
+    body = steady_loop(compiled(64, True, False, delay_dots=False).asm["sass"])
     waits = [body[i] for i in places(body, r"WARPGROUP\.DEPBAR")]
     assert len(waits) == 2
     assert all("0x0" in x for x in waits)

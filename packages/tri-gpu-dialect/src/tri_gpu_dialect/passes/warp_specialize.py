@@ -33,7 +33,7 @@ from tri_gpu_dialect.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.passes.persist import NEXT
+from tri_gpu_dialect.passes.persist import NEXT, PERSISTENT
 from tri_gpu_dialect.passes.ring_room import beside
 from tri_gpu_dialect.passes.ring_sides import Consumer, Memory, Producer, i32_attribute, make
 from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
@@ -101,7 +101,10 @@ class WarpSpecialize(Pass):
         how: Specialization,
         limit: int | None,
     ) -> list[int] | Refusal:
-        """The number of slots of each ring: one outside of innermost loops, as many as there is room for inside."""
+        """The number of slots of each ring: as many as there is room for in innermost loops, one outside of these.
+
+        Then a second one of what each program of a persistent kernel loads once, where there is room still: for the next program.
+        """
         first = [uses[list(channels).index(number)] for number in range(max(channels) + 1)]
         streams = [_streams(use, uses) for use in first]
         wanted = [self.wanted(use, how) if s else 1 for use, s in zip(first, streams, strict=True)]
@@ -110,13 +113,16 @@ class WarpSpecialize(Pass):
         fixed = _SPARE + sum(use.bytes for use, s in zip(first, streams, strict=True) if not s)
         each = max(sum(use.bytes for use, s in zip(first, streams, strict=True) if s), 1)
         needs = beside(function, uses)
-        most = (limit - fixed - needs.whole) // each
-        if most < max(wanted):
+        room = limit - fixed - needs.whole
+        if room // each < max(wanted):
             # what is stored in a loop with loads may go in pieces
-            most = (limit - fixed - needs.pieces) // each
+            room = limit - fixed - needs.pieces
+        most = room // each
         if max(fixed + needs.pieces, _SPARE + needs.after) > limit or (any(streams) and most < 2):
             return Refusal("too little shared memory for two slots", function)
-        return [min(count, most) if s else count for count, s in zip(wanted, streams, strict=True)]
+        found = [min(count, most) if s else count for count, s in zip(wanted, streams, strict=True)]
+        room -= sum(use.bytes * count for use, count, s in zip(first, found, streams, strict=True) if s)
+        return _ahead(first, streams, found, room)
 
     def wanted(self, use: RingUse, how: Specialization) -> int:
         """The slots that are asked for."""
@@ -149,6 +155,17 @@ def _streams(use: RingUse, uses: Sequence[RingUse]) -> bool:
         return False
     inside = set(all_ops(loop)) - {loop}
     return not any(other.loop in inside for other in uses)
+
+
+def _ahead(uses: Sequence[RingUse], streams: Sequence[bool], slots: Sequence[int], room: int) -> list[int]:
+    """A second slot, within ``room`` bytes, for what is loaded once in each program of a loop over programs."""
+    found = list(slots)
+    for number, use in enumerate(uses):
+        loop = use.loop
+        is_once = not streams[number] and loop is not None and PERSISTENT in loop.attributes
+        if is_once and use.bytes <= room:
+            found[number], room = 2, room - use.bytes
+    return found
 
 
 def _channels(uses: Sequence[RingUse]) -> list[int]:
