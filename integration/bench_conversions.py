@@ -161,10 +161,15 @@ print(json.dumps(counts))
 Counts = dict[str, "list[int] | None"]
 
 
-def count(python: str, original: bool, cases: Sequence[Case] = CASES) -> Counts:
+def count(
+    python: str,
+    original: bool,
+    cases: Sequence[Case] = CASES,
+    architectures: Mapping[int, str] = ARCHITECTURES,
+) -> Counts:
     """(conversions, barriers) by ``kernel/architecture``; None where a kernel does not compile."""
     listed = json.dumps([{**asdict(c), "name": c.name} for c in cases])
-    source = COUNT.format(top=str(TOP), original=original, cases=listed, architectures=ARCHITECTURES)
+    source = COUNT.format(top=str(TOP), original=original, cases=listed, architectures=dict(architectures))
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "count.py"
         script.write_text(source)

@@ -7,7 +7,7 @@ value (so outside of loops if it can), once for all users, and of the smaller te
 the value was only stretched or widened.
 
 A store takes its value in the layout that it has when that is as good for memory as the layout chosen by
-``coalesce``.
+``coalesce``, or when it is seldom done.  Ops that give a tensor another shape take it in any words for the layout they need.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WIDENING = frozenset(
     {"arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "tt.fp_to_fp"}
 )
 #: ops whose operand and result have different types anyway: equal layouts will do, however they are written
-_RESHAPING = frozenset({"tt.trans", "tt.reshape"})
+_RESHAPING = frozenset({"tt.trans", "tt.reshape", "tt.expand_dims", "tt.broadcast"})
 _STRETCHING = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 #: what a conversion costs: instructions per element to write and read it, waiting for others included
