@@ -73,6 +73,7 @@ EXAMPLES: dict[str, Example] = {
     "delay-dots": Example(
         "product-chain", f"{_CHAIN},warp-specialize,accumulator-init", target="nvidia:sm_90a"
     ),
+    "start-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "place-accumulators": Example("product-large", f"{_CHAIN},overlap-dots", target="nvidia:sm_100a"),

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("tri_backend_nvidia")
 
 import tri
-from integration.kernels.attention import attention
+from integration.kernels.attention import attention, gradients_of_keys, gradients_of_queries
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas
 from tri_backend_nvidia.tools import find
@@ -23,6 +23,11 @@ from tri_core import knobs
 SERIALISED = re.compile(r"\bC75\d\d\b")
 #: (width, causal, persistent) -> instructions of the loop without a mask, at most; 128 x 128 by 8 warps
 CASES = {(128, False, False): 490, (64, True, False): 440, (128, True, True): 490}
+#: kernel -> (queries and keys of a block, instructions of its loop at most, what its waits leave under way)
+BACKWARD: dict[str, tuple[Any, tuple[int, int], int, list[int]]] = {
+    "keys": (gradients_of_keys, (64, 128), 420, [1, 1, 1, 0]),
+    "queries": (gradients_of_queries, (128, 64), 370, [2, 0, 0]),
+}
 
 
 @cache
@@ -42,10 +47,29 @@ def compiled(width: int, causal: bool, persistent: bool, delay_dots: bool | None
     )
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_nothing_is_serialised_or_spilled(case: tuple[int, bool, bool], tmp_path: Path) -> None:
-    kernel = compiled(*case)
-    assert kernel.metadata.resources["spills"] == 0
+@cache
+def backward(name: str) -> Any:
+    """A kernel of the backward pass, causal, width 128, 8 warps, three stages."""
+    kernel, (m, n), _, _ = BACKWARD[name]
+    constants = {"WIDTH": 128, "BLOCK_M": m, "BLOCK_N": n, "CAUSAL": True}
+    rows = dict.fromkeys(("q_desc", "grad_desc", "dq_desc"), m) | dict.fromkeys(
+        ("k_desc", "v_desc", "dk_desc", "dv_desc"), n
+    )
+    types = {n: f"tensordesc<fp16[{r}, 128]>" for n, r in rows.items()}
+    types |= {"lse_ptr": "*fp32", "delta_ptr": "*fp32", "scale": "fp32", "length": "i32"}
+    names = kernel.arg_names
+    signature = {n: "constexpr" if n in constants else types[n] for n in names}
+    aligned = {(names.index(n),): [["tt.divisibility", 16]] for n in ("lse_ptr", "delta_ptr", "length")}
+    options = {"num_warps": 8, "num_stages": 3, "warp_specialize": True}
+    source = tri.ASTSource(kernel, signature, constants, aligned)
+    return tri.compile(source, target="nvidia:sm_90a", options=options)
+
+
+@pytest.mark.parametrize("case", [*CASES, *BACKWARD], ids=str)
+def test_nothing_is_serialised_or_spilled(case: tuple[int, bool, bool] | str, tmp_path: Path) -> None:
+    kernel = backward(case) if isinstance(case, str) else compiled(*case)
+    # the gradients' tensors take all registers; loops are looked at below
+    assert kernel.metadata.resources["spills"] <= (16 if isinstance(case, str) else 0)
     (tmp_path / "k.ptx").write_text(kernel.asm["ptx"])
     command = [str(ptxas()), "-v", "-arch=sm_90a", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")]
     said = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -104,3 +128,61 @@ def test_without_the_option_each_is_waited_for() -> None:
     waits = [body[i] for i in places(body, r"WARPGROUP\.DEPBAR")]
     assert len(waits) == 2
     assert all("0x0" in x for x in waits)
+
+
+def overwritten(body: list[str]) -> list[str]:
+    """Instructions of a loop that write registers which a product under way reads as its operand A.
+
+    Products end in order; those up to ``gsb0`` are one group, of which ``WARPGROUP.DEPBAR`` leaves so many under way.
+    """
+    groups: list[set[int]] = []
+    started: set[int] = set()
+    found = []
+    for x in [*body, *body]:
+        if "GMMA" in x:
+            operand = re.search(r"GMMA\S*\s+R\d+,\s*R(\d+),\s*gdesc", x)
+            started |= set(range(int(operand[1]), int(operand[1]) + 4)) if operand else set()
+            if "gsb0" in x:
+                groups, started = [*groups, started], set()
+        elif wait := re.search(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x(\w+)", x):
+            groups = groups[max(len(groups) - int(wait[1], 16), 0) :]
+        elif written(x) & started.union(*groups):
+            found.append(x)
+    return found
+
+
+def written(instruction: str) -> set[int]:
+    """The general registers that an instruction other than a product writes."""
+    name, _, operands = re.sub(r"^@!?U?P\w+\s+", "", instruction).partition(" ")
+    if name.startswith(("ST", "SYNCS", "BAR", "RED")):
+        return set()
+    results = re.match(r"\s*(?:U?P\w+,\s*)*R(\d+)\b", operands)
+    if results is None:
+        return set()
+    width = next((n for part, n in ((".128", 4), (".64", 2), ("WIDE", 2)) if part in name), 1)
+    matrices = re.search(r"LDSM.*\.(\d)$", name)
+    first = int(results[1])
+    return set(range(first, first + (int(matrices[1]) if matrices else width)))
+
+
+@needs_nvdisasm
+@pytest.mark.parametrize("name", BACKWARD)
+def test_scores_are_started_together(name: str) -> None:
+    """Both products of the scores run while exponentials are computed; rows come with the blocks."""
+    _, _, most, left = BACKWARD[name]
+    body = steady_loop(backward(name).asm["sass"])
+    assert len(body) <= most
+    waits = places(body, r"WARPGROUP\.DEPBAR")
+    assert [int(body[i].rsplit("0x", 1)[1], 16) for i in waits] == left
+    assert len(places(body[: waits[0]], r"GMMA\S* R\d+, gdesc\S*, RZ")) == 2
+    assert min(places(body, r"MUFU\.EX2")) > waits[0]
+    assert not places(body, r"\bLDG|\bLDL|\bSTL")
+    assert overwritten(body) == []
+
+
+def test_overwritten_operands_are_seen() -> None:
+    started = ["HGMMA.64x64x16.F32 R24, R88, gdesc[UR4].tnspB, R24, gsb0", "MOV R90, R1"]
+    assert overwritten([*started, "WARPGROUP.DEPBAR.LE gsb0, 0x0"]) == ["MOV R90, R1"] * 2
+    assert overwritten([started[0], "WARPGROUP.DEPBAR.LE gsb0, 0x0", started[1]]) == []
+    # the next iteration writes what this one's product still reads
+    assert overwritten([started[1], started[0]]) == [started[1]]

@@ -69,6 +69,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "pipeline",
         "accumulator-init",
         "delay-dots",
+        "start-dots",
         "overlap-dots",
         "prefetch",
         "stage-matrix-operands",

@@ -157,3 +157,44 @@ def test_an_origin_before_the_array_needs_a_bound() -> None:
     shifted = f"{minus}\n    %row0m = arith.subi %row0, %c1 : i32"
     text = _changed(minus, shifted, "// CHECK: tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>")
     check_passes(text.replace("%row0s = tt.splat %row0 :", "%row0s = tt.splat %row0m :"))
+
+
+_ROW = """%y = tt.load %bp : tensor<32x64x!tt.ptr<f16>>
+      %w0 = tt.splat %ROW : !tt.ptr<f32> -> tensor<32x!tt.ptr<f32>>
+      %w1 = tt.splat %done : i32 -> tensor<32xi32>
+      %w2 = arith.addi %w1, %r32 : tensor<32xi32>
+      %w3 = tt.addptr %w0, %w2 : tensor<32x!tt.ptr<f32>>, tensor<32xi32>
+      %w = tt.load %w3 : tensor<32x!tt.ptr<f32>>
+      %wh = arith.truncf %w : tensor<32xf32> to tensor<32xf16>
+      %w4 = tt.expand_dims %wh {axis = 0 : i32} : tensor<32xf16> -> tensor<1x32xf16>
+      %w5 = tt.broadcast %w4 : tensor<1x32xf16> -> tensor<64x32xf16>
+      %xw = arith.mulf %x, %w5 : tensor<64x32xf16>"""
+
+
+def _with_row(checks: str, *, row: str = "w32", used: str = "xw", rows: str = "f32") -> str:
+    text = _changed("%y = tt.load %bp : tensor<32x64x!tt.ptr<f16>>", _ROW.replace("%ROW", f"%{row}"), checks)
+    if rows == "f16":  # 64 bytes
+        text = text.replace("%wh = arith.truncf %w : tensor<32xf32> to", "%wh = arith.addf %w, %w :")
+        text = text.replace("!tt.ptr<f32>", "!tt.ptr<f16>")
+    text = text.replace("%M: i32", f"%w32: !tt.ptr<{rows}> {{tt.divisibility = 16 : i32}}, %M: i32")
+    text = text.replace(
+        "scf.yield %d, %q", f"tt.store %o, %w : tensor<32x!tt.ptr<{rows}>>\n      scf.yield %d, %q"
+    )
+    text = text.replace("%M: i32", f"%o32: !tt.ptr<{rows}>, %M: i32")
+    made = f"%o = tt.splat %o32 : !tt.ptr<{rows}> -> tensor<32x!tt.ptr<{rows}>>"
+    return text.replace("%trips =", f"{made}\n    %trips =").replace("tt.dot %x, %y", f"tt.dot %{used}, %y")
+
+
+def test_a_row_from_which_a_factor_is_computed_goes_through_a_descriptor() -> None:
+    check_passes(
+        _with_row("""// CHECK: %[[W:.*]] = tt.make_tensor_descriptor %w32, [%c2147483647_i32], [%{{.*}}] {{.*}}<32xf32>
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: tt.descriptor_load %[[W]]{{.}}%{{.*}}] {{.*}}tensor<32xf32>""")
+    )
+
+
+@pytest.mark.parametrize(
+    "changes", [{"row": "o32"}, {"used": "x"}, {"rows": "f16"}], ids=["written", "of no factor", "64 bytes"]
+)
+def test_other_rows_stay(changes: dict[str, str]) -> None:
+    check_passes(_with_row("// CHECK: tt.load %{{.*}} : tensor<32x!tt.ptr<", **changes))

@@ -41,6 +41,7 @@ from tri_gpu_dialect.passes import (
     SplitStores,
     StageDotOperands,
     StageMatrixOperands,
+    StartDots,
     WarpSpecialize,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
@@ -109,6 +110,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             Pipeline(num_stages=options.num_stages, policy=policy),
             AccumulatorInit(),
             DelayDots(policy=policy),
+            StartDots(policy=policy),
             OverlapDots(),
             Prefetch(policy=policy),
             StageMatrixOperands(),

@@ -1,8 +1,8 @@
 // Copies of blocks in a partition, products in the default region; slots and parities are carried on both sides.
 // RUN: warp-specialize
 
-// CHECK: %[[A:.*]] = "ttg.local_alloc"() {ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16
-// CHECK: %[[B:.*]] = "ttg.local_alloc"() {ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16
+// CHECK: %[[A:.*]] = "ttg.local_alloc"() {alignment = 128 : i32, ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16
+// CHECK: %[[B:.*]] = "ttg.local_alloc"() {alignment = 128 : i32, ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16
 // CHECK: %[[FULL:.*]] = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 3, 1>, i64
 // CHECK: %[[EMPTY:.*]] = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 3, 1>, i64
 // CHECK: "ttg.init_barrier"({{.*}}) {count = 1 : i32}

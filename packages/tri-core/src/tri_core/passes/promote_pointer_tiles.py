@@ -8,7 +8,8 @@ becomes
     d = make_tensor_descriptor(base, [2**31 - 1, K], [stride, 1])        at the function's beginning
     x = descriptor_load d[m0, k0]
 
-for loads that feed dots, and for stores, where that is what the target copies best.
+for loads that feed dots, and for stores, where that is what the target copies best.  Rows of one dimension that loops load, and
+from which factors of dots are computed (``exp2(dot(k, q) - lse[None, :])``), become so too: they can come with the dots' blocks.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ _ANY = 2**31 - 1
 _LONGEST, _MOST_DIMENSIONS = 256, 5
 #: bytes that bases, strides and rows of a block are multiples of
 _ALIGNMENT = 16
+#: bytes that a row is a multiple of: rows lie one after the other where copies may put them
+_ROW_ALIGNMENT = 128
+#: ops, beside those of arith and math, that compute each element from the elements at its place
+_ELEMENTWISE = frozenset(
+    {"tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "tt.fp_to_fp", "tt.bitcast"}
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class _Function:
     def load_tile(self, op: ir.Operation, written: set[ir.Value] | None) -> Tile | None:
         """The tile of a load of a dot's operand."""
         view = op.opview
-        if written is None or not _plain(op) or not _feeds_dot(op):
+        if written is None or not _plain(op) or not (_feeds_dot(op) or _is_row_beside_dots(op)):
             return None
         if view.other is not None and not _is_zero(view.other):
             return None
@@ -107,6 +114,8 @@ class _Function:
         if op.name != "tt.store" or not self.stores or not _plain(op):
             return None
         view = op.opview
+        if getattr(view.value.type, "rank", 0) < 2:
+            return None
         tile = self.tile(view.value.type, view.ptr, view.mask)
         if tile is None or any(axis.wrap is not None for axis in tile.axes):
             return None
@@ -115,7 +124,7 @@ class _Function:
 
     def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:
         """What ``pointers`` under ``mask`` access, if a copy of a block can do that."""
-        if not isinstance(type_, ir.RankedTensorType) or not 2 <= type_.rank <= _MOST_DIMENSIONS:
+        if not isinstance(type_, ir.RankedTensorType) or not 1 <= type_.rank <= _MOST_DIMENSIONS:
             return None
         read = self.reader.pointers(pointers)
         conditions = () if mask is None else self.reader.conditions(mask)
@@ -193,13 +202,32 @@ def _feeds_dot(load: ir.Operation) -> bool:
     return False
 
 
+def _is_row_beside_dots(load: ir.Operation) -> bool:
+    """Whether ``load`` gives a row, in a loop, from which a factor of a dot in the same block is computed."""
+    type_ = load.results[0].type
+    if not isinstance(type_, ir.RankedTensorType) or type_.rank != 1 or load.parent.name != "scf.for":
+        return False
+    ahead, seen = list(load.results), set(load.results)
+    while ahead:
+        for use in ahead.pop().uses:
+            user = use.owner.operation
+            if user.name == "tt.dot" and use.operand_number < 2 and user.block == load.block:
+                return True
+            if user.name in _ELEMENTWISE or user.name.startswith(("arith.", "math.")):
+                more = [r for r in user.results if r not in seen]
+                seen.update(more)
+                ahead += more
+    return False
+
+
 def _suits(tile: Tile, type_: ir.RankedTensorType) -> bool:
     """Whether sizes, strides and the base are what copies of blocks take."""
     element = type_.element_type
     if not isinstance(element, ir.IntegerType | ir.FloatType) or element.width < 8:
         return False
     nbytes = element.width // 8
-    whole = type_.shape[tile.contiguous] * nbytes % _ALIGNMENT == 0
+    alignment = _ROW_ALIGNMENT if type_.rank == 1 else _ALIGNMENT
+    whole = type_.shape[tile.contiguous] * nbytes % alignment == 0
     strides = [axis.stride for d, axis in enumerate(tile.axes) if d != tile.contiguous]
     return (
         whole

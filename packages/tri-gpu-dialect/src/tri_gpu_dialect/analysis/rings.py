@@ -27,7 +27,7 @@ _LOOPS = frozenset({"scf.for", "scf.while"})
 
 @dataclass(frozen=True)
 class SlotBuffer:
-    """What ``load`` is copied to: a buffer of ``encoding`` per slot, of ``bytes`` bytes.
+    """What ``load`` is copied to: a buffer of ``encoding`` per slot, of ``bytes`` bytes, at multiples of ``alignment``.
 
     ``views``: the allocations that become views of the slot, each with the order of the transpose between, or None.
     """
@@ -35,6 +35,7 @@ class SlotBuffer:
     load: ir.Operation
     encoding: SharedEncoding
     bytes: int
+    alignment: int
     views: tuple[tuple[ir.Operation, tuple[int, ...] | None], ...]
 
     @property
@@ -67,7 +68,8 @@ def slot_buffer(load: ir.Operation, copies: BulkCopies) -> SlotBuffer:
     found = [each for each in _allocations(load) if copies.suits(descriptor, each[0])]
     encoding = found[0][0] if found else copies.encoding(descriptor)
     views = tuple((alloc, order) for given, alloc, order in found if given == encoding)
-    return SlotBuffer(load, encoding, math.prod(info.shape) * bitwidth(info.element_type) // 8, views)
+    size = math.prod(info.shape) * bitwidth(info.element_type) // 8
+    return SlotBuffer(load, encoding, size, copies.alignment(descriptor, encoding), views)
 
 
 def _allocations(load: ir.Operation) -> Iterator[tuple[SharedEncoding, ir.Operation, tuple[int, ...] | None]]:
@@ -130,6 +132,9 @@ class RingUse:
 def ring_use(ring: Ring, consumer: Demand, copies: BulkCopies) -> RingUse | Refusal:
     """When ``consumer`` uses the slots of ``ring``."""
     buffers = tuple(slot_buffer(load, copies) for load in ring.loads)
+    for b in buffers:
+        if b.bytes % b.alignment:
+            return Refusal(f"slots of {b.bytes} bytes would begin where copies may not go", b.load)
     ops = block_ops(ring.block)
     number = {op: i for i, op in enumerate(ops)}
     places = []

@@ -20,7 +20,7 @@ from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["Demand", "Refusal", "Ring", "Slices", "slice_function"]
+__all__ = ["Demand", "Refusal", "Ring", "Slices", "is_row", "slice_function"]
 
 LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
 #: what is loaded may be written by grids before this one until then: both sides wait
@@ -232,12 +232,24 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
 
 
 def _rings(function: ir.Operation, fed: dict[ir.Operation, frozenset[ir.Operation]]) -> tuple[Ring, ...]:
-    """The loads of one block for the same dots, together, in program order."""
+    """The loads of one block for the same dots, together, in program order; rows come with the first blocks beside them."""
     together: dict[tuple[ir.Block, frozenset[ir.Operation]], list[ir.Operation]] = {}
-    for load in _in_order(function):
-        if load in fed:
+    ordered = [load for load in _in_order(function) if load in fed]
+    for load in ordered:
+        if not is_row(load):
             together.setdefault((load.block, fed[load]), []).append(load)
+    for load in filter(is_row, ordered):
+        first = next((loads for (block, _), loads in together.items() if block == load.block), None)
+        if first is None:
+            together[load.block, fed[load]] = [load]
+        else:
+            first.append(load)
     return tuple(Ring(tuple(loads)) for loads in together.values())
+
+
+def is_row(load: ir.Operation) -> bool:
+    """Whether ``load``, from a descriptor, gives a block of one dimension."""
+    return len(load.results[0].type.shape) == 1
 
 
 def _in_order(op: ir.Operation) -> list[ir.Operation]:

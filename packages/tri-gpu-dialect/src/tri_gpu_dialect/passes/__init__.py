@@ -23,6 +23,7 @@ from tri_gpu_dialect.passes.sink_conversions import SinkConversions
 from tri_gpu_dialect.passes.split_stores import SplitStores
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
+from tri_gpu_dialect.passes.start_dots import StartDots
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
 from tri_gpu_dialect.passes.warp_specialize import WarpSpecialize
 
@@ -48,6 +49,7 @@ __all__ = [
     "SplitStores",
     "StageDotOperands",
     "StageMatrixOperands",
+    "StartDots",
     "VerifyLayouts",
     "WarpSpecialize",
 ]

@@ -104,26 +104,79 @@ def _wait(values: Sequence[ir.Value], pendings: int) -> list[ir.Value]:
 
 
 def _delay(wait: ir.Operation) -> None:
-    """Move ``wait`` (with what frees its dot's buffers) before the first op that uses what it gives."""
+    """Move ``wait`` (with what frees its dots' buffers) before the first op that uses what it gives.
+
+    It passes waits for dots that were started before its own: those leave its dots under way from then on.
+    """
     ops = block_ops(wait.block)
     place = ops.index(wait)
     users = {ancestor_in(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
+    read = {_root(v) for dot in _named(wait) for v in list(dot.operands)[:2]}
     freed: list[ir.Operation] = []
-    started = 0
+    passed: list[ir.Operation] = []
     for op in ops[place + 1 :]:
         if op == ops[place + 1 + len(freed)] and (op.name == "ttg.local_dealloc" or _frees_slot(op)):
             freed.append(op)
             continue
+        if _frees(op) and read & {_root(v) for v in op.operands}:
+            freed.append(op)
+            continue
         # what has regions may wait, or start dots: nothing is known of how many are under way behind it
-        if op in users or len(op.regions) or op == ops[-1] or op.name == _WAIT:
+        if (
+            op in users
+            or len(op.regions)
+            or op == ops[-1]
+            or (op.name == "ttg.arrive_barrier" and len(op.operands) < 2)
+        ):
             break
-        started += op.name == _DOT
+        if op.name == _WAIT:
+            if not _is_for_earlier(op, wait, ops):
+                break
+            passed.append(op)
     if op == ops[place + 1 + len(freed)]:
         return
     wait.move_before(op)
     for each in freed:
         each.move_before(op)
-    wait.attributes["pendings"] = _pendings(started)["pendings"]
+    for each in [*passed, wait]:
+        each.attributes["pendings"] = _pendings(_started_since(each))["pendings"]
+
+
+def _named(wait: ir.Operation) -> list[ir.Operation]:
+    """The dots whose sums ``wait`` gives."""
+    owners = [v.owner for v in wait.operands if not isinstance(v.owner, ir.Block)]
+    return [owner.operation for owner in owners if owner.operation.name == _DOT]
+
+
+def _started_since(wait: ir.Operation) -> int:
+    """The dots of the block of ``wait`` that are started between those that it names and itself."""
+    ops = block_ops(wait.block)
+    last = max(ops.index(dot) for dot in _named(wait))
+    return sum(op.name == _DOT for op in ops[last + 1 : ops.index(wait)])
+
+
+def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
+    """Whether ``other`` names dots started before those of ``wait`` alone, and each dot before it has a wait of its own."""
+    named, own = _named(other), _named(wait)
+    if not named or len(named) != len(other.operands) or any(dot.block != wait.block for dot in named):
+        return False
+    before = ops[: ops.index(other)]
+    waited = [dot for op in ops if op.name == _WAIT for dot in _named(op)]
+    if any(op.name == _DOT and op not in waited for op in before):
+        return False
+    return max(map(ops.index, named)) < min(map(ops.index, own))
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """The buffer that ``value`` is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _frees(op: ir.Operation) -> bool:
+    """Whether behind ``op`` its buffers may be written again."""
+    return op.name == "ttg.local_dealloc" or (op.name == "ttg.arrive_barrier" and len(op.operands) > 1)
 
 
 def _frees_slot(op: ir.Operation) -> bool:

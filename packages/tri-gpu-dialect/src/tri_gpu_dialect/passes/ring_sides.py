@@ -65,8 +65,11 @@ class Memory:
         # the consumers wait for whatever is copied to a slot
         awaited = {AWAITED: ir.UnitAttr.get()}
         buffers = [
-            _buffer((slots, *_shape(b)), _element(b), b.encoding.to_attr(), **awaited) for b in use.buffers
-        ]
+            _buffer(
+                (slots, *_shape(b)), _element(b), b.encoding.to_attr(), alignment=i32_attribute(b.alignment), **awaited
+            )
+            for b in use.buffers
+        ]  # fmt: skip
         i64 = ir.IntegerType.get_signless(64)
         full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
         made = cls(slots, buffers, full, empty)

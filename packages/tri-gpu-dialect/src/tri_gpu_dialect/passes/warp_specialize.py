@@ -36,6 +36,7 @@ from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.passes.persist import NEXT, PERSISTENT
 from tri_gpu_dialect.passes.ring_room import beside
 from tri_gpu_dialect.passes.ring_sides import Consumer, Memory, Producer, i32_attribute, make
+from tri_gpu_dialect.passes.row_loads import lift_rows
 from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
 
 __all__ = ["WarpSpecialize"]
@@ -73,6 +74,7 @@ class WarpSpecialize(Pass):
         self, module: ir.Module, function: ir.Operation, how: Specialization, limit: int | None
     ) -> Refusal | None:
         """Cut ``function``; gives why not."""
+        lift_rows(function)
         drawn = _drawn(function) if getattr(self.policy, "draws_programs", False) else None
         slices = slice_function(function, frozenset() if drawn is None else frozenset({drawn}))
         if slices is None or isinstance(slices, Refusal):

@@ -1,0 +1,79 @@
+"""Registers of a thread that the tensors of a block take, at most, if its ops stand in a given order.
+
+A backward walk over the block with the set of live tensors, as a compiler of machine code would do it; what is copies of a
+tensor's elements shares its registers, an operand in registers stays until the wait for its dot, and so do a dot's sums.
+What is computed of numbers and constants alone (rows of indices) takes none: it is made where it is needed.
+Elementwise ops are done element by element: what dies at an op and what it makes are not there together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.dot_stages import registers_of
+from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["most_registers"]
+
+#: what gives copies of its operand's elements
+_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
+
+
+def most_registers(ops: Sequence[ir.Operation]) -> int:
+    """The most registers that tensors take at any place of a block whose ops, the terminator last, are in the order of ``ops``.
+
+    Tensors from outside that the block uses count everywhere.
+    """
+    every = [inner for op in ops for inner in all_ops(op)]
+    blocks = [ops[-1].block, *(b for inner in every for region in inner.regions for b in region.blocks)]
+    made = {r for inner in every for r in inner.results} | {a for block in blocks for a in block.arguments}
+    used = {_source(v) for inner in every for v in inner.operands}
+    outside = sum(registers_of(v) for v in used if v not in made and not _is_made_of_numbers(v))
+    live: set[ir.Value] = set()
+    most = 0
+    for op in reversed(ops):
+        live -= set(op.results)
+        live |= _tensors(v for v in _uses(op) if _source(v) in made)
+        most = max(most, sum(registers_of(v) for v in live))
+    return outside + most
+
+
+def _uses(op: ir.Operation) -> Iterable[ir.Value]:
+    """What ``op`` needs: of a wait also the operands of its dots, which are read until then."""
+    for inner in all_ops(op):
+        yield from inner.operands
+    if op.name == DOT_WAIT:
+        for value in op.operands:
+            if not isinstance(value.owner, ir.Block) and value.owner.operation.name == DOT:
+                yield value.owner.operation.operands[0]
+
+
+def _tensors(values: Iterable[ir.Value]) -> set[ir.Value]:
+    found = {_source(v) for v in values if tensor_info(v.type) is not None}
+    return {v for v in found if not _is_made_of_numbers(v)}
+
+
+def _is_made_of_numbers(value: ir.Value) -> bool:
+    """Whether integers ``value`` are computed of scalars and constants, in a few steps."""
+    ahead = [(value, 4)]
+    while ahead:
+        here, steps = ahead.pop()
+        if isinstance(here.owner, ir.Block) or not steps:
+            return False
+        op = here.owner.operation
+        if op.name in ("arith.constant", "tt.splat", "tt.make_range"):
+            continue
+        if not op.name.startswith("arith.") and op.name not in _COPIES:
+            return False
+        ahead += [(v, steps - 1) for v in op.operands]
+    return True
+
+
+def _source(value: ir.Value) -> ir.Value:
+    """What ``value`` is copies of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _COPIES:
+        value = value.owner.operation.operands[0]
+    return value
