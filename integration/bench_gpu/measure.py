@@ -59,13 +59,14 @@ def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
 
 
 def configurations(case: Case, compiler: str) -> list[Config]:
-    """Those of the case; ours also with copies by warps of their own, and then with persistent grids, where the case allows it.
+    """Those of the case; ours, whose schedule is chosen by cost, also with each schedule that the case allows as options.
 
     In chains of products, with the second one in flight beside the next iteration's first and without.
     """
     configs = list(case.configs)
     if compiler == "tri" and case.specialized:
         roles = [{**c, "warp_specialize": True} for c in case.configs]
+        configs += [{**c, "warp_specialize": False} for c in case.configs]
         configs += roles
         configs += [{**c, "persistent": True} for c in roles] if case.persistent else []
     if compiler == "tri" and case.chained:

@@ -17,7 +17,8 @@ def _config(made: Measured) -> str:
     order = ("BLOCK", "BLOCK_M", "BLOCK_N", "BLOCK_K")
     tile = "x".join(str(made.config[k]) for k in order if k in made.config)
     stages = f" s{made.config['num_stages']}" if "num_stages" in made.config else ""
-    special = " specialised" if made.config.get("warp_specialize") else ""
+    roles = made.config.get("warp_specialize")
+    special = "" if roles is None else " specialised" if roles else " plain"
     special += " persistent" if made.config.get("persistent") else ""
     delayed = made.config.get("delay_dots")
     flight = "" if delayed is None else f" {'two' if delayed else 'one'} in flight"

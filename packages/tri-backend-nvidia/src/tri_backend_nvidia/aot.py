@@ -153,5 +153,7 @@ def launcher() -> AotLauncher:
         facts=_facts,
         image_suffix="cubin",
         pointer="uint64_t",
+        # what the driver is asked at a launch, and descriptors, are not for C
+        settled={"warp_specialize": False, "persistent": False},
         build="cc -O2 program.c KERNEL.c -ldl",
     )

@@ -25,9 +25,9 @@ class NvidiaOptions(CommonOptions):
     stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks;
     ``bulk_copies``: whether tensor descriptors are copied in bulk where the GPU can (sm_90 on), or accessed by pointers.
     ``warp_specialize``: whether a kernel's blocks are copied by warps of their own where a GPU of Hopper's kind can
-    (None: no); ``tl.range(warp_specialize=)`` of a loop wins.
-    ``persistent``: whether few CTAs take one program of the grid after the other (None: the policy's choice, so far no); Unsupported
-    for kernels whose programs may tell each other something.
+    (None: by cost, see ``docs/design/hopper.md``); ``tl.range(warp_specialize=)`` of a loop wins.
+    ``persistent``: whether few CTAs take one program of the grid after the other (True: Unsupported for kernels whose programs may tell
+    each other something; None: by cost, where ``warp_specialize`` is None, too, else no).
     ``launch_cooperative_grid``: all CTAs of a grid are resident at once, so that they may wait for each other; a grid
     of more than fit is refused.  ``launch_pdl``: a launch may begin before the kernel ahead of it on the stream has ended
     (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tri_backend_nvidia.bulk import places
 from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.cubin import cubin_stage
@@ -9,13 +11,16 @@ from tri_backend_nvidia.matrix import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
-from tri_backend_nvidia.specialization import producer
+from tri_backend_nvidia.scheduling import ChooseSchedule, HopperPolicy, Machine, producer
 from tri_backend_nvidia.tensor_memory import table as tensor_memory
 from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
 from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import (
+    CSE,
+    LICM,
     Canonicalize,
+    Combine,
     DeadCarried,
     PromotePointerTiles,
     RewriteTensorDescriptors,
@@ -24,7 +29,6 @@ from tri_core.passes import (
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
-from tri_gpu_dialect.policy import DefaultPolicy
 
 __all__ = ["make_primitives", "pipeline", "policy", "simulated"]
 
@@ -52,6 +56,18 @@ def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelera
     return TensorMemoryAccelerator(in_products=_specialized(target, options))
 
 
+def _chooses(target: Target, options: CommonOptions | None) -> bool:
+    """Whether schedules are chosen by cost: for instructions of warp groups that read shared memory, where options leave it open."""
+    return (
+        isinstance(options, NvidiaOptions)
+        and target.has("wgmma")
+        and target.has("tma")
+        and options.bulk_copies
+        and options.warp_specialize is None
+        and options.num_ctas == 1
+    )
+
+
 def _specialized(target: Target, options: CommonOptions | None) -> bool | None:
     """Whether warps are specialised; None: where a loop asks for it."""
     if not isinstance(options, NvidiaOptions) or not target.has("tma"):
@@ -59,10 +75,11 @@ def _specialized(target: Target, options: CommonOptions | None) -> bool | None:
     return options.warp_specialize
 
 
-def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolicy:
+def policy(target: Target, options: CommonOptions | None = None) -> HopperPolicy:
     """What the optimizer is told: accesses of 16 bytes, matrix instructions and bulk copies of ``target``."""
     copies = (32, 64, 128) if target.has("cp-async") else ()
-    return DefaultPolicy(
+    given = CommonOptions() if options is None else options
+    return HopperPolicy(
         matrix_instructions=(
             *tensor_memory.instructions(target),
             *matrix_instructions(target, registers_per_thread(options)),
@@ -77,6 +94,9 @@ def policy(target: Target, options: CommonOptions | None = None) -> DefaultPolic
         persistent=options.persistent if isinstance(options, NvidiaOptions) else None,
         cache_bytes=_CACHE,
         draws_programs=target.has("tma"),
+        machine=Machine(shared=target.spec.limits["shared"]),
+        warps=given.num_warps,
+        stages=given.num_stages,
     )
 
 
@@ -85,12 +105,25 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     bulk = _bulk(target, options)
     if bulk is None:
         return ttir_stage()
-    rewrite = RewriteTensorDescriptors(refuses=bulk.refuses, conditions=places.conditions)
+    rewrite = _rewrite(bulk)
     finals: tuple[Pass, ...] = ()
     if _specialized(target, options):
-        # descriptors of pointers that copies cannot follow become pointers again
-        finals = (PromotePointerTiles(), DeadCarried(), Canonicalize(), rewrite, Canonicalize())
+        finals = _for_roles(rewrite)
+    elif _chooses(target, options):
+        # what loops of products load stays open until the end
+        plain = (rewrite, Combine(), Canonicalize(), CSE(), LICM())
+        rewrite = _rewrite(replace(bulk, in_products=True))
+        finals = (ChooseSchedule(policy(target, options), _for_roles(rewrite), plain),)
     return ttir_stage(native=("descriptors",), rewrites=(rewrite,), finals=finals)
+
+
+def _rewrite(bulk: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
+    return RewriteTensorDescriptors(refuses=bulk.refuses, conditions=places.conditions)
+
+
+def _for_roles(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
+    """Blocks of pointers become those of descriptors; what copies cannot follow becomes pointers again."""
+    return (PromotePointerTiles(), DeadCarried(), Canonicalize(), rewrite, Canonicalize())
 
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:

@@ -87,6 +87,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, and the encodings of matrix instructions."""
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.matrix import TTNG
+    from tri_backend_nvidia.scheduling import ChooseSchedule
     from tri_backend_nvidia.tensor_memory import ops  # noqa: F401  the ops are there when the dialect is
     from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
     from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
@@ -94,6 +95,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)
     registry.add_text("ttng", "tri_backend_nvidia.matrix.text")
+    registry.add_pass(ChooseSchedule)
     registry.add_pass(PlaceAccumulators)
     registry.add_pass(MeetBeforeDots)
 

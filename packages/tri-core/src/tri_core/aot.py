@@ -28,7 +28,8 @@ class AotLauncher:
     ``facts``: what the templates need to know of an image, JSON-able.  ``image_suffix``: the suffix of the
     image's file.  ``embed``: whether the image's bytes go into the source, else the file is linked.
     ``pointer`` and ``stream``: the C types of a pointer argument and of a stream; ``includes``: what the
-    header includes for them; ``build``: how to make a program of the files, for people.
+    header includes for them; ``build``: how to make a program of the files, for people.  ``settled``: options that are so where
+    nobody sets them (None), since C cannot launch what a backend would choose.
     """
 
     template: str
@@ -39,3 +40,4 @@ class AotLauncher:
     stream: str = "void *"
     includes: Sequence[str] = field(default_factory=tuple)
     build: str = ""
+    settled: Mapping[str, Any] = field(default_factory=dict)

@@ -7,13 +7,15 @@ import logging
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 
-__all__ = ["add_remark", "remarks_of"]
+__all__ = ["SCHEDULE", "add_remark", "remarks_of", "schedule_of"]
 
 logger = logging.getLogger(__name__)
 
 _NAME = "ttg.remarks"
 #: what the stage before says of itself
 _EARLIER = "tt.descriptors_by_pointer"
+#: the attribute of a module that says how its kernel runs, and why that was chosen
+SCHEDULE = "tt.schedule"
 
 
 def add_remark(op: ir.Operation, text: str) -> None:
@@ -32,6 +34,12 @@ def add_remark(op: ir.Operation, text: str) -> None:
 def remarks_of(module: ir.Module) -> list[str]:
     """All remarks on ``module``, in the order in which they were made."""
     return [*_texts(module.operation, _EARLIER), *_texts(module.operation, _NAME)]
+
+
+def schedule_of(module: ir.Module) -> str | None:
+    """How the kernel runs and why, where that was chosen."""
+    attributes = module.operation.attributes
+    return ir.StringAttr(attributes[SCHEDULE]).value if SCHEDULE in attributes else None
 
 
 def _texts(top: ir.Operation, name: str) -> list[str]:

@@ -45,7 +45,7 @@ from tri_gpu_dialect.passes import (
     WarpSpecialize,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
-from tri_gpu_dialect.remarks import remarks_of
+from tri_gpu_dialect.remarks import remarks_of, schedule_of
 
 #: Triton's name for the columns of tensor memory that a kernel allocates
 _TENSOR_MEMORY = "ttg.tensor_memory_size"
@@ -156,6 +156,7 @@ class _Run:
                 "threads_per_warp": module_int(module, "ttg.threads-per-warp"),
                 "num_ctas": module_int(module, "ttg.num-ctas"),
                 **({"remarks": said} if (said := remarks_of(module)) else {}),
+                **({"schedule": how} if (how := schedule_of(module)) else {}),
             },
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tri_core.aot import AotLauncher
     from tri_core.compiler import CompiledKernel
     from tri_core.image import KernelImage
+    from tri_core.options import CommonOptions
     from tri_core.targets import Spec
 
 __all__ = ["build"]
@@ -41,7 +43,7 @@ def build(
 
     resolved = resolve(target)
     launcher = manager().aot(resolved)
-    parsed = resolved.options_type.parse(options)
+    parsed = _settled(resolved.options_type.parse(options), launcher)
     salt = f"{resolved} {parsed.to_json()}"
     source = parse(
         kernel,
@@ -56,6 +58,12 @@ def build(
     manifest = _manifest(kernel.__name__ if name is None else name, source, compiled, launcher, expressions)
     _write(Path(folder), manifest, compiled, launcher, constants)
     return manifest
+
+
+def _settled(options: CommonOptions, launcher: AotLauncher) -> CommonOptions:
+    """``options`` with those that are left open as C needs them."""
+    open_ = {name: value for name, value in launcher.settled.items() if getattr(options, name) is None}
+    return replace(options, **open_) if open_ else options
 
 
 def _manifest(

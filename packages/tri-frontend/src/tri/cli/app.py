@@ -193,7 +193,14 @@ def _show(kernel: CompiledKernel) -> None:
     console.print(table)
     for name, value in kernel.metadata.resources.items():
         console.print(f"{name}: {value}", highlight=False)
+    _show_schedule(kernel, console)
     console.print(f"verdict: {kernel.resources.verdict}", highlight=False, soft_wrap=True)
+
+
+def _show_schedule(kernel: CompiledKernel, console: Console) -> None:
+    """How the kernel runs, where a backend chose that."""
+    if "schedule" in kernel.metadata.attrs:
+        console.print(f"schedule: {kernel.metadata.attrs['schedule']}", highlight=False, soft_wrap=True)
 
 
 def _show_resources(kernel: CompiledKernel) -> None:
@@ -205,6 +212,7 @@ def _show_resources(kernel: CompiledKernel) -> None:
         if value is not None:
             table.add_row(name.replace("_", " "), str(value), unit)
     console.print(table)
+    _show_schedule(kernel, console)
     for remark in found.remarks:
         console.print(f"remark: {remark}", highlight=False, soft_wrap=True)
     console.print(f"verdict: {found.verdict}", highlight=False, soft_wrap=True)

@@ -186,6 +186,8 @@ def slice_function(
     """How to cut ``function``; None where no dot is fed by a block from a descriptor.
 
     ``drawn``: ``ttg.next_program`` ops of which the producer hands the results to the consumer.
+
+    Before tensors have layouts, any dot counts: that says whether a kernel could be cut.
     """
     ops = all_ops(function)
     fed = {op: dots for op in ops if op.name == LOAD and (dots := _dots(op))}
@@ -219,9 +221,7 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
     while ahead:
         for use in ahead.pop().uses:
             user = use.owner.operation
-            if user.name == DOT or (
-                user.name == "tt.dot" and isinstance(encoding_of(user.results[0]), MatrixEncoding)
-            ):
+            if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
                 if use.operand_number < 2:
                     found.add(user)
             elif user.name in _HANDS_ON or is_pure(user):
@@ -229,6 +229,11 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
                 seen.update(more)
                 ahead += more
     return frozenset(found)
+
+
+def _is_on_matrix_unit(dot: ir.Operation) -> bool:
+    encoding = encoding_of(dot.results[0])
+    return encoding is None or isinstance(encoding, MatrixEncoding)
 
 
 def _rings(function: ir.Operation, fed: dict[ir.Operation, frozenset[ir.Operation]]) -> tuple[Ring, ...]:

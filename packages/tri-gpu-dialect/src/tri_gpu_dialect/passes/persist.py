@@ -36,12 +36,14 @@ from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, functions, module_
 from tri_gpu_dialect.passes.program_order import make, number, order_of
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
-__all__ = ["NEXT", "PERSISTENT", "Persist"]
+__all__ = ["CHOSEN", "NEXT", "PERSISTENT", "Persist"]
 
 logger = logging.getLogger(__name__)
 
 #: the attribute of the loop over programs
 PERSISTENT = "ttg.persistent"
+#: the attribute of a module whose kernel is to be persistent if it can be, since that was estimated to be faster
+CHOSEN = "tt.persistent"
 
 _REMEDY = "leave persistent out, or pass persistent=False"
 #: the op that gives the number of the program after this one
@@ -76,9 +78,9 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Persist(Pass):
-    """See the module; ``policy.persistent``: True for every kernel, and Unsupported for one that cannot be; None or False: no kernel.
+    """See the module; ``policy.persistent``: True for every kernel, and Unsupported for one that cannot be; False: no kernel.
 
-    None leaves it to the policy, which knows of no kernel yet that is faster so.
+    None: kernels of modules marked ``tt.persistent``; one that cannot be stays as it is, which is logged.
     """
 
     name: ClassVar[str] = "persist"
@@ -87,26 +89,29 @@ class Persist(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Wrap the kernel of ``module``."""
-        if not getattr(self.policy, "persistent", None):
-            return
-        for function in functions(module):
-            _check(module, function)
-            _wrap(function, getattr(self.policy, "cache_bytes", None))
+        forced = getattr(self.policy, "persistent", None)
+        chosen = forced is None and CHOSEN in module.operation.attributes
+        for function in functions(module) if forced or chosen else ():
+            refusal = _refusal(module, function)
+            if refusal is None:
+                _wrap(function, getattr(self.policy, "cache_bytes", None))
+            elif forced:
+                raise refusal
+            else:
+                logger.info("not persistent: %s", refusal)
 
 
 # --- what can be ------------------------------------------------------------------------------------------
 
 
-def _check(module: ir.Module, function: ir.Operation) -> None:
-    """Unsupported, located, for a kernel whose programs may not follow each other in one CTA."""
+def _refusal(module: ir.Module, function: ir.Operation) -> Unsupported | None:
+    """Why programs may not follow each other in one CTA, with the op that is the reason; None: they may."""
     if module_int(module, "ttg.num-ctas") != 1:
-        raise _refused("it runs in clusters of CTAs", function)
+        return _refused("it runs in clusters of CTAs", function)
     if len(function.regions[0].blocks) > 1:
-        raise _refused("it has branches between blocks", function)
-    for op in all_ops(function):
-        reason = _impure(op)
-        if reason is not None:
-            raise _refused(f"{op.name} {reason}", op)
+        return _refused("it has branches between blocks", function)
+    reasons = ((op, _impure(op)) for op in all_ops(function))
+    return next((_refused(f"{op.name} {reason}", op) for op, reason in reasons if reason is not None), None)
 
 
 def _impure(op: ir.Operation) -> str | None:

@@ -1,0 +1,178 @@
+"""Clocks of a tile under each schedule, and which schedule is chosen.
+
+The terms and where their numbers come from are in ``docs/design/hopper.md``, "Chosen by cost".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_backend_nvidia.scheduling.work import Work
+
+__all__ = ["Clocks", "Machine", "Resources", "Schedule", "choose", "clocks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A multiprocessor, per clock: multiply-additions of 16 bits, elements of special functions and of others, bytes copied.
+
+    ``shared`` bytes of a CTA, ``memory`` of the multiprocessor; ``begin`` and ``end``: clocks that a CTA's start and the way out of
+    its tile expose.  ``between``: what the wait for each further piece of a tile takes, ``turn``: what the barrier of a turn takes
+    where warps copy beside other work, ``roles``: what it takes to start warps that copy.
+    """
+
+    products: int = 2048
+    special: int = 16
+    simple: int = 128
+    copied: int = 64
+    shared: int = 227 << 10
+    memory: int = 228 << 10
+    registers: int = 65536
+    begin: int = 1650
+    end: int = 1700
+    between: int = 720
+    turn: int = 10
+    roles: int = 400
+    #: turns where only a launch knows
+    turns: int = 64
+    #: what a program takes more in a loop over programs, whose beginning is not hidden either, where other arithmetic takes longer than products
+    slower: int = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """What a kernel was asked to have: warps that compute, stages; and registers of a thread where warps copy."""
+
+    warps: int
+    stages: int
+    registers: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """``specialize``: blocks are copied by warps of their own; ``persistent``: few CTAs go through all tiles; ``reason``, for people."""
+
+    specialize: bool
+    persistent: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Estimates per tile; None: cannot be, or nobody has measured such kernels."""
+
+    plain: float
+    specialized: float | None = None
+    persistent: float | None = None
+
+
+#: registers of a thread for addresses, counts and what a dot needs beside its sums
+_OVERHEAD = 26
+#: bytes for barriers and gaps; of a piece of a tile on its way out, and of the smallest
+_SPARE, _PIECE = 1024, 32 << 10
+#: warps that compute, with which specialised kernels were measured, and rows and columns of their largest product
+_WARPS, _LEAST = (4, 8), (128, 128)
+#: dots of a turn, their operands' bits, and warps, of the kernels whose persistence was measured
+_FEW, _BITS, _MOST_WARPS = 2, 16, 8
+#: the part of the shorter of products and other arithmetic that is not hidden, with one dot in flight and with two
+_ALONE, _BESIDE = 0.46, 0.21
+
+
+def choose(work: Work, has: Resources, machine: Machine, *, persistent: bool = True) -> Schedule:
+    """The schedule of fewest clocks, the simpler one where they are equal; ``persistent``: whether that may be chosen."""
+    why = _unmeasured(work, has)
+    if why is not None:
+        return Schedule(False, False, f"as it is written: {why}")
+    found = clocks(work, has, machine)
+    best, specialize, go_on = found.plain, False, False
+    if found.specialized is not None and found.specialized < best:
+        best, specialize = found.specialized, True
+    if persistent and found.persistent is not None and found.persistent < best:
+        best, specialize, go_on = found.persistent, True, True
+    return Schedule(specialize, go_on, _said(found, work, specialize, go_on))
+
+
+def _unmeasured(work: Work, has: Resources) -> str | None:
+    """Why nobody knows whether warps that copy are worth it."""
+    largest = work.largest
+    if has.warps not in _WARPS:
+        return f"{has.warps} warps, and only 4 and 8 were measured"
+    if largest.m < _LEAST[0] or largest.n < _LEAST[1]:
+        return f"its largest product is {largest.m}x{largest.n}, and 128x128 is the least that was measured"
+    need = _registers(work, has)
+    if need > has.registers:
+        return f"a thread would need {need} registers, and has {has.registers} beside warps that copy"
+    return None
+
+
+def _registers(work: Work, has: Resources) -> int:
+    """Registers of a thread: what is carried, other products' results and the operands made of them, and the rest."""
+    elements = work.sums + (1.5 if work.chained else 1.0) * work.between
+    return int(elements / (32 * has.warps)) + _OVERHEAD
+
+
+def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
+    """What a tile takes."""
+    turns = machine.turns if work.turns is None else work.turns
+    matrix = sum(p.products * p.bits / (16 * machine.products) for p in work.products)
+    other = work.special / machine.special + work.simple / machine.simple
+    fetch = work.copied / machine.copied
+    alone = max(_together(matrix, other, _ALONE), fetch)
+    beside = max(_together(matrix, other, _BESIDE if work.chained else _ALONE), fetch)
+    start = machine.begin + machine.end
+    plain = turns * (alone + machine.turn) + start / _residents(work, has, machine)
+    room = machine.shared - _SPARE - work.held
+    if room < 2 * work.copied:
+        return Clocks(plain)
+    specialized = turns * beside + start + machine.roles
+    pieces = _pieces(work, has, room)
+    if pieces is None or not _persistence_is_known(work, has):
+        return Clocks(plain, specialized)
+    persistent = turns * beside + machine.end + (pieces - 1) * machine.between
+    return Clocks(plain, specialized, persistent + (machine.begin + machine.slower if other > matrix else 0))
+
+
+def _persistence_is_known(work: Work, has: Resources) -> bool:
+    """Whether kernels like this one were measured with a loop over programs."""
+    halves = all(product.bits == _BITS for product in work.products)
+    return halves and has.warps == _MOST_WARPS and len(work.products) <= _FEW and not work.tiles_inside
+
+
+def _together(matrix: float, other: float, exposed: float) -> float:
+    return max(matrix, other) + exposed * min(matrix, other)
+
+
+def _residents(work: Work, has: Resources, machine: Machine) -> int:
+    """CTAs of a multiprocessor without warps that copy: of 8 warps with large tiles one, else as shared memory and registers allow."""
+    threads = 32 * has.warps
+    registers = min(_registers(work, has) * 5 // 4, 255)
+    memory = work.held + (has.stages + 1) * work.copied + _SPARE
+    return max(min(machine.registers // (threads * registers), machine.memory // memory, 2), 1)
+
+
+def _pieces(work: Work, has: Resources, room: int) -> int | None:
+    """In how many pieces a tile leaves beside the rings; None where these would lose slots to it."""
+    left = room - has.stages * work.copied
+    pieces, piece = 1, work.tile
+    while piece > left and piece > _PIECE:
+        pieces, piece = 2 * pieces, piece // 2
+    return pieces if piece <= max(left, room - 2 * work.copied) else None
+
+
+def _said(found: Clocks, work: Work, specialize: bool, persistent: bool) -> str:
+    """What was chosen and why, for people."""
+    name = "warps that copy" if specialize else "no warps of their own for copies"
+    name += ", one tile after the other in few CTAs" if persistent else ""
+    turns = "64 turns" if work.turns is None else f"{work.turns} turns"
+    rows = [
+        ("without", found.plain),
+        ("with warps that copy", found.specialized),
+        ("persistent", found.persistent),
+    ]
+    numbers = ", ".join(f"{value:.0f} {label}" for label, value in rows if value is not None)
+    unknown = (
+        ""
+        if found.specialized is None or found.persistent
+        else "; persistence of such kernels was not measured"
+    )
+    return f"{name}: clocks of a tile of {turns}: {numbers}{unknown}"
