@@ -41,6 +41,8 @@ class Example:
 
 _GPU = "convert-triton-to-tritongpu"
 _CHAIN = f"{_GPU},coalesce,accelerate-matmul,stage-dot-operands,remove-layout-conversions"
+#: passes of backends over TTIR
+_OVER_TTIR = frozenset({"choose-schedule"})
 EXAMPLES: dict[str, Example] = {
     "lift-control-flow": Example("branches"),
     "inline": Example("calls"),
@@ -57,6 +59,7 @@ EXAMPLES: dict[str, Example] = {
     "canonicalize": Example("canonicalize"),
     "unpack": Example("pack"),
     "promote-pointer-tiles": Example("product-tiles", after="dead-carried,canonicalize,cse"),
+    "choose-schedule": Example("product-wide", target="nvidia:sm_90a"),
     "dead-carried": Example("carried", after="canonicalize"),
     "fold-comparisons": Example("bounded"),
     _GPU: Example("rows"),
@@ -115,7 +118,7 @@ def _index(passes: dict[str, type[Any]]) -> str:
 
 
 def _layer(factory: type[Any]) -> str:
-    return "TTIR" if factory.__module__.startswith("tri_core") else "TTGIR"
+    return "TTIR" if factory.__module__.startswith("tri_core") or factory.name in _OVER_TTIR else "TTGIR"
 
 
 def _summary(factory: type[Any]) -> str:

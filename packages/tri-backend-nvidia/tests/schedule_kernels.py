@@ -45,3 +45,22 @@ def dequantized(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.con
     for k in range(0, K, BK):
         acc = tl.dot(da.load([om, k]).to(tl.float16), db.load([k, on]), acc)
     dc.store([om, on], acc.to(tl.float16))
+
+
+@tri.jit
+def by_pointers(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """``c = a b`` without a descriptor."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for first in range(0, K, BK):
+        depth = first + k
+        x = tl.load(
+            a + m[:, None] * K + depth[None, :], mask=(m[:, None] < M) & (depth[None, :] < K), other=0.0
+        )
+        y = tl.load(
+            b + depth[:, None] * N + n[None, :], mask=(depth[:, None] < K) & (n[None, :] < N), other=0.0
+        )
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16), mask=(m[:, None] < M) & (n[None, :] < N))
