@@ -87,6 +87,9 @@ EXAMPLES: dict[str, Example] = {
     ),
     "reorder-instructions": Example("product-f16", f"{_CHAIN},stage-matrix-operands"),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
+    "create-tensormaps": Example(
+        "computed-sizes", f"{_GPU},coalesce,copy-descriptor-blocks", target="nvidia:sm_90a"
+    ),
     "sink-conversions": Example("branch-stores"),
     "split-stores": Example("large-block", f"{_GPU},copy-descriptor-blocks", target="nvidia:sm_90a"),
     "fit-shared-memory": Example("product-f32", _CHAIN),

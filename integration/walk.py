@@ -46,6 +46,7 @@ _PASSES = {
     "sink-conversions": "",
     "split-stores": "",
     "fit-shared-memory": "",
+    "create-tensormaps": "",
     "allocate-shared-memory": "",
     "insert-barriers": "Buffers have their places, and a barrier follows every wait.",
 }  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 import tri
 import tri.language as tl
+from integration.kernels.grouped_matmul import grouped_matmul
 from integration.kernels.matmul import matmul
 from tri_core import plugins
 from tri_core.api import Pass, Pipeline, StageContext, hookimpl
@@ -31,7 +33,7 @@ class Promoted(Pass):
     name = "promoted"
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        for each in (PromotePointerTiles(), DeadCarried(), Canonicalize(), CSE()):
+        for each in (PromotePointerTiles(computed=True), DeadCarried(), Canonicalize(), CSE()):
             each.apply(module, context)
         text = str(module)
         seen[:] = [n for n in ("descriptor_load", "descriptor_store") for _ in range(text.count(f"tt.{n}"))]
@@ -131,3 +133,31 @@ def test_rows_that_are_seen_wrap() -> None:
     for p in range(2):
         rows = (p * block + np.arange(block)) % m
         close(c[p * block : (p + 1) * block], (a[rows].astype(float) @ b.astype(float)).sum(0))
+
+
+@pytest.mark.parametrize("starts", [(0, 0, 20, 20, 21, 50), (0, 32), (0, 16, 48)])
+def test_rows_of_groups_that_memory_tells(starts: tuple[int, ...]) -> None:
+    """The rows end at a number that is read; what is stored is a descriptor's block where all of it is in the group."""
+    groups, rows, n, k, block = len(starts) - 1, starts[-1], 48, 32, 16
+    a, b, c = values(rows, k), values(groups, k, n, seed=1), np.full((rows, n), np.nan, np.float32)
+    given = np.array(starts, np.int32)
+    with promoting():
+        grouped_matmul[(2,)](
+            a,
+            b,
+            c,
+            given,
+            groups,
+            n,
+            k,
+            k,
+            k * n,
+            n,
+            n,
+            PROGRAMS=2,
+            BLOCK_M=block,
+            BLOCK_N=block,
+            BLOCK_K=block,
+        )
+    assert seen == ["descriptor_load", "descriptor_load", "descriptor_store"]
+    close(c, np.concatenate([a[i:j].astype(float) @ b[g] for g, (i, j) in enumerate(pairwise(starts))]))

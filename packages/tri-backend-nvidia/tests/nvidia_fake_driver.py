@@ -14,6 +14,7 @@ from tri_backend_nvidia.runtime import (
     kernels,
     launches,
     records,
+    scratch,
     streams,
     tensor_maps,
 )
@@ -58,6 +59,8 @@ class FakeDriver(ModuleType):
         self.CUstream_flags = self.CUstreamCaptureMode = _Names()
         self.CUdevice_attribute = self.CUfunction_attribute = self.CUpointer_attribute = _Names()
         self.CUtensorMapDataType = self.CUtensorMapInterleave = self.CUtensorMapSwizzle = _Names()
+        self.CUmemAllocationType = self.CUmemLocationType = self.CUmemPool_attribute = _Names()
+        self.CUmemPoolProps = lambda: SimpleNamespace(location=SimpleNamespace())
         self.CUtensorMapL2promotion = self.CUtensorMapFloatOOBfill = _Names()
         self.entry = kernels._LAUNCH(self._launch)
         self.entry_extended = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(self._launch_extended)
@@ -142,6 +145,19 @@ class FakeDriver(ModuleType):
         address = ctypes.addressof(block)
         self.memory[address] = block
         return address
+
+    def do_cuMemPoolCreate(self, properties):
+        return properties.location.id
+
+    def do_cuMemPoolSetAttribute(self, pool, which, value):
+        return ()
+
+    def do_cuMemAllocFromPoolAsync(self, nbytes, pool, stream):
+        return self.do_cuMemAlloc(nbytes)
+
+    def do_cuMemFreeAsync(self, address, stream):
+        del self.memory[address]
+        return ()
 
     def do_cuMemHostAlloc(self, nbytes, flags):
         return self.do_cuMemAlloc(nbytes)
@@ -304,6 +320,7 @@ _CACHES = (
     devices.context,
     kernels.launch_function,
     launches._launch_extended,
+    scratch._pool,
 )
 
 
@@ -321,7 +338,7 @@ def install(monkeypatch, count: int = 1) -> FakeDriver:
     """Make a fake driver the driver for one test."""
     forget()
     fake = FakeDriver(count)
-    for module in (driver, devices, kernels, tensor_maps):
+    for module in (driver, devices, kernels, scratch, tensor_maps):
         for name, value in (("driver", lambda: fake), ("driver_present", lambda: True)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)

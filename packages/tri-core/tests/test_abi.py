@@ -36,6 +36,9 @@ def test_attributes_of_an_image() -> None:
     assert HiddenParameters.from_attrs({**GRID.to_attrs(), "other": 1}) == GRID
     assert [(p.name, p.type) for p in GRID.parameters] == [(f"grid.{axis}", "i32") for axis in "xyz"]
     assert HiddenParameters().parameters == ()
+    scratch = HiddenParameters(grid=True, counter=True, scratch=256)
+    assert HiddenParameters.from_attrs(scratch.to_attrs()) == scratch
+    assert [(p.name, p.type) for p in scratch.parameters[3:]] == [("counter", "*i32"), ("scratch", "*i8")]
     drawn = HiddenParameters(grid=True, counter=True)
     assert HiddenParameters.from_attrs(drawn.to_attrs()) == drawn
     assert [(p.name, p.type) for p in drawn.parameters][3:] == [("counter", "*i32")]

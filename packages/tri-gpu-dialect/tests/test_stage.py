@@ -79,6 +79,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "@ttgir.end",
         "split-stores",
         "fit-shared-memory",
+        "create-tensormaps",
         "allocate-shared-memory",
         "insert-barriers",
     ]

@@ -123,7 +123,7 @@ def _rewrite(bulk: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
 
 def _for_roles(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
     """Blocks of pointers become those of descriptors; what copies cannot follow becomes pointers again."""
-    return (PromotePointerTiles(), DeadCarried(), Canonicalize(), rewrite, Canonicalize())
+    return (PromotePointerTiles(computed=True), DeadCarried(), Canonicalize(), rewrite, Canonicalize())
 
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:

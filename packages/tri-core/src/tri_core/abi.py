@@ -116,18 +116,22 @@ class HiddenParameters:
     launch starts CTAs along x alone, no more than there are programs, and than run at the same time.
     ``counter``: the address of an i32 in global memory that is 0 when the kernel begins and again when it has ended; no other launch
     that may run at the same time has the same one.
+    ``scratch``: bytes of global memory that each CTA has for itself while it runs; a pointer to those of all CTAs, CTA
+    ``x + X * (y + Y * z)`` having the ``scratch`` bytes from ``scratch`` times its number on.  0: no parameter.
     ``descriptors``: encoded ones, by value.
     """
 
     grid: bool = False
     counter: bool = False
+    scratch: int = 0
     descriptors: tuple[LaunchDescriptor, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Those that are plain numbers and addresses."""
         grid = tuple(Parameter(f"grid.{axis}", "i32") for axis in "xyz") if self.grid else ()
-        return (*grid, *((Parameter("counter", "*i32"),) if self.counter else ()))
+        counter = (Parameter("counter", "*i32"),) if self.counter else ()
+        return (*grid, *counter, *((Parameter("scratch", "*i8"),) if self.scratch else ()))
 
     def ctas(self, grid: tuple[int, int, int], resident: int) -> tuple[int, int, int]:
         """The CTAs that a launch of ``grid`` starts, on a device that holds ``resident`` of them at the same time.
@@ -152,6 +156,7 @@ class HiddenParameters:
         return {
             **({"grid": True} if self.grid else {}),
             **({"counter": True} if self.counter else {}),
+            **({"scratch": self.scratch} if self.scratch else {}),
             **({"descriptors": descriptors} if descriptors else {}),
         }
 
@@ -159,4 +164,5 @@ class HiddenParameters:
     def from_attrs(cls, attrs: Mapping[str, Any]) -> HiddenParameters:
         """Undoes :meth:`to_attrs`; other entries of ``attrs`` do not matter."""
         grid, counter = (bool(attrs.get(name, False)) for name in ("grid", "counter"))
-        return cls(grid=grid, counter=counter, descriptors=launch_descriptors(attrs))
+        scratch = int(attrs.get("scratch", 0))
+        return cls(grid=grid, counter=counter, scratch=scratch, descriptors=launch_descriptors(attrs))

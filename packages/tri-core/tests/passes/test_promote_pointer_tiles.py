@@ -151,6 +151,59 @@ def test_what_must_stay(old: str, new: str) -> None:
     check_passes(_changed(old, new, check))
 
 
+#: rows that a number in memory ends, and the same number as an argument's
+_READ = "%size = tt.load %sizes : !tt.ptr<i32>\n    %Ms = tt.splat %size :"
+
+
+def _computed(checks: str) -> str:
+    """M is read from memory, in rows that wrap and in the mask of the store."""
+    text = kernel(checks).replace(
+        "// RUN: promote-pointer-tiles,", "// RUN: promote-pointer-tiles{computed=true},"
+    )
+    text = text.replace("(%a: ", "(%sizes: !tt.ptr<i32>, %a: ").replace("%Ms = tt.splat %M :", _READ)
+    return text.replace("%Mc = tt.splat %M :", "%Mc = tt.splat %size :")
+
+
+def test_computed_sizes() -> None:
+    """The descriptor is made where the size is known; a store takes one without a bound, where its block is inside."""
+    check_passes(
+        _computed("""// CHECK: tt.make_tensor_descriptor %c, [%c2147483647_i32, %c2147483647_i32]
+// CHECK: %[[SIZE:.*]] = tt.load %sizes
+// CHECK: %[[A:.*]] = tt.make_tensor_descriptor %a, [%[[SIZE]], %K]
+// CHECK: scf.for
+// CHECK: tt.descriptor_load %[[A]]
+// CHECK: %[[END:.*]] = arith.addi %row0, %c64
+// CHECK: %[[INSIDE:.*]] = arith.cmpi sle, %{{.*}}, %[[SIZE]]
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: tt.descriptor_store
+// CHECK: else
+// CHECK: tt.store %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x64x!tt.ptr<f16>>""")
+    )
+
+
+def test_computed_sizes_are_not_for_every_target() -> None:
+    text = _computed("// CHECK: tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>")
+    check_passes(text.replace("{computed=true}", ""))
+
+
+@pytest.mark.parametrize("aligned", [True, False])
+def test_an_array_that_begins_at_a_computed_place(aligned: bool) -> None:
+    """Its rows' ends begin there too, so that the descriptor's base moves; by multiples of 16 bytes alone."""
+    moved = """%far = arith.muli %pid, %sc : i32
+    %here = tt.addptr %a, %far : !tt.ptr<f16>, i32
+    %as = tt.splat %here :"""
+    checks = """// CHECK: %pid = tt.get_program_id x
+// CHECK: %[[FAR:.*]] = arith.muli %{{.*}}, %{{.*}} : i64
+// CHECK: %[[BASE:.*]] = tt.addptr %a, %[[FAR]] : !tt.ptr<f16>, i64
+// CHECK: tt.make_tensor_descriptor %[[BASE]], [%M, %K]"""
+    stays = "// CHECK: tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>"
+    text = _changed("%as = tt.splat %a :", moved, checks if aligned else stays)
+    text = text.replace("// RUN: promote-pointer-tiles,", "// RUN: promote-pointer-tiles{computed=true},")
+    if not aligned:
+        text = text.replace("%sc: i32 {tt.divisibility = 16 : i32}", "%sc: i32 {tt.divisibility = 4 : i32}")
+    check_passes(text)
+
+
 def test_an_origin_before_the_array_needs_a_bound() -> None:
     """A convolution's rows begin before the image: zero there only under a mask."""
     minus = "%row0 = arith.muli %pid, %c64 : i32"

@@ -26,6 +26,7 @@ from tri_gpu_dialect.passes import (
     Coalesce,
     ConvertTritonToTritonGPU,
     CopyDescriptorBlocks,
+    CreateTensormaps,
     DelayDots,
     FitSharedMemory,
     FoldComparisons,
@@ -121,6 +122,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             # nothing may move or make shared memory once it has its place
             SplitStores(policy=policy),
             FitSharedMemory(),
+            CreateTensormaps(),
             AllocateSharedMemory(),
             InsertBarriers(),
         ]

@@ -58,6 +58,7 @@ OPS = {
     "ttg.async_copy_local_to_descriptor": op("%desc[%coord*] %src{} : ^desc, ^src", "coord=i32"),
     "ttg.async_store_wait": op("{}"),
     "ttg.fence_async_shared": op("{}"),
+    "ttg.tensormap_create": op("%desc_ptr, %base, [%shape*], [%strides*]{} : ^desc_ptr, ^base, ^result<!tt.tensordesc>", "shape=i32 strides=i64"),
     "ttg.barrier": op("$addrSpace:barrier{}"),
     "ttg.get_grid_size": op("$axis:axis{} : ^result"),
     "ttg.next_program": op("%following, %total{} : ^result", "following=i32 total=i32"),

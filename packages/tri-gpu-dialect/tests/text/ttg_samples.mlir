@@ -63,7 +63,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 #shared1 = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
 #smem = #ttg.shared_memory
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "made-up:m1", "ttg.threads-per-warp" = 32 : i32} {
-  tt.func public @copies(%arg0: !tt.tensordesc<64x64xf16>, %arg1: i32, %arg2: i1) {
+  tt.func public @copies(%arg0: !tt.tensordesc<64x64xf16>, %arg1: i32, %arg2: i1, %arg3: !tt.ptr<f16>) {
     %0 = ttg.local_alloc : () -> !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     %1 = ttg.local_alloc : () -> !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.init_barrier %1, 1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
@@ -78,6 +78,9 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 {kind = 1 : i32} : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.async_store_wait {pendings = 0 : i32}
+    %c1_i64 = arith.constant 1 : i64
+    %2 = ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
+    %3 = ttg.tensormap_create %2, %arg3, [%arg1, %arg1], [%c1_i64, %c1_i64] {padding = 1 : i32} : !tt.ptr<i8>, !tt.ptr<f16>, <64x64xf16>
     tt.return
   }
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.bulk.boxes import Boxes, boxes
+from tri_backend_nvidia.machine import MapAcquireOp, MapPublishOp, MapReplaceOp, WarpBarrierOp
 from tri_core.api import LaunchDescriptor
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import PaddingOption
@@ -100,9 +101,88 @@ def make(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     recipe = launch_recipe(op, descriptor_boxes(op.results[0].type))
     if recipe is None:
         raise Unsupported(
-            "a tensor descriptor of what only the kernel knows", remedy="make it of parameters of the kernel"
+            "a tensor descriptor of what only the kernel knows, which ttg.tensormap_create makes",
+            remedy="run create-tensormaps first",
         )
     return [MapPointer(ctx.encoded_descriptor(recipe))]
 
 
-RULES: dict[str, Rule] = {"tt.make_tensor_descriptor": make}
+#: numbers of element types and of swizzles in a tensor map (PTX ISA, "tensormap.replace")
+_ELEMENT_TYPES = {
+    "u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "s64": 5, "f16": 6, "f32": 7, "f64": 9, "bf16": 10,
+}  # fmt: skip
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field of a tensor map; ``ordinal`` is the dimension, 0 for fields that have none."""
+
+    name: str
+    value: ir.Value
+    ordinal: int = 0
+
+
+def create(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.tensormap_create``: the first warp fills in a map in shared memory, one lane its fields, and publishes it.
+
+    Every thread acquires it: whoever is elected later may copy through it.
+    """
+    b, target = ctx.b, ctx.scalar(op.operands[0])
+    place, fields = ctx.scratch(op), _fields(ctx, op)
+
+    def written() -> None:
+        b.store(b.int_(0), b.gep(place, ctx.lane, b.i32))
+        WarpBarrierOp.build([])
+        chosen = ctx.hw.elect(b)
+        for field in fields:
+            attributes = {
+                "field": ir.StringAttr.get(field.name),
+                "ordinal": ir.IntegerAttr.get(b.i32, field.ordinal),
+            }
+            MapReplaceOp.build([place, field.value, chosen], (), attributes)
+        WarpBarrierOp.build([])
+
+    def published() -> None:
+        MapPublishOp.build([target, place])
+
+    _by_first_warp(ctx, written)
+    ctx.barrier()
+    _by_first_warp(ctx, published)
+    MapAcquireOp.build([target])
+    return [MapPointer(target)]
+
+
+def _by_first_warp(ctx: Lowering, body: Callable[[], None]) -> None:
+    if ctx.num_warps == 1:
+        body()
+    else:
+        ctx.b.if_(ctx.b.cmp("eq", ctx.warp, ctx.b.int_(0)), body)
+
+
+def _fields(ctx: Lowering, op: ir.Operation) -> list[_Field]:
+    """All fields of the map, dimensions from the contiguous one on; strides in bytes."""
+    b, (_, base, *numbers) = ctx.b, list(op.operands)
+    type_ = op.results[0].type
+    element, found = type_.block_type.element_type, descriptor_boxes(type_)
+    name, rank = element_name(element), type_.block_type.rank
+    if name is None:
+        raise Unsupported(f"copies in bulk of elements of {element}")
+    made = [
+        _Field("global_address", b.ptr_to_int(ctx.scalar(base))),
+        _Field("rank", b.int_(rank - 1)),
+        _Field("elemtype", b.int_(_ELEMENT_TYPES[name])),
+        _Field("interleave_layout", b.int_(0)),
+        _Field("swizzle_mode", b.int_(_SWIZZLES[found.swizzle])),
+        _Field("fill_mode", b.int_(int(pads_with_nan(op)))),
+    ]
+    sizes, strides = (list(map(ctx.scalar, reversed(part))) for part in (numbers[:rank], numbers[rank:]))
+    for d, (size, box) in enumerate(zip(sizes, reversed(found.box), strict=True)):
+        made += [_Field("global_dim", size, d), _Field("box_dim", b.int_(box), d)]
+        made.append(_Field("element_stride", b.int_(1), d))
+    bytes_ = b.int_(element.width // 8, 64)
+    made += [_Field("global_stride", b.mul(s, bytes_), d) for d, s in enumerate(strides[1:])]
+    return made
+
+
+RULES: dict[str, Rule] = {"tt.make_tensor_descriptor": make, "ttg.tensormap_create": create}

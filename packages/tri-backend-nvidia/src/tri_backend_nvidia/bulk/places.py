@@ -13,7 +13,7 @@ from functools import partial
 from tri_core.mlir import ir
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
-from tri_gpu_dialect.analysis.launch_numbers import launch_number
+from tri_gpu_dialect.analysis.launch_numbers import known_at_launch, launch_number
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.edit import all_ops
 
@@ -73,7 +73,8 @@ def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.
     for access in accesses:
         maker = access.operands[0].owner.operation
         numbers = list(maker.operands)[1:]
-        if function_of(maker) == function:
+        # nobody refuses an empty tensor that only the kernel knows
+        if function_of(maker) == function and known_at_launch(maker):
             found |= {v: 1 for n in numbers[: len(numbers) // 2] if (v := _parameter(n)) is not None}
     return found
 

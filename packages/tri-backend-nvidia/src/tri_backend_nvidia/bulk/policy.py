@@ -12,7 +12,7 @@ from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import axis_info
-from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_number
+from tri_gpu_dialect.analysis.launch_numbers import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
 from tri_gpu_dialect.layouts import layout_for
@@ -102,17 +102,37 @@ def _block(type_: TensorDescType) -> str | None:
 
 
 def _numbers(maker: ir.Operation) -> str | None:
-    base, *numbers = maker.operands
+    _, *numbers = maker.operands
     last = launch_number(numbers[-1])
     if last is None or last.parameter is not None or last.value != 1:
         return "the last stride is not 1"
-    if parameter_number(base) is None or any(launch_number(n) is None for n in numbers):
-        return "only the kernel knows the tensor"
+    if not known_at_launch(maker) and (reason := _made_here(maker)) is not None:
+        return reason
     size = maker.results[0].type.block_type.element_type.width // 8
     known = (launch_number(n) for n in numbers[len(numbers) // 2 : -1])
     if any(n is not None and n.parameter is None and n.value * size % 16 for n in known):
         return "a stride is not a multiple of 16 bytes"
     return None
+
+
+def _made_here(maker: ir.Operation) -> str | None:
+    """Why a descriptor of what only the kernel knows is not made by the kernel, which takes as long as a copy or two."""
+    around = _loops_around(maker)
+    accesses = [use.owner.operation for use in maker.results[0].uses]
+    if any(_loops_around(op) == around for op in accesses):
+        return "only the kernel knows the tensor, and would make the descriptor for each access anew"
+    if len({op.name == "tt.descriptor_load" for op in accesses}) > 1:
+        return "only the kernel knows the tensor, which may be empty, and it is both read and written"
+    return None
+
+
+def _loops_around(op: ir.Operation) -> int:
+    """How many loops are around ``op``."""
+    outer, count = op.parent.operation, 0
+    while outer.name != "tt.func":
+        count += outer.name in ("scf.for", "scf.while")
+        outer = outer.parent.operation
+    return count
 
 
 def _padding(maker: ir.Operation) -> str | None:

@@ -13,10 +13,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.runtime import counters, faults, launches, records, tensor_maps
+from tri_backend_nvidia.runtime import counters, faults, launches, records, scratch, tensor_maps
 from tri_backend_nvidia.runtime.devices import attribute
 from tri_backend_nvidia.runtime.driver import call, initialised
-from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch
+from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch, Unsupported
 from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
 
 __all__ = ["CudaKernel", "launcher", "load"]
@@ -126,16 +126,28 @@ def _numbers(
     kernel: CudaKernel, hidden: HiddenParameters, in_context: Callable[[DeviceInfo, Callable[[], int]], int]
 ) -> Callable[[tuple[int, int, int], int], Sequence[int]] | None:
     """What gives the plain hidden parameters of a launch of a grid on a stream; None: there are none."""
+    # the address of scratch memory is known in the middle of a launch
+    later = (0,) if hidden.scratch else ()
     if not hidden.counter:
-        return (lambda grid, stream: grid) if hidden.grid else None
+        given = hidden.grid or later
+        return (lambda grid, stream: (*(grid if hidden.grid else ()), *later)) if given else None
     device = kernel.device
     own = counters.of_device(device.index)
 
     def numbers(grid: tuple[int, int, int], stream: int) -> Sequence[int]:
         counter = in_context(device, lambda: own.of(stream))
-        return (*grid, counter) if hidden.grid else (counter,)
+        return (*grid, counter, *later) if hidden.grid else (counter, *later)
 
     return numbers
+
+
+def _check_scratch(image: KernelImage, hidden: HiddenParameters) -> None:
+    """Unsupported where the next launch may begin before this one has ended, and would get the same memory."""
+    if hidden.scratch and image.metadata.options.get(launches.PROGRAMMATIC):
+        raise Unsupported(
+            f"{image.metadata.name} makes tensor descriptors in memory that the next launch may use before this one has ended",
+            remedy="pass launch_pdl=False, or bulk_copies=False: descriptors are then accessed by pointers",
+        )
 
 
 def launcher(
@@ -154,10 +166,9 @@ def launcher(
     context may be another device's.
     """
     hidden = HiddenParameters.from_attrs(image.metadata.attrs)
-    descriptors = hidden.descriptors
-    encoder = DescriptorEncoder(descriptors, tensor_maps.encode) if descriptors else None
+    encoder = DescriptorEncoder(hidden.descriptors, tensor_maps.encode) if hidden.descriptors else None
     parameters = (*image.metadata.signature.parameters, *hidden.parameters)
-    pool = ArgumentPool(argument_table(parameters, len(descriptors)))
+    pool = ArgumentPool(argument_table(parameters, len(hidden.descriptors)))
     pack, take, give = pool.table.pack_into, pool.take, pool.give
     numbers = launches.attributes_of(image.metadata.options)
     start = launches.extended(numbers) if numbers else launch_function()
@@ -165,17 +176,15 @@ def launcher(
     name, note = image.metadata.name, faults.note
     function, started = kernel.function, _started(kernel, hidden, name)
     made = _numbers(kernel, hidden, in_context)
-    threads = image.metadata.threads
-    shared = image.metadata.shared
+    threads, shared = image.metadata.threads, image.metadata.shared
+    _check_scratch(image, hidden)
+    needs_context = many_devices or hidden.scratch
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
-        x, y, z = grid
-        if x == 0 or y == 0 or z == 0:
+        if 0 in grid:
             return
-        if started is not None:
-            x, y, z = started(grid)
-        if stream is None:
-            stream = current_stream(index)
+        x, y, z = grid if started is None else started(grid)
+        stream = current_stream(index) if stream is None else stream
         note(name)
         block = take()
         try:
@@ -186,7 +195,10 @@ def launcher(
             def go() -> int:
                 return start(function, x, y, z, threads, 1, 1, shared, stream, block.pointers, None)
 
-            status = in_context(device, go) if many_devices else go()
+            if hidden.scratch:
+                place = block.address + pool.table.offsets[-1]
+                go = scratch.brought(go, place, x * y * z * hidden.scratch, stream, index)
+            status = in_context(device, go) if needs_context else go()
             if status in _WRONG_CONTEXT:
                 status = in_context(device, go)
         finally:

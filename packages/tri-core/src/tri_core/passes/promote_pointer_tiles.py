@@ -10,19 +10,38 @@ becomes
 
 for loads that feed dots, and for stores, where that is what the target copies best.  Rows of one dimension that loops load, and
 from which factors of dots are computed (``exp2(dot(k, q) - lse[None, :])``), become so too: they can come with the dots' blocks.
+
+Where the target lets kernels make descriptors (``computed``), a size may be a scalar that the kernel computes, and the array may begin
+at one: the descriptor is made where these are known.  Making one takes as long as a copy or two, and stores through the one before
+would have to be waited for.  So a store takes a descriptor that goes on past the computed size, where the whole block is inside:
+
+    if m0 + BM <= rows: descriptor_store d[m0, n0], x      else: store p, x, mask
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
+from tri_core.passes.guarded_access import branched
 from tri_core.passes.rewriting import constant, make, producer
-from tri_core.passes.tiles import Polynomial, Reader, Tile, Trip, only_inside_matters, tile_of
+from tri_core.passes.tiles import (
+    Polynomial,
+    Reader,
+    Symbol,
+    Tile,
+    Trip,
+    ancestors,
+    is_inside,
+    is_known_outside,
+    only_inside_matters,
+    tile_of,
+)
 from tri_core.pipeline import StageContext
 
 __all__ = ["PromotePointerTiles"]
@@ -39,32 +58,36 @@ _ROW_ALIGNMENT = 128
 _ELEMENTWISE = frozenset(
     {"tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "tt.fp_to_fp", "tt.bitcast"}
 )
+_LOOPS = frozenset({"scf.for", "scf.while"})
+_SLE = 3
 
 
 @dataclass(frozen=True)
 class PromotePointerTiles(Pass):
-    """See the module; ``stores`` too, or loads of dots alone.
+    """See the module; ``stores`` too, or loads of dots alone; ``computed`` sizes and beginnings, or arguments alone.
 
     A load is left alone when it is volatile or has a cache modifier, when its ``other`` is not zero, when the kernel
     writes through the same argument; an access, when base, strides or rows are not multiples of 16 bytes, when a size
-    is no argument, or where rows that start again at the beginning (``% M``) can be seen.
+    is no argument (or changes in the innermost loop around it), or where rows that start again at the beginning (``% M``) can be seen.
     """
 
     name: ClassVar[str] = "promote-pointer-tiles"
 
     stores: bool = True
+    computed: bool = False
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every function of ``module`` in place."""
         for op in module.body.operations:
             if op.name == "tt.func":
-                _Function(op.operation, self.stores).run()
+                _Function(op.operation, self.stores, self.computed).run()
 
 
 @dataclass
 class _Function:
     function: ir.Operation
     stores: bool
+    computed: bool
     reader: Reader = field(default_factory=Reader)
 
     def run(self) -> None:
@@ -102,7 +125,7 @@ class _Function:
         if view.other is not None and not _is_zero(view.other):
             return None
         tile = self.tile(op.results[0].type, view.ptr, view.mask)
-        if tile is None or tile.base in written:
+        if tile is None or tile.base in written or _changes_with(tile, op):
             return None
         wraps = [(d, axis.wrap) for d, axis in enumerate(tile.axes) if axis.wrap is not None]
         if all(only_inside_matters(self.reader, op.results[0], d, limit) for d, limit in wraps):
@@ -117,7 +140,7 @@ class _Function:
         if getattr(view.value.type, "rank", 0) < 2:
             return None
         tile = self.tile(view.value.type, view.ptr, view.mask)
-        if tile is None or any(axis.wrap is not None for axis in tile.axes):
+        if tile is None or any(axis.wrap is not None for axis in tile.axes) or tile.shift.terms:
             return None
         others = [self.reader.pointers(a.operands[0]) for a in accesses if a != op and len(a.operands)]
         return tile if all(o is not None and o.base != tile.base for o in others) else None
@@ -130,11 +153,23 @@ class _Function:
         conditions = () if mask is None else self.reader.conditions(mask)
         if read is None or conditions is None or any(c.dim >= type_.rank for c in conditions):
             return None
-        tile = tile_of(read, conditions, type_.rank)
+        tile = tile_of(read, conditions, type_.rank, computed=self.computed)
         return tile if tile is not None and _suits(tile, type_) else None
 
 
 # --- what suits ---------------------------------------------------------------------------------------------
+
+
+def _changes_with(tile: Tile, access: ir.Operation) -> bool:
+    """Whether the array is another in every turn of the innermost loop around ``access``."""
+    values = _array_symbols(tile)
+    around = [each for each in ancestors(access) if each.name in _LOOPS]
+    return bool(around) and any(is_inside(symbol, around[0]) for symbol in values)
+
+
+def _array_symbols(tile: Tile) -> list[Symbol]:
+    """The scalars that the beginning and the sizes of the tile's array are made of."""
+    return [s for p in (tile.shift, *(a.size for a in tile.axes if a.size is not None)) for s in p.symbols()]
 
 
 def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
@@ -233,21 +268,25 @@ def _suits(tile: Tile, type_: ir.RankedTensorType) -> bool:
         whole
         and max(type_.shape) <= _LONGEST
         and _divisibility(tile.base) % _ALIGNMENT == 0
-        and all(_factor(stride) * nbytes % _ALIGNMENT == 0 for stride in strides)
+        and all(_factor(p) * nbytes % _ALIGNMENT == 0 for p in (*strides, tile.shift))
     )
 
 
-def _factor(stride: Polynomial) -> int:
-    """A number that ``stride``, one term, is a multiple of."""
-    ((monomial, factor),) = stride.terms
-    for symbol, power in monomial:
-        assert not isinstance(symbol, Trip)
-        factor *= _divisibility(symbol) ** power
-    return abs(factor)
+def _factor(value: Polynomial) -> int:
+    """A number that ``value`` is a multiple of."""
+    found = 0
+    for monomial, factor in value.terms:
+        for symbol, power in monomial:
+            factor *= _divisibility(symbol) ** power
+        found = math.gcd(found, factor)
+    return found
 
 
-def _divisibility(argument: ir.Value) -> int:
-    """What the caller promises an argument to be a multiple of."""
+def _divisibility(symbol: Symbol) -> int:
+    """What the caller promises an argument to be a multiple of; 1 for other scalars."""
+    if isinstance(symbol, Trip) or not is_known_outside(Polynomial.symbol(symbol)):
+        return 1
+    argument = symbol
     function = argument.owner.owner.operation
     if "arg_attrs" not in function.attributes:
         return 1
@@ -262,11 +301,13 @@ def _divisibility(argument: ir.Value) -> int:
 def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
     """The access through a descriptor whose last dimension is the contiguous one."""
     is_load = op.name == "tt.load"
+    if not is_load and tile.computed:
+        op, tile = _inside(op, tile)
     type_ = (op.results[0] if is_load else op.opview.value).type
     rank = type_.rank
     order = [*(d for d in range(rank) if d != tile.contiguous), tile.contiguous]
     block = ir.RankedTensorType.get([type_.shape[d] for d in order], type_.element_type)
-    descriptor = _descriptor(function.regions[0].blocks[0].operations[0].operation, tile, order, block)
+    descriptor = _descriptor(_place(function, tile), tile, order, block)
     i32 = ir.IntegerType.get_signless(32)
     indices = [_emitted(op, tile.axes[d].origin, i32) for d in order]
     turned = order != list(range(rank))
@@ -282,6 +323,51 @@ def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
             value = make(op, "tt.trans", block, [value], {"order": ir.DenseI32ArrayAttr.get(order)})
         _store(op, [descriptor, value, *indices])
     op.erase()
+
+
+def _inside(store: ir.Operation, tile: Tile) -> tuple[ir.Operation, Tile]:
+    """A copy of ``store`` for blocks that are inside along dimensions of computed size, which its tile goes past; in a branch."""
+    i32, bit = ir.IntegerType.get_signless(32), ir.IntegerType.get_signless(1)
+    condition: ir.Value | None = None
+    for d in tile.computed:
+        axis, length = tile.axes[d], store.opview.value.type.shape[d]
+        assert axis.size is not None
+        end = _emitted(store, axis.origin + Polynomial.constant(length), i32)
+        predicate = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SLE)}
+        asked = make(store, "arith.cmpi", bit, [end, _emitted(store, axis.size, i32)], predicate)
+        condition = asked if condition is None else make(store, "arith.andi", bit, [condition, asked])
+    assert condition is not None
+    made = branched(store, condition)
+    axes = [replace(a, size=None) if d in tile.computed else a for d, a in enumerate(tile.axes)]
+    return made, replace(tile, axes=tuple(axes))
+
+
+def _place(function: ir.Operation, tile: Tile) -> ir.Operation:
+    """The op before which the array of ``tile`` is known: the outermost such place, after the definition that comes last."""
+    found = function.regions[0].blocks[0].operations[0].operation
+    for symbol in _array_symbols(tile):
+        found = _later(found, _defined(symbol))
+    return found
+
+
+def _defined(symbol: Symbol) -> ir.Operation:
+    """The first op that may use ``symbol``."""
+    if isinstance(symbol, Trip):
+        return symbol.loop.regions[0].blocks[0].operations[0].operation
+    owner = symbol.owner
+    if isinstance(owner, ir.Block):
+        return owner.operations[0].operation
+    ops = [view.operation for view in owner.operation.block]
+    return ops[ops.index(owner.operation) + 1]
+
+
+def _later(one: ir.Operation, other: ir.Operation) -> ir.Operation:
+    """The op that comes later, of two in blocks one of which is in the other."""
+    depths = len(ancestors(one)), len(ancestors(other))
+    if depths[0] != depths[1]:
+        return one if depths[0] > depths[1] else other
+    ops = [view.operation for view in one.block]
+    return one if ops.index(one) > ops.index(other) else other
 
 
 def _modifiers() -> dict[str, ir.Attribute]:
@@ -306,6 +392,8 @@ def _descriptor(at: ir.Operation, tile: Tile, order: Sequence[int], block: ir.Ra
     type_ = TensorDescType.get(ir.TypeAttr.get(block))
     base = tile.base
     assert isinstance(base.type, PointerType)
+    if tile.shift.terms:
+        base = make(at, "tt.addptr", base.type, [base, _emitted(at, tile.shift, i64)])
     padding = {"padding": ir.IntegerAttr.get(i32, 1)}
     return make(
         at, "tt.make_tensor_descriptor", type_, [base, *shape, *strides], padding | _segments(block.rank)

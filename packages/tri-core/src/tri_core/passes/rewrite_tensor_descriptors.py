@@ -14,7 +14,7 @@ from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor
 from tri_core.passes.expansion import Expansion, expand
-from tri_core.passes.guarded_access import ASKED, guarded
+from tri_core.passes.guarded_access import ASKED, guarded, narrowed
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
 
@@ -56,7 +56,7 @@ class RewriteTensorDescriptors(Pass):
             return
         for access, condition in zip(accesses, self.conditions(accesses), strict=True):
             asked = condition(access)
-            if asked is not None:
+            if asked is not None and not narrowed(access, asked):
                 guarded(access, asked, _descriptor_of(access))
 
 

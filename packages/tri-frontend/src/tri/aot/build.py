@@ -141,6 +141,11 @@ def _check_hidden(image: KernelImage) -> None:
             f"{image.metadata.name} is persistent: its launch asks the driver how many CTAs fit, which the C launcher does not",
             remedy="compile with persistent=False",
         )
+    if hidden.scratch:
+        raise Unsupported(
+            f"{image.metadata.name} makes tensor descriptors in memory that the launch brings, which the C launcher does not",
+            remedy="compile with bulk_copies=False: descriptors are then accessed by pointers",
+        )
     if hidden.descriptors:
         raise Unsupported(
             f"{image.metadata.name} takes tensor descriptors that the launch encodes, which the C launcher does not",

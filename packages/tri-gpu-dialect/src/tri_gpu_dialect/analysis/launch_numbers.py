@@ -5,7 +5,7 @@ from __future__ import annotations
 from tri_core.api import LaunchNumber
 from tri_core.mlir import ir
 
-__all__ = ["launch_number", "parameter_number"]
+__all__ = ["known_at_launch", "launch_number", "parameter_number"]
 
 #: ops that keep the number that they are given, which a parameter's type holds
 _SAME = frozenset({"arith.extsi", "arith.index_cast"})
@@ -31,3 +31,9 @@ def launch_number(value: ir.Value) -> LaunchNumber | None:
         value = op.operands[0]
     parameter = parameter_number(value)
     return None if parameter is None else LaunchNumber(parameter)
+
+
+def known_at_launch(maker: ir.Operation) -> bool:
+    """Whether a launch knows the tensor of a ``tt.make_tensor_descriptor``, and so may make the descriptor."""
+    base, *numbers = maker.operands
+    return parameter_number(base) is not None and all(launch_number(n) is not None for n in numbers)

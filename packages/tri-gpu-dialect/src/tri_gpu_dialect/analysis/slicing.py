@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
@@ -199,7 +200,7 @@ def slice_function(
     if refusal is not None:
         return refusal
     rings = _rings(function, fed)
-    makers = {op for op in ops if op.name == MAKE and _is_known_at_start(op)}
+    makers = {op for op in ops if op.name == MAKE and known_at_launch(op)}
     producer = Demand(function, frozenset(makers) | drawn)
     for op in [*fed, *(op for op in ops if op.name == WAIT)]:
         producer.keep(op)
@@ -339,24 +340,6 @@ def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
         if name == "tt.load" and any(_may_meet(w, op) for w in writes):
             return Refusal("what is loaded depends on memory that the kernel writes", op)
     return None
-
-
-def _is_known_at_start(op: ir.Operation) -> bool:
-    """Whether ``op`` is computed from arguments of the function alone, by scalars."""
-    ahead, seen = list(op.operands), set(op.operands)
-    while ahead:
-        value = ahead.pop()
-        if isinstance(value.owner, ir.Block):
-            if value.owner.owner.operation.name != "tt.func":
-                return False
-            continue
-        inner = value.owner.operation
-        if not is_pure(inner) or len(inner.regions) or tensor_info(value.type) is not None:
-            return False
-        more = [v for v in inner.operands if v not in seen]
-        seen.update(more)
-        ahead += more
-    return True
 
 
 # --- the consumer -------------------------------------------------------------------------------------------

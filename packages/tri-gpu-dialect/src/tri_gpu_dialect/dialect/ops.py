@@ -50,6 +50,7 @@ __all__ = [
     "PredicateStageOp",
     "PublishProgramOp",
     "ReadProgramOp",
+    "TensormapCreateOp",
     "WaitBarrierOp",
     "WarpGroupDotOp",
     "WarpGroupDotWaitOp",
@@ -74,6 +75,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ttg.async_copy_local_to_descriptor": ("kind",),
     "ttg.async_store_wait": ("complete",),
     "ttg.fence_async_shared": ("global",),
+    "ttg.tensormap_create": ("padding", "allocation.offset"),
     "ttg.warp_group_dot": ("maxNumImpreciseAcc",),
     "ttg.warp_specialize": ("warpGroupStartIds", "requestedRegisters", "actualRegisters"),
     "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
@@ -347,6 +349,20 @@ class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared"):
 
     With ``global``, what it wrote to global memory (or has seen of others' writes).
     """
+
+
+class TensormapCreateOp(TTG.Operation, name="tensormap_create"):
+    """The descriptor of the tensor at ``base``, made in the kernel: its encoded form is written to ``desc_ptr``, global memory.
+
+    Copies through one that was there must be over.  One warp makes it, with shared memory of the op's own.
+    """
+
+    desc_ptr: _In
+    base: _In
+    shape: _Ins
+    strides: _Ins
+    result: _Out
+    verify_invariants = verify.rule(verify.creates_tensormap)
 
 
 # --- threads --------------------------------------------------------------------------------------------

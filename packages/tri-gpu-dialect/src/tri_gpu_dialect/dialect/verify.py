@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tri_core.api import TriError
-from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding, SharedEncoding, decode
@@ -273,6 +273,17 @@ def copies_to_descriptor(op: Any) -> str | None:
     """A descriptor, a coordinate per dimension, and a buffer of the block."""
     descriptor, *coordinates, buffer = op.operands
     return _block_of(descriptor, coordinates, buffer)
+
+
+def creates_tensormap(op: Any) -> str | None:
+    """Pointers to the memory for it and to the tensor, a size (i32) and a stride (i64) per dimension of the block."""
+    memory, base, *numbers = op.operands
+    rank = op.results[0].type.block_type.rank
+    if not isinstance(memory.type, PointerType) or not isinstance(base.type, PointerType):
+        return f"takes two pointers; {memory.type} and {base.type} are given"
+    expected = ["i32"] * rank + ["i64"] * rank
+    given = [str(n.type) for n in numbers]
+    return None if given == expected else f"takes sizes and strides {expected}; {given} are given"
 
 
 def multiplies_async(op: Any) -> str | None:

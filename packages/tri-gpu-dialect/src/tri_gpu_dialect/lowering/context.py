@@ -100,6 +100,9 @@ Lowered = Registers | Aggregate
 
 _L = TypeVar("_L")
 
+#: what a CTA's global scratch memory begins at a multiple of, in bytes
+_SCRATCH_ALIGNMENT = 128
+
 
 class Lowering:
     """One function being lowered; rules get it as their first argument.
@@ -129,6 +132,10 @@ class Lowering:
         self.grid: tuple[ir.Value, ...] = ()
         self.counter: ir.Value | None = None
         self.descriptors: list[LaunchDescriptor] = []
+        #: bytes of global memory that a CTA has for itself
+        self.scratch_bytes = 0
+        self._scratch: ir.Value | None = None
+        self._scratch_offsets: dict[ir.Operation, int] = {}
         self._encoded: dict[LaunchDescriptor, ir.Value] = {}
         self._shared: ir.Value | None = None
         self._storage: dict[ir.Type, ir.Type] = {}
@@ -244,7 +251,10 @@ class Lowering:
     def hidden(self) -> HiddenParameters:
         """What a launch passes after the kernel's own parameters."""
         return HiddenParameters(
-            grid=bool(self.grid), counter=self.counter is not None, descriptors=tuple(self.descriptors)
+            grid=bool(self.grid),
+            counter=self.counter is not None,
+            scratch=self.scratch_bytes,
+            descriptors=tuple(self.descriptors),
         )
 
     def take_counter(self) -> None:
@@ -256,6 +266,28 @@ class Lowering:
     def take_grid(self) -> None:
         """The next three parameters are the extents of the grid; called before any descriptor is encoded."""
         self.grid = tuple(self.b.entry.add_argument(self.b.i32, ir.Location.unknown()) for _ in range(3))
+
+    def take_scratch(self, allocations: Sequence[ir.Operation]) -> None:
+        """The next parameter points at global memory for ``allocations``; called before any descriptor is encoded."""
+        for op in allocations:
+            size, alignment = (ir.IntegerAttr(op.attributes[n]).value for n in ("nbytes", "alignment"))
+            offset = -(-self.scratch_bytes // alignment) * alignment
+            self._scratch_offsets[op], self.scratch_bytes = offset, offset + size
+        self.scratch_bytes = -(-self.scratch_bytes // _SCRATCH_ALIGNMENT) * _SCRATCH_ALIGNMENT
+        type_ = self.storage(PointerType.of(self.b.i8))
+        self._scratch = self.b.entry.add_argument(type_, ir.Location.unknown())
+
+    def global_scratch(self, op: ir.Operation) -> ir.Value:
+        """A pointer to this CTA's memory of ``op``, a ``ttg.global_scratch_alloc``."""
+        if self._scratch is None:
+            raise InternalError(f"no memory was taken for {op}")
+        b, hw = self.b, self.hw
+        ids = [hw.program_id(b, axis) for axis in range(3)]
+        x, y, z = (b.int_cast(each, b.i64) for each in ids)
+        wide, high = (b.int_cast(hw.num_programs(b, axis), b.i64) for axis in range(2))
+        number = b.add(x, b.mul(wide, b.add(y, b.mul(high, z))))
+        start = b.mul(number, b.int_(self.scratch_bytes, 64))
+        return b.gep(self._scratch, b.add(start, b.int_(self._scratch_offsets[op], 64)), b.i8)
 
     def encoded_descriptor(self, descriptor: LaunchDescriptor) -> ir.Value:
         """A pointer to the parameter that holds ``descriptor`` as the device has it."""

@@ -158,6 +158,9 @@ def _lower_kernel(
             lowering.take_grid()
         if any(op.name == "ttg.draw_program" for op in all_ops(kernel)):
             lowering.take_counter()
+        allocations = [op for op in all_ops(kernel) if op.name == "ttg.global_scratch_alloc"]
+        if allocations:
+            lowering.take_scratch(allocations)
         lower_body(lowering, source, arguments)
         ir.Operation.create("llvm.return")
     _set_signature(function, name, [a.type for a in entry.arguments], len(lowering.descriptors), primitives)

@@ -8,6 +8,7 @@ from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.passes.coalesce import Coalesce
 from tri_gpu_dialect.passes.convert_triton_to_tritongpu import ConvertTritonToTritonGPU
 from tri_gpu_dialect.passes.copy_descriptor_blocks import CopyDescriptorBlocks
+from tri_gpu_dialect.passes.create_tensormaps import CreateTensormaps
 from tri_gpu_dialect.passes.delay_dots import DelayDots
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.fold_comparisons import FoldComparisons
@@ -34,6 +35,7 @@ __all__ = [
     "Coalesce",
     "ConvertTritonToTritonGPU",
     "CopyDescriptorBlocks",
+    "CreateTensormaps",
     "DelayDots",
     "FitSharedMemory",
     "FoldComparisons",

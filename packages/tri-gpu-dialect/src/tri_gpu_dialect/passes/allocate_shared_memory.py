@@ -24,7 +24,7 @@ from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts.shared import padded_size
 from tri_gpu_dialect.passes.nearest_fit import nearest_fit
-from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans import scratch_alignment, scratch_bytes
 from tri_gpu_dialect.types import bitwidth
 
 __all__ = ["ALIGNMENT", "AllocateSharedMemory", "Need", "buffer_bytes", "place"]
@@ -102,7 +102,7 @@ class Need:
     def of(cls, buffer: Buffer) -> Need:
         """What ``buffer`` needs."""
         if buffer.is_scratch:
-            return cls(buffer, buffer.scratch_bytes, ALIGNMENT)
+            return cls(buffer, buffer.scratch_bytes, max(scratch_alignment(buffer.op), ALIGNMENT))
         type_ = buffer.op.results[0].type
         encoding = decode(type_.encoding)
         stated = buffer.op.attributes

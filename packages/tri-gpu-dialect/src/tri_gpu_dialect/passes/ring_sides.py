@@ -13,10 +13,11 @@ from tri_core.errors import InternalError
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
-from tri_gpu_dialect.analysis.slicing import Demand
+from tri_gpu_dialect.analysis.slicing import MAKE, Demand
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SwizzledShared
+from tri_gpu_dialect.passes.create_tensormaps import is_repeated
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Consumer", "Memory", "Producer", "Side"]
@@ -372,9 +373,33 @@ class Producer(Side):
 
     descriptors: dict[ir.Operation, ir.Value] = field(default_factory=dict)
     ticket: ir.Value | None = None
+    #: of each ring whose copies are waited for: where that was, and the state then
+    drained: dict[int, tuple[ir.Block, tuple[ir.Value, ir.Value]]] = field(default_factory=dict)
 
     def before(self, op: ir.Operation) -> None:
-        """Nothing: loads are made behind the last of their ring."""
+        """A descriptor that is made anew is read by no copy any more; loads are made behind the last of their ring."""
+        if op.name == MAKE and op in self.demand.ops and not self.is_replaced(op) and is_repeated(op):
+            through = {use.owner.operation for use in op.results[0].uses}
+            for number, _, memory in self.rings(lambda use: not through.isdisjoint(use.ring.loads)):
+                self.drain(number, memory)
+
+    def drain(self, ring: int, memory: Memory) -> None:
+        """Wait until all that was copied to the slots is there.
+
+        Slots before the next one are in the phase of its parity, the others in the one before; that is over where a slot has not
+        been filled yet.
+        """
+        here, (slot, phase) = ir.InsertionPoint.current.block, self.state[ring]
+        if self.drained.get(ring) == (here, (slot, phase)):
+            return
+        self.drained[ring] = here, (slot, phase)
+        turned = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
+        below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
+        for number in range(memory.slots):
+            each, bit = self.int_(number), ir.IntegerType.get_signless(1)
+            filled = make("arith.cmpi", [each, slot], bit, predicate=below).results[0]
+            parity = make("arith.select", [filled, phase, turned], phase.type).results[0]
+            make("ttg.wait_barrier", [memory.barrier(memory.full, each), parity])
 
     def is_replaced(self, op: ir.Operation) -> bool:
         """Loads are made when the last of their ring is reached."""

@@ -9,7 +9,7 @@ from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.conversion import ConversionPlan, Exchange, ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import ReductionPlan, plan_reduction
 from tri_gpu_dialect.plans.scanning import ScanPlan, plan_scan
-from tri_gpu_dialect.plans.scratch import scratch_bytes
+from tri_gpu_dialect.plans.scratch import scratch_alignment, scratch_bytes
 
 __all__ = [
     "ConversionPlan",
@@ -20,6 +20,7 @@ __all__ = [
     "plan_conversion",
     "plan_reduction",
     "plan_scan",
+    "scratch_alignment",
     "scratch_bytes",
     "views",
 ]

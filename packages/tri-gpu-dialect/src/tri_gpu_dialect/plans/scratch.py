@@ -8,6 +8,7 @@ from typing import Any
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
 from tri_gpu_dialect.layouts import LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag
@@ -15,7 +16,10 @@ from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
-__all__ = ["element_bits", "element_bytes", "scratch_bytes"]
+__all__ = ["element_bits", "element_bytes", "scratch_alignment", "scratch_bytes"]
+
+#: bytes of a descriptor as copy engines have it, which is written in place
+_TENSORMAP_BYTES = 128
 
 
 def element_bits(type_: Any) -> int:
@@ -30,7 +34,7 @@ def element_bytes(type_: Any) -> int:
 
 
 def scratch_bytes(op: ir.Operation) -> int:
-    """Bytes of shared memory that lowering ``op`` takes, aligned to 16; 0 for most ops."""
+    """Bytes of shared memory that lowering ``op`` takes; 0 for most ops."""
     measure = _MEASURES.get(op.name)
     return 0 if measure is None else measure(op)
 
@@ -106,6 +110,20 @@ def _atomic(op: ir.Operation) -> int:
     return _whole(result.type) if masks.get(LANE) or masks.get(WARP) else 0
 
 
+def scratch_alignment(op: ir.Operation) -> int:
+    """Bytes that the memory of :func:`scratch_bytes` begins at a multiple of."""
+    return _TENSORMAP_BYTES if op.name == "ttg.tensormap_create" else 16
+
+
+def _tensormap(_: ir.Operation) -> int:
+    return _TENSORMAP_BYTES
+
+
+def _descriptor(op: ir.Operation) -> int:
+    """What it will take when ``create-tensormaps`` has run."""
+    return 0 if known_at_launch(op) else _TENSORMAP_BYTES
+
+
 _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
     "ttg.convert_layout": _convert,
     "tt.expand_dims": _expand_dims,
@@ -119,4 +137,6 @@ _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
     "tt.atomic_rmw": _atomic,
     "tt.atomic_cas": _atomic,
     "tt.atomic_poll": _atomic,
+    "ttg.tensormap_create": _tensormap,
+    "tt.make_tensor_descriptor": _descriptor,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -144,9 +145,10 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         counted = []
         if kernel.hidden.counter:
             counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
+        brought = _scratch(memory, kernel.hidden.scratch * math.prod(grid))
         of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
-            kernel.machine.run(grid, [*plain, *extents, *counted, *of_launch], memory, listener)
+            kernel.machine.run(grid, [*plain, *extents, *counted, *brought, *of_launch], memory, listener)
         _check_counters(kernel.name, memory, counted)
 
     return launch
@@ -158,6 +160,11 @@ def _check_counters(name: str, memory: Any, addresses: Sequence[int]) -> None:
         left = int(memory.load(np.array([address]), np.dtype(np.int32), np.ones(1, np.bool_))[0])
         if left:
             raise InternalError(f"{name} leaves {left} in its counter of programs")
+
+
+def _scratch(memory: Any, nbytes: int) -> tuple[int, ...]:
+    """The address of ``nbytes`` of a launch's own memory; nothing for none."""
+    return (memory.allocate(nbytes, "scratch memory"),) if nbytes else ()
 
 
 def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tri_core.passes.tiles.boundary import only_inside_matters
-from tri_core.passes.tiles.polynomial import Polynomial, Trip
-from tri_core.passes.tiles.reading import Condition, Index, Pointers, Reader
-from tri_core.passes.tiles.tile import Axis, Tile, tile_of
+from tri_core.passes.tiles.polynomial import Polynomial, Symbol, Trip
+from tri_core.passes.tiles.reading import Condition, Index, Pointers, Reader, ancestors, is_inside
+from tri_core.passes.tiles.tile import Axis, Tile, is_known_outside, tile_of
 
 __all__ = [
     "Axis",
@@ -14,8 +14,12 @@ __all__ = [
     "Pointers",
     "Polynomial",
     "Reader",
+    "Symbol",
     "Tile",
     "Trip",
+    "ancestors",
+    "is_inside",
+    "is_known_outside",
     "only_inside_matters",
     "tile_of",
 ]

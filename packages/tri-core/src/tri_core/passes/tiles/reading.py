@@ -14,7 +14,7 @@ from tri_core.mlir import ir
 from tri_core.passes.rewriting import producer
 from tri_core.passes.tiles.polynomial import MOST_TERMS, Polynomial, Trip
 
-__all__ = ["Condition", "Index", "Pointers", "Reader"]
+__all__ = ["Condition", "Index", "Pointers", "Reader", "ancestors", "is_inside"]
 
 _ZERO = Polynomial()
 
@@ -307,20 +307,22 @@ def _loop_of(argument: ir.Value) -> ir.Operation | None:
 
 def _is_outside(value: Polynomial, loop: ir.Operation) -> bool:
     """Whether no symbol of ``value`` changes in ``loop``."""
-    return not any(_is_inside(symbol, loop) for symbol in value.symbols())
+    return not any(is_inside(symbol, loop) for symbol in value.symbols())
 
 
-def _is_inside(symbol: ir.Value | Trip, loop: ir.Operation) -> bool:
+def is_inside(symbol: ir.Value | Trip, loop: ir.Operation) -> bool:
+    """Whether ``symbol`` may be another in every turn of ``loop``."""
     if isinstance(symbol, Trip):
         op: ir.Operation | None = symbol.loop
     else:
         owner = symbol.owner
         op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    chain = _ancestors(op)
+    chain = ancestors(op)
     return loop in chain
 
 
-def _ancestors(op: ir.Operation | None) -> Sequence[ir.Operation]:
+def ancestors(op: ir.Operation | None) -> Sequence[ir.Operation]:
+    """``op`` and the ops around it within its function, inner ones first."""
     found = []
     while op is not None and op.name not in ("tt.func", "builtin.module"):
         found.append(op)

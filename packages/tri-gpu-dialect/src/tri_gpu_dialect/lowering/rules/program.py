@@ -31,9 +31,15 @@ def next_program(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [ctx.lowered(op.operands[0])]
 
 
+def global_scratch(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.global_scratch_alloc``: this CTA's part of memory that the launch brings."""
+    return [[ctx.global_scratch(op)]]
+
+
 RULES: dict[str, Rule] = {
     "tt.get_program_id": program_id,
     "tt.get_num_programs": num_programs,
     "ttg.get_grid_size": grid_size,
     "ttg.next_program": next_program,
+    "ttg.global_scratch_alloc": global_scratch,
 }
