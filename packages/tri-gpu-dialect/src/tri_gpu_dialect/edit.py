@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tri_core.api import VerificationError
 from tri_core.mlir import ir
@@ -12,9 +12,13 @@ from tri_gpu_dialect.types import tensor_info, tensor_type
 __all__ = [
     "CONTROL",
     "ancestor_in",
+    "block_of",
     "block_ops",
+    "constant",
     "convert",
     "functions",
+    "i32_attribute",
+    "make",
     "module_int",
     "retyped",
     "set_encoding",
@@ -70,6 +74,12 @@ def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return op
 
 
+def block_of(value: ir.Value) -> ir.Block:
+    """The block that ``value`` is an argument of, or is computed in."""
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.operation.block
+
+
 def terminator(block: ir.Block) -> ir.Operation:
     """The last op of ``block``."""
     operations = block.operations
@@ -105,6 +115,25 @@ def _constant(attr: ir.Attribute, type_: ir.Type) -> ir.Attribute:
     return ir.Attribute.parse(f"{str(attr).rpartition(' : ')[0]} : {type_}")
 
 
+def make(
+    name: str, operands: Sequence[ir.Value] = (), result: ir.Type | None = None, **attributes: ir.Attribute
+) -> ir.Operation:
+    """An op at the ambient insertion point, with one result or none."""
+    results = [] if result is None else [result]
+    return ir.Operation.create(name, results=results, operands=list(operands), attributes=attributes)
+
+
+def constant(bits: int, value: int) -> ir.Value:
+    """An integer of ``bits`` at the ambient insertion point."""
+    type_ = ir.IntegerType.get_signless(bits)
+    return make("arith.constant", (), type_, value=ir.IntegerAttr.get(type_, value)).results[0]
+
+
+def i32_attribute(value: int) -> ir.IntegerAttr:
+    """An i32."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+
+
 def convert(value: ir.Value, encoding: Encoding, ip: ir.InsertionPoint, loc: ir.Location) -> ir.Value:
     """``value`` in another layout, by a new ``ttg.convert_layout``."""
     type_ = retyped(value.type, encoding)
@@ -114,5 +143,4 @@ def convert(value: ir.Value, encoding: Encoding, ip: ir.InsertionPoint, loc: ir.
 
 def barrier(ip: ir.InsertionPoint, loc: ir.Location, spaces: int) -> None:
     """A new ``ttg.barrier`` for the memories ``spaces`` (bits, see :data:`SHARED`)."""
-    kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), spaces)
-    ir.Operation.create("ttg.barrier", attributes={"addrSpace": kind}, ip=ip, loc=loc)
+    ir.Operation.create("ttg.barrier", attributes={"addrSpace": i32_attribute(spaces)}, ip=ip, loc=loc)

@@ -20,7 +20,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
+from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
 
 __all__ = ["AccumulatorInit"]
 
@@ -174,8 +174,7 @@ def _zeros(type_: ir.Type) -> ir.Attribute:
 
 def _is_inside(value: ir.Value, op: ir.Operation) -> bool:
     """Whether ``value`` is made in a region of ``op``."""
-    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
-    return any(block == region.blocks[0] for region in op.regions)
+    return any(block_of(value) == region.blocks[0] for region in op.regions)
 
 
 def _by_iteration(dot: ir.Operation) -> None:

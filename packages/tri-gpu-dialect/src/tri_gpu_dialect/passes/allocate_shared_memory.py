@@ -20,7 +20,7 @@ from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import functions
+from tri_gpu_dialect.edit import functions, i32_attribute
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts.shared import padded_size
 from tri_gpu_dialect.passes.nearest_fit import nearest_fit
@@ -48,9 +48,9 @@ class AllocateSharedMemory(Pass):
         for function in functions(module):
             placed = self.placed(function, limit)
             for need, offset in placed:
-                need.buffer.op.attributes["allocation.offset"] = _i32(offset)
+                need.buffer.op.attributes["allocation.offset"] = i32_attribute(offset)
             total = max(total, _extent(placed))
-        module.operation.attributes["ttg.shared"] = _i32(total)
+        module.operation.attributes["ttg.shared"] = i32_attribute(total)
         if limit is not None and total > limit:
             raise self.too_large(module, total, limit, context.options.num_stages)
 
@@ -148,7 +148,3 @@ def place(needs: list[Need]) -> list[tuple[Need, int]]:
             offset = max(offset, -(-high // need.alignment) * need.alignment)
         placed.append((need, offset))
     return placed
-
-
-def _i32(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)

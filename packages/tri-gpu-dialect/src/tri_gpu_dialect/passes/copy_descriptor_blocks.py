@@ -24,7 +24,7 @@ from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import GLOBAL, all_ops, functions
+from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, make
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.policy import DEFAULT_POLICY, BulkCopies
 from tri_gpu_dialect.types import bitwidth, tensor_info
@@ -64,26 +64,6 @@ class CopyDescriptorBlocks(Pass):
 # --- ops --------------------------------------------------------------------------------------------------
 
 
-def _make(
-    name: str,
-    operands: Sequence[ir.Value] = (),
-    result: ir.Type | None = None,
-    **attributes: ir.Attribute,
-) -> ir.Operation:
-    return ir.Operation.create(
-        name, results=[] if result is None else [result], operands=list(operands), attributes=attributes
-    )
-
-
-def _i32(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
-
-
-def _constant(bits: int, value: int) -> ir.Value:
-    type_ = ir.IntegerType.get_signless(bits)
-    return _make("arith.constant", (), type_, value=ir.IntegerAttr.get(type_, value)).results[0]
-
-
 def _block_bytes(descriptor: TensorDescType) -> int:
     block = descriptor.block_type
     return math.prod(block.shape) * bitwidth(block.element_type) // 8
@@ -103,7 +83,7 @@ def _load(op: ir.Operation, copies: BulkCopies) -> None:
         buffer = _buffer(info.shape, info.element_type, encoding, copies.alignment(descriptor.type, encoding))
         _copied(descriptor, coordinates, buffer)
         if taken is None:
-            loaded = _make("ttg.local_load", [buffer], result.type).results[0]
+            loaded = make("ttg.local_load", [buffer], result.type).results[0]
             result.replace_all_uses_with(loaded)
     if taken is not None:
         taken.results[0].replace_all_uses_with(buffer)
@@ -119,7 +99,7 @@ def _buffer(
     contents: Sequence[ir.Value] = (),
 ) -> ir.Value:
     type_ = MemDescType.of(shape, element, encoding.to_attr(), mutable=True)
-    return _make("ttg.local_alloc", contents, type_, alignment=_i32(alignment)).results[0]
+    return make("ttg.local_alloc", contents, type_, alignment=i32_attribute(alignment)).results[0]
 
 
 def _wanted_buffer(op: ir.Operation, copies: BulkCopies) -> ir.Operation | None:
@@ -143,12 +123,12 @@ def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Va
     """Copy a block and wait for it; the barrier lives no longer."""
     i64 = ir.IntegerType.get_signless(64)
     barrier = _buffer([1], i64, _BARRIER, 8)
-    _make("ttg.init_barrier", [barrier], count=_i32(1))
-    always = _constant(1, 1)
-    _make("ttg.barrier_expect", [barrier, always], size=_i32(_block_bytes(descriptor.type)))
-    _make(_INTO, [descriptor, *coordinates, barrier, buffer, always])
-    _make("ttg.wait_barrier", [barrier, _constant(32, 0)])
-    _make("ttg.inval_barrier", [barrier])
+    make("ttg.init_barrier", [barrier], count=i32_attribute(1))
+    always = constant(1, 1)
+    make("ttg.barrier_expect", [barrier, always], size=i32_attribute(_block_bytes(descriptor.type)))
+    make(_INTO, [descriptor, *coordinates, barrier, buffer, always])
+    make("ttg.wait_barrier", [barrier, constant(32, 0)])
+    make("ttg.inval_barrier", [barrier])
 
 
 # --- stores -----------------------------------------------------------------------------------------------
@@ -163,9 +143,9 @@ def _store(op: ir.Operation, copies: BulkCopies) -> None:
     with ir.InsertionPoint(op), op.location:
         alignment = copies.alignment(descriptor.type, encoding)
         buffer = _buffer(info.shape, info.element_type, encoding, alignment, [source])
-        _make("ttg.fence_async_shared")
+        make("ttg.fence_async_shared")
         kind = {"kind": op.attributes["kind"]} if "kind" in op.attributes else {}
-        _make(_OUT_OF, [descriptor, *coordinates, buffer], **kind)
+        make(_OUT_OF, [descriptor, *coordinates, buffer], **kind)
     op.erase()
     if source != given and next(iter(given.uses), None) is None:
         given.owner.operation.erase()
@@ -192,12 +172,12 @@ def _order_global_memory(function: ir.Operation) -> None:
         if not ordering:
             continue
         with ir.InsertionPoint(op), op.location:
-            _make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
+            make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
             if _OUT_OF in names:
-                _make("ttg.async_store_wait", pendings=_i32(0), complete=ir.UnitAttr.get())
+                make("ttg.async_store_wait", pendings=i32_attribute(0), complete=ir.UnitAttr.get())
         if op.name != "ttg.barrier":
             with ir.InsertionPoint.after(op), op.location:
-                _make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
+                make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
 
 
 def _orders(op: ir.Operation) -> bool:
@@ -262,7 +242,7 @@ def _split(maker: ir.Operation, encoding: ir.Attribute, users: Sequence[ir.Opera
     with ir.InsertionPoint.after(maker), maker.location:
         result = _with_encoding(maker.results[0].type, encoding)
         names = {name: maker.attributes[name] for name in maker.attributes}
-        made = _make(maker.name, list(maker.operands), result, **names)
+        made = make(maker.name, list(maker.operands), result, **names)
     for user in users:
         if user.operands[0] != maker.results[0]:
             raise InternalError("a descriptor that partitions capture has buffers of several encodings")

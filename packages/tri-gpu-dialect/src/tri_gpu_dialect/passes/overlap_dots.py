@@ -22,7 +22,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.dot_stages import LATE
-from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions, terminator
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, functions, terminator
 from tri_gpu_dialect.passes.delay_dots import PLACED
 from tri_gpu_dialect.passes.loop_guards import end_of, guard, runs_surely
 
@@ -215,14 +215,8 @@ def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
     It does with slots of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
     """
-    made = [v for v in list(dot.operands)[:2] if _block_of(v) == body]
+    made = [v for v in list(dot.operands)[:2] if block_of(v) == body]
     return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
-
-
-def _block_of(value: ir.Value) -> ir.Block:
-    """The block that ``value`` is an argument of, or is computed in."""
-    owner = value.owner
-    return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
 def _is_alloc(value: ir.Value) -> bool:

@@ -15,7 +15,7 @@ from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
 from tri_gpu_dialect.analysis.slicing import MAKE, Demand
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
+from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, constant, i32_attribute, make, terminator
 from tri_gpu_dialect.encodings import SwizzledShared
 from tri_gpu_dialect.passes.create_tensormaps import is_repeated
 from tri_gpu_dialect.types import tensor_info
@@ -27,25 +27,6 @@ _NUMBERS = 2
 _BARRIER = SwizzledShared(1, 1, 1, (0,))
 #: attributes of loops that say what has been done now
 _DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
-
-
-def make(
-    name: str, operands: Sequence[ir.Value] = (), result: ir.Type | None = None, **attributes: ir.Attribute
-) -> ir.Operation:
-    """An op at the ambient insertion point."""
-    results = [] if result is None else [result]
-    return ir.Operation.create(name, results=results, operands=list(operands), attributes=attributes)
-
-
-def constant(bits: int, value: int) -> ir.Value:
-    """An integer."""
-    type_ = ir.IntegerType.get_signless(bits)
-    return make("arith.constant", (), type_, value=ir.IntegerAttr.get(type_, value)).results[0]
-
-
-def i32_attribute(value: int) -> ir.IntegerAttr:
-    """An i32."""
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
 
 
 # --- memory -------------------------------------------------------------------------------------------------

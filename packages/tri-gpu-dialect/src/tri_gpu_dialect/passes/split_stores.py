@@ -25,7 +25,7 @@ from tri_core.dialects.tt import TensorDescType
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, make
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.plans.halves import Cut, cut, halves
@@ -117,16 +117,16 @@ def _split(store: _Store, copies: BulkCopies, made: dict[tuple[ir.Value, ir.Type
         made[key] = _smaller(descriptor.owner.operation, type_)
     add_remark(copy, f"the tile is stored in pieces of {'x'.join(map(str, how.shape))}")
     memory = MemDescType.of(how.shape, store.element, encoding.to_attr(), mutable=True)
-    alignment = _i32(copies.alignment(plain, encoding))
+    alignment = i32_attribute(copies.alignment(plain, encoding))
     kind = {"kind": copy.attributes["kind"]} if "kind" in copy.attributes else {}
     with ir.InsertionPoint(copy), copy.location:
         for number, half in enumerate(halves(store.buffer.operands[0], how)):
-            buffer = _make("ttg.local_alloc", [half], memory, alignment=alignment)
-            _make(_FENCE)
+            buffer = make("ttg.local_alloc", [half], memory, alignment=alignment)
+            make(_FENCE)
             start = list(place)
             if number:
                 start[how.axis] = _later(start[how.axis], how.shape[how.axis])
-            _make(_COPY, [made[key], *start, *buffer.results], **kind)
+            make(_COPY, [made[key], *start, *buffer.results], **kind)
     _erase(store)
     if next(iter(descriptor.uses), None) is None:
         descriptor.owner.operation.erase()
@@ -148,23 +148,9 @@ def _smaller(maker: ir.Operation, type_: ir.Type) -> ir.Value:
     """A descriptor of ``type_`` of the tensor that ``maker`` describes."""
     with ir.InsertionPoint.after(maker), maker.location:
         names = {name: maker.attributes[name] for name in maker.attributes}
-        return _make(maker.name, list(maker.operands), type_, **names).results[0]
+        return make(maker.name, list(maker.operands), type_, **names).results[0]
 
 
 def _later(value: ir.Value, distance: int) -> ir.Value:
-    constant = _make("arith.constant", (), value.type, value=ir.IntegerAttr.get(value.type, distance))
-    return _make("arith.addi", [value, *constant.results], value.type).results[0]
-
-
-def _make(
-    name: str,
-    operands: list[ir.Value] | tuple[()] = (),
-    result: ir.Type | None = None,
-    **attributes: ir.Attribute,
-) -> ir.Operation:
-    results = [] if result is None else [result]
-    return ir.Operation.create(name, results=results, operands=list(operands), attributes=attributes)
-
-
-def _i32(value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+    constant = make("arith.constant", (), value.type, value=ir.IntegerAttr.get(value.type, distance))
+    return make("arith.addi", [value, *constant.results], value.type).results[0]

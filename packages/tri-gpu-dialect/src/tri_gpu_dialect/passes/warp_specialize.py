@@ -31,11 +31,11 @@ from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.analysis.slicing import Refusal, Slices, slice_function
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.passes.persist import NEXT, PERSISTENT
 from tri_gpu_dialect.passes.ring_room import beside
-from tri_gpu_dialect.passes.ring_sides import Consumer, Memory, Producer, i32_attribute, make
+from tri_gpu_dialect.passes.ring_sides import Consumer, Memory, Producer
 from tri_gpu_dialect.passes.row_loads import lift_rows
 from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
 
