@@ -2,7 +2,8 @@
 
 Every kernel of ``integration/kernels`` is compiled for sm_80 and sm_90a, by tri and, given a Python that has it, by
 Triton; no GPU is needed.  Counted are ``ttg.convert_layout`` in the final TTGIR, and barriers of the block or of some of
-its warps in PTX: Triton puts barriers in after TTGIR.
+its warps in PTX: Triton puts barriers in after TTGIR.  Ours are compiled as they are written (``TRI_NVIDIA_SCHEDULE``), as Triton's
+are: loops of which some stages run early stand there more than once, with their conversions.
 """
 
 from __future__ import annotations
@@ -173,7 +174,8 @@ def count(
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "count.py"
         script.write_text(source)
-        environment = {**os.environ, "TRI_CACHE_DIR": f"{folder}/tri", "TRITON_CACHE_DIR": f"{folder}/triton"}
+        caches = {"TRI_CACHE_DIR": f"{folder}/tri", "TRITON_CACHE_DIR": f"{folder}/triton"}
+        environment = {**os.environ, **caches, "TRI_NVIDIA_SCHEDULE": "written"}
         command = [python, "-W", "ignore", str(script)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
