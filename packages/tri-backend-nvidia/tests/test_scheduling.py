@@ -52,7 +52,8 @@ MEASURED = {
     "matmul 4096 bf16, 3 stages": (product(256), eight(3), (0.956, 0.965, 0.989)),
     "attention D128": (attending(128), eight(2), (None, 0.949, 0.971)),
     "attention D128 causal": (attending(128), eight(2), (None, 0.822, 0.853)),
-    "attention D64 causal": (attending(64), eight(2), (None, 0.716, 0.693)),
+    # clocks in a profiler, now that programs of different lengths are drawn (0.716 and 0.693 of the library before)
+    "attention D64 causal": (attending(64), eight(2), (None, 1 / 706496, 1 / 608270)),
 }
 
 
@@ -172,12 +173,9 @@ def test_kernels_by_pointers_are_read_as_well() -> None:
 
 def test_attention_is_read_as_it_was_measured() -> None:
     types = dict.fromkeys("qkvo", "*fp16")
-    for width, persistent in ((64, False), (128, True)):
+    for width in (64, 128):
         constants = {"D": width, "BM": 128, "BN": 128, "CAUSAL": False}
-        assert schedule(compiled(attention, constants, types, num_warps=8, num_stages=2)) == (
-            True,
-            persistent,
-        )
+        assert schedule(compiled(attention, constants, types, num_warps=8, num_stages=2)) == (True, True)
 
 
 @pytest.mark.parametrize(("kernel", "words"), [

@@ -35,8 +35,6 @@ class Machine:
     roles: int = 400
     #: turns where only a launch knows
     turns: int = 64
-    #: what a program takes more in a loop over programs, whose beginning is not hidden either, where other arithmetic takes longer than products
-    slower: int = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +126,7 @@ def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
     pieces = _pieces(work, has, room)
     if pieces is None or not _persistence_is_known(work, has):
         return Clocks(plain, specialized)
-    persistent = turns * beside + machine.end + (pieces - 1) * machine.between
-    return Clocks(plain, specialized, persistent + (machine.begin + machine.slower if other > matrix else 0))
+    return Clocks(plain, specialized, turns * beside + machine.end + (pieces - 1) * machine.between)
 
 
 def _persistence_is_known(work: Work, has: Resources) -> bool:
