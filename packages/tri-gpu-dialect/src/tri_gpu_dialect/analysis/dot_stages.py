@@ -366,8 +366,9 @@ class _Division:
 
     def is_handed(self, value: ir.Value) -> bool:
         """Whether ``value`` is there for late ops anyway."""
-        used = any(user in self.late for user, _ in self.body.users(value) if user is not None)
-        return used or not self.body.is_inside(value)
+        if not self.body.is_inside(value):  # others, after the loop, may use it too
+            return True
+        return any(user in self.late for user, _ in self.body.users(value) if user is not None)
 
     def is_early(self, value: ir.Value) -> bool:
         """Whether ``value`` is of this iteration and early."""

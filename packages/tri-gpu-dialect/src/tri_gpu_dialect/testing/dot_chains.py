@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 
-__all__ = ["BARRIER", "SLOT", "Dot", "Machine", "chains", "program", "the_function", "the_loop"]
+__all__ = ["BARRIER", "SLOT", "Dot", "Machine", "chains", "program", "the_function", "the_loop", "two"]
 
 HEAD = """
 #acc = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
@@ -80,6 +80,22 @@ def program(dots: list[Dot]) -> str:
     return head + loop + "".join(f"      {x}\n" for x in lines) + end + back
 
 
+def two(source: str, between: str = "") -> str:
+    """A loop to ``%n`` as ``source``, a program, has it, and one from there to ``%m`` in which the first dot's result is negated."""
+    start, end = source.index("    %out:"), source.index("    tt.return")
+    loop, back = source[start:end], source[end:]
+    given = loop[loop.index("iter_args(") + len("iter_args(") : loop.index(") ->")]
+    names = [each.split(" = ")[0] for each in given.split(", ")]
+    again = ", ".join(f"{name} = %out#{i}" for i, name in enumerate(names))
+    other = loop.replace(given, again).replace("%out:", "%res:").replace("%c0 to %n", "%n to %m")
+    before, defined, after = other.partition("%w0 = ")
+    line, newline, after = after.partition("\n")
+    negated = f"      %x0 = arith.negf %w0 : {TENSOR}\n"
+    other = before + defined + line + newline + negated + after.replace("%w0", "%x0")
+    head = source[:start].replace("%n: i32", "%n: i32, %m: i32")
+    return head + loop + between + other + back.replace("%out#", "%res#")
+
+
 def statements(i: int, dot: Dot, first: bool, last: bool) -> list[str]:
     r, found = dot.ring, []
     ring = f"!ttg.memdesc<3x32x32xf16, #shared, #smem, mutable> -> {SLOT}"
@@ -122,11 +138,13 @@ class Machine:
     started: list[Any] = field(default_factory=list)
     buffers: int = 0
     most: int = 0
+    #: how often a dot was started beside another
+    beside: int = 0
 
-    def run(self, function: ir.Operation, n: int) -> list[Any]:
-        """What ``function`` gives if its loop runs ``n`` times."""
+    def run(self, function: ir.Operation, *numbers: int) -> list[Any]:
+        """What ``function`` gives if its loops run to ``numbers``."""
         block = function.regions[0].blocks[0]
-        self.values.update(zip(block.arguments, ["start", n], strict=True))
+        self.values.update(zip(block.arguments, ["start", *numbers], strict=True))
         return self.block(block)
 
     def block(self, block: ir.Block) -> list[Any]:
@@ -157,6 +175,10 @@ class Machine:
                 return [given[0] + given[1]]
             case "arith.cmpi":
                 return [given[0] < given[1]]
+            case "arith.ori":
+                return [given[0] or given[1]]
+            case "ttg.barrier":
+                return []
             case "ttg.local_alloc":
                 self.buffers += 1
                 return [f"buffer {self.buffers}"]
@@ -186,6 +208,7 @@ class Machine:
         for slot in (x for x in given[:2] if x[0] in ("buffer 2", "buffer 3")):
             assert slot in self.held
         made = ("rubbish", ("dot", *given), len(self.started))
+        self.beside += bool(self.under_way)
         self.under_way.append(made)
         self.most = max(self.most, len(self.under_way))
         self.started.append(made[1])
