@@ -69,6 +69,14 @@ def test_small_buffers_that_follow_each_other_are_apart(context: StageContext) -
     assert allocated(body, context) == ([0, 8192], 16384)
 
 
+def test_small_buffers_are_apart_from_what_is_made_after_their_end(context: StageContext) -> None:
+    """Two operands of a dot, then one of the next dot: it is written while either may still be read."""
+    first = both(ALLOC.format("a"), ALLOC.format("b"), LOAD.format("a"), LOAD.format("b"))
+    body = both(first, ALLOC.format("d"), LOAD.format("d"))
+    assert allocated(body, context) == ([0, 8192, 16384], 24576)
+    assert allocated(body, context, apart=0)[1] == 16384
+
+
 def test_buffers_that_live_together_do_not(context: StageContext) -> None:
     body = both(ALLOC.format("a"), ALLOC.format("b"), LOAD.format("a"), LOAD.format("b"))
     assert allocated(body, context) == ([0, 8192], 16384)

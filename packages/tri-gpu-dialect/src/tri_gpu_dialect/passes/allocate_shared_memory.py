@@ -4,13 +4,12 @@ Buffers whose lives do not overlap may share bytes.  The largest are placed firs
 where it meets no other.  Offsets stand on the ops as ``allocation.offset`` (bytes), the total on the module
 as ``ttg.shared``.
 
-Small ones that follow each other are kept apart although they could share: an op may then write its own while
-other warps still read the one before, which saves a barrier.
+Small ones are kept apart from the first that is made when they are no longer needed, although they could share: that one may then
+be written while other warps still read the one before, which saves a barrier.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import ClassVar
@@ -81,12 +80,13 @@ class AllocateSharedMemory(Pass):
         return _extent(place([Need.of(b) for b in buffers(function, scratch_bytes)]))
 
     def apart(self, given: list[Buffer]) -> list[Buffer]:
-        """``given``, the lives of small ones ending only with the next one."""
+        """``given``, the lives of small ones ending only with the first that is made after them."""
         ends = [b.end for b in given]
         order = sorted(range(len(given)), key=lambda i: (given[i].start, i))
-        for i, following in itertools.pairwise(order):
+        for place, i in enumerate(order):
             if Need.of(given[i]).size <= self.apart_bytes:
-                given[i].end = max(ends[i], ends[following])
+                after = next((j for j in order[place + 1 :] if given[j].start > ends[i]), i)
+                given[i].end = max(ends[i], ends[after])
         return given
 
 
