@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_backend_nvidia.machine import CopyAsyncOp, CopyCommitOp, CopyWaitOp
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
+from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.layouts import vector_access
 from tri_gpu_dialect.lowering import Lowered, Lowering, Token
 from tri_gpu_dialect.lowering.rules.memory import owning_thread, spread, vectors_of

@@ -18,7 +18,7 @@ from tri_backend_nvidia.matrix.memory import ATOM_ROWS, NvmmaShared
 from tri_backend_nvidia.matrix.table import PTX_TYPES
 from tri_core.api import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
+from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.encodings import DotOperand, decode
 from tri_gpu_dialect.layouts import OFFSET, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering import Lowered, Lowering

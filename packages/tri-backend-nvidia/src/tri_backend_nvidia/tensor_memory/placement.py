@@ -20,7 +20,7 @@ from tri_backend_nvidia.tensor_memory.ops import TensorMemorySpaceAttr
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
+from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.encodings import SwizzledShared

@@ -29,6 +29,7 @@ from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
+from tri_core.passes.origins import argument_of, is_zero, reaches
 from tri_core.passes.rewriting import constant, make, producer
 from tri_core.passes.tiles import (
     Polynomial,
@@ -54,6 +55,8 @@ _LONGEST, _MOST_DIMENSIONS = 256, 5
 _ALIGNMENT = 16
 #: bytes that a row is a multiple of: rows lie one after the other where copies may put them
 _ROW_ALIGNMENT = 128
+#: ops between a load and a dot that leave elements what they are, or nearly
+_CASTS = frozenset({"tt.trans", "arith.extf", "arith.truncf", "tt.fp_to_fp", "arith.sitofp"})
 #: ops, beside those of arith and math, that compute each element from the elements at its place
 _ELEMENTWISE = frozenset(
     {"tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "tt.fp_to_fp", "tt.bitcast"}
@@ -110,7 +113,11 @@ class _Function:
                 continue
             pointers = self.reader.pointers(op.operands[0]) if len(op.operands) else None
             base = (
-                pointers.base if pointers is not None else _root(op.operands[0]) if len(op.operands) else None
+                pointers.base
+                if pointers is not None
+                else argument_of(op.operands[0])
+                if len(op.operands)
+                else None
             )
             if base is None:
                 return None
@@ -122,7 +129,7 @@ class _Function:
         view = op.opview
         if written is None or not _plain(op) or not (_feeds_dot(op) or _is_row_beside_dots(op)):
             return None
-        if view.other is not None and not _is_zero(view.other):
+        if view.other is not None and not is_zero(view.other):
             return None
         tile = self.tile(op.results[0].type, view.ptr, view.mask)
         if tile is None or tile.base in written or _changes_with(tile, op):
@@ -185,25 +192,6 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
     return iter(found)
 
 
-def _root(value: ir.Value) -> ir.Value | None:
-    """The argument that a pointer is made from by additions; None if there is none."""
-    for _ in range(64):
-        op = producer(value)
-        if op is None:
-            owner = value.owner.owner.operation
-            if owner.name == "tt.func":
-                return value
-            number = ir.BlockArgument(value).arg_number
-            if owner.name != "scf.for" or number == 0:
-                return None
-            value = owner.operands[2 + number]
-        elif op.name in ("tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.bitcast", "tt.trans"):
-            value = op.operands[0]
-        else:
-            return None
-    return None
-
-
 def _plain(op: ir.Operation) -> bool:
     """Whether an access is neither volatile nor has modifiers."""
     if "isVolatile" in op.attributes and ir.BoolAttr(op.attributes["isVolatile"]).value:
@@ -214,27 +202,13 @@ def _plain(op: ir.Operation) -> bool:
     )
 
 
-def _is_zero(value: ir.Value) -> bool:
-    op = producer(value)
-    if op is None or op.name != "arith.constant":
-        return False
-    attribute = op.attributes["value"]
-    if isinstance(attribute, ir.DenseElementsAttr):
-        attribute = attribute.get_splat_value().maybe_downcast() if attribute.is_splat else None
-    return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
-
-
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether a dot reads what ``load`` gives, as it is, transposed or in another element type."""
-    ahead = list(load.results)
-    while ahead:
-        for use in ahead.pop().uses:
-            user = use.owner.operation
-            if user.name == "tt.dot" and use.operand_number < 2:
-                return True
-            if user.name in ("tt.trans", "arith.extf", "arith.truncf", "tt.fp_to_fp", "arith.sitofp"):
-                ahead += user.results
-    return False
+    return reaches(load.results, _is_factor, lambda op: op.name in _CASTS)
+
+
+def _is_factor(use: ir.OpOperand) -> bool:
+    return use.owner.name == "tt.dot" and use.operand_number < 2
 
 
 def _is_row_beside_dots(load: ir.Operation) -> bool:

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
+from tri_core.passes.origins import POINTER_OPS, argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
-from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["Schedule", "is_dot_buffer", "is_pure", "is_zero", "schedule"]
+__all__ = ["Schedule", "is_dot_buffer", "is_pure", "schedule"]
 
 #: ops beside those of arith and math that only compute
 _PURE = frozenset(
@@ -40,6 +39,8 @@ _PURE = frozenset(
         "ttg.convert_layout",
     ]
 )
+#: ops whose result points into what their first operand points into
+_THROUGH = POINTER_OPS | {"ttg.convert_layout"}
 #: ops that write memory through their first operand and order nothing else
 _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
@@ -47,24 +48,6 @@ _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 def is_pure(op: ir.Operation) -> bool:
     """Whether ``op`` only computes its results: it may run earlier, once more, or not at all."""
     return op.name in _PURE or op.name.startswith(("arith.", "math."))
-
-
-def is_zero(value: ir.Value) -> bool:
-    """Whether ``value`` is a constant (splat) zero of all zero bits."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return False
-    op = owner.operation
-    if op.name == "tt.splat":
-        return is_zero(op.operands[0])
-    if op.name != "arith.constant":
-        return False
-    attribute = op.attributes["value"].maybe_downcast()
-    if isinstance(attribute, ir.DenseElementsAttr):
-        if not attribute.is_splat:
-            return False
-        attribute = attribute.get_splat_value().maybe_downcast()
-    return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
 
 
 @dataclass
@@ -87,7 +70,7 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
     reach = _Reach(body, ops)
     for op in ops:
         if op.name == "tt.load" and _feeds_dot(op) and suits(op):
-            root = _root(op.operands[0], loop)
+            root = argument_of(op.operands[0], _THROUGH)
             if root is not None and root not in written and reach.add(op, loop, written):
                 found.loads.append(op)
     if not found.loads:
@@ -106,7 +89,7 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
     for op in all_ops(loop):
         name = op.name
         if name in _WRITES:
-            root = _root(op.operands[0], loop)
+            root = argument_of(op.operands[0], _THROUGH)
             used = any(next(iter(r.uses), None) is not None for r in op.results)
             if root is None or used:
                 return None
@@ -133,54 +116,6 @@ _BARRING = frozenset(
 )
 
 
-def _root(value: ir.Value, loop: ir.Operation) -> ir.Value | None:
-    """The function's argument that ``value``, a (tensor of) pointers, is computed from; None if unknown."""
-    for _ in range(64):
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            parent = owner.owner.operation
-            if parent.name == "tt.func":
-                return value
-            number = ir.BlockArgument(value).arg_number
-            if parent.name != "scf.for" or number == 0 or not _stays(owner, number):
-                return None
-            value = parent.operands[2 + number]
-            continue
-        op = owner.operation
-        if op.name == "scf.for":
-            number = ir.OpResult(value).result_number
-            if not _stays(op.regions[0].blocks[0], number + 1):
-                return None
-            value = op.operands[3 + number]
-        elif op.name in _PURE and len(op.operands) and _is_pointer(op.operands[0]):
-            value = op.operands[0]
-        else:
-            return None
-    return None
-
-
-def _stays(body: ir.Block, number: int) -> bool:
-    """Whether argument ``number`` of a loop's body comes round computed from itself."""
-    argument, value = body.arguments[number], terminator(body).operands[number - 1]
-    for _ in range(64):
-        if value == argument:
-            return True
-        owner = value.owner
-        if (
-            isinstance(owner, ir.Block)
-            or owner.operation.name not in _PURE
-            or not len(owner.operation.operands)
-        ):
-            return False
-        value = owner.operation.operands[0]
-    return False
-
-
-def _is_pointer(value: ir.Value) -> bool:
-    info = tensor_info(value.type)
-    return isinstance(value.type if info is None else info.element_type, PointerType)
-
-
 # --- what feeds what --------------------------------------------------------------------------------------
 
 
@@ -197,20 +132,14 @@ def is_dot_buffer(op: ir.Operation) -> bool:
 
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
-    ahead, seen = list(load.results), set(load.results)
-    while ahead and len(seen) < 64:
-        value = ahead.pop()
-        for use in value.uses:
-            user = use.owner.operation
-            if user.name in ("tt.dot", "ttg.warp_group_dot") and use.operand_number < 2:
-                return isinstance(encoding_of(user.results[0]), MatrixEncoding)
-            if is_dot_buffer(user):
-                return True
-            if is_pure(user):
-                more = [r for r in user.results if r not in seen]
-                seen.update(more)
-                ahead += more
-    return False
+    return reaches(load.results, _is_factor, is_pure)
+
+
+def _is_factor(use: ir.OpOperand) -> bool:
+    user = use.owner.operation
+    if user.name in ("tt.dot", "ttg.warp_group_dot") and use.operand_number < 2:
+        return isinstance(encoding_of(user.results[0]), MatrixEncoding)
+    return is_dot_buffer(user)
 
 
 @dataclass
@@ -243,7 +172,7 @@ class _Reach:
             if op is None or value in results:
                 continue
             if op.name == "tt.load":
-                root = _root(op.operands[0], loop)
+                root = argument_of(op.operands[0], _THROUGH)
                 if root is None or root in written:
                     return False
             elif not is_pure(op):

@@ -21,8 +21,8 @@ from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
+from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_zero
+from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
 
 __all__ = ["AccumulatorInit"]

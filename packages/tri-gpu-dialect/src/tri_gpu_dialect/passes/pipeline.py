@@ -25,10 +25,11 @@ from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
+from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.dot_stages import LATE
-from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_dot_buffer, is_pure, is_zero, schedule
+from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_dot_buffer, is_pure, schedule
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode

@@ -1,0 +1,96 @@
+"""Where values come from, and what they reach: questions of several passes about whatever IR is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tri_core.mlir import ir
+from tri_core.passes.rewriting import producer
+
+__all__ = ["POINTER_OPS", "argument_of", "is_zero", "reaches"]
+
+#: ops whose result points into what their first operand points into
+POINTER_OPS = frozenset(
+    {"tt.addptr", "tt.bitcast", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.splat", "tt.trans"}
+)
+#: steps after which a question is given up
+_MOST = 64
+
+
+def is_zero(value: ir.Value) -> bool:
+    """Whether ``value`` is a constant (splat) zero of all zero bits."""
+    op = producer(value)
+    if op is None:
+        return False
+    if op.name == "tt.splat":
+        return is_zero(op.operands[0])
+    if op.name != "arith.constant":
+        return False
+    attribute = op.attributes["value"].maybe_downcast()
+    if isinstance(attribute, ir.DenseElementsAttr):
+        if not attribute.is_splat:
+            return False
+        attribute = attribute.get_splat_value().maybe_downcast()
+    return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
+
+
+def argument_of(pointer: ir.Value, through: frozenset[str] = POINTER_OPS) -> ir.Value | None:
+    """The function's argument that ``pointer``, perhaps a tensor of them, is computed from by the ops ``through``.
+
+    None if that is not known.  A pointer that a loop carries is followed if it comes round computed from itself.
+    """
+    value = pointer
+    for _ in range(_MOST):
+        op = producer(value)
+        if op is None:
+            block = value.owner
+            parent, number = block.owner.operation, ir.BlockArgument(value).arg_number
+            if parent.name == "tt.func":
+                return value
+            if parent.name != "scf.for" or number == 0 or not _stays(block, number, through):
+                return None
+            value = parent.operands[2 + number]
+        elif op.name == "scf.for":
+            number = ir.OpResult(value).result_number
+            if not _stays(op.regions[0].blocks[0], number + 1, through):
+                return None
+            value = op.operands[3 + number]
+        elif op.name in through:
+            value = op.operands[0]
+        else:
+            return None
+    return None
+
+
+def _stays(body: ir.Block, number: int, through: frozenset[str]) -> bool:
+    """Whether argument ``number`` of a loop's body comes round computed from itself."""
+    operations = body.operations
+    argument, value = body.arguments[number], operations[len(operations) - 1].operands[number - 1]
+    for _ in range(_MOST):
+        if value == argument:
+            return True
+        op = producer(value)
+        if op is None or op.name not in through:
+            return False
+        value = op.operands[0]
+    return False
+
+
+def reaches(
+    values: Iterable[ir.Value],
+    arrives: Callable[[ir.OpOperand], bool],
+    through: Callable[[ir.Operation], bool],
+) -> bool:
+    """Whether a use that ``arrives`` is one of ``values``, or of what the ops ``through`` make of them."""
+    ahead = list(values)
+    seen = set(ahead)
+    while ahead:
+        for use in ahead.pop().uses:
+            if arrives(use):
+                return True
+            user = use.owner.operation
+            if through(user):
+                more = [result for result in user.results if result not in seen]
+                seen.update(more)
+                ahead += more
+    return False

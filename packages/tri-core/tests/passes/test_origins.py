@@ -1,0 +1,87 @@
+"""Where pointers come from when loops carry them, what is zero, and what values reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tri_core import mlir
+from tri_core.mlir import ir
+from tri_core.passes.origins import argument_of, is_zero, reaches
+
+_LOOP = """
+%c0 = arith.constant 0 : i32
+%c1 = arith.constant 1 : i32
+%ps = "tt.splat"(%p) : (ptr<f32>) -> tensor<8xptr<f32>>
+%qs = "tt.splat"(%q) : (ptr<f32>) -> tensor<8xptr<f32>>
+%step = arith.constant dense<8> : tensor<8xi32>
+%r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %ps, %b = %qs) -> (tensor<8xptr<f32>>, tensor<8xptr<f32>>) : i32 {
+  %v = "tt.load"(%a) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<8xptr<f32>>) -> tensor<8xf32>
+  %next = "tt.addptr"(%a, %step) : (tensor<8xptr<f32>>, tensor<8xi32>) -> tensor<8xptr<f32>>
+  scf.yield YIELDED : tensor<8xptr<f32>>, tensor<8xptr<f32>>
+}
+%w = "tt.load"(%r#0) {operandSegmentSizes = array<i32: 1, 0, 0>} : (tensor<8xptr<f32>>) -> tensor<8xf32>
+"""
+_VALUES = """
+%i0 = arith.constant 0 : i32
+%i1 = arith.constant 1 : i32
+%f0 = arith.constant dense<0.0> : tensor<8xf32>
+%minus = arith.constant dense<-0.0> : tensor<8xf32>
+%two = arith.constant dense<[0, 1]> : tensor<2xi32>
+%s0 = "tt.splat"(%i0) : (i32) -> tensor<8xi32>
+%s1 = "tt.splat"(%i1) : (i32) -> tensor<8xi32>
+%sn = "tt.splat"(%n) : (i32) -> tensor<8xi32>
+"""
+
+
+@pytest.fixture
+def ops(function: Callable[..., str]) -> Iterator[Callable[[str], list[ir.Operation]]]:
+    """The ops of a function with the arguments p, q and n, in order."""
+    kept: list[ir.Module] = []
+
+    def parse(body: str) -> list[ir.Operation]:
+        module = mlir.parse(function("%p: ptr<f32>, %q: ptr<f32>, %n: i32", body))
+        kept.append(module)
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+        return found
+
+    with mlir.session():
+        yield parse
+
+
+@pytest.mark.parametrize(
+    ("yielded", "known"), [("%next, %b", True), ("%a, %b", True), ("%b, %a", False), ("%b, %next", False)]
+)
+def test_a_carried_pointer_is_followed_if_it_comes_round_from_itself(
+    ops: Callable[[str], list[ir.Operation]], yielded: str, known: bool
+) -> None:
+    """Pointers that change places are of either argument: nothing is known."""
+    found = ops(_LOOP.replace("YIELDED", yielded))
+    (function,) = (op for op in found if op.name == "tt.func")
+    first = function.regions[0].blocks[0].arguments[0]
+    inside, behind = (op for op in found if op.name == "tt.load")
+    for load in (inside, behind):
+        assert argument_of(load.operands[0]) == (first if known else None)
+    assert argument_of(inside.operands[0], frozenset()) is None
+
+
+def test_zeros(ops: Callable[[str], list[ir.Operation]]) -> None:
+    made = [op.results[0] for op in ops(_VALUES) if len(op.results)]
+    assert [is_zero(value) for value in made] == [True, False, True, False, False, True, False, False]
+
+
+def test_what_a_value_reaches(ops: Callable[[str], list[ir.Operation]]) -> None:
+    splat = next(op for op in ops(_LOOP.replace("YIELDED", "%next, %b")) if op.name == "tt.splat")
+
+    def carried(use: ir.OpOperand) -> bool:
+        return use.owner.name == "scf.for"
+
+    assert reaches([splat.operands[0]], carried, lambda op: op.name == "tt.splat")
+    assert not reaches([splat.operands[0]], carried, lambda op: op.name == "tt.addptr")
