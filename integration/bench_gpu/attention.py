@@ -21,7 +21,14 @@ _FORWARD: Sequence[Config] = [
 #: BLOCK_N keys stay while BLOCK_M queries pass; for the gradients of queries it is the other way round
 _BACKWARD: Sequence[Config] = [
     {"BLOCK_M": m, "BLOCK_N": n, "num_warps": w, "num_stages": s}
-    for m, n, w, s in ((64, 128, 8, 2), (64, 128, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (128, 128, 8, 2))
+    for m, n, w, s in (
+        (64, 128, 8, 2),
+        (64, 128, 8, 3),
+        (64, 128, 8, 4),
+        (64, 64, 4, 2),
+        (64, 64, 4, 3),
+        (128, 128, 8, 2),
+    )
 ]
 
 

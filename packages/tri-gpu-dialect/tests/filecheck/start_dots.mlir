@@ -8,9 +8,9 @@
 // CHECK: %[[TWO:.*]] = "ttg.warp_group_dot"(%{{.*}}, %[[SLOT]], %{{.*}})
 // CHECK-NEXT: %[[X:.*]] = "ttg.warp_group_dot_wait"(%[[ONE]]) {pendings = 1 : i32}
 // CHECK-NEXT: math.exp2 %[[X]]
+// CHECK-NEXT: %[[ROW:.*]] = "ttg.local_load"
 // CHECK-NEXT: %[[Y:.*]] = "ttg.warp_group_dot_wait"(%[[TWO]]) {pendings = 0 : i32}
 // CHECK-NEXT: "ttg.arrive_barrier"
-// CHECK-NEXT: %[[ROW:.*]] = "ttg.local_load"
 // CHECK-NEXT: arith.subf %[[Y]], %[[ROW]]
 
 // the wait for the second block would pass the arrival that its producer may be waiting for

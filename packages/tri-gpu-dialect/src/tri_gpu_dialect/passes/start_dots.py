@@ -113,7 +113,7 @@ class _Block:
     def read_late(self, read: int) -> None:
         """Put ``read``, with what copies its elements, before its first user: registers hold it for a shorter time.
 
-        If that comes right behind a wait for a dot, and registers suffice, the read stands before the wait.
+        If a wait for a dot comes before that, and registers suffice, the read stands before the wait: it is done by then.
         """
         root, start = _root(self.ops[read].operands[0]), self.order.index(read)
         moving, place = {read}, start
@@ -125,9 +125,8 @@ class _Block:
                 moving.add(i)
             elif not _may_be_passed(op) or (op.name == _ARRIVE and _frees(op, root)):
                 break
-        before = place
-        while self.ops[self.order[before - 1]].name == DOT_WAIT:
-            before -= 1
+        waits = [at for at in range(start + 1, place) if self.ops[self.order[at]].name == DOT_WAIT]
+        before = waits[-1] if waits else place
         ahead, at_use = (self.placed(moving, start, end) for end in (before, place))
         is_free = self.registers is None or self.most(ahead) <= self.registers
         self.order = ahead if is_free else at_use
