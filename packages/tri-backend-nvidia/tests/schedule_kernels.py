@@ -64,3 +64,17 @@ def by_pointers(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.con
         )
         acc = tl.dot(x, y, acc)
     tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16), mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+@tri.jit
+def grouped(a, b, c, count, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """``c = a b`` of as many rows as memory says."""
+    rows = tl.load(count)
+    da = tl.make_tensor_descriptor(a, [rows, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
+    dc = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    om, on = tl.program_id(0) * BM, tl.program_id(1) * BN
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        acc = tl.dot(da.load([om, k]), db.load([k, on]), acc)
+    dc.store([om, on], acc.to(tl.float16))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 tri = pytest.importorskip("tri")
 
-from schedule_kernels import by_pointers, counted, dequantized, shown  # noqa: E402
+from schedule_kernels import by_pointers, counted, dequantized, grouped, shown  # noqa: E402
 from special_kernels import attention, gemm  # noqa: E402
 from tri.aot import build  # noqa: E402
 from tri_backend_nvidia.scheduling import Machine, Product, Resources, Work, choose  # noqa: E402
@@ -160,6 +160,10 @@ def test_options_decide_where_they_are_given() -> None:
     assert "schedule" not in written.metadata.attrs
 
 
+def test_launches_that_overlap_are_as_they_are_written() -> None:
+    assert schedule(gemm_of(launch_pdl=True)) == (False, False)
+
+
 def test_what_was_chosen_is_said() -> None:
     said = gemm_of().metadata.attrs["schedule"]
     assert said.startswith(
@@ -180,6 +184,7 @@ def test_attention_is_read_as_it_was_measured() -> None:
 
 @pytest.mark.parametrize(("kernel", "words"), [
     (counted, "tt.atomic_rmw may order memory"),
+    (grouped, "the kernel makes descriptors"),
     (dequantized, "no block that a copy brings"),
 ])  # fmt: skip
 def test_kernels_that_cannot_be_cut_stay_whole(kernel, words: str) -> None:

@@ -65,6 +65,7 @@ def _chooses(target: Target, options: CommonOptions | None) -> bool:
         and options.bulk_copies
         and options.warp_specialize is None
         and options.num_ctas == 1
+        and not options.launch_pdl  # a launch begins beside the one before, whose counter it may share
     )
 
 
