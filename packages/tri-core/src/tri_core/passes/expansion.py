@@ -22,6 +22,9 @@ PartTypes = Callable[[ir.Type], "Sequence[ir.Type] | None"]
 
 _CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
 _TERMINATORS = frozenset({"scf.yield", "scf.condition"})
+#: the attribute, while values are expanded, of ops that stay as they are with all that they use and make: an op in a block that
+#: moved is another object with another hash
+_KEPT = "tt.kept"
 
 
 @dataclass
@@ -31,9 +34,6 @@ class Expansion:
     types: PartTypes
     rules: Mapping[str, Callable[[ir.Operation, Expansion], None]]
     parts: dict[ir.Value, Parts] = field(default_factory=dict)
-    #: ops that stay as they are, with all that they use and make.  A sequence: the bindings compare operations by
-    #: what they are but hash them by the Python object, and an op in a block that moved gets another object.
-    kept: Sequence[ir.Operation] = ()
     #: replaced ops, users before what they use
     dead: list[ir.Operation] = field(default_factory=list)
 
@@ -59,7 +59,9 @@ def expand(
 
     Ops of ``kept`` stay; a value that one of them makes must be used by others of them only.
     """
-    state = Expansion(types, rules, kept=kept)
+    for op in kept:
+        op.attributes[_KEPT] = ir.UnitAttr.get()
+    state = Expansion(types, rules)
     for operation in module.body.operations:
         op = operation.operation
         if op.name == "tt.func":
@@ -68,6 +70,8 @@ def expand(
                 _block(block, state)
     for op in reversed(state.dead):
         op.erase()
+    for op in kept:
+        del op.attributes[_KEPT]
 
 
 def _function(op: ir.Operation, state: Expansion) -> None:
@@ -125,12 +129,12 @@ def _block(block: ir.Block, state: Expansion) -> None:
         op = operation.operation
         rule = state.rules.get(op.name)
         if rule is not None:
-            if op not in state.kept:
+            if _KEPT not in op.attributes:
                 rule(op, state)
                 state.dead.append(op)
         elif op.name == "builtin.unrealized_conversion_cast":
             continue
-        elif state.concerns(op) and op not in state.kept:
+        elif _KEPT not in op.attributes and state.concerns(op):
             _rebuild(op, state)
         else:
             for region in op.regions:
