@@ -9,6 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
+from gpu_data import halves, needs_hopper, poisoned  # noqa: E402
+from matrix_data import close  # noqa: E402
 from special_kernels import attention, gemm, persistent  # noqa: E402
 
 pytestmark = pytest.mark.gpu
@@ -19,22 +21,7 @@ POLLS = 50_000_000
 
 @pytest.fixture(autouse=True)
 def _hopper() -> None:
-    if torch.cuda.get_device_capability() != (9, 0):
-        pytest.skip("copies of blocks and products of warp groups are Hopper's")
-
-
-def halves(*shape, seed=0):
-    generator = torch.Generator("cuda").manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=generator, device="cuda").half()
-
-
-def poisoned(*shape):
-    return torch.full(shape, float("nan"), device="cuda", dtype=torch.float16)
-
-
-def close(got, expected, bound=2e-3):
-    error = float((got.double() - expected).abs().max())
-    assert error <= bound * float(expected.abs().max()), error
+    needs_hopper()
 
 
 def is_specialized(kernel) -> bool:

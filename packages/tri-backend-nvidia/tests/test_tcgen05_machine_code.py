@@ -8,44 +8,10 @@ import pytest
 
 tri = pytest.importorskip("tri")
 
-import tri.language as tl  # noqa: E402
-from matrix_kernels import attention, product, tiles  # noqa: E402
+from matrix_machine_code import Compiler  # noqa: E402
 
-
-def compiled(kernel, constants, types, *, warps, stages=3, **options):
-    names = kernel.arg_names
-    signature = {n: "constexpr" if n in constants else types[n] for n in names}
-    aligned = {
-        (i,): [["tt.divisibility", 16]]
-        for i, n in enumerate(names)
-        if signature[n].startswith("*") or (signature[n] == "i32" and n != "steps")
-    }
-    source = tri.ASTSource(kernel, signature, constants, aligned)
-    options = {"num_warps": warps, "num_stages": stages, **options}
-    return tri.compile(source, target="nvidia:sm_100a", options=options)
-
-
-def gemm(block, warps, stages, dtype="fp16", *, k_major=False, **options):
-    total = {"i8": tl.int32}.get(dtype, tl.float32)
-    constants = dict(zip(("BM", "BN", "BK"), block, strict=True))
-    constants |= {"OUT": total, "STAGES": stages, "sak": 1, "sbk" if k_major else "sbn": 1}
-    types = dict.fromkeys(("M", "N", "K", "sam", "sbk", "sbn"), "i32")
-    types |= {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
-    return compiled(tiles, constants, types, warps=warps, stages=stages, **options)
-
-
-def flash(d, block, warps, stages, causal):
-    constants = {"BM": block[0], "BN": block[1], "D": d, "CAUSAL": causal, "STAGES": stages}
-    types = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "o": "*fp32", "N": "i32", "scale": "fp32"}
-    return compiled(attention, constants, types, warps=warps)
-
-
-def one(dtype, columns, *, size=(128, 128, 64), warps=4):
-    total = {"i8": tl.int32}.get(dtype, tl.float32)
-    constants = dict(zip("MNK", size, strict=True))
-    constants |= {"A_COLUMNS": columns[0], "B_COLUMNS": columns[1], "OUT": total, "PRECISION": "tf32"}
-    types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
-    return compiled(product, constants, types, warps=warps)
+MADE = Compiler("nvidia:sm_100a")
+compiled, gemm, flash, one = MADE.compiled, MADE.gemm, MADE.flash, MADE.one
 
 
 #: name -> (kernel, columns of tensor memory)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
+import matrix_data  # noqa: E402
 import tri.language as tl  # noqa: E402
-from matrix_kernels import attention, attention_keys, imprecise, product, tiles  # noqa: E402
+from matrix_data import RESULTS, ROWS, TYPES, close, poisoned, values  # noqa: E402
+from matrix_kernels import attention, attention_keys, imprecise, tiles  # noqa: E402
 from nvidia_support import primitives, target  # noqa: E402
 from tri_backend_nvidia.machine.wgmma_simulation import MatrixDescriptor, sum_places  # noqa: E402
 from tri_backend_nvidia.matrix import NvidiaMma  # noqa: E402
@@ -21,46 +24,10 @@ from tri_core.text import parse_module, print_module  # noqa: E402
 from tri_gpu_dialect.lowering import generic_table, lower  # noqa: E402
 from tri_runtime.simulator.launch import simulate  # noqa: E402
 
+SIMULATED = "sim:nvidia:sm_90a"
 FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
-ROWS, K_MAJOR = (False, False), (False, True)
-RESULTS = {tl.float16: torch.float16, tl.float32: torch.float32, tl.int32: torch.int32}
-#: (type, type of the result, relative error of a sum)
-TYPES = [
-    (torch.float16, tl.float32, 1e-6),
-    (torch.bfloat16, tl.float32, 1e-6),
-    (torch.float16, tl.float16, 1e-3),
-    (torch.float32, tl.float32, 2e-3),
-    (torch.int8, tl.int32, 0.0),
-    (FP8, tl.float32, 1e-6),
-    (FP8_WIDE, tl.float32, 1e-6),
-]
-
-
-def values(*shape, dtype, seed=0):
-    generator = torch.Generator().manual_seed(seed + sum(shape))
-    if dtype == torch.int8:
-        return torch.randint(-128, 128, shape, generator=generator).to(dtype)
-    return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
-
-
-def poisoned(*shape, dtype=torch.float32):
-    return torch.full(shape, float("nan") if dtype.is_floating_point else 113, dtype=dtype)
-
-
-def close(got, expected, bound):
-    error = float((got.double() - expected).abs().max())
-    assert error <= bound * float(expected.abs().max()), error
-
-
-def multiplied(shape, dtype, out=tl.float32, *, columns=ROWS, warps=4):
-    """A kernel of one dot, what it gives, and what it should."""
-    m, n, k = shape
-    a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
-    c = poisoned(m, n, dtype=RESULTS[out])
-    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
-    with tri.target("sim:nvidia:sm_90a"):
-        kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
-    return kernel, c, a.double() @ b.double()
+K_MAJOR = (False, True)
+multiplied = partial(matrix_data.multiplied, where=SIMULATED)
 
 
 @pytest.mark.parametrize("columns", [(False, False), (True, False), (False, True), (True, True)])
@@ -112,7 +79,6 @@ def test_swizzles_and_panels(k, columns) -> None:
 )
 def test_what_wgmma_does_not_suit_is_left_to_mma(shape, warps, dtype) -> None:
     out = tl.float64 if dtype is torch.float64 else tl.float32
-    RESULTS[tl.float64] = torch.float64
     kernel, c, expected = multiplied(shape, dtype, out, warps=warps)
     assert "nvm.wgmma" not in kernel.asm["llir"]
     assert "nvm.mma" in kernel.asm["llir"]

@@ -11,8 +11,8 @@ import pytest
 
 tri = pytest.importorskip("tri")
 
-import tri.language as tl  # noqa: E402
-from matrix_kernels import attention, imprecise, product, tiles  # noqa: E402
+from matrix_kernels import imprecise  # noqa: E402
+from matrix_machine_code import Compiler  # noqa: E402
 from nvidia_support import loops  # noqa: E402
 from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
 from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
@@ -23,41 +23,9 @@ from tri_core import knobs  # noqa: E402
 SERIALISED = re.compile(r"\bC75(?:0[5-9]|1\d)\b")
 
 
-def compiled(kernel, constants, types, *, warps, stages=3):
-    names = kernel.arg_names
-    signature = {n: "constexpr" if n in constants else types[n] for n in names}
-    aligned = {
-        (i,): [["tt.divisibility", 16]]
-        for i, n in enumerate(names)
-        if signature[n].startswith("*") or (signature[n] == "i32" and n != "steps")
-    }
-    source = tri.ASTSource(kernel, signature, constants, aligned)
-    # the loops of warps that do everything themselves; others are those of the machine code tests of special and persistent kernels
-    options = {"num_warps": warps, "num_stages": stages, "warp_specialize": False}
-    return tri.compile(source, target="nvidia:sm_90a", options=options)
-
-
-def gemm(block, warps, stages, dtype="fp16", *, k_major=False):
-    total = {"i8": tl.int32}.get(dtype, tl.float32)
-    constants = dict(zip(("BM", "BN", "BK"), block, strict=True))
-    constants |= {"OUT": total, "STAGES": stages, "sak": 1, "sbk" if k_major else "sbn": 1}
-    types = dict.fromkeys(("M", "N", "K", "sam", "sbk", "sbn"), "i32")
-    types |= {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
-    return compiled(tiles, constants, types, warps=warps, stages=stages)
-
-
-def flash(d, block, warps, stages, causal):
-    constants = {"BM": block[0], "BN": block[1], "D": d, "CAUSAL": causal, "STAGES": stages}
-    types = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "o": "*fp32", "N": "i32", "scale": "fp32"}
-    return compiled(attention, constants, types, warps=warps)
-
-
-def one(dtype, columns, *, size=(128, 128, 64), warps=4):
-    total = {"i8": tl.int32}.get(dtype, tl.float32)
-    constants = dict(zip("MNK", size, strict=True))
-    constants |= {"A_COLUMNS": columns[0], "B_COLUMNS": columns[1], "OUT": total, "PRECISION": "tf32"}
-    types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*i32" if dtype == "i8" else "*fp32"}
-    return compiled(product, constants, types, warps=warps)
+# the loops of warps that do everything themselves; others are those of the machine code tests of special and persistent kernels
+MADE = Compiler("nvidia:sm_90a", {"warp_specialize": False})
+compiled, gemm, flash, one = MADE.compiled, MADE.gemm, MADE.flash, MADE.one
 
 
 def promoted():

@@ -1,0 +1,59 @@
+"""Random operands and poisoned results for kernels of dots, in the simulator and on a GPU, and how they are judged."""
+
+from __future__ import annotations
+
+import torch
+
+import tri
+import tri.language as tl
+from matrix_kernels import product
+
+__all__ = ["RESULTS", "ROWS", "TYPES", "close", "multiplied", "poisoned", "values"]
+
+ROWS = (False, False)
+RESULTS = {
+    tl.float16: torch.float16,
+    tl.float32: torch.float32,
+    tl.float64: torch.float64,
+    tl.int32: torch.int32,
+}
+#: (type, type of the result, relative error of a sum)
+TYPES = [
+    (torch.float16, tl.float32, 1e-6),
+    (torch.bfloat16, tl.float32, 1e-6),
+    (torch.float16, tl.float16, 1e-3),
+    (torch.float32, tl.float32, 2e-3),
+    (torch.int8, tl.int32, 0.0),
+    (torch.float8_e4m3fn, tl.float32, 1e-6),
+    (torch.float8_e5m2, tl.float32, 1e-6),
+]
+
+
+def values(*shape, dtype=torch.float16, seed=0, device="cpu"):
+    """Normal numbers, or any bytes."""
+    generator = torch.Generator(device).manual_seed(seed + sum(shape))
+    if dtype == torch.int8:
+        return torch.randint(-128, 128, shape, generator=generator, device=device).to(dtype)
+    return torch.randn(shape, generator=generator, device=device, dtype=torch.float64).to(dtype)
+
+
+def poisoned(*shape, dtype=torch.float32, device="cpu"):
+    """NaN everywhere, or a number that is no result by chance."""
+    return torch.full(shape, float("nan") if dtype.is_floating_point else 113, dtype=dtype, device=device)
+
+
+def close(got, expected, bound=2e-3):
+    """Whether errors are at most ``bound`` of the largest number."""
+    error = float((got.double() - expected).abs().max())
+    assert error <= bound * float(expected.abs().max()), error
+
+
+def multiplied(shape, dtype, out=tl.float32, *, where, columns=ROWS, warps=4):
+    """A kernel of one dot on the target ``where``, what it gives, and what it should."""
+    m, n, k = shape
+    a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
+    c = poisoned(m, n, dtype=RESULTS[out])
+    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    with tri.target(where):
+        kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
+    return kernel, c, a.double() @ b.double()
