@@ -4,8 +4,9 @@
     ->  s = dot(k, q); t = dot(v, g); p = f(wait(s, 1)); x = p * wait(t)
 
 A dot moves up to the first wait for another one behind which nothing is that it needs but views of buffers, numbers and the
-arrival of a block (``ttg.wait_barrier``).  What it passes must leave its operands alone, and the wait for a block never passes
-an arrival: the producer may be waiting for that one.  Waits that it passes leave one dot more under way.
+arrival of a block (``ttg.wait_barrier``), and before dots that are waited for after it.  What it passes must leave its operands
+alone, and the wait for a block never passes an arrival: the producer may be waiting for that one.  A wait leaves under way what
+was started after the dots that it names.
 
 Before that, what is read from buffers for anything but dots is read right where it is used, so that it takes no registers before.
 A dot's sums take registers from where it starts: it stays where tensors would then take more than a thread has.
@@ -86,13 +87,12 @@ class _Block:
 
     @property
     def can_move(self) -> bool:
-        """Whether there are several dots, all started and waited for by the block's own ops."""
-        if len(self.dots) < 2:
+        """Whether there are several dots, all started and waited for by the block's own ops, each by a wait that names it."""
+        waited = [dot for w in self.waits for dot in self.named(w)]
+        if len(self.dots) < 2 or sorted(waited) != self.dots or not all(map(self.named, self.waits)):
             return False
         inside = (inner for op in self.ops if len(op.regions) for inner in all_ops(op) if inner != op)
-        if any(inner.name in (DOT, DOT_WAIT) for inner in inside):
-            return False
-        return all(self.pendings(w) <= sum(d < w for d in self.dots) for w in self.waits)
+        return not any(inner.name in (DOT, DOT_WAIT) for inner in inside)
 
     def run(self) -> None:
         """Move what can be, and say at each wait how many dots may be under way."""
@@ -140,10 +140,12 @@ class _Block:
         return [*self.order[:start], *front, *behind, *rest]
 
     def start_early(self, dot: int) -> None:
-        """Put ``dot`` before the first wait where it may stand."""
+        """Put ``dot`` before the first wait where it may stand, and before dots that are waited for after it."""
         place = self.order.index(dot)
         for at in range(place):
-            if self.ops[self.order[at]].name != DOT_WAIT:
+            other = self.order[at]
+            is_later = other in self.dots and self.waited(other) > self.waited(dot)
+            if self.ops[other].name != DOT_WAIT and not is_later:
                 continue
             order = self.moved(dot, at)
             if order is None:
@@ -194,16 +196,19 @@ class _Block:
     def maker(self, value: ir.Value) -> int | None:
         return None if isinstance(value.owner, ir.Block) else self.number.get(value.owner.operation)
 
-    def pendings(self, wait: int) -> int:
-        return int(ir.IntegerAttr(self.ops[wait].attributes["pendings"]).value)
+    def named(self, wait: int) -> list[int]:
+        """The dots whose sums ``wait`` gives."""
+        makers = [self.maker(v) for v in self.ops[wait].operands]
+        return [i for i in makers if i is not None and self.ops[i].name == DOT]
+
+    def waited(self, dot: int) -> int:
+        """The place of the wait for ``dot``."""
+        return next(self.order.index(w) for w in self.waits if dot in self.named(w))
 
     def left(self, wait: int) -> int:
-        """How many dots may be under way at ``wait``, which is to wait for the same ones as before."""
-        before = [d for d in self.dots if d < wait]
-        done = before[: len(before) - self.pendings(wait)]
-        place = self.order.index(wait)
-        started = [i for i in self.order[:place] if i in self.dots]
-        return len(started) - max((started.index(d) + 1 for d in done), default=0)
+        """How many dots may be under way at ``wait``: those started after the ones that it names, for each has a wait of its own."""
+        started = [i for i in self.order[: self.order.index(wait)] if i in self.dots]
+        return len(started) - 1 - max(started.index(d) for d in self.named(wait))
 
 
 def _may_move(op: ir.Operation) -> bool:
