@@ -25,6 +25,8 @@ from tri_backend_nvidia.ptxas import ptxas  # noqa: E402
 from tri_backend_nvidia.tools import find  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.api import HiddenParameters  # noqa: E402
+from tri_core.errors import SimulationError  # noqa: E402
+from tri_gpu_dialect.passes.ring_sides import Producer  # noqa: E402
 
 TARGET = "sim:nvidia:sm_90a"
 SERIALISED = re.compile(r"\bC75(?:0[5-9]|1\d)\b")
@@ -100,6 +102,17 @@ def test_a_producer_makes_descriptors(kernel, maps: int, starts: tuple[int, ...]
         # both descriptors are read by copies to the same three slots, which are waited for once
         assert producer.count("ttg.tensormap_create") == 2
         assert producer.count("ttg.wait_barrier") == 3 + 1
+
+
+def test_a_descriptor_that_is_made_too_early_is_found(monkeypatch, tmp_path: Path) -> None:
+    """What the producer waits for is what makes the kernel right."""
+    monkeypatch.setattr(Producer, "drain", lambda *_: None)
+    with (
+        knobs.scope(CACHE_DIR=tmp_path),
+        pytest.raises(SimulationError, match="a tensor map is written while"),
+    ):
+        # four slots: nobody else has the kernel with this one's options
+        product(groups_of_pointers, (0, 64, 128), 64, 32, (64, 64, 32), num_stages=4, warp_specialize=True)
 
 
 @pytest.mark.parametrize("options", [{"warp_specialize": False}, {"bulk_copies": False}], ids=str)

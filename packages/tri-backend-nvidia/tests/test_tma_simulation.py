@@ -200,9 +200,21 @@ def copy_out(
         build(TmaWaitOp, [], groups=0, read=1)
 
 
+def map_of_a_load_again(k: Kernel) -> None:
+    copy_in(k, _start(k, 1))
+    _made(k, TENSOR, k.pointers[0], 2)
+
+
+def map_of_a_store_again(k: Kernel) -> None:
+    copy_out(k, waits=False)
+    _made(k, TENSOR, k.pointers[0], 2)
+
+
 @pytest.mark.parametrize(
     ("body", "check", "text"),
     [
+        (map_of_a_load_again, "asynchronous", "a tensor map is written while copies read it"),
+        (map_of_a_store_again, "asynchronous", "a tensor map is written while copies read it"),
         (read_early, "asynchronous", "has not been waited for"),
         (never_waits, "asynchronous", "nobody waits for a copy"),
         (no_meeting, "race", "race in shared memory|no barrier was initialised"),
@@ -226,6 +238,17 @@ def test_what_hardware_would_do_wrong_is_an_error(body, check: str, text: str) -
     with pytest.raises(SimulationError, match=text) as caught:
         run(body)
     assert caught.value.check == check
+
+
+def test_a_map_is_written_again_after_its_copies() -> None:
+    def body(k: Kernel) -> None:
+        barrier = _start(k, 1)
+        copy_in(k, barrier)
+        wait(k, barrier)
+        copy_out(k)
+        _made(k, TENSOR, k.pointers[0], 2)
+
+    run(body)
 
 
 @pytest.mark.parametrize("name", LIMITS)

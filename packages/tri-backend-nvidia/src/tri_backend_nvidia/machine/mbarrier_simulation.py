@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tri_backend_nvidia.machine import copy_simulation
+from tri_backend_nvidia.machine import copy_simulation, map_tracking
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import as_cta
 
@@ -68,8 +68,10 @@ def arrive(cta: SimulatedCTA, address: Array, predicate: Array, size: int = 0) -
 
 def wait(cta: SimulatedCTA, address: Array, phase: Array) -> None:
     """The active threads wait."""
-    place = used(cta, address, cta.active)
-    as_cta(cta).phases.wait(place, uniform(cta, phase, cta.active, "the parity of a phase"))
+    real, place = as_cta(cta), used(cta, address, cta.active)
+    parity = uniform(cta, phase, cta.active, "the parity of a phase")
+    map_tracking.waits(real, place, parity)
+    real.phases.wait(place, parity)
 
 
 def copy_arrive(cta: SimulatedCTA, address: Array) -> None:

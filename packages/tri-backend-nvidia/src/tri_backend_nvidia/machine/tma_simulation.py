@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tri_backend_nvidia.machine import map_tracking
 from tri_backend_nvidia.machine.mbarrier_simulation import uniform, used
 from tri_core.errors import SimulationError
 from tri_gpu_dialect.lowering import SimulatedCTA
@@ -150,6 +151,7 @@ def load(
     row[thread, swizzled_places(place, nbytes, tensor.swizzle)] = box.reshape(-1)
     alone = np.arange(real.num_threads) == thread
     counted = used(cta, barrier, alone)
+    map_tracking.loads(real, int(source[thread]), counted)
     real.copies.bring(real.memory(_SHARED), destination, row, alone, counted)
 
 
@@ -211,7 +213,8 @@ def store(
     tensor = _map(real, target, thread)
     _checked(real, tensor, thread)
     place, nbytes = _place(real, tensor, source, thread)
-    raw = real.stores.start(real.memory(_SHARED), place, nbytes, thread)
+    done = map_tracking.stores(real, int(target[thread]))
+    raw = real.stores.start(real.memory(_SHARED), place, nbytes, thread, done)
     at = _numbers(real, tensor, coordinates, thread)
     if min(at) < 0:
         message = f"a bulk copy to the negative coordinates {at}"
@@ -261,6 +264,9 @@ def publish(cta: SimulatedCTA, target: Array, source: Array) -> None:
         uniform(cta, source, cta.active, "a map"),
     )
     thread = int(np.flatnonzero(cta.active)[0])
+    if map_tracking.reads_left(real, place, thread):
+        message = "a tensor map is written while copies read it that this thread has not waited for"
+        raise _error(real, "asynchronous", message, thread, "wait for them first")
     alone = np.arange(real.num_threads) == thread
     words = real.memory(_SHARED).load(
         np.full(real.num_threads, at), np.dtype("u4"), alone, MAP_BYTES // 4, 16

@@ -97,10 +97,12 @@ class BulkStores:
         self._groups: dict[int, list[list[Callable[[], None]]]] = {}
         self._sites: dict[int, int] = {}
 
-    def start(self, memory: Memory, address: int, nbytes: int, thread: int) -> Array:
-        """``thread`` starts to copy ``nbytes`` at ``address`` of ``memory``; gives them, uint8."""
-        found, done = memory.leave(address, nbytes, thread)
-        self._open.setdefault(thread, []).append(done)
+    def start(
+        self, memory: Memory, address: int, nbytes: int, thread: int, done: Callable[[], None] = lambda: None
+    ) -> Array:
+        """``thread`` starts to copy ``nbytes`` at ``address`` of ``memory``; gives them, uint8.  ``done`` is called when it has."""
+        found, left = memory.leave(address, nbytes, thread)
+        self._open.setdefault(thread, []).extend([left, done])
         self._sites[thread] = self._cta.scene.site
         return found
 

@@ -95,6 +95,10 @@ class Phases:
         self._at(address)
         del self._found[address]
 
+    def number(self, address: int) -> int:
+        """The present phase of the barrier at ``address``, counted from 0."""
+        return self._at(address).phase
+
     def _at(self, address: int) -> _Phase:
         found = self._found.get(address)
         if found is None:
