@@ -281,7 +281,7 @@ def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
     rank = type_.rank
     order = [*(d for d in range(rank) if d != tile.contiguous), tile.contiguous]
     block = ir.RankedTensorType.get([type_.shape[d] for d in order], type_.element_type)
-    descriptor = _descriptor(_place(function, tile), tile, order, block)
+    descriptor = _descriptor(_place(function, op, tile), tile, order, block)
     i32 = ir.IntegerType.get_signless(32)
     indices = [_emitted(op, tile.axes[d].origin, i32) for d in order]
     turned = order != list(range(rank))
@@ -316,12 +316,18 @@ def _inside(store: ir.Operation, tile: Tile) -> tuple[ir.Operation, Tile]:
     return made, replace(tile, axes=tuple(axes))
 
 
-def _place(function: ir.Operation, tile: Tile) -> ir.Operation:
-    """The op before which the array of ``tile`` is known: the outermost such place, after the definition that comes last."""
-    found = function.regions[0].blocks[0].operations[0].operation
+def _place(function: ir.Operation, access: ir.Operation, tile: Tile) -> ir.Operation:
+    """The op before which the array of ``tile`` is described: outside of all loops in which it stays the same.
+
+    What arguments alone tell comes first of all; what is computed, right before the ``access`` or the loop around it: what is
+    read from memory comes while descriptors are made.
+    """
+    first = found = function.regions[0].blocks[0].operations[0].operation
     for symbol in _array_symbols(tile):
         found = _later(found, _defined(symbol))
-    return found
+    if found == first:
+        return first
+    return next(op for op in ancestors(access) if op.block == found.block)
 
 
 def _defined(symbol: Symbol) -> ir.Operation:
