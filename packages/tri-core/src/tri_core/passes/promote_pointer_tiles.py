@@ -62,7 +62,9 @@ _ELEMENTWISE = frozenset(
     {"tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "tt.fp_to_fp", "tt.bitcast"}
 )
 _LOOPS = frozenset({"scf.for", "scf.while"})
-_SLE = 3
+_SLT, _SLE = 2, 3
+#: the attribute of a branch that is taken if the loop in it runs
+_ENTERED = "tt.entered"
 
 
 @dataclass(frozen=True)
@@ -319,15 +321,33 @@ def _inside(store: ir.Operation, tile: Tile) -> tuple[ir.Operation, Tile]:
 def _place(function: ir.Operation, access: ir.Operation, tile: Tile) -> ir.Operation:
     """The op before which the array of ``tile`` is described: outside of all loops in which it stays the same.
 
-    What arguments alone tell comes first of all; what is computed, right before the ``access`` or the loop around it: what is
-    read from memory comes while descriptors are made.
+    What arguments alone tell comes first of all; what is computed, right before the ``access`` or the loop around it, and only if
+    that runs (a loop that gives sums stays as it is): what is read from memory comes while descriptors are made.
     """
     first = found = function.regions[0].blocks[0].operations[0].operation
     for symbol in _array_symbols(tile):
         found = _later(found, _defined(symbol))
     if found == first:
         return first
-    return next(op for op in ancestors(access) if op.block == found.block)
+    chain = ancestors(access)
+    number = next(i for i, op in enumerate(chain) if op.block == found.block)
+    if _ENTERED in chain[number].attributes:
+        return chain[number - 1]
+    is_plain_loop = chain[number].name == "scf.for" and not len(chain[number].results)
+    return _entered(chain[number]) if is_plain_loop else chain[number]
+
+
+def _entered(loop: ir.Operation) -> ir.Operation:
+    """``loop``, which gives nothing, in a branch that is taken if it runs at all."""
+    predicate = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SLT)}
+    runs = make(loop, "arith.cmpi", ir.IntegerType.get_signless(1), list(loop.operands)[:2], predicate)
+    point, marked = ir.InsertionPoint(loop), {_ENTERED: ir.UnitAttr.get()}
+    branch = ir.Operation.create(
+        "scf.if", operands=[runs], regions=2, attributes=marked, loc=loop.location, ip=point
+    )
+    inside = ir.InsertionPoint(branch.regions[0].blocks.append())
+    loop.move_before(ir.Operation.create("scf.yield", ip=inside, loc=loop.location))
+    return loop
 
 
 def _defined(symbol: Symbol) -> ir.Operation:
