@@ -10,6 +10,7 @@ tri = pytest.importorskip("tri")
 from gpu_data import halves, needs_hopper, poisoned  # noqa: E402
 from matrix_data import close  # noqa: E402
 from persistent_kernels import counted, places, single, sums  # noqa: E402
+from schedule_kernels import by_pointers  # noqa: E402
 from special_kernels import attention, gemm  # noqa: E402
 from tri_core.errors import Unsupported  # noqa: E402
 
@@ -66,6 +67,35 @@ def test_products(shape, block, warps, stages, roles) -> None:
     assert "ttg.persistent" in kernel.asm["ttgir"]
     if roles:  # alone, the same threads hold the addresses of copies and of stores, too
         assert kernel.metadata.resources["spills"] == 0
+
+
+@pytest.mark.parametrize("kernel", [gemm, by_pointers])
+@pytest.mark.parametrize("shape", [(1024, 1024, 1024), (1000, 1552, 528), (128, 256, 64)])
+@pytest.mark.usefixtures("hopper")
+def test_schedules_that_are_chosen(kernel, shape) -> None:
+    """With no option; also as a graph that is played again with other numbers in the same places."""
+    m, n, k = shape
+    a, b, c = halves(m, k), halves(k, n, seed=1), poisoned(m, n)
+    grid = (tri.cdiv(m, 128), tri.cdiv(n, 256))
+    more = (False, k) if kernel is gemm else ()
+
+    def launch():
+        return kernel[grid](
+            a, b, c, m, n, k, 128, 256, 64, *more, num_warps=8, num_stages=4, barrier_polls=POLLS
+        )
+
+    made = launch()
+    assert "ttg.warp_specialize(" in made.asm["ttgir"]
+    assert "ttg.persistent" in made.asm["ttgir"]
+    close(c, a.double() @ b.double())
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        launch()
+    for seed in (2, 3):
+        a.copy_(halves(m, k, seed=seed))
+        c.fill_(float("nan"))
+        graph.replay()
+        close(c, a.double() @ b.double())
 
 
 @pytest.mark.usefixtures("hopper")
