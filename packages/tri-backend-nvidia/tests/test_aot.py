@@ -60,6 +60,17 @@ def test_persistent_kernels_are_refused(tmp_path: Path) -> None:
         assert not list(tmp_path.glob("*.c"))
 
 
+def test_kernels_that_make_descriptors_are_refused(tmp_path: Path) -> None:
+    from tensormap_kernels import copied_groups
+
+    given = {"target": "nvidia:sm_90a", "grid": "1", "folder": tmp_path}
+    signature = "*fp32:16, *i32, *fp32:16, i32, i32:16, i32, 0, 8, 32"
+    with knobs.scope(CACHE_DIR=tmp_path / "cache"):
+        with pytest.raises(Unsupported, match="makes tensor descriptors in memory that the launch brings"):
+            build(copied_groups, signature, **given)
+        build(copied_groups, signature, options={"bulk_copies": False}, **given)
+
+
 #: a driver that counts CTAs of 128 threads, reads the first argument, and adds up the launch's attributes
 DRIVER = """
 #include <stddef.h>
