@@ -6,15 +6,16 @@ import sys
 
 from integration.bench_conversions import CASES, count, rows
 
-#: conversions that Triton leaves for sm_90
+#: conversions that Triton leaves for sm_90, and ours: a number for each row of queries is stored as it lies
 THEIRS = {"attention D128 causal": 3, "matmul_descriptor fp16": 0}
+OURS = {**THEIRS, "attention D128 causal": 2}
 
 
 def test_no_more_than_triton_leaves() -> None:
     """Of equal layouts in other words none, and none for stores that are hardly ever done."""
     cases = [case for case in CASES if case.name in THEIRS]
     found = count(sys.executable, original=False, cases=cases, architectures={90: "sm_90a"})
-    assert {name: made[0] for name in THEIRS if (made := found[f"{name}/90"]) is not None} == THEIRS
+    assert {name: made[0] for name in THEIRS if (made := found[f"{name}/90"]) is not None} == OURS
     assert all(made is not None and made[1] > 0 for made in found.values())
 
 

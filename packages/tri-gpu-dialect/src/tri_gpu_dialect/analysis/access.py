@@ -16,13 +16,21 @@ LINE_BYTES = 128
 MIN_VECTOR_BYTES = 8
 MAX_VECTOR_BYTES = 16
 
+#: what memory fetches and writes at least
+SECTOR_BYTES = 32
+
+#: elements of a thread for which as many stores cost less than a conversion through shared memory
+FEW_ELEMENTS = 4
+
 
 @lru_cache(maxsize=1024)
 def stores_as_well(candidate: Encoding, chosen: Encoding, shape: tuple[int, ...], bits: int) -> bool:
     """Whether storing ``shape`` elements of ``bits`` in ``candidate`` is as good as in ``chosen``.
 
     That is: along the dimension that ``chosen`` runs along, threads hold vectors of a good width, lanes
-    hold neighbouring vectors of whole lines, and no more threads hold mere copies.
+    hold neighbouring vectors of whole lines, and no more threads hold mere copies.  Or a thread has so few elements, in lanes
+    that hold whole sectors, that a conversion, which makes warps wait for each other, would cost more than it saves: a number for each
+    row of a tile.
     """
     new, old = layout_for(candidate, shape), layout_for(chosen, shape)
     fastest = _fastest(old)
@@ -31,7 +39,8 @@ def stores_as_well(candidate: Encoding, chosen: Encoding, shape: tuple[int, ...]
     vectors = [_run(layout, fastest, (REGISTER,)) * bits // 8 for layout in (new, old)]
     rows = [_run(layout, fastest, (REGISTER, LANE)) * bits // 8 for layout in (new, old)]
     wide_enough = min(vectors[1], MIN_VECTOR_BYTES) <= vectors[0] <= max(vectors[1], MAX_VECTOR_BYTES)
-    return wide_enough and rows[0] >= min(rows[1], LINE_BYTES) and _copies(new) <= _copies(old)
+    few = new.in_size(REGISTER) <= FEW_ELEMENTS and rows[0] >= min(rows[1], SECTOR_BYTES)
+    return few or (wide_enough and rows[0] >= min(rows[1], LINE_BYTES) and _copies(new) <= _copies(old))
 
 
 def _fastest(layout: LinearLayout) -> str | None:
