@@ -76,6 +76,12 @@ EXAMPLES: dict[str, Example] = {
     "delay-dots": Example(
         "product-chain", f"{_CHAIN},warp-specialize,accumulator-init", target="nvidia:sm_90a"
     ),
+    "ping-pong": Example(
+        "product-chain",
+        f"{_CHAIN},warp-specialize,accumulator-init,delay-dots".replace(_GPU, f"{_GPU}{{num_warps=8}}"),
+        target="nvidia:sm_90a",
+        options={"num_warps": 8, "ping_pong": True},
+    ),
     "start-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),

@@ -35,6 +35,7 @@ from tri_backend_nvidia.machine import (
     ShuffleOp,
     StMatrixOp,
     StoreOp,
+    TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.primitives import NvidiaPrimitives
@@ -249,6 +250,25 @@ def _meeting(op, partner: int, **attributes: int) -> None:
 _meeting(BarrierOp, 37)
 _meeting(WarpBarrierOp, 21)
 _meeting(PartitionBarrierOp, 37, number=3, threads=64)
+
+
+def _turns(k: Kernel) -> None:
+    """Two groups of 32 threads take three turns each, which changes no word."""
+    group, word = k.b.lshr(k.thread, 5), k.read(0)[0]
+
+    def step(name: str) -> None:
+        build(TurnOp, [group], step=name, first=8, groups=2, threads=32)
+
+    step("open")
+    for _ in range(3):
+        step("wait")
+        word = k.b.add(word, k.b.int_(1))
+        step("pass")
+    step("close")
+    k.write(1, word)
+
+
+add("turn", TurnOp, ("i4",), ("i4",), _turns, each(any_bits("i4")))
 
 
 def _elect(k: Kernel) -> None:

@@ -77,6 +77,19 @@ def test_slots_go_on_over_tiles() -> None:
     assert "ttg.persistent" in kernel.asm["ttgir"]
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_groups_take_turns(causal) -> None:
+    """The same bits; in loops with two dots in flight, a turn for both."""
+    kernel, got = attended(256, 64, (128, 32), causal, warps=8, persistent=True, ping_pong=True)
+    without, expected = attended(256, 64, (128, 32), causal, warps=8, persistent=True)
+    assert torch.equal(got, expected)
+    steps = re.findall(r'ttg.warp_group_turn .*step = "(\w+)"', kernel.asm["ttgir"])
+    assert steps[0] == "open"
+    assert steps[-1] == "close"
+    assert steps[1:-1] == ["wait", "pass"] * overlaps(kernel)
+    assert "warp_group_turn" not in without.asm["ttgir"]
+
+
 @pytest.mark.parametrize("keys", [32, 96])
 def test_a_block_that_both_dots_read_stays_until_the_second_has(keys) -> None:
     """The wait for the one ring is early, its arrival late: two slots are in use at once."""

@@ -91,6 +91,7 @@ def policy(target: Target, options: CommonOptions | None = None) -> HopperPolicy
         producer=None if options is None else producer(options.num_warps),
         specialize=_specialized(target, options),
         delay_dots=options.delay_dots if isinstance(options, NvidiaOptions) else None,
+        ping_pong=options.ping_pong if isinstance(options, NvidiaOptions) else None,
         registers=registers_per_thread(options),
         persistent=options.persistent if isinstance(options, NvidiaOptions) else None,
         cache_bytes=_CACHE,

@@ -66,6 +66,7 @@ OPS = {
     "ttg.publish_program": op("%number, %dst{} : ^dst", "number=i32"),
     "ttg.read_program": op("%src{} : ^src -> ^result"),
     "ttg.warp_id": op("{}", "result=i32"),
+    "ttg.warp_group_turn": op("{}"),
     "ttg.warp_specialize": op(None, inline=("partitionNumWarps",), partitions=Partitions("ttg.warp_specialize_partitions", "partitionNumWarps")),
     "ttg.warp_specialize.partitions": op(None),
     "ttg.warp_yield": op("{}(? %srcs* : ^srcs*)"),

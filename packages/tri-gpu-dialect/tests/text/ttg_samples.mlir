@@ -75,6 +75,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.arrive_barrier %1 deps %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.inval_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.fence_async_shared
+    ttg.warp_group_turn {group_warps = 4 : i32, step = "pass"}
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 {kind = 1 : i32} : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.async_store_wait {pendings = 0 : i32}

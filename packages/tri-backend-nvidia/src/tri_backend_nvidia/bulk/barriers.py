@@ -11,6 +11,7 @@ from tri_backend_nvidia.machine import (
     BarrierInvalOp,
     BarrierWaitOp,
     FenceOp,
+    TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.options import NvidiaOptions
@@ -19,6 +20,9 @@ from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule
 
 __all__ = ["RULES", "fence", "first_elected"]
+
+#: the first named barrier of turns: 0 is the CTA's, then come those of the region of consumers and of partitions
+_TURNS = 8
 
 
 def _number(ctx: Lowering, op: ir.Operation, name: str) -> ir.Attribute:
@@ -93,7 +97,18 @@ def fence_async(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return []
 
 
+def turn(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.warp_group_turn``, by named barriers behind those of partitions."""
+    warps = ir.IntegerAttr(op.attributes["group_warps"]).value
+    group = ctx.b.lshr(ctx.warp, (warps - 1).bit_length())
+    numbers = {"first": _TURNS, "groups": ctx.num_warps // warps, "threads": warps * ctx.threads_per_warp}
+    attributes = {name: ir.IntegerAttr.get(ctx.b.i32, number) for name, number in numbers.items()}
+    TurnOp.build([group], (), {"step": op.attributes["step"], **attributes})
+    return []
+
+
 RULES: dict[str, Rule] = {
+    "ttg.warp_group_turn": turn,
     "ttg.init_barrier": init,
     "ttg.inval_barrier": inval,
     "ttg.barrier_expect": expect,

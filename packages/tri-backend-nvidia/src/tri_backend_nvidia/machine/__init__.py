@@ -42,6 +42,7 @@ from tri_backend_nvidia.machine.threads import (
     ReadRegisterOp,
     SetRegistersOp,
     ShuffleOp,
+    TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.machine.tma import (
@@ -104,6 +105,7 @@ __all__ = [
     "TmaLoadOp",
     "TmaStoreOp",
     "TmaWaitOp",
+    "TurnOp",
     "WarpBarrierOp",
     "WgmmaOp",
     "WgmmaShape",

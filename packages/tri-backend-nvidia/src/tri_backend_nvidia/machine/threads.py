@@ -17,6 +17,7 @@ __all__ = [
     "ReadRegisterOp",
     "SetRegistersOp",
     "ShuffleOp",
+    "TurnOp",
     "WarpBarrierOp",
 ]
 
@@ -85,6 +86,43 @@ class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A barrier of that name."""
         cta.barrier(ir.IntegerAttr(self.number).value, ir.IntegerAttr(self.threads).value)
+        return []
+
+
+class TurnOp(MachineOp, dialect=NVM, name="turn"):
+    """A turn of ``groups`` groups of ``threads`` threads, of which this thread's is number ``group``: named barriers ``first`` and on.
+
+    PTX ISA, "Parallel Synchronization and Communication Instructions": ``barrier``.  Group g has its turn when barrier ``first + g`` is
+    complete: its own threads wait there (``wait``, and the first group in ``close``), those of the group before only arrive (``pass``, and
+    those of the last group in ``open``).
+    """
+
+    group: In
+    step: ir.StringAttr
+    first: ir.IntegerAttr
+    groups: ir.IntegerAttr
+    threads: ir.IntegerAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly: LLVM's arrival has no number that is computed."""
+        first, groups, threads = (ir.IntegerAttr(x).value for x in (self.first, self.groups, self.threads))
+        step, both = text(self.step), 2 * threads
+        if step == "open":
+            assembly = f"{{ .reg .pred p; setp.eq.s32 p, $0, {groups - 1}; @p bar.arrive {first}, {both}; }}"
+        elif step == "close":
+            assembly = f"{{ .reg .pred p; setp.eq.s32 p, $0, 0; @p bar.sync {first}, {both}; }}"
+        else:
+            assembly = f"{'bar.sync' if step == 'wait' else 'bar.arrive'} $0, {both};"
+        number = self.group
+        if step == "pass":
+            following = b.add(number, b.int_(1))
+            number = b.select(b.cmp("eq", following, b.int_(groups)), b.int_(0), following)
+        if step in ("wait", "pass"):
+            number = b.add(number, b.int_(first))
+        return b.inline_asm(assembly, "r,~{memory}", [number], convergent=True)
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Groups of one partition run in step here, and values do not depend on who is first."""
         return []
 
 

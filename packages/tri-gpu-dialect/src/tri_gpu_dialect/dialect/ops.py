@@ -54,6 +54,7 @@ __all__ = [
     "WaitBarrierOp",
     "WarpGroupDotOp",
     "WarpGroupDotWaitOp",
+    "WarpGroupTurnOp",
     "WarpIdOp",
     "WarpReturnOp",
     "WarpSpecializeOp",
@@ -372,6 +373,18 @@ class BarrierOp(TTG.Operation, name="barrier"):
     """All threads of the block meet; memory of ``addrSpace`` (bits: 1 shared, 2 global) is then consistent."""
 
     addrSpace: ir.IntegerAttr
+
+
+class WarpGroupTurnOp(TTG.Operation, name="warp_group_turn"):
+    """Warp groups of ``group_warps`` warps take turns, in order and round; nothing else is ordered by it.
+
+    ``step``: ``open`` gives the first group its turn, ``wait`` waits for this group's, ``pass`` gives the next group its, without waiting,
+    and ``close`` takes the last turn back.  All groups run the same steps: open (wait pass)* close.
+    """
+
+    step: ir.StringAttr
+    group_warps: ir.IntegerAttr
+    verify_invariants = verify.rule(verify.takes_turns)
 
 
 class WarpIdOp(TTG.Operation, name="warp_id", traits=[ext.Pure]):

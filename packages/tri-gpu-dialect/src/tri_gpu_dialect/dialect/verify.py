@@ -210,6 +210,16 @@ def _barrier(value: ir.Value) -> str | None:
     return None
 
 
+def takes_turns(op: Any) -> str | None:
+    """The step is one of four, the groups are made of warps."""
+    step = ir.StringAttr(op.attributes["step"]).value
+    if step not in ("open", "wait", "pass", "close"):
+        return f"step is {step!r}; open, wait, pass or close is expected"
+    if ir.IntegerAttr(op.attributes["group_warps"]).value < 1:
+        return "a group has at least one warp"
+    return None
+
+
 def holds_number(operand: int) -> Check:
     """Operand number ``operand`` is a buffer of one i32."""
 

@@ -16,6 +16,7 @@ from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.passes.overlap_dots import OverlapDots
 from tri_gpu_dialect.passes.persist import Persist
+from tri_gpu_dialect.passes.ping_pong import PingPong
 from tri_gpu_dialect.passes.pipeline import Pipeline
 from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
@@ -43,6 +44,7 @@ __all__ = [
     "OptimizeThreadLocality",
     "OverlapDots",
     "Persist",
+    "PingPong",
     "Pipeline",
     "Prefetch",
     "RemoveLayoutConversions",
