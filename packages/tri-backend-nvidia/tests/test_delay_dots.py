@@ -63,8 +63,7 @@ def attended(length, d, tile, causal, *, warps=4, stages=2, **options):
 )
 def test_attention_is_the_same(length, d, tile, causal, warps) -> None:
     kernel, got = attended(length, d, tile, causal, warps=warps)
-    # in each of two loops, and where the second begins beside the end of the first
-    assert overlaps(kernel) == 3
+    assert overlaps(kernel) == 2
     without, expected = attended(length, d, tile, causal, warps=warps, delay_dots=False)
     assert overlaps(without) == 0
     assert torch.equal(got, expected)
@@ -73,15 +72,15 @@ def test_attention_is_the_same(length, d, tile, causal, warps) -> None:
 def test_slots_go_on_over_tiles() -> None:
     """One program after the other: the second begins where the first has left the rings."""
     kernel, _ = attended(160, 64, (64, 64), False, persistent=True)
-    assert overlaps(kernel) == 3
+    assert overlaps(kernel) == 2
     assert "ttg.persistent" in kernel.asm["ttgir"]
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_groups_take_turns(causal) -> None:
     """The same bits; in loops with two dots in flight, a turn for both."""
-    kernel, got = attended(256, 64, (128, 32), causal, warps=8, persistent=True, ping_pong=True)
-    without, expected = attended(256, 64, (128, 32), causal, warps=8, persistent=True)
+    kernel, got = attended(256, 64, (128, 32), causal, warps=8, persistent=True)
+    without, expected = attended(256, 64, (128, 32), causal, warps=8, persistent=True, ping_pong=False)
     assert torch.equal(got, expected)
     steps = re.findall(r'ttg.warp_group_turn .*step = "(\w+)"', kernel.asm["ttgir"])
     assert steps[0] == "open"

@@ -17,7 +17,6 @@ from tri_gpu_dialect.passes import (
     CopyDescriptorBlocks,
     DelayDots,
     Persist,
-    PingPong,
     Pipeline,
     Prefetch,
     SplitStores,
@@ -49,8 +48,6 @@ def made(name: str) -> Pass:
         return PASSES[name](policy=MATRIX_POLICY)
     if name == Persist.name:
         return Persist(policy=replace(DEFAULT_POLICY, persistent=True))
-    if name == PingPong.name:
-        return PingPong(policy=replace(DEFAULT_POLICY, ping_pong=True))
     if name == WarpSpecialize.name:
         policy = replace(BULK_POLICY, producer=Specialization(reserved=4), specialize=True)
         return WarpSpecialize(policy=policy)

@@ -33,7 +33,7 @@ class NvidiaOptions(CommonOptions):
     (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.
     ``delay_dots``: whether a dot that reads what another gave (attention's second) starts one iteration late, beside the next
     iteration's first, where registers suffice (None: where blocks are copied by warps of their own).
-    ``ping_pong``: whether groups of warps that multiply take turns in loops that compute much between dots, such as attention's (None: no).
+    ``ping_pong``: whether groups of warps that multiply take turns in loops that compute much between dots, such as attention's (None: yes).
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 

@@ -83,7 +83,7 @@ class DefaultPolicy:
     ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise).
     ``persistent``: whether a CTA takes one program after the other; None leaves the choice to the policy, and this one says no.
     ``cache_bytes``: what programs of a persistent kernel that run at the same time should read at most, where the order is free (None: any).
-    ``ping_pong``: groups of consumers take turns at the matrix unit in loops that compute much between dots (None: no).
+    ``ping_pong``: groups of consumers take turns at the matrix unit in loops that compute much between dots (None: yes).
     ``draws_programs``: a producer draws the numbers of programs of different lengths from a counter of the launch.
     """
 

@@ -35,7 +35,7 @@ _BRANCHES = frozenset({"scf.for", "scf.if"})
 
 @dataclass(frozen=True)
 class PingPong(Pass):
-    """See the module; if ``policy.ping_pong``.  Runs when dots and waits are where they stay."""
+    """See the module; unless ``policy.ping_pong`` is False.  Runs when dots and waits are where they stay."""
 
     name: ClassVar[str] = "ping-pong"
 
@@ -45,7 +45,7 @@ class PingPong(Pass):
         """Put turns into the consumers of every function of ``module``."""
         warps = max((row.group_warps for row in getattr(self.policy, "matrix_instructions", ())), default=1)
         groups = module_int(module, "ttg.num-warps") // warps
-        if not getattr(self.policy, "ping_pong", None) or groups < 2:
+        if getattr(self.policy, "ping_pong", None) is False or groups < 2:
             return
         for function in functions(module):
             for op in [op for op in all_ops(function) if op.name == NAME]:
