@@ -63,7 +63,8 @@ def attended(length, d, tile, causal, *, warps=4, stages=2, **options):
 )
 def test_attention_is_the_same(length, d, tile, causal, warps) -> None:
     kernel, got = attended(length, d, tile, causal, warps=warps)
-    assert overlaps(kernel) == 2
+    # in each of two loops, and where the second begins beside the end of the first
+    assert overlaps(kernel) == 3
     without, expected = attended(length, d, tile, causal, warps=warps, delay_dots=False)
     assert overlaps(without) == 0
     assert torch.equal(got, expected)
@@ -72,7 +73,7 @@ def test_attention_is_the_same(length, d, tile, causal, warps) -> None:
 def test_slots_go_on_over_tiles() -> None:
     """One program after the other: the second begins where the first has left the rings."""
     kernel, _ = attended(160, 64, (64, 64), False, persistent=True)
-    assert overlaps(kernel) == 2
+    assert overlaps(kernel) == 3
     assert "ttg.persistent" in kernel.asm["ttgir"]
 
 

@@ -81,6 +81,36 @@ def test_a_chain_is_delayed() -> None:
     assert not changed(program([Dot(None, 0, None, False), Dot(None, 1, 1, False)]))
 
 
+def beside(source: str, n: int, m: int) -> int:
+    """How often a dot is started beside another."""
+    machine, made = Machine(), delayed(source)
+    machine.run(the_function(made), n, m)
+    return machine.beside
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 2), (3, 4), (2, 5), (0, 3), (3, 3), (3, 1), (0, 0)])
+def test_the_second_loop_begins_beside_the_end_of_the_first(n: int, m: int) -> None:
+    assert beside(two(CHAIN), n, m) == max(n + max(m - n, 0) - 1, 0)
+    moved = "    %more = arith.addi %n, %m : i32\n"
+    assert beside(two(CHAIN, between=moved), n, m) == beside(two(CHAIN), n, m)
+
+
+@pytest.mark.parametrize("between", [
+    "    ttg.barrier local\n",
+    "    %more = arith.addi %out#2, %n : i32\n",
+])  # fmt: skip
+def test_what_stands_between_keeps_them_apart(between: str) -> None:
+    assert beside(two(CHAIN, between=between), 3, 6) == 2 + 2
+
+
+def test_other_late_stages_keep_them_apart() -> None:
+    """The second loop adds to its sum without scaling it."""
+    first, loop, second = two(CHAIN).rpartition("scf.for")
+    assert "%m1 = arith.mulf %acc1, %top0" in second
+    other = second.replace("%m1 = arith.mulf %acc1, %top0", "%m1 = arith.addf %acc1, %top0")
+    assert beside(first + loop + other, 3, 6) == 2 + 2
+
+
 FREE = "ttg.arrive_barrier %b1 deps %v1"
 REFUSED = {
     "a barrier guards nobody knows what": (

@@ -12,6 +12,9 @@ so that the matrix unit works while ``f`` is computed.  It is a modulo schedule 
 (Rau, Iterative modulo scheduling, 1994): :mod:`tri_gpu_dialect.analysis.dot_stages` says what is in the second, and when that may
 not be.  What an operand in registers is packed from waits for the dot that still reads the registers of the one before.
 
+Two loops after each other with the same late stage are one schedule: the last of the first is beside the first early stage of the second
+(:mod:`tri_gpu_dialect.analysis.joined_stages`).
+
 Loops that would take more registers than a thread has stay as they are; so do others, and the log says why.
 """
 
@@ -26,10 +29,11 @@ from tri_core.api import Pass, Policy, StageContext
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.dot_stages import LATE, DotStages, dot_stages
+from tri_gpu_dialect.analysis.joined_stages import between, handed_alike
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT, Refusal
 from tri_gpu_dialect.edit import all_ops, functions, terminator
 from tri_gpu_dialect.partitions import NAME, default_registers
-from tri_gpu_dialect.passes.loop_guards import end_of, guard, runs_surely
+from tri_gpu_dialect.passes.loop_guards import end_of, guard, runs, runs_surely
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
 __all__ = ["PLACED", "DelayDots"]
@@ -61,10 +65,20 @@ class DelayDots(Pass):
             return
         for function in functions(module):
             loops = [op for op in all_ops(function) if op.name == "scf.for" and _has_dots(op)]
-            for loop in [loop for loop in loops if wanted or _around(loop).name == NAME]:
-                stages = self.stages(loop)
-                if stages is not None:
-                    _Schedule(stages).run()
+            self.loops([loop for loop in loops if wanted or _around(loop).name == NAME])
+
+    def loops(self, loops: list[ir.Operation]) -> None:
+        """Rewrite ``loops``, or say why not; two that follow each other together, where they can be."""
+        while loops:
+            stages, follows = self.stages(loops.pop(0)), None
+            if stages is not None and loops and between(stages.loop, loops[0]) is not None:
+                follows = self.stages(loops[0])
+            if stages is None:
+                continue
+            if follows is None or not _joined(stages, follows):
+                _Schedule(stages).run()
+            else:
+                loops.pop(0)
 
     def stages(self, loop: ir.Operation) -> DotStages | None:
         """The two stages of ``loop``; None, and why in the log, where it stays as it is."""
@@ -105,6 +119,64 @@ def _tell(refusal: Refusal) -> None:
     where = source_location(refusal.op.location)
     line = f" (line {where.line})" if where is not None else ""
     logger.info("dots are not delayed: %s%s", refusal.reason, line)
+
+
+# --- two loops after each other -----------------------------------------------------------------------------
+
+
+def _joined(one: DotStages, other: DotStages) -> bool:
+    """Rewrite two loops so that the last late stage of the first is beside the first early one of the second, if they allow it."""
+    moved, order = between(one.loop, other.loop), handed_alike(one, other)
+    if moved is None or order is None:
+        return False
+    for op in moved:
+        op.move_before(one.loop)
+    first, second = _Schedule(one), _Schedule(other)
+    inits = list(one.loop.operands)[3:]
+    with ir.InsertionPoint(other.loop), other.loop.location:
+        each = [runs(one.loop), runs(other.loop)]
+        either = ir.Operation.create("arith.ori", results=[each[0].type], operands=each).results[0]
+    guarded, used = guard(other.loop, either)
+    end = end_of(guarded)
+    with ir.InsertionPoint(end), other.loop.location:
+        carried = _begun(first, second, each, inits, order)
+        results = second.finished(second.others(carried))
+    for number, i in enumerate(used):
+        end.operands[number] = results[i]
+    other.loop.erase()
+    for old, new in zip(one.loop.results, inits, strict=True):
+        old.replace_all_uses_with(new)
+    one.loop.erase()
+    return True
+
+
+def _begun(
+    first: _Schedule,
+    second: _Schedule,
+    each: Sequence[ir.Value],
+    inits: Sequence[ir.Value],
+    order: Sequence[int],
+) -> list[ir.Value]:
+    """All that comes before the steady loop of ``second``, here; gives what that carries.
+
+    if the first one runs:   it, but for its last late stage;   if the second one runs: its first early stage beside that
+    else:                    the second one's first early stage
+    """
+    count = len(inits)
+    types = [*(v.type for v in inits), *(v.type for v in second.stages.handed)]
+    ran = ir.Operation.create("scf.if", results=types, operands=[each[0]], regions=2)
+    with ir.InsertionPoint(ran.regions[0].blocks.append()):
+        made = first.others(first.started(inits))
+        left = [*made[:count], *(made[count + i] for i in order)]
+        both = ir.Operation.create("scf.if", results=types, operands=[each[1]], regions=2)
+        ir.Operation.create("scf.yield", operands=list(both.results))
+    with ir.InsertionPoint(both.regions[0].blocks.append()):
+        ir.Operation.create("scf.yield", operands=second.beside(left))
+    with ir.InsertionPoint(both.regions[1].blocks.append()):
+        ir.Operation.create("scf.yield", operands=left)
+    with ir.InsertionPoint(ran.regions[1].blocks.append()):
+        ir.Operation.create("scf.yield", operands=second.started(inits))
+    return list(ran.results)
 
 
 # --- the schedule -------------------------------------------------------------------------------------------
@@ -152,6 +224,11 @@ class _Schedule:
             for k, (init, end) in enumerate(zip(inits, self.ends, strict=True))
         ]
         return carried + [first.get(v, v) for v in self.stages.handed]
+
+    def beside(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
+        """The first early stage around a late one that another loop has left, here; gives what the new loop carries."""
+        new = {self.index: self.loop.operands[0], **self.own(carried)}
+        return self.iteration(new, self.seen(carried))
 
     def others(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """The new loop, over all iterations but the first, here; gives its results."""

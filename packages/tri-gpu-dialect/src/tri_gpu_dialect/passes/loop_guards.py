@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import terminator
 
-__all__ = ["end_of", "guard", "runs_surely"]
+__all__ = ["end_of", "guard", "runs", "runs_surely"]
 
 
 def runs_surely(loop: ir.Operation) -> bool:
@@ -24,20 +24,27 @@ def runs_surely(loop: ir.Operation) -> bool:
     return bool(values[0] < values[1])
 
 
-def guard(loop: ir.Operation) -> tuple[ir.Operation, Sequence[int]]:
+def runs(loop: ir.Operation) -> ir.Value:
+    """Whether ``loop``, an ``scf.for``, has an iteration; made here."""
+    bit, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
+    less = {"predicate": ir.IntegerAttr.get(i64, 2)}
+    return ir.Operation.create(
+        "arith.cmpi", results=[bit], operands=list(loop.operands)[:2], attributes=less
+    ).results[0]
+
+
+def guard(loop: ir.Operation, asked: ir.Value | None = None) -> tuple[ir.Operation, Sequence[int]]:
     """A new ``scf.if`` before ``loop`` of whether it runs, and the numbers of those of the loop's results that it gives.
 
     Its results are used in place of the loop's.  Both ways give what the loop starts with: the first one's terminator is to
-    be given better.
+    be given better.  ``asked``, if given, is the condition instead.
     """
-    lower, upper, _, *inits = loop.operands
+    inits = list(loop.operands)[3:]
     used = [i for i, r in enumerate(loop.results) if next(iter(r.uses), None) is not None]
-    bit, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(loop), loop.location:
-        less = {"predicate": ir.IntegerAttr.get(i64, 2)}
-        runs = ir.Operation.create("arith.cmpi", results=[bit], operands=[lower, upper], attributes=less)
         types = [loop.results[i].type for i in used]
-        made = ir.Operation.create("scf.if", results=types, operands=runs.results, regions=2)
+        condition = runs(loop) if asked is None else asked
+        made = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
     for region in made.regions:
         with ir.InsertionPoint(region.blocks.append()), loop.location:
             ir.Operation.create("scf.yield", operands=[inits[i] for i in used])

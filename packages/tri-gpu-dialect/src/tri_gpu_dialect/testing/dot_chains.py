@@ -80,7 +80,7 @@ def program(dots: list[Dot]) -> str:
     return head + loop + "".join(f"      {x}\n" for x in lines) + end + back
 
 
-def two(source: str) -> str:
+def two(source: str, between: str = "") -> str:
     """A loop to ``%n`` as ``source``, a program, has it, and one from there to ``%m`` in which the first dot's result is negated."""
     start, end = source.index("    %out:"), source.index("    tt.return")
     loop, back = source[start:end], source[end:]
@@ -93,7 +93,7 @@ def two(source: str) -> str:
     negated = f"      %x0 = arith.negf %w0 : {TENSOR}\n"
     other = before + defined + line + newline + negated + after.replace("%w0", "%x0")
     head = source[:start].replace("%n: i32", "%n: i32, %m: i32")
-    return head + loop + other + back.replace("%out#", "%res#")
+    return head + loop + between + other + back.replace("%out#", "%res#")
 
 
 def statements(i: int, dot: Dot, first: bool, last: bool) -> list[str]:
@@ -138,6 +138,8 @@ class Machine:
     started: list[Any] = field(default_factory=list)
     buffers: int = 0
     most: int = 0
+    #: how often a dot was started beside another
+    beside: int = 0
 
     def run(self, function: ir.Operation, *numbers: int) -> list[Any]:
         """What ``function`` gives if its loops run to ``numbers``."""
@@ -173,6 +175,10 @@ class Machine:
                 return [given[0] + given[1]]
             case "arith.cmpi":
                 return [given[0] < given[1]]
+            case "arith.ori":
+                return [given[0] or given[1]]
+            case "ttg.barrier":
+                return []
             case "ttg.local_alloc":
                 self.buffers += 1
                 return [f"buffer {self.buffers}"]
@@ -202,6 +208,7 @@ class Machine:
         for slot in (x for x in given[:2] if x[0] in ("buffer 2", "buffer 3")):
             assert slot in self.held
         made = ("rubbish", ("dot", *given), len(self.started))
+        self.beside += bool(self.under_way)
         self.under_way.append(made)
         self.most = max(self.most, len(self.under_way))
         self.started.append(made[1])
