@@ -15,6 +15,7 @@ from tri_backend_nvidia.runtime import (
     launches,
     records,
     scratch,
+    stand_ins,
     streams,
     tensor_maps,
 )
@@ -321,6 +322,7 @@ _CACHES = (
     kernels.launch_function,
     launches._launch_extended,
     scratch._pool,
+    stand_ins.of_device,
 )
 
 

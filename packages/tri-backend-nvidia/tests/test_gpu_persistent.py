@@ -10,7 +10,7 @@ tri = pytest.importorskip("tri")
 from gpu_data import halves, needs_hopper, poisoned  # noqa: E402
 from matrix_data import close  # noqa: E402
 from persistent_kernels import counted, places, single, sums  # noqa: E402
-from schedule_kernels import by_pointers  # noqa: E402
+from schedule_kernels import by_pointers, everything  # noqa: E402
 from special_kernels import attention, gemm  # noqa: E402
 from tri_core.errors import Unsupported  # noqa: E402
 
@@ -67,6 +67,29 @@ def test_products(shape, block, warps, stages, roles) -> None:
     assert "ttg.persistent" in kernel.asm["ttgir"]
     if roles:  # alone, the same threads hold the addresses of copies and of stores, too
         assert kernel.metadata.resources["spills"] == 0
+
+
+@pytest.mark.parametrize("shape", [(1024, 1024, 0), (144, 272, 0)])
+@pytest.mark.usefixtures("hopper")
+def test_sums_of_nothing(shape) -> None:
+    m, n, k = shape
+    a, b, c = halves(m, k), halves(k, n, seed=1), poisoned(m, n)
+    kernel = by_pointers[(tri.cdiv(m, 128), tri.cdiv(n, 256))](a, b, c, m, n, k, 128, 256, 64, num_warps=8)
+    assert "ttg.warp_specialize(" in kernel.asm["ttgir"]
+    assert torch.equal(c, torch.zeros_like(c))
+
+
+@pytest.mark.parametrize("size", [(64, 0), (0, 0), (0, 64)])
+@pytest.mark.usefixtures("hopper")
+def test_copies_of_empty_arrays(size) -> None:
+    """One turn copies; nothing else of the memory that stands in for an array is seen, also after stores to it."""
+    m, k = size
+    a, b, c = halves(m, k), halves(k, 64, seed=1), poisoned(64, 64).float()
+    for _ in range(2):
+        kernel = everything[(2,)](a, b, c, m, 64, k, 64, 64, 64, num_warps=4, warp_specialize=True)
+        assert "ttg.async_copy_local_to_descriptor" in kernel.asm["ttgir"]
+        assert torch.equal(c[:m], torch.zeros_like(c[:m]))
+        assert bool(c[m:].isnan().all())
 
 
 @pytest.mark.parametrize("kernel", [gemm, by_pointers])

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -93,6 +94,28 @@ def test_one_dimension_has_a_stride_that_nobody_reads(fake):
     launch((1, 1, 1), None, [1 << 40, 5, 0.5])
     (made,) = fake.called("cuTensorMapEncodeTiled")
     assert made[1:7] == (1, 1 << 40, [5], [16], [128], [1])
+
+
+@pytest.mark.parametrize(("use", "place"), [("read", 0), ("written", 128)])
+def test_empty_tensors_of_pointers_are_an_element_of_other_memory(fake, use, place):
+    may_be_empty = replace(DESCRIPTOR, nan=False, empty=use)
+    fake.signature = (*fake.signature, ctypes.c_char * 128)
+    runtime = CudaRuntime()
+    _, launch = ready(runtime, attrs={"descriptors": [may_be_empty.to_json()]})
+    (memory,) = fake.memory
+    assert [call[:2] for call in fake.called("cuMemsetD32Async")] == [(memory, 0)]
+    launch((0, 1, 1), None, [16, 0, 0.5])
+    assert not fake.called("cuTensorMapEncodeTiled")
+    launch((1, 1, 1), None, [8, 0, 0.5])
+    launch((1, 1, 1), None, [16, 3, 0.5])
+    empty, full = (made[1:7] for made in fake.called("cuTensorMapEncodeTiled"))
+    assert empty == (2, memory + place, [1, 1], [16], [64, 8], [1, 1])
+    assert full == (2, 16, [64, 3], [144], [64, 8], [1, 1])
+    # another kernel of the device has the same memory, and launches allocate nothing
+    ready(runtime, attrs={"descriptors": [may_be_empty.to_json()]})
+    assert len(fake.called("cuMemAlloc")) == 1
+    with pytest.raises(LaunchError, match="it is empty"):
+        launch((1, 1, 1), None, [16, -1, 0.5])
 
 
 def test_tensors_that_the_driver_refuses(fake):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,10 @@ ROWS = LaunchDescriptor(
     base=1, shape=(LaunchNumber(0), LaunchNumber(value=40)), strides=(LaunchNumber(2),), element="f32",
     box=(16, 32), swizzle=128, nan=False,
 )  # fmt: skip
+
+
+def no_memory(is_written: bool) -> int:
+    raise AssertionError("no tensor is empty")
 
 
 def test_records_go_through_json() -> None:
@@ -36,7 +41,7 @@ def test_a_descriptor_is_made_of_arguments_and_remembered() -> None:
         calls.append(given)
         return encode_descriptor(*given)
 
-    encoder = DescriptorEncoder((ROWS,), encode)
+    encoder = DescriptorEncoder((ROWS,), encode, no_memory)
     (made,) = encoder([7, 1 << 40, 48, 0.5])
     assert TensorMap.decode(made) == TensorMap(
         address=1 << 40, element="f32", dims=(40, 7), strides=(192,), box=(32, 16), steps=(1, 1), swizzle=128
@@ -60,4 +65,17 @@ def test_a_descriptor_is_made_of_arguments_and_remembered() -> None:
 )
 def test_tensors_out_of_reach(arguments, text: str) -> None:
     with pytest.raises(LaunchError, match=text):
-        DescriptorEncoder((ROWS,), encode_descriptor)(arguments)
+        DescriptorEncoder((ROWS,), encode_descriptor, no_memory)(arguments)
+
+
+@pytest.mark.parametrize(("use", "address"), [("read", 64), ("written", 80)])
+def test_an_empty_tensor_is_an_element_of_other_memory(use, address) -> None:
+    may_be_empty = replace(ROWS, empty=use)
+    assert LaunchDescriptor.from_json(json.loads(json.dumps(may_be_empty.to_json()))) == may_be_empty
+    encoder = DescriptorEncoder((may_be_empty,), encode_descriptor, lambda is_written: 64 + 16 * is_written)
+    (made,) = encoder([0, 7, 41])  # neither its base nor its strides matter
+    assert TensorMap.decode(made) == TensorMap(
+        address=address, element="f32", dims=(1, 1), strides=(16,), box=(32, 16), steps=(1, 1), swizzle=128
+    )
+    with pytest.raises(LaunchError, match="it is empty"):
+        encoder([-1, 16, 48])

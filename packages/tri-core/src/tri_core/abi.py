@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from tri_core.errors import LaunchError
 
@@ -76,6 +76,9 @@ class LaunchDescriptor:
     contiguous dimension last (its stride is 1).  ``element`` is ``u8``, ``u16``, ``u32``, ``s32``, ``u64``, ``s64``,
     ``f16``, ``bf16``, ``f32`` or ``f64``.  A copy moves a ``box`` of so many elements; in shared memory its rows are
     ``swizzle`` bytes wide and permuted, 0: not.  ``nan``: what is outside of the tensor reads as NaN, else as zero.
+    ``empty``: what becomes of a tensor that has no elements, of which copies have none.  It is refused, or stands for accesses
+    that the compiler made copies, and the descriptor is of one element of other memory: of a zero that is read, or of one that
+    is written and that nobody reads.
     """
 
     base: int
@@ -85,6 +88,7 @@ class LaunchDescriptor:
     box: tuple[int, ...]
     swizzle: int
     nan: bool
+    empty: Literal["refused", "read", "written"] = "refused"
 
     @property
     def parameters(self) -> tuple[int, ...]:

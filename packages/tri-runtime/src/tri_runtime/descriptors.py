@@ -15,17 +15,22 @@ Encode = Callable[[LaunchDescriptor, int, Sequence[int], Sequence[int]], bytes]
 #: encoded descriptors that a kernel remembers
 _REMEMBERED = 1024
 
+#: bytes that bases and strides are multiples of
+_PIECE = 16
 _BYTES = {"u8": 1, "u16": 2, "f16": 2, "bf16": 2, "u32": 4, "s32": 4, "f32": 4, "u64": 8, "s64": 8, "f64": 8}
 
 
 class DescriptorEncoder:
     """The descriptors of one kernel for the arguments of a launch; the same tensors are encoded once.
 
-    ``encode`` makes one; LaunchError for what is no tensor that a device's copies can reach.
+    ``encode`` makes one; LaunchError for what is no tensor that a device's copies can reach.  ``stand_in`` gives the address of
+    16 bytes, aligned to 16, in place of a tensor without elements that a descriptor allows: zeros, or (True) bytes that may be written.
     """
 
-    def __init__(self, descriptors: Sequence[LaunchDescriptor], encode: Encode) -> None:
-        self._descriptors, self._encode = tuple(descriptors), encode
+    def __init__(
+        self, descriptors: Sequence[LaunchDescriptor], encode: Encode, stand_in: Callable[[bool], int]
+    ) -> None:
+        self._descriptors, self._encode, self._stand_in = tuple(descriptors), encode, stand_in
         self._parameters = tuple(sorted({p for d in self._descriptors for p in d.parameters}))
         self._known: dict[tuple[Any, ...], tuple[bytes, ...]] = {}
 
@@ -42,6 +47,9 @@ class DescriptorEncoder:
     def _encoded(self, descriptor: LaunchDescriptor, arguments: Sequence[Any]) -> bytes:
         address = int(arguments[descriptor.base])
         shape = [n.of(arguments) for n in descriptor.shape]
+        if descriptor.empty != "refused" and min(shape) == 0:
+            element = self._stand_in(descriptor.empty == "written")
+            return self._encode(descriptor, element, [1] * len(shape), [_PIECE] * (len(shape) - 1))
         strides = [n.of(arguments) * _BYTES[descriptor.element] for n in descriptor.strides]
         if wrong := _wrong(address, shape, strides):
             raise LaunchError(
@@ -53,10 +61,10 @@ class DescriptorEncoder:
 
 def _wrong(address: int, shape: Sequence[int], strides: Sequence[int]) -> str | None:
     """What copies of blocks cannot reach, on any device that has them."""
-    if address % 16:
+    if address % _PIECE:
         return f"its base {address:#x} is not a multiple of 16 bytes"
     if any(n < 1 for n in shape):
         return "it is empty"
-    if any(s % 16 or s < 0 for s in strides):
+    if any(s % _PIECE or s < 0 for s in strides):
         return f"its strides are {list(strides)} bytes; multiples of 16 are expected"
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from tri_backend_nvidia.bulk.boxes import Boxes, boxes
 from tri_backend_nvidia.machine import MapAcquireOp, MapPublishOp, MapReplaceOp, WarpBarrierOp
@@ -12,6 +13,7 @@ from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
+from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_number
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts import layout_for
@@ -93,7 +95,15 @@ def launch_recipe(maker: ir.Operation, found: Boxes) -> LaunchDescriptor | None:
         box=found.box,
         swizzle=found.swizzle,
         nan=pads_with_nan(maker),
+        empty=_when_empty(maker),
     )
+
+
+def _when_empty(maker: ir.Operation) -> Literal["refused", "read", "written"]:
+    """A tensor of the source's own descriptor has elements; pointers, which became descriptors, may have none to point at."""
+    if PROMOTED not in maker.attributes:
+        return "refused"
+    return "written" if ir.StringAttr(maker.attributes[PROMOTED]).value == "written" else "read"
 
 
 def make(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:

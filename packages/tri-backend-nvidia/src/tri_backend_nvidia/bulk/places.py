@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tri_core.mlir import ir
+from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.launch_numbers import known_at_launch, launch_number
@@ -64,7 +65,7 @@ def _piece(access: ir.Operation) -> int:
 
 
 def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.Value, int]:
-    """What values are at least: what the kernel assumes, and sizes of the tensors, of which a launch refuses empty ones."""
+    """What values are at least: what the kernel assumes, and sizes of the tensors, of which a launch refuses the source's empty ones."""
     found: dict[ir.Value, int] = {}
     for op in all_ops(function):
         if op.name == "llvm.intr.assume" and (stated := _stated(op)) is not None:
@@ -75,7 +76,9 @@ def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.
         numbers = list(maker.operands)[1:]
         # nobody refuses an empty tensor that only the kernel knows
         if function_of(maker) == function and known_at_launch(maker):
-            found |= {v: 1 for n in numbers[: len(numbers) // 2] if (v := _parameter(n)) is not None}
+            low = 0 if PROMOTED in maker.attributes else 1
+            sizes = [v for n in numbers[: len(numbers) // 2] if (v := _parameter(n)) is not None]
+            found |= {v: max(low, found.get(v, low)) for v in sizes}
     return found
 
 

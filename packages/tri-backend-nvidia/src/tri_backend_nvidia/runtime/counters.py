@@ -15,7 +15,7 @@ import threading
 from dataclasses import dataclass, field
 
 from tri_backend_nvidia.runtime.driver import call, driver
-from tri_backend_nvidia.runtime.graphs import outside_of_captures
+from tri_backend_nvidia.runtime.zeros import zeros
 
 __all__ = ["Counters", "forget_counters", "of_device"]
 
@@ -55,21 +55,8 @@ class Counters:
 
     def _page(self, number: int) -> int:
         while len(self._pages) <= number:
-            self._pages.append(_zeros())
+            self._pages.append(zeros(_TOGETHER))
         return self._pages[number]
-
-
-def _zeros() -> int:
-    """Memory for counters, on a stream that is in no order with others: one may be capturing."""
-    with outside_of_captures():
-        address = int(call("cuMemAlloc", _TOGETHER * _BYTES))
-        stream = call("cuStreamCreate", driver().CUstream_flags.CU_STREAM_NON_BLOCKING)
-        try:
-            call("cuMemsetD32Async", address, 0, _TOGETHER, stream)
-            call("cuStreamSynchronize", stream)
-        finally:
-            call("cuStreamDestroy", stream)
-    return address
 
 
 _devices: dict[int, Counters] = {}

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.runtime import counters, faults, launches, records, scratch, tensor_maps
+from tri_backend_nvidia.runtime import counters, faults, launches, records, scratch, stand_ins, tensor_maps
 from tri_backend_nvidia.runtime.devices import attribute
 from tri_backend_nvidia.runtime.driver import call, initialised
 from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch, Unsupported
@@ -59,6 +59,8 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
     records.connect(module, image.metadata.name, image.metadata.attrs)
     if HiddenParameters.from_attrs(image.metadata.attrs).counter:
         counters.of_device(device.index).prepare()
+    if stand_ins.may_be_needed(image.metadata.attrs):
+        stand_ins.of_device(device.index)
     kernel = CudaKernel(int(function), device, _resources(function), _residency(function, image, device))
     # unloading at exit would come after the driver's own clean-up
     weakref.finalize(kernel, _unload, module, call("cuCtxGetCurrent")).atexit = False
@@ -141,6 +143,14 @@ def _numbers(
     return numbers
 
 
+def _encoder(kernel: CudaKernel, hidden: HiddenParameters) -> DescriptorEncoder | None:
+    """What makes the tensor maps of a launch; None: there are none."""
+    if not hidden.descriptors:
+        return None
+    stand_in = functools.partial(stand_ins.place, kernel.device.index)
+    return DescriptorEncoder(hidden.descriptors, tensor_maps.encode, stand_in)
+
+
 def _check_scratch(image: KernelImage, hidden: HiddenParameters) -> None:
     """Unsupported where the next launch may begin before this one has ended, and would get the same memory."""
     if hidden.scratch and image.metadata.options.get(launches.PROGRAMMATIC):
@@ -166,7 +176,7 @@ def launcher(
     context may be another device's.
     """
     hidden = HiddenParameters.from_attrs(image.metadata.attrs)
-    encoder = DescriptorEncoder(hidden.descriptors, tensor_maps.encode) if hidden.descriptors else None
+    encoder = _encoder(kernel, hidden)
     parameters = (*image.metadata.signature.parameters, *hidden.parameters)
     pool = ArgumentPool(argument_table(parameters, len(hidden.descriptors)))
     pack, take, give = pool.table.pack_into, pool.take, pool.give

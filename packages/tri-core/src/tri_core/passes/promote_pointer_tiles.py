@@ -45,7 +45,11 @@ from tri_core.passes.tiles import (
 )
 from tri_core.pipeline import StageContext
 
-__all__ = ["PromotePointerTiles"]
+__all__ = ["PROMOTED", "PromotePointerTiles"]
+
+#: the attribute of a descriptor that this pass has made: ``"read"`` or ``"written"``, which is done through it.  Unlike one of the
+#: source, it may be of an empty array
+PROMOTED = "tt.promoted"
 
 #: the size of a dimension that is never left
 _ANY = 2**31 - 1
@@ -283,7 +287,7 @@ def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
     rank = type_.rank
     order = [*(d for d in range(rank) if d != tile.contiguous), tile.contiguous]
     block = ir.RankedTensorType.get([type_.shape[d] for d in order], type_.element_type)
-    descriptor = _descriptor(_place(function, op, tile), tile, order, block)
+    descriptor = _descriptor(_place(function, op, tile), tile, order, block, "read" if is_load else "written")
     i32 = ir.IntegerType.get_signless(32)
     indices = [_emitted(op, tile.axes[d].origin, i32) for d in order]
     turned = order != list(range(rank))
@@ -379,7 +383,9 @@ def _store(at: ir.Operation, operands: Sequence[ir.Value]) -> None:
     ir.Operation.create("tt.descriptor_store", operands=operands, loc=at.location, ip=ir.InsertionPoint(at))
 
 
-def _descriptor(at: ir.Operation, tile: Tile, order: Sequence[int], block: ir.RankedTensorType) -> ir.Value:
+def _descriptor(
+    at: ir.Operation, tile: Tile, order: Sequence[int], block: ir.RankedTensorType, use: str
+) -> ir.Value:
     """``tt.make_tensor_descriptor`` at the beginning of the function; equal ones are merged later."""
     i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
     axes = [tile.axes[d] for d in order]
@@ -394,9 +400,9 @@ def _descriptor(at: ir.Operation, tile: Tile, order: Sequence[int], block: ir.Ra
     assert isinstance(base.type, PointerType)
     if tile.shift.terms:
         base = make(at, "tt.addptr", base.type, [base, _emitted(at, tile.shift, i64)])
-    padding = {"padding": ir.IntegerAttr.get(i32, 1)}
+    attributes = {"padding": ir.IntegerAttr.get(i32, 1), PROMOTED: ir.StringAttr.get(use)}
     return make(
-        at, "tt.make_tensor_descriptor", type_, [base, *shape, *strides], padding | _segments(block.rank)
+        at, "tt.make_tensor_descriptor", type_, [base, *shape, *strides], attributes | _segments(block.rank)
     )
 
 

@@ -155,10 +155,11 @@ def _multiply(x: IntegerRange, y: IntegerRange, exact: bool) -> IntegerRange:
 
 def _divide(x: IntegerRange, y: IntegerRange, exact: bool) -> IntegerRange:
     """Toward zero; a divisor of zero does not happen."""
-    if y.low <= 0:  # it cannot make a number larger, but turn its sign
+    if y.low < 0:  # it cannot make a number larger, but turn its sign
         most = max(abs(x.low), abs(x.high))
         return _fitted(x.width, -most, most, exact)
-    corners = [abs(a) // b * (1 if a >= 0 else -1) for a in (x.low, x.high) for b in (y.low, y.high)]
+    divisors = max(y.low, 1), max(y.high, 1)
+    corners = [abs(a) // b * (1 if a >= 0 else -1) for a in (x.low, x.high) for b in divisors]
     return IntegerRange.between(x.width, min(corners), max(corners))
 
 

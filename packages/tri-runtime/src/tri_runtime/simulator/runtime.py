@@ -33,6 +33,8 @@ from tri_runtime.staging import Span, merged
 
 __all__ = ["SimulatorRuntime"]
 
+#: bytes of a piece of memory that copies may begin at
+_PIECE = 16
 _DEVICE = DeviceInfo(kind=SIMULATED_KIND, index=0, arch="", name="simulator")
 
 
@@ -133,14 +135,20 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
     from tri_runtime.simulator.scene import Scene
 
     limits = kernel.target.spec.limits
-    encoder = DescriptorEncoder(kernel.hidden.descriptors, encode_descriptor)
+    stand_ins = _StandIns()
+    may_be_empty = any(d.empty != "refused" for d in kernel.hidden.descriptors)
+    encoder = DescriptorEncoder(kernel.hidden.descriptors, encode_descriptor, stand_ins)
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         check_grid(grid, limits)
+        if 0 in grid:
+            return
         extents: tuple[int, ...] = grid if kernel.hidden.grid else ()
         grid = kernel.hidden.ctas(grid, resident.get())
         memory = Memory("global", scene=Scene())
         _add_arrays(memory, kernel.names, args)
+        if may_be_empty:
+            stand_ins.add_to(memory)
         plain = [a.address if isinstance(a, HostArray) else a for a in args]
         counted = []
         if kernel.hidden.counter:
@@ -152,6 +160,28 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         _check_counters(kernel.name, memory, counted)
 
     return launch
+
+
+@dataclass(frozen=True, eq=False)
+class _StandIns:
+    """One element for tensors without any: the first piece of ``words`` is read, the second written."""
+
+    words: Any = field(default_factory=lambda: np.zeros(6, np.uint64))
+
+    def __call__(self, is_written: bool) -> int:
+        """The address of a piece; the array of words may begin in the middle of one."""
+        return -(-self.words.ctypes.data // _PIECE) * _PIECE + _PIECE * is_written
+
+    def add_to(self, memory: Any) -> None:
+        """The launch's memory has them; what an earlier one wrote is forgotten."""
+        from tri_runtime.simulator.memory import Allocation
+
+        self.words[:] = 0
+        for is_written in (False, True):
+            begin = self(is_written)
+            place = begin - self.words.ctypes.data
+            data = self.words.view(np.uint8)[place : place + _PIECE]
+            memory.add(Allocation("an empty tensor's place", begin, data, is_written))
 
 
 def _check_counters(name: str, memory: Any, addresses: Sequence[int]) -> None:
