@@ -1,0 +1,1 @@
+"""Instructions of the loops of products, beside Triton's."""
