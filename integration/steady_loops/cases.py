@@ -62,7 +62,8 @@ def _attention(
     types |= dict.fromkeys(vectors, "*fp32") | {"scale": "fp32", "length": "i32"}
     text = "; ".join(f"{name}: {type_}" for name, type_ in types.items())
     constants = {"WIDTH": width, "BLOCK_M": m, "BLOCK_N": n, "CAUSAL": causal}
-    return Case("attention", kernel, label, text, constants, 8, 2, _ROLES)
+    stages = 2 if kernel == "attention" else 4
+    return Case("attention", kernel, label, text, constants, 8, stages, {**_ROLES, "persistent": True})
 
 
 _ROLES = {"warp_specialize": True}
@@ -79,12 +80,12 @@ CASES: Sequence[Case] = (
     _matmul("fp32", "fp32", (128, 256, 32)),
     _matmul("i8", "i32", (128, 256, 128), columns=True),
     Case("matmul_descriptor", "matmul_descriptor", "fp16 128x256x64", _DESCRIBED, _tiles(128, 256, 64) | {"GROUP_M": 8}, 8, 4, _ROLES),
-    Case("grouped_matmul", "grouped_matmul", "fp16 128x256x64", _GROUPED, _tiles(128, 256, 64) | {"PROGRAMS": 132}, 8, 3),
+    Case("grouped_matmul", "grouped_matmul", "fp16 128x256x64", _GROUPED, _tiles(128, 256, 64) | {"PROGRAMS": 132}, 8, 4, _ROLES),
     _attention("attention", "D128", *_FORWARD, 128, 128, 128, False),
     _attention("attention", "D128 causal", *_FORWARD, 128, 128, 128, True),
     _attention("attention", "D64 causal", *_FORWARD, 128, 128, 64, True),
     _attention("gradients_of_keys", "D128 causal", "q_desc grad_desc", "k_desc v_desc dk_desc dv_desc", 64, 128, 128, True),
-    _attention("gradients_of_queries", "D128 causal", "q_desc grad_desc dq_desc", "k_desc v_desc", 64, 128, 128, True),
+    _attention("gradients_of_queries", "D128 causal", "q_desc grad_desc dq_desc", "k_desc v_desc", 128, 64, 128, True),
 )  # fmt: skip
 
 

@@ -22,7 +22,14 @@ SERIALISED = re.compile(r"\bC75(?:0[5-9]|1\d)\b")
 #: longer than Triton's, and why
 LONGER = {
     "matmul fp32 128x256x32": "turns b's rows in registers, where Triton copies words of 4 bytes; twice as fast all the same",
-    "grouped_matmul fp16 128x256x64": "b's addresses are 64 bits wide in the loop",
+}
+
+#: bytes of registers that are spilled at most, and why; never in the loop
+SPILLED = {
+    "gradients_of_keys D128 causal": (
+        64,
+        "two sums of 128 registers beside the first block of a persistent program",
+    )
 }
 
 _cases = {case.name: case for case in CASES}
@@ -42,7 +49,9 @@ def test_nothing_is_serialised_or_spilled(name: str) -> None:
     made = _made(name)
     log = assemble(made.asm["ptx"], "sm_90a", program=ptxas(), kernel=made.name).log
     assert SERIALISED.findall(log) == []
-    assert made.metadata.resources["spills"] == 0
+    most, _ = SPILLED.get(name, (0, ""))
+    assert made.metadata.resources["spills"] <= most
+    assert not [x for x in steady(made.asm["sass"]) if re.search(r"\b(LDL|STL)\b", x)]
 
 
 @pytest.mark.parametrize("name", _cases)
