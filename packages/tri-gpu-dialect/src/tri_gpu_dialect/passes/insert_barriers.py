@@ -198,10 +198,14 @@ class _Insertion:
     aliases: Aliases
     #: waits that have their barrier
     waits: set[ir.Operation] = field(default_factory=set)
+    #: the two ops behind the one that is looked at
+    behind: Sequence[ir.Operation] = ()
 
     def block(self, block: ir.Block, pending: _Pending) -> _Pending:
         """Go through ``block``; gives what is pending at its end."""
-        for op in block_ops(block):
+        ops = block_ops(block)
+        for place, op in enumerate(ops):
+            self.behind = ops[place + 1 : place + 3]
             control = _CONTROL.get(op.name)
             pending = control(self, op, pending) if control is not None else self.op(op, pending)
         return pending
@@ -278,13 +282,11 @@ class _Insertion:
 
     def meet_after(self, op: ir.Operation) -> bool:
         """All threads meet after ``op``, and after a fence right behind it; whether there is one."""
-        following = _following(op)
-        is_fenced = following is not None and following.name == "ttg.fence_async_shared"
+        is_fenced = self.behind[0].name == "ttg.fence_async_shared"  # a block ends in something else
         if op not in self.waits:  # a loop's body is gone through several times
             self.waits.add(op)
-            after = following if following is not None and is_fenced else op
-            next_ = _following(after)
-            if next_ is None or not _meets(next_):
+            after, next_ = (self.behind[0], self.behind[1]) if is_fenced else (op, self.behind[0])
+            if not _meets(next_):
                 barrier(ir.InsertionPoint.after(after), op.location, SHARED)
         return is_fenced
 
@@ -351,12 +353,6 @@ class _Insertion:
         for block in partition_blocks(op):
             self.block(block, apart)
         return self.block(default_block(op), apart)
-
-
-def _following(op: ir.Operation) -> ir.Operation | None:
-    ops = block_ops(op.block)
-    place = ops.index(op) + 1
-    return ops[place] if place < len(ops) else None
 
 
 def _meets(op: ir.Operation) -> bool:
