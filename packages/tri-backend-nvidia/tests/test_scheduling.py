@@ -32,8 +32,19 @@ def attending(width: int, block: int = 128) -> Work:
     square, tile = block * block, block * width
     return Work(
         products=(Product(block, block, width, 16), Product(block, width, block, 16)),
-        copied=4 * tile, special=square + block, simple=5 * square + tile + 5 * block, held=2 * tile, chained=True,
+        copied=4 * tile, special=square + block, simple=5 * square + tile + 5 * block, held=2 * tile, next=2 * tile, chained=True, handed=square,
         sums=tile + 2 * block, between=square, tile=2 * tile,
+    )  # fmt: skip
+
+
+def gradients(of_keys: bool, width: int = 128, keys: int = 128, queries: int = 64) -> Work:
+    """A turn of attention's backward pass, causal: each program keeps 128 keys (queries), and goes over blocks of 64 queries (keys)."""
+    square, tile = keys * queries, keys * width
+    turned, straight = Product(keys, queries, width, 16), Product(keys, width, queries, 16)
+    return Work(
+        products=(turned, straight, turned, straight) if of_keys else (turned, turned, straight),
+        copied=4 * queries * width + (8 * queries if of_keys else 0), special=square, simple=(8 if of_keys else 7) * square,
+        held=4 * tile, next=2 * tile, chained=True, handed=square, sums=(1 + of_keys) * tile, between=2 * square, tile=2 * tile,
     )  # fmt: skip
 
 
@@ -52,6 +63,18 @@ MEASURED = {
     "matmul 4096 bf16, 3 stages": (product(256), eight(3), (0.956, 0.965, 0.989)),
     "attention D128": (attending(128), eight(2), (None, 0.949, 0.971)),
     "attention D128 causal": (attending(128), eight(2), (None, 0.822, 0.853)),
+    "matmul 8192 e4m3, 4 stages": (product(256, 8, k=128), eight(4), (None, 1.015, 1.043)),
+    "matmul 8192 int8, 4 stages": (product(256, 8, 32, k=128), eight(4), (None, 1.622, 1.719)),
+    "grouped, 4 stages": (
+        replace(product(256), tiles_inside=True, describes=True),
+        eight(4),
+        (0.929, 0.977, None),
+    ),
+    # 1 / us, of all three kernels of the backward pass, D128 causal
+    "attention backward, keys, 3 stages": (gradients(True), eight(3), (1 / 2093, 1 / 1770, 1 / 1682)),
+    "attention backward, keys, 4 stages": (gradients(True), eight(4), (1 / 2093, 1 / 1703, 1 / 1768)),
+    "attention backward, queries, 3 stages": (gradients(False), eight(3), (1 / 2093, 1 / 1770, 1 / 1682)),
+    "attention backward, queries, 4 stages": (gradients(False), eight(4), (1 / 2093, 1 / 1703, 1 / 1768)),
     # clocks in a profiler, now that programs of different lengths are drawn (0.716 and 0.693 of the library before)
     "attention D64 causal": (attending(64), eight(2), (None, 1 / 706496, 1 / 608270)),
 }
@@ -72,6 +95,8 @@ def test_what_is_chosen_was_measured_to_be_good(name: str) -> None:
     (product(64), eight(3), "128x64"),
     (product(256, m=64), eight(3), "64x256"),
     (replace(product(256), between=4 * 128 * 256), eight(3), "registers"),
+    (replace(product(256), describes=True), eight(3), "makes descriptors"),
+    (replace(product(256), describes=True, tiles_inside=True), replace(eight(3), warps=4), "makes descriptors"),
 ])  # fmt: skip
 def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, words: str) -> None:
     chosen = choose(work, has, Machine())
@@ -80,10 +105,9 @@ def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, wor
 
 
 @pytest.mark.parametrize("work", [
-    product(256, 8, k=128),
     product(256, 32, 32, k=32),
     replace(product(256), tiles_inside=True),
-    replace(product(256), products=3 * product(256).products),
+    replace(product(256), products=5 * product(256).products),
 ])  # fmt: skip
 def test_persistence_that_nobody_has_measured(work: Work) -> None:
     chosen = choose(work, eight(3), Machine())

@@ -21,9 +21,8 @@ from tri_backend_nvidia.scheduling.policy import HopperPolicy
 from tri_backend_nvidia.scheduling.work import loops_of_products
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
 from tri_gpu_dialect.analysis.slicing import Refusal, slice_function
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.edit import functions
 from tri_gpu_dialect.passes.persist import CHOSEN
 from tri_gpu_dialect.policy import asks_to_specialize
 from tri_gpu_dialect.remarks import SCHEDULE
@@ -74,10 +73,6 @@ class ChooseSchedule(Pass):
         schedule = self.policy.schedule(function)
         if not schedule.specialize:
             return schedule
-        if not all(known_at_launch(op) for op in all_ops(function) if op.name == "tt.make_tensor_descriptor"):
-            return Schedule(
-                False, False, "as it is written: the kernel makes descriptors, which was not measured"
-            )
         slices = slice_function(function)
         if slices is None or isinstance(slices, Refusal):
             why = "no product is fed by a copy" if slices is None else slices.reason

@@ -17,7 +17,7 @@ class Machine:
     """A multiprocessor, per clock: multiply-additions of 16 bits, elements of special functions and of others, bytes copied.
 
     ``shared`` bytes of a CTA, ``memory`` of the multiprocessor; ``begin`` and ``end``: clocks that a CTA's start and the way out of
-    its tile expose.  ``between``: what the wait for each further piece of a tile takes, ``turn``: what the barrier of a turn takes
+    its tile, of 64 KiB or less, expose.  ``between``: what the wait for each further piece of a tile takes, ``turn``: what the barrier of a turn takes
     where warps copy beside other work, ``roles``: what it takes to start warps that copy.
     """
 
@@ -64,14 +64,21 @@ class Clocks:
     persistent: float | None = None
 
 
+#: bits of an operand made of another product's result
+_HALF = 16
 #: registers of a thread for addresses, counts and what a dot needs beside its sums
 _OVERHEAD = 26
 #: bytes for barriers and gaps; of a piece of a tile on its way out, and of the smallest
 _SPARE, _PIECE = 1024, 32 << 10
 #: warps that compute, with which specialised kernels were measured, and rows and columns of their largest product
 _WARPS, _LEAST = (4, 8), (128, 128)
-#: dots of a turn, their operands' bits, and warps, of the kernels whose persistence was measured
-_FEW, _BITS, _MOST_WARPS = 2, 16, 8
+#: registers that a thread may lack: gradients of keys lack as many, and are faster all the same
+_SPILLED = 4
+#: operands' bits and warps of the kernels whose persistence was measured; dots of a turn, with two stages and with more
+_BITS, _MOST_WARPS = (8, 16), 8
+_FEW, _MANY = 2, 4
+#: pieces of a tile that ``Machine.end`` is for
+_ORDINARY = 2
 #: the part of the shorter of products and other arithmetic that is not hidden, with one dot in flight and with two
 _ALONE, _BESIDE = 0.46, 0.21
 
@@ -97,15 +104,19 @@ def _unmeasured(work: Work, has: Resources) -> str | None:
         return f"{has.warps} warps, and only 4 and 8 were measured"
     if largest.m < _LEAST[0] or largest.n < _LEAST[1]:
         return f"its largest product is {largest.m}x{largest.n}, and 128x128 is the least that was measured"
+    if work.describes and not (work.tiles_inside and has.warps == _MOST_WARPS):
+        return (
+            "the kernel makes descriptors, which was measured with 8 warps that go through tiles themselves"
+        )
     need = _registers(work, has)
-    if need > has.registers:
+    if need > has.registers + _SPILLED:
         return f"a thread would need {need} registers, and has {has.registers} beside warps that copy"
     return None
 
 
 def _registers(work: Work, has: Resources) -> int:
-    """Registers of a thread: what is carried, other products' results and the operands made of them, and the rest."""
-    elements = work.sums + (1.5 if work.chained else 1.0) * work.between
+    """Registers of a thread: what is carried, other products' results, the largest operand made of them, and the rest."""
+    elements = work.sums + work.between + work.handed * _HALF / 32
     return int(elements / (32 * has.warps)) + _OVERHEAD
 
 
@@ -117,22 +128,29 @@ def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
     fetch = work.copied / machine.copied
     alone = max(_together(matrix, other, _ALONE), fetch)
     beside = max(_together(matrix, other, _BESIDE if work.chained else _ALONE), fetch)
-    start = machine.begin + machine.end
+    end = machine.end + machine.between * max(-(-work.tile // _PIECE) - _ORDINARY, 0)
+    start = machine.begin + end
     plain = turns * (alone + machine.turn) + start / _residents(work, has, machine)
     room = machine.shared - _SPARE - work.held
     if room < 2 * work.copied:
         return Clocks(plain)
     specialized = turns * beside + start + machine.roles
     pieces = _pieces(work, has, room)
-    if pieces is None or not _persistence_is_known(work, has):
+    if pieces is None or not _persistence_is_known(work, has) or not _is_ahead(work, has, room, pieces):
         return Clocks(plain, specialized)
     return Clocks(plain, specialized, turns * beside + machine.end + (pieces - 1) * machine.between)
 
 
 def _persistence_is_known(work: Work, has: Resources) -> bool:
     """Whether kernels like this one were measured with a loop over programs."""
-    halves = all(product.bits == _BITS for product in work.products)
-    return halves and has.warps == _MOST_WARPS and len(work.products) <= _FEW and not work.tiles_inside
+    narrow = all(product.bits in _BITS for product in work.products)
+    few = len(work.products) <= (_FEW if has.stages <= _FEW else _MANY)
+    return narrow and has.warps == _MOST_WARPS and few and not work.tiles_inside
+
+
+def _is_ahead(work: Work, has: Resources, room: int, pieces: int) -> bool:
+    """Whether a block that the next program holds has room beside the rings and this one's tile, so that it comes meanwhile."""
+    return room - has.stages * work.copied - work.tile // pieces >= work.next
 
 
 def _together(matrix: float, other: float, exposed: float) -> float:
@@ -170,6 +188,6 @@ def _said(found: Clocks, work: Work, specialize: bool, persistent: bool) -> str:
     unknown = (
         ""
         if found.specialized is None or found.persistent
-        else "; persistence of such kernels was not measured"
+        else "; persistence of such kernels was not measured, or slower"
     )
     return f"{name}: clocks of a tile of {turns}: {numbers}{unknown}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
 from tri_gpu_dialect.edit import all_ops, terminator
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
@@ -51,8 +52,9 @@ class Work:
     """One turn of the busiest loop, for a CTA, and what is around it.
 
     ``special`` and ``simple``: elements that special functions, other arithmetic and reductions compute.  ``copied``: bytes of the
-    blocks that a turn copies; ``held``: of blocks copied outside of loops.  ``turns``: None where only a launch knows.  ``chained``:
-    a dot reads what another one gave.  ``sums``: elements of the tensors that the loop carries, ``between``: of other dots' results.
+    blocks that a turn copies; ``held``: of blocks copied outside of loops, ``next``: of the smallest of these.  ``turns``: None where only a launch knows.  ``chained``:
+    a dot reads what another one gave.  ``sums``: elements of the tensors that the loop carries, ``between``: of other dots' results,
+    ``handed``: of the largest operand that is computed from these.  ``describes``: whether the kernel makes descriptors that no launch can make.
     ``stages``: what the loop itself says; None: nothing.  ``tile``: bytes of the largest tile that is stored.  ``tiles_inside``: whether the kernel goes through tiles itself.
     """
 
@@ -61,13 +63,16 @@ class Work:
     special: int = 0
     simple: int = 0
     held: int = 0
+    next: int = 0
     turns: int | None = None
     stages: int | None = None
     chained: bool = False
     sums: int = 0
     between: int = 0
+    handed: int = 0
     tile: int = 0
     tiles_inside: bool = False
+    describes: bool = False
 
     @property
     def largest(self) -> Product:
@@ -87,9 +92,14 @@ def work_of(function: ir.Operation) -> Work | Unknown:
             return Unknown(reason)
     busiest = max(bodies, key=lambda b: sum(p.products for p in b.products()))
     inside = {op for body in bodies for op in body.ops}
-    return busiest.work(
-        held=sum(_bytes(op.results[0]) for op in all_ops(function) if op.name == _LOAD and op not in inside),
-        tile=max((_bytes(op.operands[1]) for op in all_ops(function) if op.name in _STORES), default=0),
+    ops = all_ops(function)
+    held = [_bytes(op.results[0]) for op in ops if op.name == _LOAD and op not in inside]
+    return replace(
+        busiest.work(),
+        held=sum(held),
+        next=min(held, default=0),
+        tile=max((_bytes(op.operands[1]) for op in ops if op.name in _STORES), default=0),
+        describes=not all(known_at_launch(op) for op in ops if op.name == "tt.make_tensor_descriptor"),
     )
 
 
@@ -183,23 +193,23 @@ class _Body:
         left = dot.operands[0].type
         return Product(m, n, left.shape[1], bitwidth(left.element_type))
 
-    def work(self, *, held: int, tile: int) -> Work:
+    def work(self) -> Work:
         """All that is in a turn."""
         ops, dots = self.ops, self.dots
         carried = self.loop.results
         sums = {terminator(self.loop.regions[-1].blocks[0]).operands[i] for i in range(len(carried))}
+        handed = [_elements(v) for dot in dots for v in list(dot.operands)[:2] if self.reads_a_dot(v)]
         return Work(
             products=self.products(),
             copied=sum(_bytes(op.results[0]) for op in ops if op.name == _LOAD),
             special=sum(_elements(op.results[0]) for op in ops if op.name in _SPECIAL),
             simple=sum(_arithmetic(ops)),
-            held=held,
             turns=_turns(self.loop),
             stages=_stages(self.loop),
-            chained=any(self.reads_a_dot(v) for dot in dots for v in list(dot.operands)[:2]),
+            chained=bool(handed),
+            handed=max(handed, default=0),
             sums=sum(_elements(v) for v in carried),
             between=sum(_elements(d.results[0]) for d in dots if d.results[0] not in sums),
-            tile=tile,
             tiles_inside=_loop_around(self.loop) is not None or any(op.name in _STORES for op in ops),
         )
 
