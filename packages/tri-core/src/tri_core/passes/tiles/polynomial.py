@@ -106,10 +106,11 @@ class Polynomial:
         arithmetic: Callable[[str, ir.Value, ir.Value], ir.Value],
     ) -> ir.Value:
         """The polynomial as arithmetic; terms in an order that does not depend on the run."""
+        names = _names(self)
         total: ir.Value | None = None
-        for monomial, coefficient in sorted(self.terms, key=_order):
+        for monomial, coefficient in sorted(self.terms, key=lambda term: _order(term[0], names)):
             term = None if coefficient == 1 and monomial else number(coefficient)
-            for symbol, power in sorted(monomial, key=_name):
+            for symbol, power in sorted(monomial, key=lambda item: f"{names[item[0]]}^{item[1]}"):
                 for _ in range(power):
                     value = scalar(symbol)
                     term = value if term is None else arithmetic("arith.muli", term, value)
@@ -135,12 +136,20 @@ def _quotient(term: Monomial, divisor: Monomial) -> Monomial | None:
     return frozenset((s, p) for s, p in powers.items() if p)
 
 
-def _name(item: tuple[Symbol, int]) -> str:
-    symbol, power = item
-    value = symbol.loop.regions[0].blocks[0].arguments[0] if isinstance(symbol, Trip) else symbol
-    return f"{value.get_name()}^{power}"
+def _names(polynomial: Polynomial) -> dict[Symbol, str]:
+    """What the symbols are called in the text of the IR, which is the same in each run; anything where there is one at most."""
+    symbols = set(polynomial.symbols())
+    if len(symbols) < 2:
+        return dict.fromkeys(symbols, "")
+    found: dict[Symbol, str] = {}
+    state = None
+    for symbol in symbols:
+        value = symbol.loop.regions[0].blocks[0].arguments[0] if isinstance(symbol, Trip) else symbol
+        # numbering all values is what takes time: once
+        state = state or ir.AsmState(value)
+        found[symbol] = value.get_name(state)
+    return found
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
-    monomial, _ = term
-    return len(monomial), " ".join(sorted(map(_name, monomial)))
+def _order(monomial: Monomial, names: Mapping[Symbol, str]) -> tuple[int, str]:
+    return len(monomial), " ".join(sorted(f"{names[symbol]}^{power}" for symbol, power in monomial))
