@@ -27,6 +27,8 @@ from integration.programs.table import (
     crossed,
     sample,
 )
+from integration.steady_loops import cases, machine
+from tri_core.errors import TriError
 
 SIMULATED = ("sim:nvidia:sm_80", "sim:nvidia:sm_90a")
 
@@ -110,7 +112,7 @@ def test_mandatory_passes_are_there_and_the_others_are_not_nothing() -> None:
         )
 
 
-@pytest.mark.parametrize("name", MANDATORY)
+@pytest.mark.parametrize("name", [name for name in MANDATORY if name != "create-tensormaps"])
 def test_a_mandatory_pass_cannot_be_left_out(name: str) -> None:
     """If this fails, the pass has become optional: strike it off the list."""
     case = Case(
@@ -121,6 +123,14 @@ def test_a_mandatory_pass_cannot_be_left_out(name: str) -> None:
         without=name,
     )
     assert run(case, "sim:nvidia:sm_90a").problem
+
+
+def test_descriptors_that_kernels_make_need_their_pass() -> None:
+    """The sizes of these programs need none."""
+    case = next(case for case in cases.CASES if case.kernel == "grouped_matmul")
+    assert "ttg.tensormap_create" in machine.compiled(case).asm["ttgir"]
+    with changed("nvidia:sm_90a", Change(without="create-tensormaps")), pytest.raises(TriError):
+        machine.compiled(case)
 
 
 def test_a_pass_that_is_not_there_is_not_left_out_silently() -> None:
