@@ -82,8 +82,11 @@ def overlap(one: range, other: range) -> bool:
 @pytest.mark.parametrize(("dtype", "out", "bound"), TYPES, ids=str)
 def test_a_tile_leaves_through_the_rings(dtype, out, bound, warps) -> None:
     rows = 16 * warps
+    depth = (
+        256 if dtype == torch.int8 else 32
+    )  # rings of a few kilobytes are kept apart from what comes after them
     kernel, c, expected = run(
-        finished_tile, (rows - 16, 48, 96), (rows, 64, 32), dtype, out, grid=(1, 1), warps=warps
+        finished_tile, (rows - 16, 48, 96), (rows, 64, depth), dtype, out, grid=(1, 1), warps=warps
     )
     rings, tiles = offsets(kernel)
     assert tiles

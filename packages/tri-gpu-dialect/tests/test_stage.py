@@ -74,6 +74,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "prefetch",
         "stage-matrix-operands",
         "reorder-instructions",
+        "ping-pong",
         "copy-descriptor-blocks",
         "sink-conversions",
         "@ttgir.end",
