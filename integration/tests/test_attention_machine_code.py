@@ -14,6 +14,7 @@ pytest.importorskip("tri_backend_nvidia")
 
 import tri
 from integration.kernels.attention import attention, gradients_of_keys, gradients_of_queries
+from integration.steady_loops.machine import products
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas
 from tri_backend_nvidia.tools import find
@@ -77,19 +78,8 @@ def test_nothing_is_serialised_or_spilled(case: tuple[int, bool, bool] | str, tm
 
 
 def steady_loop(sass: str) -> list[str]:
-    """The instructions of the first piece of code that ends in a branch back, multiplies and computes exponentials."""
-    labels: dict[str, int] = {}
-    code: list[str] = []
-    for line in sass.splitlines():
-        if label := re.match(r"\s*(\.L_x_\d+):", line):
-            labels[label[1]] = len(code)
-        elif instruction := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
-            code.append(instruction[1])
-            target = re.search(r"\bBRA.*`\((\.L_x_\d+)\)", instruction[1])
-            body = code[labels[target[1]] :] if target and target[1] in labels else []
-            if any("GMMA" in x for x in body) and any("MUFU.EX2" in x for x in body):
-                return body
-    raise AssertionError("no loop")
+    """The first loop that multiplies and computes exponentials."""
+    return next(body for body in products(sass) if any("MUFU.EX2" in x for x in body))
 
 
 def places(body: list[str], pattern: str) -> list[int]:

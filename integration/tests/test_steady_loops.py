@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from integration.steady_loops.cases import CASES
-from integration.steady_loops.machine import compiled, loops, steady
+from integration.steady_loops.machine import compiled, products, steady
 from integration.steady_loops.record import RECORD
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import assemble, ptxas
@@ -69,10 +69,10 @@ def test_loops_are_no_longer_than_tritons(name: str) -> None:
 def test_products_are_waited_for_once(name: str) -> None:
     """Behind all products of the turn, before their slot is freed: the other consumer's products run meanwhile."""
     body = steady(_made(name).asm["sass"])
-    products = [i for i, x in enumerate(body) if "GMMA" in x]
+    multiplied = [i for i, x in enumerate(body) if "GMMA" in x]
     (wait,) = (i for i, x in enumerate(body) if "WARPGROUP.DEPBAR" in x)
     freed = [i for i, x in enumerate(body) if "SYNCS.ARRIVE" in x]
-    assert products[-1] < wait < freed[0]
+    assert multiplied[-1] < wait < freed[0]
 
 
 @pytest.mark.parametrize("name", [name for name in _cases if name.startswith("attention")])
@@ -94,4 +94,4 @@ def test_a_loop_ends_in_a_branch_with_a_condition() -> None:
         /*0020*/ @P0 BRA `(.L_x_1) ;
         /*0030*/ BRA `(.L_x_0) ;
 """
-    assert loops(text) == [["HGMMA.64x8x16.F32 R8, gdesc[UR4], R8", "@P0 BRA `(.L_x_1)"]]
+    assert products(text) == [["HGMMA.64x8x16.F32 R8, gdesc[UR4], R8", "@P0 BRA `(.L_x_1)"]]

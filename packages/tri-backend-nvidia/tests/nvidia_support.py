@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Callable, Sequence
 
 import llvmlite.binding as llvm
 
+from tri_backend_nvidia import disassembly
 from tri_backend_nvidia.architectures import target as make_target
 from tri_backend_nvidia.machine import NVM
 from tri_backend_nvidia.options import NvidiaOptions
@@ -92,16 +92,4 @@ def known_to_ptxas(arch: str) -> bool:
 
 def loops(sass: str) -> list[list[str]]:
     """The instructions of each innermost piece of code that ends in a branch back and multiplies."""
-    labels: dict[str, int] = {}
-    code: list[str] = []
-    found = []
-    for line in sass.splitlines():
-        if label := re.match(r"\s*(\.L_x_\d+):", line):
-            labels[label[1]] = len(code)
-        elif instruction := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
-            code.append(instruction[1])
-            target = re.search(r"\bBRA.*`\((\.L_x_\d+)\)", instruction[1])
-            if target and target[1] in labels:
-                body = code[labels[target[1]] :]
-                found += [body] if any("GMMA" in x for x in body) else []
-    return found
+    return [body for body in disassembly.loops(sass) if any("GMMA" in x for x in body)]

@@ -10,7 +10,7 @@ from tri_backend_nvidia.tools import Tool, find
 from tri_core import knobs
 from tri_core.api import Listing, Place, ToolchainError
 
-__all__ = ["NVDISASM", "read_sass", "sass"]
+__all__ = ["NVDISASM", "loops", "read_sass", "sass"]
 
 NVDISASM = Tool(
     name="nvdisasm",
@@ -21,6 +21,9 @@ NVDISASM = Tool(
 
 #: nvdisasm's comment before the instructions of a source line, and before those of its call sites
 _PLACE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)( inlined at)?')
+_LABEL = re.compile(r"\s*(\.L_x_\d+):")
+_OPERATION = re.compile(r"\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
+_BACK = re.compile(r"@!?U?P\d.*\bBRA.*`\((\.L_x_\d+)\)")
 _INSTRUCTION = re.compile(r"^\s*(/\*[0-9a-f]+\*/)\s*(.*)$")
 
 
@@ -69,3 +72,22 @@ def read_sass(text: str) -> Listing:
         lines.append("  {}  {}".format(*instruction.groups()) if instruction else line.rstrip())
         places.append(now if instruction else ())
     return Listing(tuple(lines), tuple(places))
+
+
+def loops(text: str) -> list[list[str]]:
+    """The instructions of each piece of :func:`sass` that ends in a branch back under a condition, inner ones first.
+
+    A branch back without a condition comes from a wait that the assembler put behind the code.
+    """
+    labels: dict[str, int] = {}
+    code: list[str] = []
+    found = []
+    for line in text.splitlines():
+        if label := _LABEL.match(line):
+            labels[label[1]] = len(code)
+        elif instruction := _OPERATION.match(line):
+            code.append(instruction[1])
+            target = _BACK.search(instruction[1])
+            if target and target[1] in labels:
+                found.append(code[labels[target[1]] :])
+    return found

@@ -26,7 +26,7 @@ from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.launch_numbers import known_at_launch, launch_number
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.edit import all_ops, constant, functions, i32_attribute, make
 
 __all__ = ["CreateTensormaps", "is_repeated"]
 
@@ -72,15 +72,15 @@ def _create(op: ir.Operation) -> None:
     padding = {"padding": op.attributes["padding"]} if "padding" in op.attributes else {}
     with ir.InsertionPoint(op), op.location:
         if is_repeated(op) and any(use.owner.operation.name == _STORE for use in op.results[0].uses):
-            _make("ttg.async_store_wait", pendings=_integer(32, 0), complete=ir.UnitAttr.get())
+            make("ttg.async_store_wait", pendings=i32_attribute(0), complete=ir.UnitAttr.get())
         nbytes = _BYTES + (_ALIGNMENT if may_be_empty else 0)
         type_ = PointerType.of(ir.IntegerType.get_signless(8))
         memory = _value(
             "ttg.global_scratch_alloc",
             (),
             type_,
-            nbytes=_integer(32, nbytes),
-            alignment=_integer(32, _ALIGNMENT),
+            nbytes=i32_attribute(nbytes),
+            alignment=i32_attribute(_ALIGNMENT),
         )
         if may_be_empty:
             base, sizes = _guarded(base, sizes, may_be_empty, memory, _pads_with_nan(op))
@@ -98,12 +98,12 @@ def _guarded(
 ) -> tuple[ir.Value, list[ir.Value]]:
     """Base and sizes of what is there where a size is zero or less: one element of ``memory``."""
     bit = ir.IntegerType.get_signless(1)
-    zero, one = (_value("arith.constant", (), sizes[0].type, value=_integer(32, n)) for n in (0, 1))
-    below = _integer(64, _SLE)
+    zero, one = (constant(32, n) for n in (0, 1))
+    below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _SLE)
     empty = _value("arith.cmpi", [unsure[0], zero], bit, predicate=below)
     for each in unsure[1:]:
         empty = _value("arith.ori", [empty, _value("arith.cmpi", [each, zero], bit, predicate=below)], bit)
-    behind = _value("arith.constant", (), sizes[0].type, value=_integer(32, _BYTES))
+    behind = constant(32, _BYTES)
     element = _value("tt.addptr", [memory, behind], memory.type)
     _fill(empty, element, _NAN if nan else 0)
     there = _value("tt.bitcast", [element], base.type)
@@ -113,19 +113,19 @@ def _guarded(
 
 def _fill(condition: ir.Value, element: ir.Value, word: int) -> None:
     """Where ``condition``, memory at ``element`` is written, and copies see that."""
-    branch = _make("scf.if", [condition], regions=2)
+    branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
     i64 = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(branch.regions[0].blocks.append()):
         words = _value("tt.bitcast", [element], PointerType.of(i64))
-        value = _value("arith.constant", (), i64, value=_integer(64, word))
+        value = constant(64, word)
         for number in range(_WORDS):
-            index = _value("arith.constant", (), ir.IntegerType.get_signless(32), value=_integer(32, number))
+            index = constant(32, number)
             place = _value("tt.addptr", [words, index], words.type)
-            plain = {"cache": _integer(32, 1), "evict": _integer(32, 1)}
+            plain = {"cache": i32_attribute(1), "evict": i32_attribute(1)}
             unmasked = ir.DenseI32ArrayAttr.get([1, 1, 0])
-            _make("tt.store", [place, value], operandSegmentSizes=unmasked, **plain)
-        _make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
-        _make("scf.yield")
+            make("tt.store", [place, value], operandSegmentSizes=unmasked, **plain)
+        make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
+        make("scf.yield")
 
 
 def _pads_with_nan(op: ir.Operation) -> bool:
@@ -137,17 +137,5 @@ def _pads_with_nan(op: ir.Operation) -> bool:
 # --- ops ----------------------------------------------------------------------------------------------------
 
 
-def _make(
-    name: str, operands: Sequence[ir.Value] = (), regions: int = 0, **attributes: ir.Attribute
-) -> ir.Operation:
-    return ir.Operation.create(name, operands=list(operands), attributes=attributes, regions=regions)
-
-
 def _value(name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute) -> ir.Value:
-    return ir.Operation.create(
-        name, results=[result], operands=list(operands), attributes=attributes
-    ).results[0]
-
-
-def _integer(bits: int, value: int) -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), value)
+    return make(name, operands, result, **attributes).results[0]

@@ -20,7 +20,7 @@ from typing import ClassVar
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
 from tri_gpu_dialect.partitions import NAME, default_block
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
@@ -79,8 +79,5 @@ def _started_together(block: ir.Block) -> Sequence[ir.Operation]:
 
 
 def _turn(step: str, warps: int, ip: ir.InsertionPoint, location: ir.Location) -> None:
-    attributes = {
-        "step": ir.StringAttr.get(step),
-        "group_warps": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), warps),
-    }
-    ir.Operation.create(_TURN, attributes=attributes, ip=ip, loc=location)
+    with ip, location:
+        make(_TURN, step=ir.StringAttr.get(step), group_warps=i32_attribute(warps))

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tri_core.mlir import ir
+from tri_gpu_dialect import edit
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.analysis.trip_counts import TripCounts
 from tri_gpu_dialect.edit import all_ops
@@ -31,14 +32,12 @@ _UNIT = 64
 
 def make(name: str, operands: Sequence[ir.Value] = (), **attributes: ir.Attribute) -> ir.Value:
     """The i32 that an op at the ambient insertion point gives."""
-    i32 = ir.IntegerType.get_signless(32)
-    made = ir.Operation.create(name, results=[i32], operands=list(operands), attributes=attributes)
-    return made.results[0]
+    return edit.make(name, operands, ir.IntegerType.get_signless(32), **attributes).results[0]
 
 
 def number(value: int) -> ir.Value:
     """A constant."""
-    return make("arith.constant", value=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value))
+    return edit.constant(32, value)
 
 
 @dataclass(frozen=True)
