@@ -1,5 +1,6 @@
-"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--large] [--only TEXT]``.
+"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--large] [--only TEXT] [--part 1/4]``.
 
+``--part 1/4`` takes every fourth case from the first on, so that several machines or devices share them;
 ``--compile-only`` compiles for a target that need not be there, and sees what it refuses; ``--most 200`` takes so many cases.
 """
 
@@ -25,8 +26,19 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
     else:
         found = sample(choices, strength=options.strength, large=large)
     cases = [case for case in found if options.only in str(case)]
-    # any of them, the same ones each time
-    return cases if not options.most else Random(0).sample(cases, min(options.most, len(cases)))
+    if options.most:
+        # any of them, the same ones each time
+        cases = Random(0).sample(cases, min(options.most, len(cases)))
+    number, parts = options.part
+    return cases[number - 1 :: parts]
+
+
+def _part(text: str) -> tuple[int, int]:
+    """The number, from 1, and the count of parts of ``1/4``."""
+    number, parts = (int(n) for n in text.split("/"))
+    if not 1 <= number <= parts:
+        raise ValueError(text)
+    return number, parts
 
 
 def main() -> int:
@@ -44,6 +56,9 @@ def main() -> int:
         "--compile-only", action="store_true", help="launch nothing: a GPU target needs no GPU"
     )
     parser.add_argument("--most", type=int, default=0, help="so many cases, chosen evenly; 0 for all")
+    parser.add_argument(
+        "--part", type=_part, default=(1, 1), help="of so many parts that one: 1/4, for the first of four"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     cases = _chosen(options)
