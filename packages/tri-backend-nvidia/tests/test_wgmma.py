@@ -17,11 +17,14 @@ from matrix_kernels import attention, attention_keys, imprecise, tiles  # noqa: 
 from nvidia_support import primitives, target  # noqa: E402
 from tri_backend_nvidia.machine.wgmma_simulation import MatrixDescriptor, sum_places  # noqa: E402
 from tri_backend_nvidia.matrix import NvidiaMma  # noqa: E402
+from tri_core import knobs  # noqa: E402
 from tri_core.errors import DeviceError, SimulationError  # noqa: E402
 from tri_core.mlir import session  # noqa: E402
 from tri_core.plugins import manager  # noqa: E402
 from tri_core.text import parse_module, print_module  # noqa: E402
+from tri_gpu_dialect.edit import all_ops  # noqa: E402
 from tri_gpu_dialect.lowering import generic_table, lower  # noqa: E402
+from tri_gpu_dialect.passes import InsertBarriers  # noqa: E402
 from tri_runtime.simulator.launch import simulate  # noqa: E402
 
 SIMULATED = "sim:nvidia:sm_90a"
@@ -265,8 +268,42 @@ def test_a_missing_barrier_is_a_race(ttgir: str) -> None:
     first, _, rest = ttgir.partition("ttg.fence_async_shared")
     with pytest.raises(SimulationError, match="race"):
         simulated_with(
-            first + rest.replace("ttg.barrier local", "", 1), "ttg.warp_group_dot ", "ttg.warp_group_dot "
+            f"{first}ttg.fence_async_shared{rest.replace('ttg.barrier local', '', 1)}",
+            "ttg.warp_group_dot ",
+            "ttg.warp_group_dot ",
         )
+
+
+def test_a_missing_fence_is_seen_with_both_places(ttgir: str) -> None:
+    """What ordinary code wrote, and the matrix unit reads through the asynchronous proxy."""
+    with pytest.raises(SimulationError, match="no fence is between them") as caught:
+        simulated_with(ttgir, "ttg.fence_async_shared", "")
+    assert caught.value.check == "asynchronous"
+    assert caught.value.location is not None
+    assert caught.value.other is not None
+
+
+#: kernels that no other test launches: what is planted must not stay in a cache
+_PLANTED = {
+    "product": lambda: multiplied((64, 64, 256), torch.float16),
+    "loop": lambda: tiled((64, 32, 160), (64, 32, 32), torch.float16, stages=1),
+    "sm_100a": lambda: matrix_data.multiplied((128, 64, 128), torch.float16, where="sim:nvidia:sm_100a"),
+}
+
+
+@pytest.mark.parametrize("name", _PLANTED)
+def test_fences_that_a_pass_forgets_are_seen(name: str, monkeypatch, tmp_path) -> None:
+    """A planted bug: ``insert-barriers`` as it is, but without its fences."""
+    apply = InsertBarriers.apply
+
+    def forgetful(self, module, context) -> None:
+        apply(self, module, context)
+        for op in [op for op in all_ops(module.operation) if op.name == "ttg.fence_async_shared"]:
+            op.erase()
+
+    monkeypatch.setattr(InsertBarriers, "apply", forgetful)
+    with knobs.scope(CACHE_DIR=tmp_path), pytest.raises(SimulationError, match="no fence is between them"):
+        _PLANTED[name]()
 
 
 def test_descriptors_of_another_swizzle_give_other_numbers() -> None:

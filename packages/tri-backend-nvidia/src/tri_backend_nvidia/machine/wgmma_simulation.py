@@ -4,7 +4,8 @@ PTX ISA 9.7.15: fragments of the registers (9.7.15.5.1, "Register Fragments and 
 canonical layouts, the matrix descriptor.  None of it is shared with the layouts that the compiler uses, so a wrong
 descriptor, swizzle or fragment gives wrong numbers.
 
-A dot reads its operands when it starts, and again when it is waited for: memory that has changed in between is an
+Operands in memory are read through the asynchronous proxy (9.7.15.6.4, "Async Proxy"): what ordinary code wrote there must
+be followed by a fence of the threads that wrote.  A dot reads its operands when it starts, and again when it is waited for: memory that has changed in between is an
 error.  Its results come with the wait; before, they are rubbish, by which a following dot or wait knows them.
 """
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from tri_core.api import DeviceError
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.simulator import as_cta
 
 if TYPE_CHECKING:
     from tri_backend_nvidia.machine.wgmma import WgmmaShape
@@ -163,8 +165,8 @@ def _groups(cta: SimulatedCTA) -> Iterator[tuple[slice, _Group, _State]]:
             yield slice(first, first + _THREADS), state.groups.setdefault(first, _Group()), state
 
 
-def _read(cta: SimulatedCTA, threads: slice, addresses: Array) -> Array:
-    """The pieces at ``addresses``, ``(pieces, 16)`` bytes, read by the group's threads in turn."""
+def _read(cta: SimulatedCTA, threads: slice, addresses: Array, *, fenced: bool = True) -> Array:
+    """The pieces at ``addresses``, ``(pieces, 16)`` bytes, read by the group's threads in turn; they must be ``fenced``."""
     base = int(getattr(cta, "symbols", {}).get("tri_shared", 0))
     flat = base + (addresses.reshape(-1) - base) % _WINDOW
     found = np.zeros((len(flat), _PIECE), np.uint8)
@@ -173,6 +175,8 @@ def _read(cta: SimulatedCTA, threads: slice, addresses: Array) -> Array:
         places, active = np.zeros(cta.num_threads, np.int64), np.zeros(cta.num_threads, np.bool_)
         places[threads.start : threads.start + len(part)] = part
         active[threads.start : threads.start + len(part)] = True
+        if fenced:
+            as_cta(cta).memory(_SHARED).check_fenced(places, active, _PIECE)
         words = cta.memory(_SHARED).load(places, np.dtype(np.uint8), active, _PIECE, _PIECE)
         found[first : first + len(part)] = np.asarray(words)[active]
     return found
@@ -316,7 +320,7 @@ def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Ar
     for threads, group, _ in _groups(cta):
         count = max(len(group.under_way) - pendings, 0)
         for dot in group.under_way[:count]:
-            if (_read(cta, threads, dot.addresses) != dot.read).any():
+            if (_read(cta, threads, dot.addresses, fenced=False) != dot.read).any():
                 raise _overwritten(cta, threads.start)
         group.done.extend(group.under_way[:count])
         known = {r.tobytes(): v for d in group.done for r, v in zip(d.rubbish, d.results, strict=True)}

@@ -177,8 +177,20 @@ class Memory:
         tracker.start_leaving(offsets, threads, nbytes)
         return found, lambda: tracker.left(offsets, nbytes)
 
+    def check_fenced(self, addresses: Indices, active: Array, nbytes: int) -> None:
+        """SimulationError unless the asynchronous proxy sees ``nbytes`` at each of ``addresses`` where ``active``.
+
+        For what matrix units read here on their own: ordinary writes are seen only after a fence of those who wrote.
+        """
+        threads = np.flatnonzero(active)
+        if self.tracker is None or not len(threads):
+            return
+        at = addresses[threads].astype(np.int64)
+        for allocation, chosen in self._places(at, threads, nbytes, "load"):
+            self.tracker.check_fenced(at[chosen] - allocation.start, threads[chosen], nbytes)
+
     def fence(self, active: Array) -> None:
-        """What ``active`` threads wrote here is seen by bulk copies."""
+        """What ``active`` threads wrote here is seen by bulk copies and matrix units."""
         if self.tracker is not None:
             self.tracker.fence(active)
 

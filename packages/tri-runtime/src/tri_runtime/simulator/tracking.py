@@ -118,8 +118,12 @@ class Tracker:
         self._leaving[offsets[:, None] + np.arange(nbytes)] = -1
         self._leaves -= 1
 
+    def check_fenced(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
+        """What ``threads`` are about to read at ``offsets``, ``nbytes`` each, by no code of theirs, must be fenced."""
+        self._check_fences(offsets[:, None] + np.arange(nbytes), threads)
+
     def fence(self, threads: Mask) -> None:
-        """What ``threads`` wrote before is seen by bulk copies."""
+        """What ``threads`` wrote before is seen by bulk copies and matrix units."""
         self._fenced[threads] = self.clocks.now
         self.clocks.now += 1
 
@@ -170,8 +174,8 @@ class Tracker:
             site = int(self._write_site[places[row, column]])
             raise self.scene.error(
                 "asynchronous",
-                f"thread {threads[row]}: a bulk copy of shared memory may not see what thread {writers[row, column]} "
-                f"wrote{self.scene.told(site)}: no fence is between them",
+                f"thread {threads[row]}: what reads shared memory on its own may not see what thread "
+                f"{writers[row, column]} wrote{self.scene.told(site)}: no fence is between them",
                 thread=int(threads[row]),
                 other=site,
                 remedy="the writing threads execute a proxy fence, then pass a barrier",
