@@ -1,8 +1,9 @@
 """``python -m integration.bench_gpu [CASE ...]``: prints the table, and writes it to ``$OUT`` where that is set.
 
 Times are medians of CUDA events over rounds in which all candidates take turns in shuffled order, the caches flushed
-before each.  Both compilers choose from the same configurations.  Errors are the largest over all elements, relative to
-the largest value, against float64; outputs are poisoned first.  Configurations are compiled in processes beforehand.
+before each, and the device waits until the host has launched.  Both compilers choose from the same configurations.
+Errors are the largest over all elements, relative to the largest value, against float64; outputs are poisoned first.
+Configurations are compiled in processes beforehand.
 """
 
 from __future__ import annotations
@@ -58,8 +59,7 @@ def _warm_all(names: Sequence[str], compilers: str, jobs: int) -> None:
 def _measured(
     names: Sequence[str], compilers: Sequence[str], folder: Path, rounds: int
 ) -> list[dict[str, object]]:
-    # 120 us of writing: more than the caches hold, and longer than a slow host takes for a launch
-    flush = torch.empty(512 << 20, dtype=torch.uint8, device="cuda")
+    flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
     rows = []
     for name in names:
         case = CASES[name]()

@@ -20,6 +20,9 @@ __all__ = ["Measured", "event_seconds", "launch_microseconds", "measure", "warm"
 
 logger = logging.getLogger(__name__)
 
+#: clocks for which the device waits before a measured call: 1 ms, longer than any host takes to make its descriptors
+_WAIT = 2_000_000
+
 
 @dataclass
 class Measured:
@@ -28,6 +31,8 @@ class Measured:
     seconds: list[float] = field(default_factory=list)
     config: Config | None = None
     error: float = float("nan")
+    #: seconds until a call returned to the host
+    host: float = float("nan")
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -37,14 +42,26 @@ class Measured:
 
 
 def event_seconds(function: Callable[[], object], flush: torch.Tensor) -> float:
-    """Seconds of one call on the device; the flush before it hides the launch."""
+    """Seconds of one call on the device, the caches flushed before; the wait after that hides what the host does."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     flush.zero_()
+    torch.cuda._sleep(_WAIT)
     begin.record()
     function()
     end.record()
     end.synchronize()
     return float(begin.elapsed_time(end)) / 1e3
+
+
+def host_seconds(function: Callable[[], object], calls: int = 20) -> float:
+    """Seconds of the host for one call, the median; nothing is queued before it."""
+    found = []
+    for _ in range(calls):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        function()
+        found.append(time.perf_counter() - start)
+    return statistics.median(found)
 
 
 def _poison(outputs: Sequence[torch.Tensor]) -> None:
@@ -137,9 +154,10 @@ def measure(
     if case.library is not None:
         candidates["library"] = case.library
     del expected
-    for function in candidates.values():
+    for name, function in candidates.items():
         for _ in range(3):
             function()
+        made[name].host = host_seconds(function)
     names, shuffler = list(candidates), random.Random(0)
     for _ in range(rounds):
         shuffler.shuffle(names)

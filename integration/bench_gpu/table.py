@@ -26,7 +26,7 @@ def _config(made: Measured) -> str:
 
 
 def row(case: Case, made: Mapping[str, Measured]) -> dict[str, Any]:
-    """One line: ``x/y`` columns are speeds relative to y, above 1 is faster."""
+    """One line: ``x/y`` columns are speeds relative to y, above 1 is faster; the host's times are tri's, Triton's, the library's."""
     ours, theirs, library = (made[n] if n in made else Measured() for n in ("tri", "triton", "library"))
     reference = library if case.against == "library" else theirs
     reached = reference.median / ours.median
@@ -39,6 +39,7 @@ def row(case: Case, made: Mapping[str, Measured]) -> dict[str, Any]:
         "tri/library": library.median / ours.median,
         "goal": f"{case.goal} x {case.against}",
         "met": "yes" if reached >= case.goal else "no",
+        "host, us": f"{ours.host * 1e6:.0f} / {theirs.host * 1e6:.0f} / {library.host * 1e6:.0f}",
         "error, tri": ours.error,
         "error, Triton": theirs.error,
         "tri's configuration": _config(ours),
