@@ -7,7 +7,7 @@ import pytest
 
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
-from tcgen05_cases import CASES
+from tcgen05_scaled_cases import CASES
 from tri_gpu_dialect.lowering.machine import machine_ops
 
 

@@ -33,6 +33,13 @@ from tri_backend_nvidia.machine.tcgen05 import (
     TensorMemoryWaitOp,
     TensorMultiplyOp,
 )
+from tri_backend_nvidia.machine.tcgen05_scaled import (
+    SCALED_KINDS,
+    ScaledDescriptor,
+    ScaledStep,
+    TensorCopyOp,
+    TensorMultiplyScaledOp,
+)
 from tri_backend_nvidia.machine.threads import (
     BarrierOp,
     ClockOp,
@@ -59,6 +66,7 @@ from tri_backend_nvidia.machine.wgmma import WgmmaOp, WgmmaShape, WgmmaWaitOp
 
 __all__ = [
     "NVM",
+    "SCALED_KINDS",
     "ApproximateOp",
     "AtomicCasOp",
     "AtomicRmwOp",
@@ -89,11 +97,14 @@ __all__ = [
     "PartitionBarrierOp",
     "ReadRegisterOp",
     "RecordFaultOp",
+    "ScaledDescriptor",
+    "ScaledStep",
     "SetRegistersOp",
     "ShuffleOp",
     "StMatrixOp",
     "StoreOp",
     "TensorCommitOp",
+    "TensorCopyOp",
     "TensorFenceOp",
     "TensorMemoryAllocOp",
     "TensorMemoryDeallocOp",
@@ -101,6 +112,7 @@ __all__ = [
     "TensorMemoryStoreOp",
     "TensorMemoryWaitOp",
     "TensorMultiplyOp",
+    "TensorMultiplyScaledOp",
     "TmaCommitOp",
     "TmaLoadOp",
     "TmaStoreOp",

@@ -44,13 +44,22 @@ if TYPE_CHECKING:
     from tri_backend_nvidia.machine.tcgen05 import InstructionDescriptor
 
 __all__ = [
+    "Reading",
     "SharedDescriptor",
+    "accumulate",
     "alloc",
+    "check_sums",
     "commit",
     "dealloc",
     "fence",
+    "in_shared_memory",
     "load",
     "multiply",
+    "operand_matrices",
+    "read_pieces",
+    "shared_descriptor",
+    "single_thread",
+    "started",
     "store",
     "wait",
 ]
@@ -168,7 +177,9 @@ def dealloc(cta: SimulatedCTA, address: Array, predicate: Array, columns: int) -
 # --- registers --------------------------------------------------------------------------------------------
 
 
-def _place(cta: CTA, state: State, warp: int, address: Array, count: int) -> tuple[slice, slice]:
+def _place(
+    cta: CTA, state: State, warp: int, address: Array, count: int, *, writes: bool
+) -> tuple[slice, slice]:
     """The lanes and columns that ``warp`` accesses: its own quarter."""
     thread = warp * WARP
     given = np.unique(address[thread : thread + WARP])
@@ -182,7 +193,7 @@ def _place(cta: CTA, state: State, warp: int, address: Array, count: int) -> tup
         own = warp % QUARTERS * WARP
         raise error(cta, "tensor-memory", message, thread, f"its own are {own} to {own + 31}")
     columns = allocated_columns(cta, state, thread, column, count)
-    check_products(cta, state, thread, columns, "accesses", None)
+    check_products(cta, state, thread, columns, "accesses", None, writes=writes)
     return slice(lane, lane + WARP), slice(column, column + count)
 
 
@@ -192,7 +203,7 @@ def load(cta: SimulatedCTA, address: Array, count: int) -> list[Array]:
     made = [np.zeros(real.num_threads, np.int32) for _ in range(count)]
     for warp in whole_warps(real, everyone(real)):
         thread = warp * WARP
-        lanes, columns = _place(real, state, warp, address, count)
+        lanes, columns = _place(real, state, warp, address, count, writes=False)
         place = (warp % QUARTERS, columns)
         check_stores(real, state, thread, place, "reads")
         check_stamps(real, state, thread, state.writes, place, "reads")
@@ -211,7 +222,7 @@ def store(cta: SimulatedCTA, address: Array, values: Sequence[Array]) -> None:
     real, state = state_of(cta)
     for warp in whole_warps(real, everyone(real)):
         thread = warp * WARP
-        lanes, columns = _place(real, state, warp, address, len(values))
+        lanes, columns = _place(real, state, warp, address, len(values), writes=True)
         place = (warp % QUARTERS, columns)
         check_stamps(real, state, thread, state.writes, place, "overwrites")
         readers = (slice(warp % QUARTERS, None, QUARTERS), columns)
@@ -244,7 +255,8 @@ def wait(cta: SimulatedCTA, kind: str, operands: Sequence[Array]) -> list[Array]
 # --- products ---------------------------------------------------------------------------------------------
 
 
-def _single(cta: CTA, predicate: Array) -> int | None:
+def single_thread(cta: CTA, predicate: Array) -> int | None:
+    """The one active thread that has ``predicate``; None without one."""
     threads = np.flatnonzero(cta.active & predicate)
     if len(threads) > 1:
         message = f"{len(threads)} threads start the same product of matrices"
@@ -262,7 +274,7 @@ def multiply(
     """Start the instructions of ``plan``."""
     real, state = state_of(cta)
     total, a_low, b_low, add, predicate = operands
-    thread = _single(real, predicate)
+    thread = single_thread(real, predicate)
     if thread is None:
         return
     base = int(total[thread])
@@ -271,21 +283,33 @@ def multiply(
         raise error(real, "tensor-memory", message, thread, "use m = 128")
     starts = sorted({base + column for column, _, _ in plan})
     columns = np.concatenate([allocated_columns(real, state, thread, s, shape.n) for s in starts])
-    _check_sums(real, state, thread, columns, shape, adds=bool(add[thread]))
-    left, a = _operands(real, thread, int(a_low[thread]), highs[0], [s[1] for s in plan], shape, 0)
-    right, b = _operands(real, thread, int(b_low[thread]), highs[1], [s[2] for s in plan], shape, 1)
-    _accumulate(state, shape, [base + s[0] for s in plan], left, right, add=bool(add[thread]))
-    state.defined[:, columns] = True
-    state.writes.touch((slice(None), columns), thread, real.clocks.now, state.tick, real.scene.site)
     key = (shape.kind, shape.m, shape.n)
-    state.products.append(Product(thread, columns, key, [*a, *b], real.scene.site))
+    check_sums(real, state, thread, columns, key, adds=bool(add[thread]))
+    left, a = operand_matrices(
+        real, thread, (int(a_low[thread]), highs[0]), [s[1] for s in plan], Reading.of(shape, 0)
+    )
+    right, b = operand_matrices(
+        real, thread, (int(b_low[thread]), highs[1]), [s[2] for s in plan], Reading.of(shape, 1)
+    )
+    held = (np.int32, np.int64) if shape.kind == "i8" else (np.float32, np.float64)
+    accumulate(state, shape.n, held, [base + s[0] for s in plan], left, right, add=bool(add[thread]))
+    started(real, state, Product(thread, columns, key, [*a, *b], real.scene.site))
 
 
-def _check_sums(
-    cta: CTA, state: State, thread: int, columns: Array, shape: InstructionDescriptor, *, adds: bool
+def started(cta: CTA, state: State, product: Product) -> None:
+    """``product`` is under way: what it writes is defined, for those who wait for it."""
+    place = (slice(None), product.columns)
+    state.defined[place] = True
+    state.writes.touch(place, product.thread, cta.clocks.now, state.tick, product.site)
+    state.products.append(product)
+
+
+def check_sums(
+    cta: CTA, state: State, thread: int, columns: Array, key: tuple[str, int, int], *, adds: bool
 ) -> None:
+    """A product of shape ``key`` may begin on ``columns``, and ``adds`` to what is there."""
     place = (slice(None), columns)
-    check_products(cta, state, thread, columns, "adds to", (shape.kind, shape.m, shape.n))
+    check_products(cta, state, thread, columns, "adds to", key)
     check_stores(cta, state, thread, place, "adds to")
     check_stamps(cta, state, thread, state.writes, place, "adds to")
     check_stamps(cta, state, thread, state.reads, place, "overwrites")
@@ -293,77 +317,105 @@ def _check_sums(
         check_defined(cta, state, thread, place, "adds to")
 
 
-def _operands(
-    cta: CTA,
-    thread: int,
-    low: int,
-    high: int,
-    offsets: Sequence[int],
-    shape: InstructionDescriptor,
-    index: int,
+@dataclass(frozen=True)
+class Reading:
+    """How an operand of ``extent`` rows (m or n) lies in memory: elements of ``size`` bytes, rows ``along_k`` or across.
+
+    ``values`` makes numbers of bytes; of each 16 bytes the first ``piece`` are read.
+    """
+
+    extent: int
+    size: int
+    along_k: bool
+    values: Callable[[Array], Array]
+    piece: int = _PIECE
+
+    @classmethod
+    def of(cls, shape: InstructionDescriptor, index: int) -> Reading:
+        """Operand ``index`` of ``shape``."""
+        kind, along_k = ((shape.a, shape.a_rows), (shape.b, shape.b_rows))[index]
+        return cls((shape.m, shape.n)[index], operand_values(kind)[0], along_k, operand_values(kind)[1])
+
+
+def operand_matrices(
+    cta: CTA, thread: int, words: tuple[int, int], offsets: Sequence[int], reading: Reading
 ) -> tuple[list[Array], list[Callable[[], None]]]:
-    """Operand ``index`` of each instruction as (m or n, k), and what to call once they are read."""
-    kind, along_k = ((shape.a, shape.a_rows), (shape.b, shape.b_rows))[index]
-    extent = (shape.m, shape.n)[index]
-    size, values = operand_values(kind)
-    if not along_k and size == 4:
+    """An operand of each instruction as (m or n, k), and what to call once they are read.
+
+    ``words``: of the matrix descriptor to whose low one ``offsets`` are added.
+    """
+    if not reading.along_k and reading.size == 4:
         message = "tf32 across rows of memory: it takes swizzles of 32-byte pieces, which are not known here"
         raise error(cta, "tensor-memory", message, thread, "let rows run along k")
-    base = int(cta.symbols.get("tri_shared", 0))
     found = []
     for offset in offsets:
-        try:
-            descriptor = SharedDescriptor.of(low + offset, high)
-        except ValueError as wrong:
-            raise error(cta, "tensor-memory", str(wrong), thread, "see PTX ISA 9.7.16.4.1") from wrong
-        address = descriptor.pieces(extent, size, along_k=along_k)
-        found.append(base + (address - base) % _WINDOW)
-    memory, done = _read(cta, thread, np.unique(np.concatenate([f.reshape(-1) for f in found])))
+        descriptor = shared_descriptor(cta, thread, words[0] + offset, words[1])
+        address = descriptor.pieces(reading.extent, reading.size, along_k=reading.along_k)
+        found.append(in_shared_memory(cta, address))
+    places = np.unique(np.concatenate([f.reshape(-1) for f in found]))
+    memory, done = read_pieces(cta, thread, places, reading.piece)
     matrices = []
     for address in found:
         raw = np.stack([memory[place] for place in address.reshape(-1)]).reshape(address.shape[0], -1)
-        matrix = values(np.ascontiguousarray(raw)).reshape(address.shape[0], -1)
-        matrices.append(matrix if along_k else matrix.T)
+        matrix = reading.values(np.ascontiguousarray(raw)).reshape(address.shape[0], -1)
+        matrices.append(matrix if reading.along_k else matrix.T)
     return matrices, done
 
 
-def _read(cta: CTA, thread: int, places: Array) -> tuple[dict[int, Array], list[Callable[[], None]]]:
-    """The pieces at ``places``, sorted, by address: they must stay until what is returned is called."""
-    runs = np.split(places, np.flatnonzero(np.diff(places) != _PIECE) + 1)
+def shared_descriptor(cta: CTA, thread: int, low: int, high: int) -> SharedDescriptor:
+    """The descriptor of two words; SimulationError for one that is none."""
+    try:
+        return SharedDescriptor.of(low, high)
+    except ValueError as wrong:
+        raise error(cta, "tensor-memory", str(wrong), thread, "see PTX ISA 9.7.16.4.1") from wrong
+
+
+def in_shared_memory(cta: CTA, address: Array) -> Array:
+    """``address`` as a descriptor has it, of which higher bits are lost, as one of this CTA's shared memory."""
+    base = int(cta.symbols.get("tri_shared", 0))
+    return base + (address - base) % _WINDOW
+
+
+def read_pieces(
+    cta: CTA, thread: int, places: Array, piece: int
+) -> tuple[dict[int, Array], list[Callable[[], None]]]:
+    """``piece`` bytes at each of ``places``, sorted, by address: they must stay until what is returned is called."""
+    runs = np.split(places, np.flatnonzero(np.diff(places) != piece) + 1)
     memory, done = dict[int, Array](), []
     for run in runs:
-        raw, left = cta.memory(_SHARED).leave(int(run[0]), len(run) * _PIECE, thread)
+        raw, left = cta.memory(_SHARED).leave(int(run[0]), len(run) * piece, thread)
         done.append(left)
-        memory.update(zip(run.tolist(), raw.reshape(-1, _PIECE), strict=True))
+        memory.update(zip(run.tolist(), raw.reshape(-1, piece), strict=True))
     return memory, done
 
 
-def _accumulate(
+def accumulate(
     state: State,
-    shape: InstructionDescriptor,
+    n: int,
+    types: tuple[type, type],
     columns: Sequence[int],
     left: Sequence[Array],
     right: Sequence[Array],
     *,
     add: bool,
 ) -> None:
-    """Sums in double precision (integers: exactly), rounded once."""
-    held, exact = (np.int32, np.int64) if shape.kind == "i8" else (np.float32, np.float64)
+    """Sums of ``n`` columns, held and added in ``types`` (double precision; integers: exactly), rounded once."""
+    held, exact = types
     sums: dict[int, Array] = {}
     with np.errstate(all="ignore"):
         for column, a, b in zip(columns, left, right, strict=True):
             if column not in sums:
-                old = np.ascontiguousarray(state.words[:, column : column + shape.n]).view(held)
+                old: Array = np.ascontiguousarray(state.words[:, column : column + n]).view(held)
                 sums[column] = old.astype(exact) if add else np.zeros(old.shape, exact)
             sums[column] = sums[column] + a @ b.T
         for column, total in sums.items():
-            state.words[:, column : column + shape.n] = total.astype(held).view(np.uint32)
+            state.words[:, column : column + n] = total.astype(held).view(np.uint32)
 
 
 def commit(cta: SimulatedCTA, address: Array, predicate: Array) -> None:
     """An arrival, with which all products of the thread land."""
     real, state = state_of(cta)
-    thread = _single(real, predicate)
+    thread = single_thread(real, predicate)
     if thread is None:
         return
     alone = np.arange(real.num_threads) == thread
@@ -391,6 +443,9 @@ def _landed(cta: CTA, state: State, product: Product) -> None:
     state.tick += 1
     stamp = (slice(None), product.columns)
     state.writes.touch(stamp, product.thread, cta.clocks.now, state.tick, product.site)
+    if len(product.reads):  # by all quarters: a row of the table for each
+        place = (slice(0, QUARTERS), product.reads)
+        state.reads.touch(place, product.thread, cta.clocks.now, state.tick, product.site)
     state.tick += 1
     state.before[product.thread] = state.tick
 

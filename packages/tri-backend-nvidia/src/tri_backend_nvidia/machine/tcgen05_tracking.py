@@ -43,13 +43,17 @@ LANES, COLUMNS, WARP, QUARTERS = 128, 512, 32, 4
 
 @dataclass(eq=False)
 class Product:
-    """Products under way: the columns of their sums, what they read, and the shape that orders them."""
+    """Products (or copies) under way: the columns that they write, what they read, and the shape that orders them.
+
+    ``left`` is called when what they read in shared memory is read; ``reads``: columns that they read beside their sums.
+    """
 
     thread: int
     columns: Array
     shape: tuple[str, int, int]
     left: list[Callable[[], None]]
     site: int
+    reads: Array = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass
@@ -170,11 +174,22 @@ def allocated_columns(cta: CTA, state: State, thread: int, first: int, count: in
 
 
 def check_products(
-    cta: CTA, state: State, thread: int, columns: Array, what: str, shape: tuple[str, int, int] | None
+    cta: CTA,
+    state: State,
+    thread: int,
+    columns: Array,
+    what: str,
+    shape: tuple[str, int, int] | None,
+    *,
+    writes: bool = True,
 ) -> None:
-    """Nobody may touch the sum of a product under way, but the next one of its thread and ``shape``."""
+    """Nobody may touch what a product under way writes, but the next one of its thread and ``shape``; nor write what it
+    reads."""
     for product in state.products:
-        if (product.thread, product.shape) == (thread, shape) or not np.isin(columns, product.columns).any():
+        follows = (product.thread, product.shape) == (thread, shape)
+        touched = [] if follows else [product.columns]
+        touched += [product.reads] if writes else []
+        if not any(np.isin(columns, each).any() for each in touched):
             continue
         raise error(
             cta,

@@ -177,6 +177,13 @@ class Memory:
         tracker.start_leaving(offsets, threads, nbytes)
         return found, lambda: tracker.left(offsets, nbytes)
 
+    def written(self, address: int, nbytes: int) -> npt.NDArray[np.bool_]:
+        """Whether anybody has written each of ``nbytes`` at ``address``: booleans."""
+        at = np.array([address])
+        ((allocation, _),) = self._places(at, np.zeros(1, np.int64), nbytes, "copy")
+        first = address - allocation.start
+        return np.ones(nbytes, np.bool_) if self.tracker is None else self.tracker.written(first, nbytes)
+
     def check_fenced(self, addresses: Indices, active: Array, nbytes: int) -> None:
         """SimulationError unless the asynchronous proxy sees ``nbytes`` at each of ``addresses`` where ``active``.
 

@@ -118,6 +118,10 @@ class Tracker:
         self._leaving[offsets[:, None] + np.arange(nbytes)] = -1
         self._leaves -= 1
 
+    def written(self, offset: int, nbytes: int) -> Mask:
+        """Whether anybody has written each of ``nbytes`` from ``offset`` on."""
+        return self._defined[offset : offset + nbytes].copy()
+
     def check_fenced(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
         """What ``threads`` are about to read at ``offsets``, ``nbytes`` each, by no code of theirs, must be fenced."""
         self._check_fences(offsets[:, None] + np.arange(nbytes), threads)
