@@ -1,6 +1,7 @@
-"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--large] [--only TEXT] [--part 1/4]``.
+"""``python -m integration.programs --target sim:nvidia:sm_90a [--strength 3 | --crossed | --all] [--jobs 8] [--only TEXT]``.
 
-``--part 1/4`` takes every fourth case from the first on, so that several machines or devices share them;
+``--done FILE`` writes down the cases that came out right, and leaves out those that the file has: a sweep that was cut
+off goes on.  ``--part 1/4`` takes every fourth case from the first on, so that several machines or devices share them;
 ``--compile-only`` compiles for a target that need not be there, and sees what it refuses; ``--most 200`` takes so many cases.
 """
 
@@ -8,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from random import Random
 
 from rich.console import Console
 from rich.progress import Progress
 
 from integration.programs.program import Case
-from integration.programs.running import compiled, on_device, outcomes, run
+from integration.programs.running import Outcome, compiled, on_device, outcomes, run
 from integration.programs.table import all_cases, choices_of, crossed, sample
 
 
@@ -30,7 +32,19 @@ def _chosen(options: argparse.Namespace) -> list[Case]:
         # any of them, the same ones each time
         cases = Random(0).sample(cases, min(options.most, len(cases)))
     number, parts = options.part
-    return cases[number - 1 :: parts]
+    right = _right(options.done)
+    return [case for case in cases[number - 1 :: parts] if str(case) not in right]
+
+
+def _right(done: Path | None) -> frozenset[str]:
+    """The cases of the file of ``--done``."""
+    return frozenset(done.read_text().splitlines()) if done is not None and done.exists() else frozenset()
+
+
+def _note(done: Path | None, outcome: Outcome) -> None:
+    if done is not None and not outcome.problem:
+        with done.open("a") as file:
+            file.write(f"{outcome.case}\n")
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -59,6 +73,7 @@ def main() -> int:
     parser.add_argument(
         "--part", type=_part, default=(1, 1), help="of so many parts that one: 1/4, for the first of four"
     )
+    parser.add_argument("--done", type=Path, help="a file of cases that were right, left out and added to")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     cases = _chosen(options)
@@ -69,6 +84,7 @@ def main() -> int:
         way = compiled if options.compile_only else run
         for outcome in outcomes(cases, options.target, options.jobs, lambda: progress.advance(task), way):
             wrong, refused = wrong + bool(outcome.problem), refused + bool(outcome.refused)
+            _note(options.done, outcome)
             slowest = max(slowest, outcome.seconds)
             if outcome.problem:
                 console.print(f"{outcome.case}: {outcome.problem}", style="red", markup=False)

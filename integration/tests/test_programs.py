@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integration.changes import MANDATORY, Change, changed, optional_passes, passes_of
+from integration.programs import __main__ as command
 from integration.programs import running
 from integration.programs.cover import cover
 from integration.programs.program import Case, Data
@@ -173,6 +175,26 @@ def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
     assert "shared memory" in compiled(replace(case, without="split-stores"), "nvidia:sm_90a").refused
     small = Case(program="matmul", dtype="float16", shape=(40, 40, 72), block=(32, 16, 32), num_warps=64)
     assert "at most 32 warps" in compiled(small, "nvidia:sm_80").problem
+
+
+def test_a_sweep_goes_on_where_it_was_cut_off(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done, wrong = tmp_path / "done", []
+
+    def judged(case: Case, target: str) -> Outcome:
+        wrong.append(case)
+        return Outcome(case, problem="it is wrong" if len(wrong) == 1 else "")
+
+    monkeypatch.setattr(command, "run", judged)
+    options = ["programs", "--target", "sim:nvidia:sm_80", "--most", "9", "--done", str(done)]
+    monkeypatch.setattr("sys.argv", [*options, "--part", "1/3"])
+    assert command.main() == 1
+    assert len(done.read_text().splitlines()) == 2
+    monkeypatch.setattr("sys.argv", options)
+    assert command.main() == 0
+    assert "7 cases, 0 wrong" in capsys.readouterr().out
+    assert len(set(done.read_text().splitlines())) == 9
 
 
 def test_a_change_ends() -> None:
