@@ -21,7 +21,7 @@ from integration.programs.program import Array, Case, Data
 from integration.programs.table import PROGRAMS
 from tri_core.errors import OutOfResources
 
-__all__ = ["Outcome", "compiled", "error_of", "on_device", "outcomes", "run"]
+__all__ = ["Outcome", "compiled", "error_of", "launched", "on_device", "outcomes", "run"]
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +74,11 @@ def _launch(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
 
 def _warm_up(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
     return partial(kernel.warmup, grid=grid)
+
+
+def launched(case: Case, target: str) -> Sequence[Array]:
+    """What ``case`` leaves in its outputs on ``target``; its data are the same each time."""
+    return _launched(case, target, PROGRAMS[case.program].make(case, _random(case)))
 
 
 def _launched(case: Case, target: str, data: Data) -> Sequence[Array]:
