@@ -129,7 +129,9 @@ class MachineCase:
     values: Callable[[np.random.Generator, int], Arrays]
     bound: Callable[[Arrays, np.ndarray], np.ndarray] | None = None
     warps: int = 2
+    #: CTAs, of which ``cluster`` neighbours along x run together
     grid: tuple[int, int, int] = (2, 1, 1)
+    cluster: int = 1
     shared: int = 0
     #: inputs that the kernel changes, and that are compared too
     changes: tuple[int, ...] = ()
@@ -147,7 +149,9 @@ class MachineCase:
 
     def hardware(self):
         """The vendor's words for this case."""
-        return primitives(self.arch, num_warps=self.warps)
+        hw = primitives(self.arch, num_warps=self.warps)
+        hw.in_clusters(self.cluster)
+        return hw
 
     def emit(self, b: Builder, hw, pointers: Sequence[ir.Value]) -> None:
         """The whole kernel."""
@@ -155,6 +159,7 @@ class MachineCase:
         for axis in reversed(range(3)):
             own = hw.program_id(b, axis)
             row = own if row is None else b.add(b.mul(row, hw.num_programs(b, axis)), own)
+        row = b.add(b.mul(row, b.int_(self.cluster)), hw.cta_rank(b))
         row = b.add(b.mul(row, b.int_(32 * self.warps)), thread)
         self.body(Kernel(b, hw, (*self.inputs, *self.outputs), pointers, thread, row))
 

@@ -46,6 +46,7 @@ def simulated(case: MachineCase) -> Arrays:
             num_threads=32 * case.warps,
             threads_per_warp=32,
             shared_bytes=case.shared,
+            cluster=case.cluster,
             # an order that the hardware keeps within a warp
             check_races="warp_barrier" not in case.name,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import cluster_cases  # noqa: F401  more rows of the table
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
 from tcgen05_scaled_cases import CASES

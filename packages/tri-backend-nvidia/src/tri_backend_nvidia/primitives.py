@@ -13,10 +13,13 @@ from tri_backend_nvidia.machine import (
     AtomicRmwOp,
     BarrierOp,
     ClockOp,
+    ClusterBarrierOp,
     ElectOp,
     GridDependencyOp,
     LoadOp,
+    MapaOp,
     PartitionBarrierOp,
+    PeerLoadOp,
     ReadRegisterOp,
     RecordFaultOp,
     SetRegistersOp,
@@ -38,7 +41,7 @@ _LAST_BARRIER = 15
 #: 32-bit registers of a multiprocessor
 _REGISTERS = 65536
 
-_SPACES = {"generic": 0, "global": 1, "shared": 3, "constant": 4}
+_SPACES = {"generic": 0, "global": 1, "shared": 3, "constant": 4, "cluster": 7}
 
 _LOAD_CACHE = {CacheModifier.CA: ".ca", CacheModifier.CG: ".cg", CacheModifier.CV: ".cv"}
 _STORE_CACHE = {
@@ -93,6 +96,8 @@ class NvidiaPrimitives(Primitives):
         if self._budgeted:
             # without it, a kernel that needs less than its share starts with less, and ptxas drops setmaxnreg
             bounds["nvvm.minctasm"] = "1"
+        if self.num_ctas > 1:
+            bounds["nvvm.cluster_dim"] = f"{self.num_ctas},1,1"
         if isinstance(self.options, NvidiaOptions) and self.options.maxnreg is not None:
             bounds["nvvm.maxnreg"] = str(self.options.maxnreg)
         pairs = [ir.ArrayAttr.get([ir.StringAttr.get(k), ir.StringAttr.get(v)]) for k, v in bounds.items()]
@@ -120,12 +125,16 @@ class NvidiaPrimitives(Primitives):
         return ReadRegisterOp.build([], [b.i32], {"register": ir.StringAttr.get(name)})[0]
 
     def program_id(self, b: Builder, axis: int) -> ir.Value:
-        """``%ctaid``."""
-        return self._register(b, f"ctaid.{'xyz'[axis]}")
+        """``%ctaid``, or ``%clusterid``: a program is run by a cluster of CTAs along x."""
+        return self._register(b, f"{self._unit}id.{'xyz'[axis]}")
 
     def num_programs(self, b: Builder, axis: int) -> ir.Value:
-        """``%nctaid``."""
-        return self._register(b, f"nctaid.{'xyz'[axis]}")
+        """``%nctaid``, or ``%nclusterid``."""
+        return self._register(b, f"n{self._unit}id.{'xyz'[axis]}")
+
+    @property
+    def _unit(self) -> str:
+        return "cluster" if self.num_ctas > 1 else "cta"
 
     def thread_id(self, b: Builder) -> ir.Value:
         """``%tid.x``: CTAs are one-dimensional."""
@@ -141,6 +150,33 @@ class NvidiaPrimitives(Primitives):
     def warp_barrier(self, b: Builder) -> None:
         """``bar.warp.sync``."""
         WarpBarrierOp.build([])
+
+    # --- clusters -----------------------------------------------------------------------------------------
+
+    def in_clusters(self, num_ctas: int) -> None:
+        """Clusters of a fixed size, which the kernel itself says (``.reqnctapercluster``), from compute capability 9.0 on."""
+        if num_ctas > 1 and not self.target.has("cluster"):
+            super().in_clusters(num_ctas)
+        self.num_ctas = num_ctas
+
+    def cta_rank(self, b: Builder) -> ir.Value:
+        """``%cluster_ctarank``."""
+        return self._register(b, "cluster.ctarank") if self.num_ctas > 1 else super().cta_rank(b)
+
+    def cluster_barrier(self, b: Builder) -> None:
+        """``barrier.cluster.arrive.release`` and ``.wait.acquire``."""
+        if self.num_ctas == 1:
+            super().cluster_barrier(b)
+            return
+        for step in ("arrive", "wait"):
+            ClusterBarrierOp.build([], (), {"step": ir.StringAttr.get(step)})
+
+    def load_peer(
+        self, b: Builder, pointer: ir.Value, rank: ir.Value, type_: ir.Type, align: int
+    ) -> ir.Value:
+        """``mapa`` and ``ld.shared::cluster``."""
+        peer = MapaOp.build([pointer, rank], [b.ptr(_SPACES["cluster"])])[0]
+        return PeerLoadOp.build([peer], [type_])[0]
 
     # --- partitions ---------------------------------------------------------------------------------------
 

@@ -123,12 +123,14 @@ class HiddenParameters:
     ``scratch``: bytes of global memory that each CTA has for itself while it runs; a pointer to those of all CTAs, CTA
     ``x + X * (y + Y * z)`` having the ``scratch`` bytes from ``scratch`` times its number on.  0: no parameter.
     ``descriptors``: encoded ones, by value.
+    ``cluster``: no parameter; so many CTAs, neighbours along x, run a program together.
     """
 
     grid: bool = False
     counter: bool = False
     scratch: int = 0
     descriptors: tuple[LaunchDescriptor, ...] = ()
+    cluster: int = 1
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -140,11 +142,11 @@ class HiddenParameters:
     def ctas(self, grid: tuple[int, int, int], resident: int) -> tuple[int, int, int]:
         """The CTAs that a launch of ``grid`` starts, on a device that holds ``resident`` of them at the same time.
 
-        LaunchError where a persistent kernel, which counts programs in i32, would count beyond that.
+        ``grid`` counts programs.  LaunchError where a persistent kernel, which counts programs in i32, would count beyond that.
         """
-        if not self.grid:
-            return grid
         x, y, z = grid
+        if not self.grid:
+            return x * self.cluster, y, z
         programs = x * y * z
         ctas = min(programs, max(resident, 1))
         if programs + ctas > _I32:
@@ -162,11 +164,18 @@ class HiddenParameters:
             **({"counter": True} if self.counter else {}),
             **({"scratch": self.scratch} if self.scratch else {}),
             **({"descriptors": descriptors} if descriptors else {}),
+            **({"cluster": self.cluster} if self.cluster > 1 else {}),
         }
 
     @classmethod
     def from_attrs(cls, attrs: Mapping[str, Any]) -> HiddenParameters:
         """Undoes :meth:`to_attrs`; other entries of ``attrs`` do not matter."""
         grid, counter = (bool(attrs.get(name, False)) for name in ("grid", "counter"))
-        scratch = int(attrs.get("scratch", 0))
-        return cls(grid=grid, counter=counter, scratch=scratch, descriptors=launch_descriptors(attrs))
+        scratch, cluster = int(attrs.get("scratch", 0)), int(attrs.get("cluster", 1))
+        return cls(
+            grid=grid,
+            counter=counter,
+            scratch=scratch,
+            descriptors=launch_descriptors(attrs),
+            cluster=cluster,
+        )

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
 from tri_backend_nvidia.machine.base import NVM
+from tri_backend_nvidia.machine.cluster import (
+    ClusterBarrierOp,
+    MapaOp,
+    PeerArriveOp,
+    PeerLoadOp,
+    PeerStoreOp,
+    PeerWaitOp,
+)
 from tri_backend_nvidia.machine.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
 from tri_backend_nvidia.machine.faults import RecordFaultOp
 from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
@@ -77,6 +85,7 @@ __all__ = [
     "BarrierOp",
     "BarrierWaitOp",
     "ClockOp",
+    "ClusterBarrierOp",
     "ConvertOp",
     "CopyArriveOp",
     "CopyAsyncOp",
@@ -93,8 +102,13 @@ __all__ = [
     "MapPrefetchOp",
     "MapPublishOp",
     "MapReplaceOp",
+    "MapaOp",
     "MmaOp",
     "PartitionBarrierOp",
+    "PeerArriveOp",
+    "PeerLoadOp",
+    "PeerStoreOp",
+    "PeerWaitOp",
     "ReadRegisterOp",
     "RecordFaultOp",
     "ScaledDescriptor",

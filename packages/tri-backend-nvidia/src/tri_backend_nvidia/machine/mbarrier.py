@@ -33,6 +33,21 @@ def guarded(
         b.inline_asm(f"@${len(operands)} {body}", given, [*operands, predicate])
 
 
+def wait_loop(b: Builder, address: ir.Value, phase: ir.Value, polls: int, order: str = "") -> None:
+    """Until the phase of parity ``phase`` of the barrier at ``address`` is complete; ``order`` as PTX has it.
+
+    One piece of inline assembly with its own loop: the hardware suspends the thread between polls.  A trap after ``polls``, if not 0.
+    """
+    poll = f"mbarrier.try_wait.parity{order}.{_HERE} done, [$0], $1;\n@done bra.uni ready_${{:uid}};\n"
+    if polls:
+        poll += "add.u32 left, left, -1;\nsetp.eq.u32 done, left, 0;\n@done trap;\n"
+    start = f".reg .b32 left;\nmov.u32 left, {polls};\n" if polls else ""
+    body = (
+        f"{{\n.reg .pred done;\n{start}again_${{:uid}}:\n{poll}bra.uni again_${{:uid}};\nready_${{:uid}}:\n}}"
+    )
+    b.inline_asm(body, "l,r,~{memory}", [address, phase])
+
+
 class BarrierInitOp(MachineOp, dialect=NVM, name="mbarrier_init"):
     """``mbarrier.init``: a barrier for ``count`` arrivals at ``address`` (8 bytes), where ``predicate``."""
 
@@ -127,14 +142,8 @@ class BarrierWaitOp(MachineOp, dialect=NVM, name="mbarrier_wait"):
     polls: ir.IntegerAttr
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """One piece of inline assembly with its own loop: the hardware suspends the thread between polls."""
-        polls = ir.IntegerAttr(self.polls).value
-        poll = f"mbarrier.try_wait.parity.{_HERE} done, [$0], $1;\n@done bra.uni ready_${{:uid}};\n"
-        if polls:
-            poll += "add.u32 left, left, -1;\nsetp.eq.u32 done, left, 0;\n@done trap;\n"
-        start = f".reg .b32 left;\nmov.u32 left, {polls};\n" if polls else ""
-        body = f"{{\n.reg .pred done;\n{start}again_${{:uid}}:\n{poll}bra.uni again_${{:uid}};\nready_${{:uid}}:\n}}"
-        b.inline_asm(body, "l,r,~{memory}", [self.address, self.phase])
+        """Inline assembly with its own loop."""
+        wait_loop(b, self.address, self.phase, ir.IntegerAttr(self.polls).value)
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:

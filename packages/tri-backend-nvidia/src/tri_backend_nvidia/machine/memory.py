@@ -22,7 +22,7 @@ from tri_backend_nvidia.machine.base import (
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["LoadOp", "StoreOp"]
+__all__ = ["REGISTER", "LoadOp", "StoreOp", "group"]
 
 #: LLVM's constraint for a register that holds a word of so many bits
 REGISTER = {8: "h", 16: "h", 32: "r", 64: "l"}
@@ -41,7 +41,8 @@ def _with_policy(body: str, policy: str) -> str:
     return f"{{ .reg .b64 policy; createpolicy.fractional.L2::{policy}.b64 policy, 1.0; {body} }}"
 
 
-def _group(registers: Sequence[str]) -> str:
+def group(registers: Sequence[str]) -> str:
+    """Registers as an instruction takes them."""
     return registers[0] if len(registers) == 1 else f"{{{', '.join(registers)}}}"
 
 
@@ -68,7 +69,7 @@ class LoadOp(MachineOp, dialect=NVM, name="load"):
         name = _instruction("ld", text(self.modifiers), policy, count, width)
         results = [f"${i}" for i in range(count)]
         guard = "" if always(self.predicate) else f"@${count + 1} "
-        body = f"{guard}{name} {_group(results)}, [${count}]{', policy' if policy else ''};"
+        body = f"{guard}{name} {group(results)}, [${count}]{', policy' if policy else ''};"
         register = REGISTER[width]
         constraints = ",".join([f"={register}"] * count + ["l", "b"] + [str(i) for i in range(count)])
         # there are no 8-bit registers: a byte is moved in a 16-bit one
@@ -105,7 +106,7 @@ class StoreOp(MachineOp, dialect=NVM, name="store"):
         policy = text(self.policy)
         name = _instruction("st", text(self.modifiers), policy, len(words), width)
         guard = "" if always(self.predicate) else "@$1 "
-        registers = _group([f"${i + 2}" for i in range(len(words))])
+        registers = group([f"${i + 2}" for i in range(len(words))])
         body = f"{guard}{name} [$0], {registers}{', policy' if policy else ''};"
         constraints = ",".join(["l", "b"] + [REGISTER[width]] * len(words))
         b.inline_asm(_with_policy(body, policy), constraints, [self.pointer, self.predicate, *words])

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.base import numpy_type
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.simulator import CTA
 from tri_runtime.simulator.values import to_bf16, to_f32
 
 __all__ = [
@@ -43,8 +44,24 @@ def read_register(cta: SimulatedCTA, register: str) -> Array:
     name, _, axis = register.partition(".")
     if name == "tid":
         return np.arange(cta.num_threads, dtype=np.int32)
-    numbers = cta.program_id if name == "ctaid" else cta.num_programs
-    return np.full(cta.num_threads, numbers["xyz".index(axis)], np.int32)
+    number = _clustered(cta)[register] if name == "cluster" or axis == "x" else None
+    if number is None:
+        numbers = cta.num_programs if name.startswith("n") else cta.program_id
+        number = numbers["xyz".index(axis)]
+    return np.full(cta.num_threads, number, np.int32)
+
+
+def _clustered(cta: SimulatedCTA) -> dict[str, int]:
+    """Registers that depend on the cluster, whose CTAs are neighbours along x; a program is a cluster's."""
+    rank, size = (cta.rank, len(cta.cluster.members)) if isinstance(cta, CTA) else (0, 1)
+    program, programs = cta.program_id[0], cta.num_programs[0]
+    return {
+        "cluster.ctarank": rank,
+        "clusterid.x": program,
+        "nclusterid.x": programs,
+        "ctaid.x": program * size + rank,
+        "nctaid.x": programs * size,
+    }
 
 
 def elect(cta: SimulatedCTA) -> Array:

@@ -27,7 +27,10 @@ _CLAMP = {"bfly": 31, "idx": 31, "down": 31, "up": 0}
 
 
 class ReadRegisterOp(MachineOp, dialect=NVM, name="read_register", traits=[ext.Pure]):
-    """A special register, i32: ``tid.x``, ``ctaid.{x,y,z}`` or ``nctaid.{x,y,z}``."""
+    """A special register, i32: ``tid.x``, ``{n,}ctaid.{x,y,z}``, ``{n,}clusterid.{x,y,z}`` or ``cluster.ctarank``.
+
+    The last three are those of clusters: the cluster's place among all, how many there are, and the CTA's number in it.
+    """
 
     register: ir.StringAttr
     result: Out

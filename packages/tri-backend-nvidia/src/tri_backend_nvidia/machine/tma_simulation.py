@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_nvidia.machine import map_tracking
+from tri_backend_nvidia.machine.cluster_simulation import receivers
 from tri_backend_nvidia.machine.mbarrier_simulation import uniform, used
 from tri_core.errors import SimulationError
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import CTA, as_cta
+from tri_runtime.simulator.cluster import window
 from tri_runtime.simulator.tensor_map import FIELDS, MAP_BYTES, TensorMap
 from tri_runtime.simulator.values import to_bf16, to_f32
 
@@ -27,6 +29,10 @@ __all__ = ["load", "prefetch", "publish", "replace", "store", "swizzled_places"]
 Array = npt.NDArray[Any]
 
 _GLOBAL, _SHARED = 1, 3
+#: the mask of CTAs has so many bits
+_ALL_CTAS = 0xFFFF
+#: a barrier in memory
+_STATE = np.dtype(np.uint64)
 #: what shared memory is aligned to for a copy
 _ALIGNMENT = 128
 #: bytes of what rows consist of
@@ -134,15 +140,11 @@ def load(
     coordinates: Sequence[Array],
     mask: Array | None,
 ) -> None:
-    """Fetch a box; it lands with the phase of ``barrier``."""
+    """Fetch a box; it lands with the phase of ``barrier``, in this CTA or those of ``mask``."""
     found = _copying(cta, predicate)
     if found is None:
         return
     real, thread = found
-    if mask is not None and int(mask[thread]) != 1:
-        raise _error(
-            real, "asynchronous", "a copy to other CTAs of a cluster", thread, "use clusters of one CTA"
-        )
     tensor = _map(real, source, thread)
     _checked(real, tensor, thread)
     place, nbytes = _place(real, tensor, destination, thread)
@@ -152,7 +154,13 @@ def load(
     alone = np.arange(real.num_threads) == thread
     counted = used(cta, barrier, alone)
     map_tracking.loads(real, int(source[thread]), counted)
-    real.copies.bring(real.memory(_SHARED), destination, row, alone, counted)
+    if mask is None:
+        real.copies.bring(real.memory(_SHARED), destination, row, alone, counted)
+        return
+    for peer in receivers(real, int(mask[thread]) & _ALL_CTAS):
+        there = window(destination.astype(np.int64), peer.rank)
+        real.memory(_SHARED).load(window(barrier.astype(np.int64), peer.rank), _STATE, alone)
+        real.copies.bring(real.memory(_SHARED), there, row, alone, counted, peer)
 
 
 def _fetched(cta: CTA, tensor: TensorMap, coordinates: Sequence[int], thread: int) -> Array:

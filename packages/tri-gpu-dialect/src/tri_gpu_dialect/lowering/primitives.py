@@ -79,6 +79,8 @@ class Primitives(abc.ABC):
         self.options = options
         self.threads_per_warp = threads_per_warp
         self.num_warps = num_warps
+        #: CTAs that run a program together
+        self.num_ctas = 1
 
     # --- what every vendor says ---------------------------------------------------------------------------
 
@@ -100,11 +102,11 @@ class Primitives(abc.ABC):
 
     @abc.abstractmethod
     def program_id(self, b: Builder, axis: int) -> ir.Value:
-        """The index of this CTA along ``axis`` (0, 1, 2), i32."""
+        """The index of this program along ``axis`` (0, 1, 2), i32; a program is run by a CTA, or by a cluster of them."""
 
     @abc.abstractmethod
     def num_programs(self, b: Builder, axis: int) -> ir.Value:
-        """The number of CTAs along ``axis``, i32."""
+        """The number of programs along ``axis``, i32."""
 
     @abc.abstractmethod
     def thread_id(self, b: Builder) -> ir.Value:
@@ -142,6 +144,27 @@ class Primitives(abc.ABC):
     def warp_barrier(self, b: Builder) -> None:
         """The lanes of a warp meet, shared memory written before being seen after."""
         self.barrier(b)
+
+    # --- clusters: CTAs that run one program together ----------------------------------------------------
+
+    def in_clusters(self, num_ctas: int) -> None:
+        """Programs are run by clusters of ``num_ctas`` CTAs, neighbours along x; said before any other word."""
+        if num_ctas > 1:
+            raise Unsupported(f"{self.target} has no clusters of CTAs", remedy="use num_ctas=1")
+
+    def cta_rank(self, b: Builder) -> ir.Value:
+        """The number of this CTA in its cluster, i32."""
+        return b.int_(0)
+
+    def cluster_barrier(self, b: Builder) -> None:
+        """All threads of the cluster meet; shared and global memory written before is seen after."""
+        self.barrier(b)
+
+    def load_peer(
+        self, b: Builder, pointer: ir.Value, rank: ir.Value, type_: ir.Type, align: int
+    ) -> ir.Value:
+        """Read a scalar or vector that is where ``pointer`` points, but in the shared memory of CTA ``rank`` (i32)."""
+        raise Unsupported(f"{self.target} has no clusters of CTAs", remedy="use num_ctas=1")
 
     # --- partitions: warps that run different regions at the same time -----------------------------------
 

@@ -64,13 +64,22 @@ class AsyncCopies:
                 copy.waiting = copy.waiting & ~done
         self._going = [c for c in self._going if c.waiting.any()]
 
-    def bring(self, memory: Memory, addresses: Array, rows: Array, active: Mask, barrier: int) -> None:
-        """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier`` is complete."""
+    def bring(
+        self,
+        memory: Memory,
+        addresses: Array,
+        rows: Array,
+        active: Mask,
+        barrier: int,
+        to: CTA | None = None,
+    ) -> None:
+        """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier``, of this CTA or of ``to``, is complete."""
         raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
         places, threads = addresses.astype(np.int64), active.copy()
         memory.start_copy(places, threads, raw.shape[1], bulk=True)
         nbytes = int(threads.sum()) * raw.shape[1]
-        self._cta.phases.bring(barrier, nbytes, lambda: memory.land_copy(places, raw, threads, bulk=True))
+        phases = (to or self._cta).phases
+        phases.bring(barrier, nbytes, lambda: memory.land_copy(places, raw, threads, bulk=True), by=self._cta)
 
     def finish(self) -> None:
         """The kernel ends: every copy must have been waited for."""

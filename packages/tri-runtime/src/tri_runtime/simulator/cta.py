@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from tri_core.errors import DeviceError, InternalError, SimulationError
 from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BulkStores
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.program import Program
@@ -60,6 +61,7 @@ class CTA:
         num_programs: tuple[int, int, int],
         scene: Scene,
         clocks: Clocks | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.num_threads, self.threads_per_warp = num_threads, threads_per_warp
         self.program_id, self.num_programs = program_id, num_programs
@@ -68,7 +70,14 @@ class CTA:
         self.whole = True
         self.values: list[Any] = [None] * len(program.slots)
         self.place = np.zeros(num_threads, np.int64)
-        self.clocks = clocks or Clocks(num_threads)
+        whole = clocks or Clocks(num_threads)
+        #: the CTAs that run together, this one among them as number ``rank``
+        self.cluster = cluster or Cluster(whole, num_threads)
+        self.rank = self.cluster.join(self)
+        alone = whole.num_threads == num_threads
+        self.clocks = whole if alone else Share(whole, self.rank * num_threads, num_threads)
+        #: whether all threads wait for something, whether all have left, and how often some of them ran
+        self.is_blocked, self.is_done, self.steps = False, False, 0
         self.barriers, self.phases = Barriers(self), Phases(self)
         self.copies, self.stores = AsyncCopies(self), BulkStores(self)
         #: what machine ops want checked when the kernel ends
@@ -108,13 +117,20 @@ class CTA:
         for slot, value in zip(self._program.parameters, arguments, strict=True):
             self.values[slot] = value
         count, home = 0, -1
-        while (place := self._next()) < _DONE:
+        while (place := self._next()) < _DONE or self._waiters:
+            self.is_blocked = place >= _DONE
+            if self.is_blocked:
+                if len(self.cluster.members) == 1:
+                    raise self.deadlock()
+                yield
+                continue
             # at the same place as last time, if it comes by: then its state can be compared
             if count >= _TURN and (place == home or count >= 2 * _TURN):
                 count, home = 0, place
                 yield
             self._run_from(place)
-            count += 1
+            count, self.steps = count + 1, self.steps + 1
+        self.is_blocked, self.is_done = False, True
         self.copies.finish()
         self.stores.finish()
         self.phases.finish()
@@ -139,8 +155,6 @@ class CTA:
             for waiter in self._waiters:
                 places[waiter.threads] = _DONE
         place = int(places.min())
-        if place >= _DONE and self._waiters:
-            raise self._deadlock()
         self._set_active(places == place)
         return place
 
@@ -166,20 +180,25 @@ class CTA:
     def _release(self) -> None:
         self._waiters = [w for w in self._waiters if not w.ready()]
 
-    def _deadlock(self) -> SimulationError:
-        """Nobody can go on: who waits for what."""
-        lines = [f"{_numbers(w.threads)} wait for {w.what()}{self.scene.told(w.site)}" for w in self._waiters]
-        waiting = np.logical_or.reduce([w.threads for w in self._waiters])
-        if not waiting.all():
-            lines.append(f"{_numbers(~waiting)} have left the kernel")
+    def deadlock(self, others: Sequence[CTA] = ()) -> SimulationError:
+        """Nobody can go on, nor can ``others`` of the cluster: who waits for what."""
+        told = [self._told(), *(f"in CTA {each.rank} {each._told()}" for each in others)]
         self.scene.site = self._waiters[0].site
         return self.scene.error(
             "deadlock",
-            "deadlock: " + "; ".join(lines),
+            "deadlock: " + "; ".join(told),
             thread=int(np.flatnonzero(self._waiters[0].threads)[0]),
             other=self._waiters[-1].site if len(self._waiters) > 1 else None,
             remedy="every thread must come to the barrier; move it out of divergent control flow",
         )
+
+    def _told(self) -> str:
+        """Who waits for what."""
+        lines = [f"{_numbers(w.threads)} wait for {w.what()}{self.scene.told(w.site)}" for w in self._waiters]
+        waiting = np.logical_or.reduce([w.threads for w in self._waiters])
+        if not waiting.all():
+            lines.append(f"{_numbers(~waiting)} have left the kernel")
+        return "; ".join(lines)
 
     # --- values -------------------------------------------------------------------------------------------
 
@@ -207,6 +226,13 @@ class CTA:
     def leave(self) -> None:
         """The active threads are done."""
         self.place = np.where(self.active, _DONE, self.place)
+        self.cluster.barrier.leave(self.in_cluster(self.active))
+
+    def in_cluster(self, threads: Mask) -> Mask:
+        """A mask of this CTA's threads as one of the cluster's."""
+        found = np.zeros(self.cluster.clocks.num_threads, np.bool_)
+        found[self.rank * self.num_threads :][: self.num_threads] = threads
+        return found
 
 
 def as_cta(cta: object) -> CTA:

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from tri_core.errors import LaunchError, SimulationError, TriError
 from tri_core.mlir import ir
 from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.cluster import Cluster, window
 from tri_runtime.simulator.cta import CTA
-from tri_runtime.simulator.memory import Access, Memory
+from tri_runtime.simulator.memory import Access, Allocation, Memory
 from tri_runtime.simulator.program import External, Program, find_kernel
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.tracking import Tracker
@@ -35,7 +36,7 @@ class Machine:
     """A kernel and the shape of what runs it.
 
     ``symbols`` are the globals of the module, all at the start of shared memory; ``global_spaces`` and
-    ``shared_space`` are LLVM's address spaces.
+    ``shared_space`` are LLVM's address spaces.  ``cluster`` CTAs, neighbours along x, run a program together.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class Machine:
     global_spaces: tuple[int, ...] = (0, 1)
     symbols: tuple[str, ...] = ()
     check_races: bool = True
+    cluster: int = 1
     _shared_base: int = field(default=1 << 16)
 
     def run(
@@ -55,9 +57,9 @@ class Machine:
         memory: Memory,
         listener: Callable[[Access], None] | None = None,
     ) -> None:
-        """Run every CTA of ``grid``, one after the other, more at once only where they wait for each other.
+        """Run every CTA of ``grid``, one cluster after the other, more at once only where they wait for each other.
 
-        ``arguments`` are addresses in ``memory`` (global) and scalars.
+        The CTAs of ``grid`` along x are whole clusters; programs are numbered by cluster.  ``arguments`` are addresses in ``memory`` (global) and scalars.
         """
         memory.scene.sites = self.program.sites
         memory.listener = listener
@@ -65,48 +67,74 @@ class Machine:
             _argument(t, a, self.num_threads) for t, a in zip(self.program.types, arguments, strict=True)
         ]
 
-        def start(place: Place) -> _Running:
-            cta = self._cta(place, grid, memory, listener)
-            return _Running(cta, cta.run(given))
+        programs = (grid[0] // self.cluster, grid[1], grid[2])
 
-        places = ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
+        def start(place: Place) -> _Running:
+            made = self._cluster(place, programs, memory, listener)
+            # a CTA alone needs no turns among those of its cluster
+            return _Running(made, made.run(given) if self.cluster > 1 else made.members[0].run(given))
+
+        places = (
+            (x, y, z) for z in range(programs[2]) for y in range(programs[1]) for x in range(programs[0])
+        )
         with np.errstate(all="ignore"):
             _take_turns(places, start, memory)
 
-    def _cta(
-        self,
-        place: Place,
-        grid: tuple[int, int, int],
-        memory: Memory,
-        listener: Callable[[Access], None] | None,
-    ) -> CTA:
+    def _cluster(
+        self, place: Place, programs: Place, memory: Memory, listener: Callable[[Access], None] | None
+    ) -> Cluster:
+        """The CTAs of program ``place``, with their shared memory."""
         scene = memory.scene
-        clocks = Clocks(self.num_threads)
+        clocks = Clocks(self.num_threads * self.cluster)
+        cluster = Cluster(clocks, self.num_threads)
+        own = [self._shared(rank, clocks, scene, listener) for rank in range(self.cluster)]
+        if self.cluster > 1:
+            _open_windows(own, self._shared_base)
+        for shared in own:
+            memories = {**dict.fromkeys(self.global_spaces, memory), self.shared_space: shared}
+            symbols = dict.fromkeys(self.symbols, self._shared_base)
+            CTA(  # which joins the cluster
+                self.program,
+                self.num_threads,
+                self.threads_per_warp,
+                memories,
+                symbols,
+                place,
+                programs,
+                scene,
+                clocks,
+                cluster,
+            )
+        return cluster
+
+    def _shared(
+        self, rank: int, clocks: Clocks, scene: Scene, listener: Callable[[Access], None] | None
+    ) -> Memory:
+        """The shared memory of a CTA, at the same addresses in each."""
         tracker = (
             Tracker(self.shared_bytes, clocks, scene, self.threads_per_warp) if self.check_races else None
         )
-        shared = Memory("shared", self._shared_base, tracker, scene, listener)
-        base = shared.allocate(self.shared_bytes)
-        memories = {**dict.fromkeys(self.global_spaces, memory), self.shared_space: shared}
-        symbols = dict.fromkeys(self.symbols, base)
-        return CTA(
-            self.program,
-            self.num_threads,
-            self.threads_per_warp,
-            memories,
-            symbols,
-            place,
-            grid,
-            scene,
-            clocks,
-        )
+        first = rank * self.num_threads
+        shared = Memory("shared", self._shared_base, tracker, scene, listener, first)
+        shared.allocate(self.shared_bytes)
+        return shared
+
+
+def _open_windows(own: Sequence[Memory], base: int) -> None:
+    """Every CTA of a cluster sees the shared memory of all of them."""
+    for shared in own:
+        for rank, peer in enumerate(own):
+            start = window(base, rank)
+            shared.add(
+                Allocation(f"shared memory of CTA {rank}", start, peer.contents(base), tracker=peer.tracker)
+            )
 
 
 @dataclass(eq=False)
 class _Running:
     """A program between its turns; ``state`` is a fingerprint of it, when it last did nothing that others see."""
 
-    cta: CTA
+    cta: CTA | Cluster
     turns: Iterator[None]
     state: int | None = None
 
@@ -183,8 +211,9 @@ def simulate(
     global_space: int = 1,
     externals: Mapping[str, External] | None = None,
     check_races: bool = True,
+    cluster: int = 1,
 ) -> None:
-    """Run kernel ``name`` of ``module`` on every CTA of ``grid``.
+    """Run kernel ``name`` of ``module`` on every CTA of ``grid``, ``cluster`` of them, neighbours along x, together.
 
     ``module`` is in the ``llvm`` dialect with machine ops that have a ``simulate`` method.  Arrays (C
     contiguous) are passed as pointers to global memory and written back; bf16 and f8 arrays are given as
@@ -208,6 +237,7 @@ def simulate(
         global_spaces=(0, global_space),
         symbols=symbols_of(module),
         check_races=check_races,
+        cluster=cluster,
     )
     machine.run(grid, scalars, memory)  # type: ignore[arg-type]  # arrays have become addresses
     for array, place in zip(arguments, places, strict=True):

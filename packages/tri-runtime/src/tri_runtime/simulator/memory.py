@@ -36,12 +36,13 @@ class Access:
 
 @dataclass(frozen=True)
 class Allocation:
-    """``data`` at address ``start``; ``name`` is how errors call it."""
+    """``data`` at address ``start``; ``name`` is how errors call it; ``tracker`` knows who did what with its bytes."""
 
     name: str
     start: int
     data: Bytes
     writable: bool = True
+    tracker: Tracker | None = None
     _views: dict[Any, Array] = field(default_factory=dict, compare=False)
 
     def view(self, dtype: np.dtype[np.generic]) -> Array:
@@ -57,7 +58,7 @@ class Memory:
     """One address space; addresses are int64 byte addresses, one per thread.
 
     What has not been written reads as 0xA5 bytes, where no ``tracker`` makes it an error.  ``listener`` is told
-    of every access.
+    of every access.  Trackers know this memory's threads by numbers that begin at ``first_thread``.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Memory:
         tracker: Tracker | None = None,
         scene: Scene | None = None,
         listener: Callable[[Access], None] | None = None,
+        first_thread: int = 0,
     ) -> None:
         self.name, self.tracker, self.listener = name, tracker, listener
+        self.first_thread = first_thread
         self.scene = scene or Scene()
         self.changes = 0
         self._next = base
@@ -79,7 +82,7 @@ class Memory:
         """An allocation holding a copy of ``contents`` (or of so many bytes); gives its address."""
         data = np.full(contents, 0xA5, np.uint8) if isinstance(contents, int) else contents.copy()
         start = self._next
-        self.add(Allocation(name, start, data))
+        self.add(Allocation(name, start, data, tracker=self.tracker))
         self._next = -(-(start + data.size + _GAP) // 256) * 256
         return start
 
@@ -115,8 +118,8 @@ class Memory:
             for allocation, chosen in self._places(at, threads, nbytes, "load"):
                 offsets = at[chosen] - allocation.start
                 values[threads[chosen]] = _gather(allocation, offsets, dtype, count)
-                if self.tracker is not None:
-                    self.tracker.read(offsets, threads[chosen], nbytes)
+                if allocation.tracker is not None:
+                    allocation.tracker.read(offsets, threads[chosen] + self.first_thread, nbytes)
         return values[:, 0] if count == 1 else values
 
     def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:
@@ -136,8 +139,8 @@ class Memory:
             places = offsets[:, None] + np.arange(nbytes)
             new = raw[chosen]
             same = allocation.data[places] == new
-            if self.tracker is not None:
-                self.tracker.write(offsets, threads[chosen], nbytes, same)
+            if allocation.tracker is not None:
+                allocation.tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, same)
             if not same.all():
                 self.changes += 1
                 allocation.data[places] = new
@@ -148,8 +151,9 @@ class Memory:
         at = addresses[threads]
         self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
         for allocation, chosen in self._places(at, threads, nbytes, "copy"):
-            if self.tracker is not None:
-                self.tracker.start_copy(at[chosen] - allocation.start, threads[chosen], nbytes, bulk=bulk)
+            if allocation.tracker is not None:
+                offsets, users = at[chosen] - allocation.start, threads[chosen] + self.first_thread
+                allocation.tracker.start_copy(offsets, users, nbytes, bulk=bulk)
 
     def land_copy(self, addresses: Indices, rows: Bytes, active: Array, *, bulk: bool = False) -> None:
         """The copy of ``rows`` has landed where ``active``: as if these threads wrote it now."""
@@ -157,12 +161,12 @@ class Memory:
         at, nbytes = addresses[threads], rows.shape[1]
         for allocation, chosen in self._places(at, threads, nbytes, "copy"):
             offsets = at[chosen] - allocation.start
-            if self.tracker is not None:
-                self.tracker.land_copy(offsets, nbytes)
+            if (tracker := allocation.tracker) is not None:
+                tracker.land_copy(offsets, nbytes)
                 different = np.zeros((len(offsets), nbytes), np.bool_)
-                self.tracker.write(offsets, threads[chosen], nbytes, different)
+                tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, different)
                 if bulk:
-                    self.tracker.landed_in_bulk(offsets, nbytes)
+                    tracker.landed_in_bulk(offsets, nbytes)
             allocation.data[offsets[:, None] + np.arange(nbytes)] = rows[threads[chosen]]
 
     def leave(self, address: int, nbytes: int, thread: int) -> tuple[Bytes, Callable[[], None]]:
@@ -170,11 +174,11 @@ class Memory:
         at, threads = np.array([address]), np.array([thread])
         self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
         ((allocation, _),) = self._places(at, threads, nbytes, "copy")
-        offsets, tracker = at - allocation.start, self.tracker
+        offsets, tracker = at - allocation.start, allocation.tracker
         found = allocation.data[int(offsets[0]) : int(offsets[0]) + nbytes].copy()
         if tracker is None:
             return found, lambda: None
-        tracker.start_leaving(offsets, threads, nbytes)
+        tracker.start_leaving(offsets, threads + self.first_thread, nbytes)
         return found, lambda: tracker.left(offsets, nbytes)
 
     def written(self, address: int, nbytes: int) -> npt.NDArray[np.bool_]:
@@ -182,7 +186,8 @@ class Memory:
         at = np.array([address])
         ((allocation, _),) = self._places(at, np.zeros(1, np.int64), nbytes, "copy")
         first = address - allocation.start
-        return np.ones(nbytes, np.bool_) if self.tracker is None else self.tracker.written(first, nbytes)
+        tracker = allocation.tracker
+        return np.ones(nbytes, np.bool_) if tracker is None else tracker.written(first, nbytes)
 
     def check_fenced(self, addresses: Indices, active: Array, nbytes: int) -> None:
         """SimulationError unless the asynchronous proxy sees ``nbytes`` at each of ``addresses`` where ``active``.
@@ -190,16 +195,22 @@ class Memory:
         For what matrix units read here on their own: ordinary writes are seen only after a fence of those who wrote.
         """
         threads = np.flatnonzero(active)
-        if self.tracker is None or not len(threads):
+        if not len(threads):
             return
         at = addresses[threads].astype(np.int64)
         for allocation, chosen in self._places(at, threads, nbytes, "load"):
-            self.tracker.check_fenced(at[chosen] - allocation.start, threads[chosen], nbytes)
+            if allocation.tracker is not None:
+                users = threads[chosen] + self.first_thread
+                allocation.tracker.check_fenced(at[chosen] - allocation.start, users, nbytes)
 
     def fence(self, active: Array) -> None:
         """What ``active`` threads wrote here is seen by bulk copies and matrix units."""
-        if self.tracker is not None:
-            self.tracker.fence(active)
+        whole = active
+        for tracker in {id(a.tracker): a.tracker for a in self._allocations if a.tracker}.values():
+            if self.first_thread or len(active) < tracker.clocks.num_threads:
+                whole = np.zeros(tracker.clocks.num_threads, np.bool_)
+                whole[self.first_thread :][: len(active)] = active
+            tracker.fence(whole)
 
     def read_rows(self, addresses: Indices, nbytes: int, thread: int) -> Bytes:
         """``nbytes`` at each of ``addresses``, all for ``thread``: shape (addresses, nbytes)."""

@@ -112,6 +112,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
     manager().register_ir(mlir.registry, target)
     externals: Mapping[str, Callable[..., Any]] = manager().simulation(target).externals()
     spaces = {memory.name: memory.address_space for memory in target.spec.memories}
+    hidden = HiddenParameters.from_attrs(metadata.attrs)
     with mlir.session():
         module = mlir.parse(image.data.decode())
         program = Program(find_kernel(module, metadata.entry_points[0]), dict(externals))
@@ -123,9 +124,9 @@ def _load(image: KernelImage) -> SimulatedKernel:
             shared_space=spaces.get("shared", 3),
             global_spaces=(0, spaces.get("global", 1)),
             symbols=symbols_of(module),
+            cluster=hidden.cluster,
         )
     names = tuple(p.name for p in metadata.signature.parameters)
-    hidden = HiddenParameters.from_attrs(metadata.attrs)
     return SimulatedKernel(metadata.name, machine, module, target, names, hidden)
 
 

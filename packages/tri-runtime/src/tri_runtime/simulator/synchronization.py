@@ -109,12 +109,12 @@ class Phases:
             )
         return found
 
-    def arrive(self, address: int, threads: Mask, expected_bytes: int = 0) -> None:
-        """Each of ``threads`` arrives; together they expect ``expected_bytes`` more bytes in this phase."""
+    def arrive(self, address: int, threads: Mask, expected_bytes: int = 0, *, by: CTA | None = None) -> None:
+        """Each of ``threads``, of this CTA or of ``by``, arrives; together they expect ``expected_bytes`` more bytes in this phase."""
         phase = self._at(address)
         phase.arrived += int(threads.sum())
         phase.bytes_to_come += expected_bytes
-        self._learn(phase, self._cta.clocks.release(threads))
+        self._learn(phase, (by or self._cta).clocks.release(threads))
         if phase.arrived > phase.count:
             raise self._cta.scene.error(
                 "asynchronous",
@@ -122,18 +122,27 @@ class Phases:
             )
         self._complete(phase)
 
-    def bring(self, address: int, nbytes: int, land: Callable[[], None], *, owed: bool = True) -> None:
-        """A copy brings ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
+    def bring(
+        self,
+        address: int,
+        nbytes: int,
+        land: Callable[[], None],
+        *,
+        owed: bool = True,
+        by: CTA | None = None,
+    ) -> None:
+        """A copy by this CTA, or by ``by``, brings ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
 
         Until then nobody may rely on it, so what reads too early is found.  ``owed``: somebody must wait for it before
         the kernel ends.
         """
-        phase, threads = self._at(address), self._cta.active
+        starter = by or self._cta
+        phase, threads = self._at(address), starter.active
 
         def arrive() -> None:
             land()
             # the bytes count as written by who started the copy, now: who waits may rely on them
-            self._learn(phase, self._cta.clocks.release(threads))
+            self._learn(phase, starter.clocks.release(threads))
 
         phase.bytes_to_come -= nbytes
         phase.landings.append(arrive)

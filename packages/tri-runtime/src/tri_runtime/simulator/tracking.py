@@ -19,6 +19,8 @@ Mask = npt.NDArray[np.bool_]
 
 #: in place of a reader: several threads
 _SEVERAL = -2
+#: warps that one number tells of
+_WORD = 64
 
 
 class Tracker:
@@ -38,7 +40,9 @@ class Tracker:
         self._reader = np.full(size, -1, np.int32)
         self._read_time = np.zeros(size, np.int64)
         self._read_site = np.full(size, -1, np.int32)
-        self._read_warps = np.zeros(size, np.uint64)
+        #: a bit per warp, 64 to a column
+        warps = -(-clocks.num_threads // threads_per_warp)
+        self._read_warps = np.zeros((size, -(-warps // _WORD)), np.uint64)
         self._coming = np.full(size, -1, np.int32)
         self._copies = 0
         self._leaving = np.full(size, -1, np.int32)
@@ -213,7 +217,7 @@ class Tracker:
         found = np.zeros(places.shape, np.bool_)
         warps = self._read_warps[places]
         for warp in range(-(-self.clocks.num_threads // self._lanes)):
-            reads = (warps >> np.uint64(warp)) & np.uint64(1) > 0
+            reads = (warps[..., warp // _WORD] >> np.uint64(warp % _WORD)) & np.uint64(1) > 0
             if reads.any():
                 first = np.full(places.shape, warp * self._lanes)
                 found |= reads & ~self.clocks.ordered(own, first, stamps)
@@ -231,7 +235,7 @@ class Tracker:
         self._reader[places[several]] = _SEVERAL
         warps = threads // self._lanes
         for warp in range(int(warps[0]), int(warps[-1]) + 1):
-            self._read_warps[places[warps == warp]] |= np.uint64(1 << warp)
+            self._read_warps[places[warps == warp], warp // _WORD] |= np.uint64(1 << warp % _WORD)
         self._read_time[places] = now
         self._read_site[places] = self.scene.site
 
