@@ -68,6 +68,7 @@ EXAMPLES: dict[str, Example] = {
     "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
+    "gather-blocks": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
     "persist": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),

@@ -63,6 +63,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "stage-dot-operands",
         "remove-layout-conversions",
         "optimize-thread-locality",
+        "gather-blocks",
         "@ttgir.pipeline",
         "persist",
         "warp-specialize",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tri_core.api import AotLauncher, KernelImage
+from tri_core.api import AotLauncher, HiddenParameters, KernelImage
 
 __all__ = ["launcher"]
 
@@ -117,7 +117,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- endfor %}
     };
     const tri_config config = {
-        .grid = { (unsigned)x, (unsigned)y, (unsigned)z },
+        .grid = { (unsigned)x * {{ facts.cluster }}, (unsigned)y, (unsigned)z },
         .block = { {{ manifest.threads }}, 1, 1 },
         .shared = {{ manifest.shared }},
         .stream = stream,
@@ -126,7 +126,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
     };
     return launch(&config, function, parameters, NULL);
 {%- else %}
-    return launch(function, (unsigned)x, (unsigned)y, (unsigned)z,
+    return launch(function, (unsigned)x * {{ facts.cluster }}, (unsigned)y, (unsigned)z,
                   {{ manifest.threads }}, 1, 1, {{ manifest.shared }}, stream,
                   parameters, NULL);
 {%- endif %}
@@ -139,10 +139,13 @@ def _facts(image: KernelImage) -> Mapping[str, Any]:
     from tri_backend_nvidia.runtime.launches import attributes_of
 
     limits = target(image.metadata.target, None).spec.limits
+    cluster = HiddenParameters.from_attrs(image.metadata.attrs).cluster
     return {
         "shared_without_asking": 48 * 1024,
         "attributes": attributes_of(image.metadata.options),
-        "grid": [limits["grid_x"], limits["grid_y"], limits["grid_z"]],
+        # programs along x, each run by a cluster of CTAs
+        "grid": [limits["grid_x"] // cluster, limits["grid_y"], limits["grid_z"]],
+        "cluster": cluster,
     }
 
 

@@ -51,7 +51,8 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelerator | None:
     wanted = not isinstance(options, NvidiaOptions) or options.bulk_copies
-    if not wanted or not target.has("tma"):
+    in_clusters = options is not None and options.num_ctas > 1
+    if not wanted or in_clusters or not target.has("tma"):
         return None
     return TensorMemoryAccelerator(in_products=_specialized(target, options))
 

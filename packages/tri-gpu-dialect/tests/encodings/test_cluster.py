@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
 from tri_core import text
-from tri_core.errors import TriError, Unsupported, VerificationError
+from tri_core.errors import TriError, VerificationError
 from tri_core.mlir import ir
 from tri_gpu_dialect.drawing import ownership_of, parse_encoding
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Encoding, Slice, SwizzledShared
@@ -195,7 +195,7 @@ def test_a_module_with_a_split_that_does_not_fit_is_refused_where_it_is() -> Non
     assert caught.value.location is not None
 
 
-def test_code_for_buffers_of_clusters_is_refused() -> None:
+def test_buffers_take_the_share_of_a_block() -> None:
     split = SwizzledShared(1, 1, 1, (1, 0), ((1, 0),))
     whole = SwizzledShared(1, 1, 1, (1, 0))
     made = [
@@ -203,8 +203,7 @@ def test_code_for_buffers_of_clusters_is_refused() -> None:
         for encoding in (whole, split)
     ]
     assert buffer_bytes(made[0]) == 1024
-    with pytest.raises(Unsupported, match="split over the blocks of a cluster"):
-        buffer_bytes(made[1])
+    assert buffer_bytes(made[1]) == 512
 
 
 def mlir_type(written: str):  # type: ignore[no-untyped-def]

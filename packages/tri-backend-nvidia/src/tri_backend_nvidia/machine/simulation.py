@@ -53,7 +53,7 @@ def read_register(cta: SimulatedCTA, register: str) -> Array:
 
 def _clustered(cta: SimulatedCTA) -> dict[str, int]:
     """Registers that depend on the cluster, whose CTAs are neighbours along x; a program is a cluster's."""
-    rank, size = (cta.rank, len(cta.cluster.members)) if isinstance(cta, CTA) else (0, 1)
+    rank, size = _place(cta)
     program, programs = cta.program_id[0], cta.num_programs[0]
     return {
         "cluster.ctarank": rank,
@@ -62,6 +62,11 @@ def _clustered(cta: SimulatedCTA) -> dict[str, int]:
         "ctaid.x": program * size + rank,
         "nctaid.x": programs * size,
     }
+
+
+def _place(cta: object) -> tuple[int, int]:
+    """The number of a CTA in its cluster, and the cluster's size."""
+    return (cta.rank, len(cta.cluster.members)) if isinstance(cta, CTA) else (0, 1)
 
 
 def elect(cta: SimulatedCTA) -> Array:

@@ -45,6 +45,8 @@ def plan_rows(registers: LinearLayout, shared: LinearLayout, bits: int) -> RowLo
     if bits not in (8, 16, 32) or not registers.has_in(LANE) or registers.in_size(LANE) != 32:
         return None
     conversion = registers.invert_and_compose(shared)
+    if BLOCK in conversion.out_dims:  # memory of a cluster; each CTA uses its own
+        conversion = conversion.without_outs(BLOCK)
     for transposed in (False, True):
         plan = _plan(conversion, bits, transposed=transposed)
         if plan is not None:

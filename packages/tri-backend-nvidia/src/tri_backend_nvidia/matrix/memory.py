@@ -69,6 +69,10 @@ class NvmmaShared(SharedEncoding):
         """By the bases."""
         return 1 << len(self.cga_layout)
 
+    def share(self, shape: Shape) -> Shape:
+        """By the bases."""
+        return share(shape, ranked(self.cga_layout, len(shape)))
+
     @property
     def alignment(self) -> int:
         """The hardware swizzles by address: a buffer starts with an atom."""

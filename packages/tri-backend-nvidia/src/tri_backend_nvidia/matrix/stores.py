@@ -21,7 +21,6 @@ from tri_gpu_dialect.layouts import (
     WARP,
     Banks,
     LinearLayout,
-    optimal_swizzle,
     packing,
     vector_access,
 )
@@ -31,7 +30,7 @@ from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.rules.shared import shared_tensor
 from tri_gpu_dialect.lowering.views import load_vectors
 from tri_gpu_dialect.lowering.words import bit_width, memory_type, to_memory
-from tri_gpu_dialect.plans import ThroughShared, plan_conversion
+from tri_gpu_dialect.plans import ThroughShared, block_memory, plan_conversion
 from tri_gpu_dialect.plans.operand_memory import PIECE_BYTES
 
 __all__ = [
@@ -128,7 +127,7 @@ def row_memory(conversion: ThroughShared, own_banks: Banks) -> tuple[LinearLayou
         writer = _row_writer(source, transposed=transposed)
         if writer is None:
             continue
-        shared = optimal_swizzle(writer, destination, _BITS, own_banks)
+        shared = block_memory(writer, destination, _BITS, own_banks)
         plan = plan_rows(source, shared, _BITS)
         if plan is None or plan.transposed != transposed:
             continue
@@ -186,7 +185,7 @@ def _way(ctx: Lowering, op: ir.Operation) -> tuple[ThroughShared, LinearLayout, 
         return None
     own_banks = banks(ctx)
     plan = plan_conversion(have, want, _BITS, own_banks)
-    if not isinstance(plan, ThroughShared):
+    if not isinstance(plan, ThroughShared) or plan.crosses_blocks:
         return None
     found = row_memory(plan, own_banks)
     return None if found is None else (plan, *found)

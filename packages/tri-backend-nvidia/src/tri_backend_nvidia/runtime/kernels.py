@@ -113,13 +113,14 @@ def _started(
     """What gives the CTAs of a launch for its grid, or refuses that; None: they are the grid."""
     residency = kernel.residency
     if residency is None:
-        return None
+        return (lambda grid: hidden.ctas(grid, 1)) if hidden.cluster > 1 else None
     if hidden.grid:  # all of them are resident, as a cooperative launch wants it
         return lambda grid: hidden.ctas(grid, residency.ctas)
 
     def checked(grid: tuple[int, int, int]) -> tuple[int, int, int]:
-        residency.check(name, grid, kernel.device)
-        return grid
+        ctas = hidden.ctas(grid, residency.ctas)
+        residency.check(name, ctas, kernel.device)
+        return ctas
 
     return checked
 

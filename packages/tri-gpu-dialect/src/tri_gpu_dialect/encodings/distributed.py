@@ -84,12 +84,14 @@ class Blocked(DistributedEncoding):
         num_warps: int,
         threads_per_warp: int,
         num_ctas: int = 1,
+        blocks: Bases | None = None,
     ) -> Self:
         """Threads, then warps, laid over ``shape`` along ``order``, each dimension filled before the next.
 
-        What is left when the tensor is smaller than the block goes to the slowest dimension, as copies.
+        What is left when the tensor is smaller than the block goes to the slowest dimension, as copies.  ``blocks`` of a
+        cluster split the slowest dimensions unless bases are given.
         """
-        blocks = _split_blocks(shape, order, num_ctas)
+        blocks = _split_blocks(shape, order, num_ctas) if blocks is None else blocks
         share = tuple(max(size // math.prod(2 for b in blocks if b[d]), 1) for d, size in enumerate(shape))
         lanes, warps = [1] * len(shape), [1] * len(shape)
         left_lanes, left_warps = threads_per_warp, num_warps

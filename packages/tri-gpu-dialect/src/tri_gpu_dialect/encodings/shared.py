@@ -43,6 +43,10 @@ class SwizzledShared(SharedEncoding):
         """By the bases."""
         return 1 << len(self.cga_layout)
 
+    def share(self, shape: Shape) -> Shape:
+        """By the bases."""
+        return cluster.share(shape, cluster.ranked(self.cga_layout, len(shape)))
+
     def permuted(self, order: Shape) -> SwizzledShared:
         """Rows run along the same elements."""
         turned = tuple(order.index(d) for d in self.order)

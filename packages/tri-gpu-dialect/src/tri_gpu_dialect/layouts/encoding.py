@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from tri_core.api import InternalError, Unsupported, VerificationError
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts.linear import LinearLayout
+from tri_gpu_dialect.layouts.linear import BLOCK, LinearLayout
 
 if TYPE_CHECKING:
     from tri_core.mlir import ext
@@ -105,6 +105,21 @@ class SharedEncoding(Encoding):
     def blocks(self) -> int:
         """Blocks of a cluster that each have a part (or a copy) of the tensor in their memory."""
         return 1
+
+    def share(self, shape: Shape) -> Shape:
+        """The shape of what one block of the cluster has in its memory of a buffer of ``shape``."""
+        return shape
+
+    def part(self, shape: Shape) -> tuple[LinearLayout, tuple[Shape, ...]]:
+        """Where a block has its :meth:`share`: (offset) to coordinates in it; and for each bit of the block's number the
+        coordinates at which the share of a block with that bit begins."""
+        whole = layout_for(self, shape)
+        if self.blocks == 1:
+            return whole, ()
+        own = whole.without_ins(BLOCK)
+        for name, size in zip(own.out_dims, self.share(shape), strict=True):
+            own = own.resize_out(name, size)
+        return own, whole.bases[BLOCK]
 
     @property
     def alignment(self) -> int:

@@ -64,7 +64,8 @@ class SharedTensor:
 
     ``layout`` sends offsets (in elements) in the buffer to coordinates in it, ``origin`` has the view's
     first coordinates, ``element`` is the element's type in memory and ``type`` the one in registers;
-    ``padding`` lists (interval, pad) in elements, as :class:`SharedEncoding` does.
+    ``padding`` lists (interval, pad) in elements, as :class:`SharedEncoding` does.  In a cluster all of this is of
+    this block's share, which begins at the coordinates that ``blocks`` has for each bit of its number.
     """
 
     base: ir.Value
@@ -73,6 +74,7 @@ class SharedTensor:
     element: ir.Type
     type: ir.Type
     padding: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[tuple[int, ...], ...] = ()
 
     def parts(self) -> list[ir.Value]:
         """The base."""
@@ -138,6 +140,7 @@ class Lowering:
         self._scratch_offsets: dict[ir.Operation, int] = {}
         self._encoded: dict[LaunchDescriptor, ir.Value] = {}
         self._shared: ir.Value | None = None
+        self._block: ir.Value | None = None
         self._storage: dict[ir.Type, ir.Type] = {}
         self.thread = primitives.thread_id(builder)
         self.lane = primitives.lane_id(builder, self.thread)
@@ -169,6 +172,21 @@ class Lowering:
             self.hw.partition_barrier(self.b, self.team.barrier, self.team.warps)
         else:
             self.hw.barrier(self.b)
+
+    def cluster_barrier(self) -> None:
+        """All threads of the cluster meet; what they wrote before is seen after.
+
+        Unsupported where only some warps run what is being lowered: the others do not come.
+        """
+        if self.hw.num_ctas > 1 and self.team.barrier:
+            raise Unsupported(
+                "an exchange between the CTAs of a cluster by some of their warps",
+                remedy="compile without warp specialisation (warp_specialize=False), or use num_ctas=1",
+            )
+        if self.hw.num_ctas > 1:
+            self.hw.cluster_barrier(self.b)
+        else:
+            self.barrier()
 
     @contextmanager
     def as_team(self, team: Team, warp: ir.Value) -> Iterator[None]:
@@ -255,6 +273,7 @@ class Lowering:
             counter=self.counter is not None,
             scratch=self.scratch_bytes,
             descriptors=tuple(self.descriptors),
+            cluster=self.hw.num_ctas,
         )
 
     def take_counter(self) -> None:
@@ -283,8 +302,10 @@ class Lowering:
             raise InternalError(f"no memory was taken for {op}")
         b, hw = self.b, self.hw
         ids = [hw.program_id(b, axis) for axis in range(3)]
+        ids[0] = b.add(b.mul(ids[0], b.int_(hw.num_ctas)), self.block_id())
         x, y, z = (b.int_cast(each, b.i64) for each in ids)
         wide, high = (b.int_cast(hw.num_programs(b, axis), b.i64) for axis in range(2))
+        wide = b.mul(wide, b.int_(hw.num_ctas, 64))
         number = b.add(x, b.mul(wide, b.add(y, b.mul(high, z))))
         start = b.mul(number, b.int_(self.scratch_bytes, 64))
         return b.gep(self._scratch, b.add(start, b.int_(self._scratch_offsets[op], 64)), b.i8)
@@ -318,7 +339,10 @@ class Lowering:
 
     def block_id(self) -> ir.Value:
         """The index of this CTA in its cluster."""
-        return self.b.int_(0)
+        if self._block is None:
+            with self.b.at_entry():
+                self._block = self.hw.cta_rank(self.b)
+        return self._block
 
     def inputs(self) -> dict[str, ir.Value]:
         """Where this thread is, by input dimension of a layout (all but ``register``)."""

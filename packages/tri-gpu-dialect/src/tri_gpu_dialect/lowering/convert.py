@@ -141,8 +141,7 @@ def _lower_kernel(
     table: LoweringTable,
 ) -> HiddenParameters:
     """Fill ``into``; gives what a launch passes after the kernel's own parameters."""
-    if shape.num_ctas != 1:
-        raise Unsupported(f"{target} has no clusters of CTAs", remedy="use num_ctas=1")
+    primitives.in_clusters(shape.num_ctas)
     source = kernel.regions[0].blocks[0]
     function = ir.Operation.create("llvm.func", regions=1, attributes={}, ip=ir.InsertionPoint(into.body))
     entry = function.regions[0].blocks.append()

@@ -8,7 +8,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, Banks, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply
-from tri_gpu_dialect.lowering.views import load_vectors, store_vectors
+from tri_gpu_dialect.lowering.views import load_from_peers, load_vectors, store_vectors
 from tri_gpu_dialect.lowering.words import bit_width, from_words, memory_type, to_words
 from tri_gpu_dialect.plans import Exchange, ThroughShared, plan_conversion
 
@@ -113,12 +113,20 @@ def _through_shared(
 ) -> Registers:
     type_ = values[0].type
     view = SharedTensor(base, plan.shared, (0,), memory_type(ctx.b, type_), type_)
+    crosses = plan.crosses_blocks
+    meet = ctx.cluster_barrier if crosses else ctx.barrier
     result: dict[int, ir.Value] = {}
     for i, piece in enumerate(plan.pieces):
         if i:
-            ctx.barrier()
+            meet()
         store_vectors(ctx, [values[r] for r in piece.source], plan.source, view)
-        ctx.barrier()
-        loaded = load_vectors(ctx, plan.destination, view)
+        meet()
+        loaded = (
+            load_from_peers(ctx, plan.destination, view, plan.reads)
+            if crosses
+            else load_vectors(ctx, plan.destination, view)
+        )
         result |= zip(piece.destination, loaded, strict=True)
+    if crosses:
+        meet()  # other blocks have read what is here
     return [result[r] for r in range(count)]

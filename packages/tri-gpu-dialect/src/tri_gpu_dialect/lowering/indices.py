@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout
+from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering, Registers
 
@@ -103,16 +104,17 @@ def linear_indices(ctx: Lowering, type_: ir.Type) -> Registers:
     return [row[0] for row in coordinates(ctx, flat.transpose_outs(names).flatten_outs("index"))]
 
 
-def is_owner(ctx: Lowering, layout: LinearLayout) -> ir.Value | None:
+def is_owner(
+    ctx: Lowering, layout: LinearLayout, dims: Sequence[str] = (LANE, WARP, BLOCK)
+) -> ir.Value | None:
     """Whether this thread is the first that holds its elements; None when every thread is.
 
-    Registers that repeat others are not looked at: see :meth:`LinearLayout.free_variable_masks`.
+    Without ``block`` among ``dims``: the first of its block.  Registers that repeat others are not looked at: see :meth:`LinearLayout.free_variable_masks`.
     """
     masks = layout.free_variable_masks()
     b, conditions = ctx.b, []
-    for dim, value in ((LANE, ctx.lane), (WARP, ctx.warp)):
+    for dim in dims:
         if masks.get(dim):
+            value = ctx.inputs()[dim]
             conditions.append(b.cmp("eq", b.and_(value, b.int_(masks[dim])), b.int_(0)))
-    if not conditions:
-        return None
-    return conditions[0] if len(conditions) == 1 else b.and_(*conditions)
+    return functools.reduce(b.and_, conditions) if conditions else None

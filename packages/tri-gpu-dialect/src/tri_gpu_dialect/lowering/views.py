@@ -4,13 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts import REGISTER, LinearLayout, packing, vector_access
+from tri_gpu_dialect.layouts import BLOCK, REGISTER, LinearLayout, packing, vector_access
 from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, to_memory
 
-__all__ = ["addresses", "element_address", "load_vectors", "store_vectors"]
+__all__ = [
+    "addresses",
+    "element_address",
+    "load_from_peers",
+    "load_vectors",
+    "own_part",
+    "store_vectors",
+    "written_part",
+]
+
+
+def own_part(ctx: Lowering, type_: ir.Type, view: SharedTensor) -> LinearLayout:
+    """The layout of a tensor of ``type_`` within the share that this block has of ``view``.
+
+    Unsupported where the tensor is not in the block's share alone.
+    """
+    registers = ctx.layout(type_)
+    if ctx.hw.num_ctas == 1:
+        return registers
+    blocks = view.blocks or ((0,) * len(registers.out_dims),) * len(registers.bases[BLOCK])
+    # blocks' shares begin at multiples of their size
+    sizes = [
+        min((basis[d] for basis in blocks if basis[d]), default=size)
+        for d, size in enumerate(registers.out_sizes.values())
+    ]
+    bases = dict(registers.bases)
+    bases[BLOCK] = tuple(
+        tuple(a ^ c for a, c in zip(mine, basis, strict=True))
+        for mine, basis in zip(bases[BLOCK], blocks, strict=True)
+    )
+    if any(v >= size for rows in bases.values() for row in rows for v, size in zip(row, sizes, strict=True)):
+        raise Unsupported(
+            f"shared memory of another CTA of the cluster, as {type_} from a buffer split at {list(blocks)}",
+            remedy="use num_ctas=1",
+        )
+    return LinearLayout.from_bases(bases, dict(zip(registers.out_dims, sizes, strict=True)))
+
+
+def written_part(ctx: Lowering, type_: ir.Type, view: SharedTensor) -> LinearLayout:
+    """:func:`own_part` of a tensor that fills the share; Unsupported where other blocks have some of it."""
+    found = own_part(ctx, type_, view)
+    if found.has_in(BLOCK) and any(found.packed(BLOCK)):
+        raise Unsupported(
+            f"{type_} into shared memory of which each CTA of the cluster has all",
+            remedy="use num_ctas=1",
+        )
+    return found
 
 
 def store_vectors(ctx: Lowering, values: Registers, registers: LinearLayout, view: SharedTensor) -> None:
@@ -31,6 +78,31 @@ def load_vectors(ctx: Lowering, registers: LinearLayout, view: SharedTensor) -> 
     by_image: dict[int, ir.Value] = {}
     for group, address in vectors:
         vector = ctx.hw.load_shared(b, address, b.vector_type(view.element, width), None, align)
+        for register, value in zip(group, b.unpack(vector), strict=True):
+            by_image[images[register]] = from_memory(b, value, view.type)
+    return [by_image[image] for image in images]
+
+
+def load_from_peers(
+    ctx: Lowering, registers: LinearLayout, view: SharedTensor, reads: LinearLayout
+) -> Registers:
+    """Read a tensor in layout ``registers`` from a ``view`` that every block of the cluster has a part of.
+
+    ``reads`` says where: (register, lane, warp, block) to (offset, block).
+    """
+    b, access = ctx.b, vector_access(registers, view.layout, _widest(ctx, view, 0))
+    align = access.width * bit_width(view.element) // 8
+    inputs = ctx.inputs()
+    starts, reached = apply(b, reads, inputs), reach(reads, list(inputs))
+    images, places = registers.images(REGISTER), reads.images(REGISTER)
+    by_image: dict[int, ir.Value] = {}
+    for group in access.groups:
+        offset, rank = (
+            offset_by(b, *each)
+            for each in zip(starts, reached, reads.unpack_out(places[group[0]]), strict=True)
+        )
+        address = b.gep(view.base, offset, view.element)
+        vector = ctx.hw.load_peer(b, address, rank, b.vector_type(view.element, access.width), align)
         for register, value in zip(group, b.unpack(vector), strict=True):
             by_image[images[register]] = from_memory(b, value, view.type)
     return [by_image[image] for image in images]

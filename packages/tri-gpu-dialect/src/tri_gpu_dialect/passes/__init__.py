@@ -12,6 +12,7 @@ from tri_gpu_dialect.passes.create_tensormaps import CreateTensormaps
 from tri_gpu_dialect.passes.delay_dots import DelayDots
 from tri_gpu_dialect.passes.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.passes.fold_comparisons import FoldComparisons
+from tri_gpu_dialect.passes.gather_blocks import GatherBlocks
 from tri_gpu_dialect.passes.insert_barriers import InsertBarriers
 from tri_gpu_dialect.passes.optimize_thread_locality import OptimizeThreadLocality
 from tri_gpu_dialect.passes.overlap_dots import OverlapDots
@@ -40,6 +41,7 @@ __all__ = [
     "DelayDots",
     "FitSharedMemory",
     "FoldComparisons",
+    "GatherBlocks",
     "InsertBarriers",
     "OptimizeThreadLocality",
     "OverlapDots",

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
+from tri_core.api import OutOfResources, Pass, StageContext
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
@@ -108,27 +108,20 @@ class Need:
         stated = buffer.op.attributes
         alignment = ir.IntegerAttr(stated["alignment"]).value if "alignment" in stated else 1
         own = encoding.alignment if isinstance(encoding, SharedEncoding) else 1
-        return cls(buffer, buffer_bytes(type_, buffer.op.location), max(alignment, own, ALIGNMENT))
+        return cls(buffer, buffer_bytes(type_), max(alignment, own, ALIGNMENT))
 
     def meets(self, other: Need) -> bool:
         """Whether both live at the same time."""
         return self.buffer.meets(other.buffer)
 
 
-def buffer_bytes(type_: MemDescType, at: ir.Location | None = None) -> int:
-    """Bytes of shared memory that a buffer of ``type_`` takes, gaps of its layout included.
-
-    Raises Unsupported, located ``at``, for one that is split over a cluster.
-    """
-    encoding = decode(type_.encoding)
-    if isinstance(encoding, SharedEncoding) and encoding.blocks > 1:
-        raise Unsupported(
-            f"{type_}, a buffer split over the blocks of a cluster",
-            remedy="use num_ctas=1",
-            location=source_location(at) if at is not None else None,
-        )
-    padding = encoding.padding if isinstance(encoding, SharedEncoding) else ()
-    elements = padded_size(math.prod(type_.shape), padding)
+def buffer_bytes(type_: MemDescType) -> int:
+    """Bytes of shared memory that a buffer of ``type_`` takes in each block, gaps of its layout included."""
+    encoding, shape = decode(type_.encoding), tuple(type_.shape)
+    if isinstance(encoding, SharedEncoding):
+        elements = padded_size(math.prod(encoding.share(shape)), encoding.padding)
+    else:
+        elements = math.prod(shape)
     return elements * max(bitwidth(type_.element_type) // 8, 1)
 
 

@@ -6,7 +6,13 @@ A plan knows the scratch memory that it needs, so that allocation and lowering c
 from __future__ import annotations
 
 from tri_gpu_dialect.plans import views
-from tri_gpu_dialect.plans.conversion import ConversionPlan, Exchange, ThroughShared, plan_conversion
+from tri_gpu_dialect.plans.conversion import (
+    ConversionPlan,
+    Exchange,
+    ThroughShared,
+    block_memory,
+    plan_conversion,
+)
 from tri_gpu_dialect.plans.reduction import ReductionPlan, plan_reduction
 from tri_gpu_dialect.plans.scanning import ScanPlan, plan_scan
 from tri_gpu_dialect.plans.scratch import scratch_alignment, scratch_bytes
@@ -17,6 +23,7 @@ __all__ = [
     "ReductionPlan",
     "ScanPlan",
     "ThroughShared",
+    "block_memory",
     "plan_conversion",
     "plan_reduction",
     "plan_scan",

@@ -16,6 +16,9 @@ wants: ``A(t) ^ B(s, w)``.  So an exchange is three steps::
     result[r] = got[r ^ F(lane)]                             selects, none when F is 0
 
 With P the identity and no Lr, Lw the shuffle is left out; with nothing but A left, registers are renamed.
+
+Through shared memory every block of a cluster writes what it has into its own memory, and reads where the elements are: in its own
+memory where it has them (copies included), else in another block's.  The layout of the memory has an input ``block`` for that.
 """
 
 from __future__ import annotations
@@ -23,10 +26,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tri_core.errors import Unsupported
 from tri_gpu_dialect.layouts import (
     BLOCK,
     LANE,
+    OFFSET,
     REGISTER,
     WARP,
     Banks,
@@ -42,6 +45,7 @@ __all__ = [
     "Exchange",
     "Piece",
     "ThroughShared",
+    "block_memory",
     "normalized",
     "plan_conversion",
 ]
@@ -102,7 +106,7 @@ class Piece:
 class ThroughShared:
     """A conversion through shared memory, in ``pieces`` that reuse the same memory one after the other.
 
-    ``source`` and ``destination`` are the layouts of one piece, ``shared`` that of the memory.
+    ``source`` and ``destination`` are the layouts of one piece, ``shared`` that of the memory: (offset, block) to positions.
     """
 
     pieces: tuple[Piece, ...]
@@ -113,8 +117,28 @@ class ThroughShared:
 
     @property
     def scratch_bytes(self) -> int:
-        """Shared memory needed."""
-        return (1 << self.shared.in_bits) * self.element_bytes
+        """Shared memory needed, in each block."""
+        return self.shared.in_size(OFFSET) * self.element_bytes
+
+    @property
+    def reads(self) -> LinearLayout:
+        """Where a place of the destination finds its element: (register, lane, warp, block) to (offset, block)."""
+        conversion = self.destination.invert_and_compose(self.shared)
+        copies = self.shared.zero_masks().get(BLOCK, 0) << self.shared.in_size(OFFSET).bit_length() - 1
+        bases = {name: list(conversion.packed(name)) for name in conversion.in_dims}
+        for i, column in enumerate(bases[BLOCK]):
+            own = self.shared.in_size(OFFSET) << i
+            bases[BLOCK][i] = column | own & copies  # of copies, a block reads its own
+        columns = tuple(c for name in conversion.in_dims for c in bases[name])
+        return LinearLayout(conversion.ins, conversion.outs, columns)
+
+    @property
+    def crosses_blocks(self) -> bool:
+        """Whether a block reads the memory of another."""
+        owner = self.reads.sublayout(_INPUTS, [BLOCK])
+        identity = tuple(1 << i for i in range(len(owner.packed(BLOCK))))
+        others = (c for name in _INPUTS if name != BLOCK for c in owner.packed(name))
+        return owner.packed(BLOCK) != identity or any(others)
 
 
 ConversionPlan = Exchange | ThroughShared
@@ -130,15 +154,10 @@ def normalized(layout: LinearLayout) -> LinearLayout:
 def plan_conversion(
     source: LinearLayout, destination: LinearLayout, element_bits: int, banks: Banks | None = None
 ) -> ConversionPlan:
-    """The cheapest way from ``source`` to ``destination`` for elements of ``element_bits``.
-
-    Raises Unsupported when elements would have to cross the blocks of a cluster.
-    """
+    """The cheapest way from ``source`` to ``destination`` for elements of ``element_bits``."""
     source, destination = normalized(source), normalized(destination)
     maps = _Maps.of(source, destination)
-    if maps.crosses_blocks:
-        raise Unsupported("a layout conversion across the blocks of a cluster", remedy="use num_ctas=1")
-    found = None if maps.crosses_warps else _exchange(maps)
+    found = None if maps.crosses_blocks or maps.crosses_warps else _exchange(maps)
     if found is not None:
         return found
     return _through_shared(source, destination, max(element_bits, 8), banks or Banks())
@@ -260,8 +279,28 @@ def _through_shared(
     bits = common[::-1][: max(excess.bit_length() - 1, 0)]
     pieces = _pieces(source, destination, bits)
     small_source, small_destination = (_without_bits(side, bits) for side in (source, destination))
-    shared = optimal_swizzle(small_source, small_destination, element_bits, banks)
+    shared = block_memory(small_source, small_destination, element_bits, banks)
     return ThroughShared(pieces, small_source, small_destination, shared, element_bytes)
+
+
+def block_memory(
+    source: LinearLayout, destination: LinearLayout, element_bits: int, banks: Banks
+) -> LinearLayout:
+    """The layout (offset, block) to positions: each block has what it holds in ``source``, swizzled for both sides."""
+    own = gf2.span(c for name in (REGISTER, LANE, WARP) for c in source.packed(name))
+    blocks = source.packed(BLOCK)
+    reached = gf2.Echelon.of([*own, *blocks])
+
+    def within(column: int) -> int:
+        """What is left of a position in its block."""
+        found = reached.solve(column)
+        assert found is not None
+        return gf2.apply(own, found & (1 << len(own)) - 1)
+
+    kept = LinearLayout(destination.ins, destination.outs, tuple(map(within, destination.columns)))
+    offsets = optimal_swizzle(source, kept, element_bits, banks)
+    ins = (*offsets.ins, (BLOCK, len(blocks)))
+    return LinearLayout(ins, source.outs, (*offsets.columns, *blocks))
 
 
 def _common_bits(source: LinearLayout, destination: LinearLayout) -> list[int]:

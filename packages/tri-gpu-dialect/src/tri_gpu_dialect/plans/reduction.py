@@ -1,4 +1,4 @@
-"""How a reduction along one axis runs: within threads, then across lanes, then across warps.
+"""How a reduction along one axis runs: within threads, then across lanes, then across warps, then across blocks.
 
 A layout sends (register, lane, warp) bits to coordinates.  Inputs that change only the coordinate along
 the axis hold the elements to be combined; inputs that change nothing hold copies, which must not be
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tri_core.errors import Unsupported
-from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, gf2
+from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, gf2
 from tri_gpu_dialect.plans.conversion import normalized
 
 __all__ = ["ReductionPlan", "plan_reduction", "split"]
@@ -26,6 +26,7 @@ class ReductionPlan:
     ``lane_masks``: xor masks of the lanes to combine with, in turn.  ``warp_masks``: combinations of warp
     bits along the axis, one per bit of the partial results' index.  ``kept`` is the layout with position 0
     along the axis, its outputs flat, row-major; ``partial`` sends a warp to the index of its partial result.
+    ``block_masks`` and ``block_partial`` are the same of the blocks of a cluster.
     """
 
     groups: dict[int, tuple[int, ...]]
@@ -34,6 +35,8 @@ class ReductionPlan:
     kept: LinearLayout
     partial: LinearLayout
     positions: int
+    block_masks: tuple[int, ...]
+    block_partial: LinearLayout
 
     @property
     def partials(self) -> int:
@@ -42,9 +45,17 @@ class ReductionPlan:
 
     def scratch_bytes(self, element_bytes: Sequence[int]) -> int:
         """Shared memory needed for operands of these element sizes."""
+        across_blocks = sum(self._padded(size) for size in element_bytes) if self.block_masks else 0
+        return self.warp_bytes(element_bytes) + across_blocks
+
+    def warp_bytes(self, element_bytes: Sequence[int]) -> int:
+        """The first bytes of it: partial results of warps; those of blocks follow."""
         if not self.warp_masks:
             return 0
-        return sum(-(-self.positions * self.partials * size // 16) * 16 for size in element_bytes)
+        return sum(self._padded(self.partials * size) for size in element_bytes)
+
+    def _padded(self, size: int) -> int:
+        return -(-self.positions * size // 16) * 16
 
 
 @lru_cache(maxsize=1024)
@@ -57,13 +68,15 @@ def plan_reduction(layout: LinearLayout, axis: int) -> ReductionPlan:
     reached = gf2.span([*reached, *(gf2.apply(along.packed(LANE), m) for m in lanes)])
     warps = _masks(along, kept, WARP, reached)
     reached = gf2.span([*reached, *(gf2.apply(along.packed(WARP), m) for m in warps)])
+    blocks = _masks(along, kept, BLOCK, reached)
+    reached = gf2.span([*reached, *(gf2.apply(along.packed(BLOCK), m) for m in blocks)])
     if len(reached) != along.out_bits:
         raise Unsupported(
             f"a reduction along axis {axis} of a tensor laid out as {layout}",
             remedy="convert it to a blocked layout first",
         )
-    partial = _partial(along, kept, warps)
-    return ReductionPlan(groups, lanes, warps, kept, partial, 1 << kept.out_bits)
+    partials = _partial(along, WARP, warps), _partial(along, BLOCK, blocks)
+    return ReductionPlan(groups, lanes, warps, kept, partials[0], 1 << kept.out_bits, blocks, partials[1])
 
 
 def split(layout: LinearLayout, axis: int) -> tuple[LinearLayout, LinearLayout]:
@@ -103,15 +116,15 @@ def _masks(along: LinearLayout, kept: LinearLayout, dim: str, reached: list[int]
     return tuple(chosen)
 
 
-def _partial(along: LinearLayout, kept: LinearLayout, masks: tuple[int, ...]) -> LinearLayout:
-    """A linear map from warps to the index of their partial result: mask i to ``1 << i``.
+def _partial(along: LinearLayout, dim: str, masks: tuple[int, ...]) -> LinearLayout:
+    """A linear map from warps (or blocks: ``dim``) to the index of their partial result: mask i to ``1 << i``.
 
     Warps that differ by no combination of the masks hold copies, or other positions; both may share an
     index.
     """
-    bits = len(along.packed(WARP))
+    bits = len(along.packed(dim))
     basis = [*masks, *gf2.complement(masks, bits)]
     echelon = gf2.Echelon.of(basis)
     index = (1 << len(masks)) - 1
     columns = tuple((echelon.solve(1 << i) or 0) & index for i in range(bits))
-    return LinearLayout(((WARP, bits),), (("partial", len(masks)),), columns)
+    return LinearLayout(((dim, bits),), (("partial", len(masks)),), columns)

@@ -9,7 +9,7 @@ from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
-from tri_gpu_dialect.layouts import LANE, WARP, LinearLayout
+from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag
 from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
@@ -107,7 +107,7 @@ def _atomic(op: ir.Operation) -> int:
         return 16
     masks = layouts.of(result.type).free_variable_masks()
     # an op without scratch memory has no barrier either, and none may be counted on
-    return _whole(result.type) if masks.get(LANE) or masks.get(WARP) else 0
+    return _whole(result.type) if any(masks.get(dim) for dim in (LANE, WARP, BLOCK)) else 0
 
 
 def scratch_alignment(op: ir.Operation) -> int:

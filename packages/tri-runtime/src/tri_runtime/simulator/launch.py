@@ -112,7 +112,9 @@ class Machine:
     ) -> Memory:
         """The shared memory of a CTA, at the same addresses in each."""
         tracker = (
-            Tracker(self.shared_bytes, clocks, scene, self.threads_per_warp) if self.check_races else None
+            Tracker(self.shared_bytes, clocks, scene, self.threads_per_warp, self.num_threads)
+            if self.check_races
+            else None
         )
         first = rank * self.num_threads
         shared = Memory("shared", self._shared_base, tracker, scene, listener, first)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,7 @@ class Memory:
     ) -> None:
         self.name, self.tracker, self.listener = name, tracker, listener
         self.first_thread = first_thread
+        self._is_tracked = True
         self.scene = scene or Scene()
         self.changes = 0
         self._next = base
@@ -91,6 +93,16 @@ class Memory:
         place = int(np.searchsorted(self._starts, allocation.start, "right"))
         self._starts.insert(place, allocation.start)
         self._allocations.insert(place, allocation)
+
+    @contextmanager
+    def untracked(self) -> Iterator[None]:
+        """What is done here is in order with everything: no race."""
+        self._is_tracked = False
+        yield
+        self._is_tracked = True
+
+    def _tracker(self, allocation: Allocation) -> Tracker | None:
+        return allocation.tracker if self._is_tracked else None
 
     def contents(self, address: int) -> Bytes:
         """The bytes of the allocation at ``address``."""
@@ -118,8 +130,8 @@ class Memory:
             for allocation, chosen in self._places(at, threads, nbytes, "load"):
                 offsets = at[chosen] - allocation.start
                 values[threads[chosen]] = _gather(allocation, offsets, dtype, count)
-                if allocation.tracker is not None:
-                    allocation.tracker.read(offsets, threads[chosen] + self.first_thread, nbytes)
+                if (tracker := self._tracker(allocation)) is not None:
+                    tracker.read(offsets, threads[chosen] + self.first_thread, nbytes)
         return values[:, 0] if count == 1 else values
 
     def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:
@@ -139,8 +151,8 @@ class Memory:
             places = offsets[:, None] + np.arange(nbytes)
             new = raw[chosen]
             same = allocation.data[places] == new
-            if allocation.tracker is not None:
-                allocation.tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, same)
+            if (tracker := self._tracker(allocation)) is not None:
+                tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, same)
             if not same.all():
                 self.changes += 1
                 allocation.data[places] = new
@@ -151,9 +163,9 @@ class Memory:
         at = addresses[threads]
         self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
         for allocation, chosen in self._places(at, threads, nbytes, "copy"):
-            if allocation.tracker is not None:
+            if (tracker := self._tracker(allocation)) is not None:
                 offsets, users = at[chosen] - allocation.start, threads[chosen] + self.first_thread
-                allocation.tracker.start_copy(offsets, users, nbytes, bulk=bulk)
+                tracker.start_copy(offsets, users, nbytes, bulk=bulk)
 
     def land_copy(self, addresses: Indices, rows: Bytes, active: Array, *, bulk: bool = False) -> None:
         """The copy of ``rows`` has landed where ``active``: as if these threads wrote it now."""
@@ -161,7 +173,7 @@ class Memory:
         at, nbytes = addresses[threads], rows.shape[1]
         for allocation, chosen in self._places(at, threads, nbytes, "copy"):
             offsets = at[chosen] - allocation.start
-            if (tracker := allocation.tracker) is not None:
+            if (tracker := self._tracker(allocation)) is not None:
                 tracker.land_copy(offsets, nbytes)
                 different = np.zeros((len(offsets), nbytes), np.bool_)
                 tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, different)

@@ -158,8 +158,7 @@ def _one_by_one(
         memory, pointers = cta.memory(space), cta.values[inputs[0]]
         rest = [cta.values[i] for i in inputs[1:]]
         old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
-        tracker, memory.tracker = memory.tracker, None
-        try:
+        with memory.untracked():
             for thread in np.flatnonzero(cta.active):
                 alone = np.arange(cta.num_threads) == thread
                 before = memory.load(pointers, rest[0].dtype, alone)
@@ -167,8 +166,6 @@ def _one_by_one(
                 memory.store(pointers, after, alone)
                 old[thread] = (told[0] if pair else told)[thread]
                 equal[thread] = told[1][thread] if pair else False
-        finally:
-            memory.tracker = tracker
         cta.write(outputs[0], (old, equal) if pair else old)
 
     return step

@@ -19,8 +19,20 @@ Mask = npt.NDArray[np.bool_]
 
 #: in place of a reader: several threads
 _SEVERAL = -2
-#: warps that one number tells of
-_WORD = 64
+
+
+class _Reads:
+    """Who of a CTA, whose first thread is number ``first``, has read each byte since it was ordered before all.
+
+    ``reader`` is a thread, or several; ``warps`` has a bit for each warp of the CTA.
+    """
+
+    def __init__(self, size: int, first: int) -> None:
+        self.first = first
+        self.reader = np.full(size, -1, np.int32)
+        self.time = np.zeros(size, np.int64)
+        self.site = np.full(size, -1, np.int32)
+        self.warps = np.zeros(size, np.uint64)
 
 
 class Tracker:
@@ -28,21 +40,26 @@ class Tracker:
 
     A race is accesses of two threads to one byte, at least one a write, that no barrier orders.  Writes of the
     value that is there already are allowed: copies of a tensor's elements do that.  Places are byte offsets.
+    ``clocks`` are those of all threads of a cluster, each of whose CTAs has ``cta_threads``.
     """
 
-    def __init__(self, size: int, clocks: Clocks, scene: Scene, threads_per_warp: int) -> None:
+    def __init__(
+        self,
+        size: int,
+        clocks: Clocks,
+        scene: Scene,
+        threads_per_warp: int,
+        cta_threads: int | None = None,
+    ) -> None:
         self.clocks, self.scene = clocks, scene
-        self._lanes = threads_per_warp
+        self._lanes, self._size = threads_per_warp, size
+        self._cta_threads = cta_threads or clocks.num_threads
         self._defined = np.zeros(size, np.bool_)
         self._writer = np.full(size, -1, np.int32)
         self._write_time = np.zeros(size, np.int64)
         self._write_site = np.full(size, -1, np.int32)
-        self._reader = np.full(size, -1, np.int32)
-        self._read_time = np.zeros(size, np.int64)
-        self._read_site = np.full(size, -1, np.int32)
-        #: a bit per warp, 64 to a column
-        warps = -(-clocks.num_threads // threads_per_warp)
-        self._read_warps = np.zeros((size, -(-warps // _WORD)), np.uint64)
+        #: by the number of the CTA of the cluster: CTAs are not in step, and each is told apart
+        self._reads: dict[int, _Reads] = {}
         self._coming = np.full(size, -1, np.int32)
         self._copies = 0
         self._leaving = np.full(size, -1, np.int32)
@@ -201,43 +218,50 @@ class Tracker:
             raise self._race(wrong, places, threads, writers, self._write_site, verb, "wrote")
 
     def _check_readers(self, places: Indices, threads: Indices, matters: Mask) -> None:
-        stamps = self._read_time[places]
+        for reads in self._reads.values():
+            self._check_reads(reads, places, threads, matters)
+
+    def _check_reads(self, reads: _Reads, places: Indices, threads: Indices, matters: Mask) -> None:
+        stamps = reads.time[places]
         late = matters & (stamps > self.clocks.floor)
         if not late.any():
             return
-        readers, own = self._reader[places], threads[:, None]
+        readers, own = reads.reader[places], threads[:, None]
         several = readers == _SEVERAL
         one = ~several & (readers != own) & ~self.clocks.ordered(own, readers, stamps)
-        wrong = late & (one | (several & self._unordered_warps(places, own, stamps)))
+        wrong = late & (one | (several & self._unordered_warps(reads, places, own, stamps)))
         if wrong.any():
-            raise self._race(wrong, places, threads, readers, self._read_site, "overwrites", "reads")
+            raise self._race(wrong, places, threads, readers, reads.site, "overwrites", "reads")
 
-    def _unordered_warps(self, places: Indices, own: Indices, stamps: Indices) -> Mask:
+    def _unordered_warps(self, reads: _Reads, places: Indices, own: Indices, stamps: Indices) -> Mask:
         """Whether a warp among several readers is not known to have read before now."""
         found = np.zeros(places.shape, np.bool_)
-        warps = self._read_warps[places]
-        for warp in range(-(-self.clocks.num_threads // self._lanes)):
-            reads = (warps[..., warp // _WORD] >> np.uint64(warp % _WORD)) & np.uint64(1) > 0
-            if reads.any():
-                first = np.full(places.shape, warp * self._lanes)
-                found |= reads & ~self.clocks.ordered(own, first, stamps)
+        warps = reads.warps[places]
+        for warp in range(-(-self._cta_threads // self._lanes)):
+            had = (warps >> np.uint64(warp)) & np.uint64(1) > 0
+            if had.any():
+                first = np.full(places.shape, reads.first + warp * self._lanes)
+                found |= had & ~self.clocks.ordered(own, first, stamps)
         return found
 
     def _remember_read(self, places: Indices, threads: Indices) -> None:
         now, own = self.clocks.now, threads[:, None]
-        floor = self.clocks.floor
-        again = self._read_time[places] > floor
-        several = again & (self._reader[places] != own)
-        self._read_warps[places[~again]] = 0
-        self._reader[places] = own
+        rank = int(threads[0]) // self._cta_threads
+        reads = self._reads.get(rank)
+        if reads is None:
+            reads = self._reads[rank] = _Reads(self._size, rank * self._cta_threads)
+        again = reads.time[places] > self.clocks.floor
+        several = again & (reads.reader[places] != own)
+        reads.warps[places[~again]] = 0
+        reads.reader[places] = own
         # two threads of this very access may share a byte: the last one would hide the others
-        several |= self._reader[places] != own
-        self._reader[places[several]] = _SEVERAL
-        warps = threads // self._lanes
+        several |= reads.reader[places] != own
+        reads.reader[places[several]] = _SEVERAL
+        warps = (threads - reads.first) // self._lanes
         for warp in range(int(warps[0]), int(warps[-1]) + 1):
-            self._read_warps[places[warps == warp], warp // _WORD] |= np.uint64(1 << warp % _WORD)
-        self._read_time[places] = now
-        self._read_site[places] = self.scene.site
+            reads.warps[places[warps == warp]] |= np.uint64(1 << warp)
+        reads.time[places] = now
+        reads.site[places] = self.scene.site
 
     def _race(
         self,

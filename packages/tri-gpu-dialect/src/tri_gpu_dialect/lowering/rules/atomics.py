@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.mlir import ir
+from tri_gpu_dialect.layouts import BLOCK
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
-from tri_gpu_dialect.lowering.indices import linear_indices
+from tri_gpu_dialect.lowering.indices import coordinates, linear_indices
 from tri_gpu_dialect.lowering.primitives import AtomicAccess
 from tri_gpu_dialect.lowering.rules.memory import both, owning_thread, spread, with_copies
 from tri_gpu_dialect.lowering.rules.swap_loops import compare_and_swap, modify
@@ -23,10 +24,10 @@ def _atomic_access(op: ir.Operation) -> AtomicAccess:
 
 
 def _enter(ctx: Lowering, type_: ir.Type, access: AtomicAccess) -> None:
-    """A scalar release orders the whole block's writes before it, not one thread's."""
+    """A scalar release orders the whole program's writes before it, not one thread's."""
     releases = access.sem in (MemSemantic.RELEASE, MemSemantic.ACQUIRE_RELEASE)
     if releases and not isinstance(type_, ir.RankedTensorType):
-        ctx.barrier()
+        ctx.cluster_barrier()
 
 
 def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -88,11 +89,37 @@ def _told(
     addresses = {r: b.gep(base, indices[r], element) for r in old}
     for register, value in old.items():
         ctx.hw.store_shared(b, addresses[register], to_memory(b, value), owner, align)
+    if _told_to_blocks(ctx, type_):
+        return with_copies(ctx, _from_owners(ctx, addresses, element, held, type_), type_)
     ctx.barrier()
     told = {
         r: from_memory(b, ctx.hw.load_shared(b, a, element, None, align), held) for r, a in addresses.items()
     }
     return with_copies(ctx, told, type_)
+
+
+def _told_to_blocks(ctx: Lowering, type_: ir.Type) -> bool:
+    """Whether several blocks of the cluster hold an element."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return ctx.hw.num_ctas > 1
+    return bool(ctx.layout(type_).free_variable_masks().get(BLOCK))
+
+
+def _from_owners(
+    ctx: Lowering, addresses: dict[int, ir.Value], element: ir.Type, held: ir.Type, type_: ir.Type
+) -> dict[int, ir.Value]:
+    """What the owners of elements have left at ``addresses``, each in the memory of its own block."""
+    b, align = ctx.b, bit_width(element) // 8
+    ranks = {r: b.int_(0) for r in addresses}
+    if isinstance(type_, ir.RankedTensorType):
+        layout = ctx.layout(type_)
+        owners = layout.compose(layout.pseudo_invert()).sublayout(layout.in_dims, [BLOCK])
+        rows = coordinates(ctx, owners)
+        ranks = {r: rows[r][0] for r in addresses}
+    ctx.cluster_barrier()
+    got = {r: ctx.hw.load_peer(b, a, ranks[r], element, align) for r, a in addresses.items()}
+    ctx.cluster_barrier()  # others have read what is here
+    return {r: from_memory(b, value, held) for r, value in got.items()}
 
 
 def atomic_load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -143,7 +170,7 @@ def atomic_poll(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         found[register] = wait()[0] if owner is None else b.if_(owner, wait, None, [b.i1])[0]
     result = _told(ctx, op, found, view.ptr.type, owner)
     if not isinstance(view.ptr.type, ir.RankedTensorType) and next(iter(op.results[0].uses), None) is None:
-        ctx.barrier()  # one thread waits for all
+        ctx.cluster_barrier()  # one thread waits for all
     return [result]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts import shared
+from tri_gpu_dialect.layouts import LANE, WARP, shared
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, SharedTensor
 from tri_gpu_dialect.lowering.indices import is_owner, linear_indices, tensor_coordinates
 from tri_gpu_dialect.lowering.primitives import AtomicAccess
@@ -62,7 +62,7 @@ def histogram(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def _count(ctx: Lowering, view: ir.OpView, base: ir.Value, element: ir.Type, bins: int) -> None:
     b = ctx.b
     layout = ctx.layout(view.src.type)
-    owner = is_owner(ctx, layout)
+    owner = is_owner(ctx, layout, (LANE, WARP))  # each block of a cluster counts for itself
     masks = None if view.mask is None else ctx.registers(view.mask)
     access = AtomicAccess(MemSemantic.RELAXED, MemSyncScope.CTA)
     seen: set[int] = set()

@@ -124,7 +124,10 @@ def owning_thread(ctx: Lowering, type_: ir.Type) -> ir.Value | None:
     """Whether this thread is the one to write what it holds; None: every thread is."""
     if isinstance(type_, ir.RankedTensorType):
         return is_owner(ctx, ctx.layout(type_))
-    return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
+    first = ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
+    if ctx.hw.num_ctas == 1:
+        return first
+    return ctx.b.and_(first, ctx.b.cmp("eq", ctx.block_id(), ctx.b.int_(0)))
 
 
 def both(ctx: Lowering, left: ir.Value | None, right: ir.Value | None) -> ir.Value | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tri_core.mlir import ir
-from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout
+from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, gf2
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.rules.registers import map_many
@@ -63,10 +63,12 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     for mask in plan.lane_masks:
         found = {p: combine(t, _from_lane(ctx, t, mask)) for p, t in found.items()}
     if plan.warp_masks:
-        return _across_warps(ctx, op, plan, combine, found)
-    return [
-        _placed(ctx, op, plan, [found[p][i] for p in found], list(found), i) for i in range(len(operands))
-    ]
+        results = _across_warps(ctx, op, plan, combine, found)
+    else:
+        results = [
+            _placed(ctx, op, plan, [found[p][i] for p in found], list(found), i) for i in range(len(operands))
+        ]
+    return _across_blocks(ctx, op, plan, combine, results) if plan.block_masks else results
 
 
 def _tree(combine: Combine, values: Sequence[Tuple]) -> Tuple:
@@ -111,7 +113,7 @@ def _flat_result(ctx: Lowering, type_: ir.Type) -> LinearLayout:
 
 def _across_warps(
     ctx: Lowering, op: ir.Operation, plan: ReductionPlan, combine: Combine, found: dict[int, Tuple]
-) -> Sequence[Lowered]:
+) -> list[Registers]:
     """Every warp writes its partial results; every thread reads those of its results and combines them."""
     b = ctx.b
     bases = _operand_bases(ctx, op, plan)
@@ -238,6 +240,63 @@ def _reader(
         return total
 
     return read
+
+
+# --- across the blocks of a cluster -----------------------------------------------------------------------
+
+
+def _across_blocks(
+    ctx: Lowering, op: ir.Operation, plan: ReductionPlan, combine: Combine, results: list[Registers]
+) -> list[Registers]:
+    """Every block writes its results, and reads those of all others that contribute, all in the same order."""
+    b, positions = ctx.b, _result_positions(ctx, op)
+    bases = _block_bases(ctx, op, plan)
+    elements = [memory_type(b, values[0].type) for values in results]
+    places = dict.fromkeys(positions)
+    for position, *values in zip(positions, *results, strict=True):
+        for value, base, element in zip(values, bases, elements, strict=True):
+            address = b.gep(base, position, element)
+            ctx.hw.store_shared(b, address, to_memory(b, value), None, bit_width(element) // 8)
+    ctx.cluster_barrier()
+    types = [values[0].type for values in results]
+    ranks = _contributors(ctx, plan)
+
+    def read(position: ir.Value, rank: ir.Value) -> Tuple:
+        got = []
+        for base, element, type_ in zip(bases, elements, types, strict=True):
+            address = b.gep(base, position, element)
+            value = ctx.hw.load_peer(b, address, rank, element, bit_width(element) // 8)
+            got.append(from_memory(b, value, type_))
+        return tuple(got)
+
+    totals = {p: _tree(combine, [read(p, rank) for rank in ranks]) for p in places}
+    ctx.cluster_barrier()  # others have read what is here
+    return [[totals[p][i] for p in positions] for i in range(len(results))]
+
+
+def _block_bases(ctx: Lowering, op: ir.Operation, plan: ReductionPlan) -> list[ir.Value]:
+    """Where each operand's results of this block are, behind the partial results of warps."""
+    widths = [bit_width(memory_type(ctx.b, ctx.storage(o.type))) // 8 for o in op.operands]
+    base, offset, bases = ctx.scratch(op), plan.warp_bytes(widths), []
+    for width in widths:
+        bases.append(ctx.b.gep(base, ctx.b.int_(offset), ctx.b.i8))
+        offset += -(-plan.positions * width // 16) * 16
+    return bases
+
+
+def _contributors(ctx: Lowering, plan: ReductionPlan) -> list[ir.Value]:
+    """The blocks whose results make one of this block's, in the order of their index."""
+    b, rank = ctx.b, ctx.block_id()
+    index = plan.block_partial.packed(BLOCK)
+    # this block's number without its own index, which is a linear map of the number
+    first = LinearLayout(
+        ((BLOCK, len(index)),),
+        (("rank", len(index)),),
+        tuple(1 << i ^ gf2.apply(plan.block_masks, column) for i, column in enumerate(index)),
+    )
+    start = apply(b, first, {BLOCK: rank})[0]
+    numbers = range(1 << len(plan.block_masks))
+    return [b.xor(start, b.int_(gf2.apply(plan.block_masks, n))) for n in numbers]
 
 
 RULES: dict[str, Rule] = {"tt.reduce": reduce}

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tri_core.errors import InternalError, Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import SharedEncoding, decode
-from tri_gpu_dialect.layouts import LinearLayout, layout_for
+from tri_gpu_dialect.layouts import LinearLayout
+from tri_gpu_dialect.layouts.cluster import permuted
 from tri_gpu_dialect.layouts.shared import padded_size
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor, Token
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
 from tri_gpu_dialect.lowering.table import Rule
-from tri_gpu_dialect.lowering.views import element_address, load_vectors, store_vectors
+from tri_gpu_dialect.lowering.views import (
+    element_address,
+    load_vectors,
+    own_part,
+    store_vectors,
+    written_part,
+)
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, memory_type, to_memory
 from tri_gpu_dialect.plans import views
 
@@ -29,9 +35,9 @@ def shared_tensor(ctx: Lowering, base: ir.Value, type_: ir.Type) -> SharedTensor
         raise InternalError(f"{type_} is not in shared memory")
     held = ctx.storage(type_.element_type)
     # rings of buffers may have any length: the leading dimension is the slowest, so more of it changes nothing
-    layout = layout_for(encoding, tuple(1 << (size - 1).bit_length() for size in type_.alloc_shape))
+    layout, blocks = encoding.part(tuple(1 << (size - 1).bit_length() for size in type_.alloc_shape))
     zeros = (0,) * len(type_.shape)
-    return SharedTensor(base, layout, zeros, memory_type(ctx.b, held), held, encoding.padding)
+    return SharedTensor(base, layout, zeros, memory_type(ctx.b, held), held, encoding.padding, blocks)
 
 
 def local_alloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -39,7 +45,7 @@ def local_alloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     view = shared_tensor(ctx, ctx.scratch(op), op.results[0].type)
     if len(op.operands):
         source = op.operands[0]
-        store_vectors(ctx, ctx.registers(source), ctx.layout(source.type), view)
+        store_vectors(ctx, ctx.registers(source), written_part(ctx, source.type, view), view)
     return [view]
 
 
@@ -51,18 +57,23 @@ def local_dealloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def local_load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.local_load``."""
     view = ctx.shared_tensor(op.operands[0])
-    return [load_vectors(ctx, ctx.layout(op.results[0].type), view)]
+    return [load_vectors(ctx, own_part(ctx, op.results[0].type, view), view)]
 
 
 def local_store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.local_store``."""
     source, destination = op.operands
-    store_vectors(ctx, ctx.registers(source), ctx.layout(source.type), ctx.shared_tensor(destination))
+    view = ctx.shared_tensor(destination)
+    store_vectors(ctx, ctx.registers(source), written_part(ctx, source.type, view), view)
     return []
 
 
 def _indexed(ctx: Lowering, view: SharedTensor, indices: ir.Value, axis: int) -> list[ir.Value]:
     """Addresses of the elements at run-time indices along ``axis``, other coordinates being the tensor's."""
+    if any(map(any, view.blocks)):
+        raise Unsupported(
+            "elements of a buffer split over the blocks of a cluster, by index", remedy="use num_ctas=1"
+        )
     rows = tensor_coordinates(ctx, indices.type)
     found = []
     for row, index in zip(rows, ctx.registers(indices), strict=True):
@@ -106,7 +117,7 @@ def memdesc_index(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     source = ctx.shared_tensor(op.operands[0])
     type_ = op.results[0].type
     view = shared_tensor(ctx, source.base, type_)
-    stride = padded_size(math.prod(type_.alloc_shape), view.padding)
+    stride = padded_size(1 << view.layout.in_bits, view.padding)
     distance = ctx.b.mul(ctx.scalar(op.operands[1]), ctx.b.int_(stride))
     return [replace(view, base=ctx.b.gep(source.base, distance, view.element))]
 
@@ -121,6 +132,12 @@ def memdesc_subslice(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
             f"a slice of shared memory at {list(offsets)} of shape {list(shape)}",
             remedy="use offsets that are multiples of the shape",
         )
+    whole = op.operands[0].type.shape
+    if any(basis[d] and whole[d] != n for basis in source.blocks for d, n in enumerate(shape)):
+        raise Unsupported(
+            f"a slice of shared memory of shape {list(shape)} along a dimension that is split over a cluster",
+            remedy="use num_ctas=1",
+        )
     origin = tuple(a + b for a, b in zip(source.origin, offsets, strict=True))
     return [replace(source, origin=origin)]
 
@@ -130,7 +147,8 @@ def memdesc_trans(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     source = ctx.shared_tensor(op.operands[0])
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
     origin = tuple(source.origin[d] for d in order)
-    return [replace(source, layout=views.permuted(source.layout, order), origin=origin)]
+    blocks = permuted(source.blocks, order)
+    return [replace(source, layout=views.permuted(source.layout, order), origin=origin, blocks=blocks)]
 
 
 def memdesc_reshape(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -139,8 +157,11 @@ def memdesc_reshape(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     type_ = op.results[0].type
     if any(source.origin) or list(op.operands[0].type.shape) != list(op.operands[0].type.alloc_shape):
         raise Unsupported("a reshape of a slice of shared memory", remedy="reshape the whole buffer")
+    if any(map(any, source.blocks)):
+        raise Unsupported("a reshape of a buffer split over a cluster", remedy="use num_ctas=1")
     layout: LinearLayout = views.row_major(source.layout, type_.shape)
-    return [replace(source, layout=layout, origin=(0,) * len(type_.shape))]
+    zeros = (0,) * len(type_.shape)
+    return [replace(source, layout=layout, origin=zeros, blocks=(zeros,) * len(source.blocks))]
 
 
 def memdesc_reinterpret(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -155,7 +176,8 @@ def async_copy(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.async_copy_global_to_local``: a load and a store."""
     view = op.opview
     values: Registers = load_tensor(ctx, op, view.src, view.mask, view.other)
-    store_vectors(ctx, values, ctx.layout(view.src.type), ctx.shared_tensor(op.operands[1]))
+    buffer = ctx.shared_tensor(op.operands[1])
+    store_vectors(ctx, values, written_part(ctx, view.src.type, buffer), buffer)
     return [Token()]
 
 

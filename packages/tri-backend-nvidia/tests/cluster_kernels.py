@@ -1,0 +1,100 @@
+"""Kernels whose programs are run by clusters of CTAs: in the simulator and on a GPU."""
+
+from __future__ import annotations
+
+import tri
+import tri.language as tl
+
+
+@tri.jit
+def added(x, y, z, n, BLOCK: tl.constexpr):
+    """Sums, and behind them the number of programs, by each program."""
+    pid = tl.program_id(0) + tl.num_programs(0) * tl.program_id(1)
+    places = pid * BLOCK + tl.arange(0, BLOCK)
+    inside = places < n
+    tl.store(z + places, tl.load(x + places, mask=inside) + tl.load(y + places, mask=inside), mask=inside)
+    tl.store(z + n + pid, (tl.num_programs(0) * tl.num_programs(1)).to(tl.float32))
+
+
+@tri.jit
+def softmax(x, y, M: tl.constexpr, N: tl.constexpr):
+    """Of rows."""
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    value = tl.load(x + places)
+    powers = tl.exp(value - tl.max(value, 1)[:, None])
+    tl.store(y + places, powers / tl.sum(powers, 1)[:, None])
+
+
+@tri.jit
+def sums(x, y, at, M: tl.constexpr, N: tl.constexpr):
+    """Of columns, of all, and where the largest of each column is."""
+    value = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    columns = tl.sum(value, 0)
+    tl.store(y + tl.arange(0, N), columns)
+    tl.store(y + N, tl.sum(columns))
+    tl.store(at + tl.arange(0, N), tl.argmax(value, 0))
+
+
+@tri.jit
+def turned(x, y, M: tl.constexpr, N: tl.constexpr):
+    """The transpose."""
+    value = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(y + tl.arange(0, N)[:, None] * M + tl.arange(0, M)[None, :], tl.trans(value))
+
+
+@tri.jit
+def ordered(x, y, N: tl.constexpr):
+    """Running sums from both ends, and the elements in order."""
+    places = tl.arange(0, N)
+    value = tl.load(x + places)
+    tl.store(y + places, tl.cumsum(value))
+    tl.store(y + N + places, tl.cumsum(value, reverse=True))
+    tl.store(y + 2 * N + places, tl.sort(value))
+
+
+@tri.jit
+def counted(x, y, N: tl.constexpr, BINS: tl.constexpr):
+    """How often each value is there, and the values at other places."""
+    places = tl.arange(0, N)
+    value = tl.load(x + places)
+    tl.store(y + tl.arange(0, BINS), tl.histogram(value, BINS))
+    tl.store(y + BINS + places, tl.gather(value, (places * 7) % N, 0))
+
+
+@tri.jit
+def atomics(x, y, old, N: tl.constexpr):
+    """Each element, and each scalar, is added once, and all CTAs learn what was there."""
+    places = tl.arange(0, N)
+    tl.atomic_add(y + places % 8, tl.load(x + places))
+    ticket = tl.atomic_add(y + 8, 1)
+    few = tl.atomic_add(y + 9 + tl.arange(0, 4), 1 + tl.arange(0, 4))
+    swapped = tl.atomic_cas(y + 13, ticket, ticket + 1)
+    tl.store(
+        old + tl.program_id(0) * N + places, places * 0 + ticket + 1000 * tl.sum(few, 0) + 100000 * swapped
+    )
+
+
+@tri.jit
+def through_memory(x, y, z, N: tl.constexpr):
+    """What one CTA has stored, another one loads behind a barrier."""
+    places = tl.arange(0, N)
+    tl.store(y + places, tl.load(x + places))
+    tl.debug_barrier()
+    tl.store(z + places, tl.load(y + (N - 1) - places))
+
+
+@tri.jit
+def looped(x, y, n, M: tl.constexpr, N: tl.constexpr):
+    """Sums of a loop whose rows the CTAs share, normalized by their largest."""
+    total = tl.zeros((M,), tl.float32)
+    for i in range(n):
+        total += tl.sum(tl.load(x + i * M * N + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]), 1)
+    tl.store(y + tl.arange(0, M), total / tl.max(total, 0))
+
+
+@tri.jit
+def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """A product of one step."""
+    rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, K)
+    x = tl.load(a + rows * K + depth[None, :])
+    tl.store(c + rows * N + columns, tl.dot(x, tl.load(b + depth[:, None] * N + columns)))
