@@ -91,7 +91,8 @@ def main() -> None:
         rows = _measured(names, compilers, folder, given.rounds)
         launch = launch_microseconds(compilers, folder)
     print(markdown(rows))
-    print("host time per launch, us:", ", ".join(f"{c} {t:.1f}" for c, t in launch.items()))
+    for kernel, times in launch.items():
+        print(f"host time per launch, us, {kernel}:", ", ".join(f"{c} {t:.1f}" for c, t in times.items()))
     if "OUT" in os.environ:
         Path(os.environ["OUT"], "bench_gpu.json").write_text(json.dumps(rows, indent=1))
 

@@ -16,7 +16,7 @@ import torch
 
 from integration.bench_gpu.case import Case, Config, load
 
-__all__ = ["Measured", "event_seconds", "launch_microseconds", "measure", "warm"]
+__all__ = ["Measured", "event_seconds", "host_microseconds", "launch_microseconds", "measure", "warm"]
 
 logger = logging.getLogger(__name__)
 
@@ -180,17 +180,48 @@ def warm(case: Case, compilers: Sequence[str], folder: Path) -> None:
     torch.cuda.synchronize()
 
 
-def launch_microseconds(compilers: Sequence[str], folder: Path, launches: int = 2000) -> dict[str, float]:
-    """Host time per launch of a tiny kernel, launches enqueued one after the other."""
+#: launches that are enqueued before a wait: fewer than the driver's queue holds, so that none waits for the device
+_ENQUEUED = 500
+
+
+def _launches(compiler: str, folder: Path) -> dict[str, Callable[[], object]]:
+    """Launches of tiny kernels: of few arguments, and of those that a product has."""
     x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
-    made = {}
-    for compiler in compilers:
-        kernel = load("vector_add", compiler, folder).vector_add
-        kernel[(1,)](x, y, out, 1024, BLOCK=1024)
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(launches):
-            kernel[(1,)](x, y, out, 1024, BLOCK=1024)
-        made[compiler] = (time.perf_counter() - start) / launches * 1e6
-        torch.cuda.synchronize()
+    a, b, c = (torch.ones((64, 64), device="cuda", dtype=torch.float16) for _ in range(3))
+    add = load("vector_add", compiler, folder).vector_add
+    matmul = load("matmul", compiler, folder).matmul
+    block = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP_M": 8, "num_warps": 4}
+    numbers = 64, 64, 64, *a.stride(), *b.stride(), *c.stride()
+    return {
+        "vector add (3 pointers, 1 int)": lambda: add[(1,)](x, y, out, 1024, BLOCK=1024),
+        "matmul (3 pointers, 9 ints)": lambda: matmul[(1,)](a, b, c, *numbers, **block),
+    }
+
+
+def host_microseconds(function: Callable[[], object], launches: int = _ENQUEUED) -> float:
+    """Host time of one of ``launches`` calls that are enqueued one after the other."""
+    start = time.perf_counter()
+    for _ in range(launches):
+        function()
+    seconds = time.perf_counter() - start
+    torch.cuda.synchronize()
+    return seconds / launches * 1e6
+
+
+def launch_microseconds(
+    compilers: Sequence[str], folder: Path, rounds: int = 15
+) -> dict[str, dict[str, float]]:
+    """Host time per launch: by kernel, the median of each compiler over shuffled rounds."""
+    candidates = {(k, c): f for c in compilers for k, f in _launches(c, folder).items()}
+    times: dict[tuple[str, str], list[float]] = {candidate: [] for candidate in candidates}
+    for function in candidates.values():
+        host_microseconds(function)
+    order, shuffler = list(candidates), random.Random(0)
+    for _ in range(rounds):
+        shuffler.shuffle(order)
+        for candidate in order:
+            times[candidate].append(host_microseconds(candidates[candidate]))
+    made: dict[str, dict[str, float]] = {}
+    for (kernel, compiler), found in times.items():
+        made.setdefault(kernel, {})[compiler] = statistics.median(found)
     return made

@@ -65,6 +65,14 @@ class FakeDriver(ModuleType):
         self.CUtensorMapL2promotion = self.CUtensorMapFloatOOBfill = _Names()
         self.entry = kernels._LAUNCH(self._launch)
         self.entry_extended = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(self._launch_extended)
+        asked = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        self.entries = {
+            b"cuLaunchKernel": self.entry,
+            b"cuLaunchKernelEx": self.entry_extended,
+            b"cuCtxGetCurrent": ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._context),
+            b"cuStreamIsCapturing": asked(self._is_capturing),
+            b"cuStreamGetId": asked(self._stream_id),
+        }
         #: CTAs of a kernel that a multiprocessor holds, of 4
         self.resident = 3
         self.capture_mode = "GLOBAL"
@@ -275,8 +283,19 @@ class FakeDriver(ModuleType):
         return before
 
     def do_cuGetProcAddress(self, name, version, flags):
-        entry = {b"cuLaunchKernel": self.entry, b"cuLaunchKernelEx": self.entry_extended}[name]
-        return (ctypes.cast(entry, ctypes.c_void_p).value, 0)
+        return (ctypes.cast(self.entries[name], ctypes.c_void_p).value, 0)
+
+    def _context(self, out):
+        ctypes.c_uint64.from_address(out).value = self.current
+        return 0
+
+    def _is_capturing(self, stream, out):
+        ctypes.c_int32.from_address(out).value = self.do_cuStreamIsCapturing(stream or 0)
+        return 0
+
+    def _stream_id(self, stream, out):
+        ctypes.c_uint64.from_address(out).value = self.do_cuStreamGetId(stream or 0)
+        return 0
 
     def _launch_extended(self, config, function, parameters, extra):
         """The driver's structures, read word by word as its header has them."""
@@ -314,6 +333,7 @@ class FakeDriver(ModuleType):
 
 
 _CACHES = (
+    driver.address_of,
     driver.driver_present,
     driver.driver,
     driver.initialised,

@@ -6,6 +6,7 @@ Outputs start poisoned; what is expected is computed in float64, or exactly.
 from __future__ import annotations
 
 import itertools
+import threading
 
 import pytest
 
@@ -13,8 +14,10 @@ torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 from launch_kernels import add_one, dependent_gemm, fails_on, meet_and_sum  # noqa: E402
+from tri.launch.dispatcher import Dispatcher  # noqa: E402
 from tri_backend_nvidia.runtime import CudaRuntime  # noqa: E402
 from tri_core.api import LaunchError, OutOfResources, Unsupported  # noqa: E402
+from tri_runtime.native import available, exchange_of  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
@@ -92,6 +95,136 @@ def test_trials_of_autotune_on_a_stream():
     side.synchronize()
     assert bool((y == x + 1).all())
     assert all(times[0] > 1e-4 for times in kernel.configs_timings.values()), "milliseconds of a real run"
+
+
+# --- launches by compiled code ------------------------------------------------------------------------------
+
+quick = pytest.mark.skipif(
+    not available() or exchange_of(torch.Tensor) is None, reason="launches stay in Python here"
+)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """The launches that went through Python."""
+    seen = []
+    launch = Dispatcher.launch
+
+    def counted(self, *given):
+        seen.append(self.function.__name__)
+        return launch(self, *given)
+
+    monkeypatch.setattr(Dispatcher, "launch", counted)
+    return seen
+
+
+def warmed(*given, **options):
+    """A kernel of its own whose launches like these are compiled code's."""
+    kernel = tri.jit(add_one.fn)
+    for _ in range(2):
+        kernel[GRID](*given, N, BLOCK=BLOCK, DEPENDENT=False, **options)
+    return kernel
+
+
+@quick
+def test_compiled_launches_pass_what_they_are_given(slow):
+    x, y = arrays()
+    kernel = warmed(x, y)
+    slow.clear()
+    for i in range(200):
+        n = N - 2 * i  # odd, as N is
+        source, out = torch.randn(n, device="cuda"), poisoned(n + 16)
+        kernel[lambda meta: (tri.cdiv(meta["n"], meta["BLOCK"]),)](
+            source, out, n, BLOCK=BLOCK, DEPENDENT=False
+        )
+        assert bool((out[:n] == source + 1).all())
+        assert bool(out[n:].isnan().all())
+    assert not slow
+
+
+@quick
+def test_compiled_launches_are_on_the_current_stream(slow):
+    x, y = arrays()
+    kernel = warmed(x, y)
+    slow.clear()
+    y.fill_(float("nan"))
+    torch.cuda.synchronize()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(LONG)
+        x.fill_(5.0)
+        kernel[GRID](x, y, N, BLOCK=BLOCK, DEPENDENT=False)
+    assert not side.query(), "the sleep was too short for this test"
+    side.synchronize()
+    assert bool((y == 6.0).all())
+    assert not slow
+
+
+@quick
+def test_compiled_launches_are_recorded(slow):
+    x, y = arrays()
+    kernel = warmed(x, y)
+    slow.clear()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(3):
+            kernel[GRID](x, y, N, BLOCK=BLOCK, DEPENDENT=False)
+    y.fill_(float("nan"))
+    x.fill_(2.0)
+    graph.replay()
+    assert bool((y == 3.0).all())
+    assert not slow
+
+
+@quick
+def test_compiled_launches_of_threads(slow):
+    """A thread that has no context, or another, gets one."""
+    x, y = arrays()
+    kernel, wrong = warmed(x, y), []
+
+    def work():
+        for _ in range(100):
+            source, out = arrays()
+            torch.cuda.current_stream().synchronize()
+            kernel[GRID](source, out, N, BLOCK=BLOCK, DEPENDENT=False)
+            wrong.append(int((out != source + 1).sum()))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [0] * 400
+
+
+@quick
+def test_what_the_driver_refuses_in_compiled_launches(slow):
+    x, y = arrays()
+    kernel = warmed(x, y)
+    with pytest.raises(LaunchError, match="its y extent must lie between 0 and 65535"):
+        kernel[(1, 70_000)](x, y, N, BLOCK=BLOCK, DEPENDENT=False)
+    y.fill_(float("nan"))
+    kernel[GRID](x, y, N, BLOCK=BLOCK, DEPENDENT=False)
+    assert bool((y == x + 1).all())
+
+
+@two
+@quick
+def test_compiled_launches_on_two_devices(slow):
+    for _ in range(4):
+        for device in ("cuda:0", "cuda:1"):
+            x, y = arrays(device)
+            kernel = warmed(x, y)
+            slow.clear()
+            with torch.cuda.device(device):
+                y.fill_(float("nan"))
+                kernel[GRID](x, y, N, BLOCK=BLOCK, DEPENDENT=False)
+                assert not slow
+            assert bool((y == x + 1).all())
+            y.fill_(float("nan"))
+            with torch.cuda.device("cuda:0" if device == "cuda:1" else "cuda:1"):
+                kernel[GRID](x, y, N, BLOCK=BLOCK, DEPENDENT=False)
+            assert bool((y == x + 1).all())
 
 
 # --- grids that depend on each other ------------------------------------------------------------------------

@@ -65,7 +65,17 @@ from tri_core.pipeline import (
     StageContext,
     StageResult,
 )
-from tri_core.runtime import Argument, ArrayArgument, HostMemory, Launch, LoadedKernel, Runtime
+from tri_core.runtime import (
+    Argument,
+    ArrayArgument,
+    HiddenNumbers,
+    HostMemory,
+    Launch,
+    LaunchPlan,
+    LoadedKernel,
+    Probe,
+    Runtime,
+)
 from tri_core.target import (
     SIMULATED_KIND,
     ComputeUnit,
@@ -106,6 +116,7 @@ __all__ = [
     "DevicePerformance",
     "FrameworkAdapter",
     "Gap",
+    "HiddenNumbers",
     "HiddenParameters",
     "HostMemory",
     "InternalError",
@@ -123,6 +134,7 @@ __all__ = [
     "LaunchDescriptor",
     "LaunchError",
     "LaunchNumber",
+    "LaunchPlan",
     "Listing",
     "LoadedKernel",
     "Memory",
@@ -137,6 +149,7 @@ __all__ = [
     "Place",
     "PluginError",
     "Policy",
+    "Probe",
     "Runtime",
     "Simulation",
     "SimulationError",

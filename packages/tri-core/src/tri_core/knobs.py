@@ -22,7 +22,9 @@ from typing import Any
 from tri_core.errors import OptionError
 
 __all__ = [
+    "ASSIGNED",
     "CORE",
+    "EPOCH",
     "Knob",
     "KnobGroup",
     "assign",
@@ -30,6 +32,8 @@ __all__ = [
     "codegen_snapshot",
     "get",
     "known",
+    "overridden",
+    "overrides",
     "parse_bool",
     "parse_size",
     "plugin_snapshot",
@@ -125,7 +129,15 @@ CORE = KnobGroup(
     ),
 )
 
-_overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides", default=None)
+#: the overrides of the scopes around, or None
+overrides: ContextVar[dict[str, Any] | None] = ContextVar("tri_knob_overrides", default=None)
+#: the same as a call, for who asks often
+overridden = overrides.get
+
+ASSIGNED = "assigned"
+#: under ASSIGNED an object that is another one after every :func:`assign` and :func:`register`: who keeps values looks at it
+EPOCH: dict[str, object] = {ASSIGNED: object()}
+
 _OWN = frozenset(knob.name for knob in CORE.knobs)
 _groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
@@ -154,6 +166,7 @@ def register(group: KnobGroup) -> None:
     _groups[group.prefix] = group
     _known = others | {knob.name: knob for knob in group.knobs}
     _affecting = tuple(k for _, k in sorted(_known.items()) if k.affects_codegen)
+    EPOCH[ASSIGNED] = object()
 
 
 def known() -> dict[str, Knob]:
@@ -177,9 +190,9 @@ def _knob(name: str) -> Knob:
 
 def get(name: str) -> Any:
     """The value of knob ``name``: an override in scope, else the environment, else the default."""
-    overrides = _overrides.get()
-    if overrides is not None and name in overrides:
-        return overrides[name]
+    scoped = overridden()
+    if scoped is not None and name in scoped:
+        return scoped[name]
     knob = _known.get(name) or _knob(name)
     text = os.environ.get(knob.variable)
     if text is None:
@@ -210,6 +223,7 @@ def assign(name: str, value: Any) -> None:
     knob = _knob(name)
     if value is None:
         os.environ.pop(knob.variable, None)
+        EPOCH[ASSIGNED] = object()
         return
     text = str(int(value)) if isinstance(value, bool) else str(value)
     try:
@@ -217,6 +231,7 @@ def assign(name: str, value: Any) -> None:
     except ValueError as error:
         raise OptionError(f"{name} cannot be {value!r}: {error}", remedy=knob.help) from error
     os.environ[knob.variable] = text
+    EPOCH[ASSIGNED] = object()
 
 
 def assigned(name: str) -> str | None:
@@ -229,8 +244,8 @@ def scope(**values: Any) -> Iterator[None]:
     """Override knobs inside a ``with`` block (this thread or task only)."""
     for name in values:
         _knob(name)
-    token = _overrides.set({**(_overrides.get() or {}), **values})
+    token = overrides.set({**(overridden() or {}), **values})
     try:
         yield
     finally:
-        _overrides.reset(token)
+        overrides.reset(token)

@@ -7,10 +7,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from tri_core.abi import Parameter
 from tri_core.image import KernelImage
 from tri_core.target import DeviceInfo
 
-__all__ = ["Argument", "ArrayArgument", "HostMemory", "Launch", "LoadedKernel", "Runtime"]
+__all__ = [
+    "Argument",
+    "ArrayArgument",
+    "HiddenNumbers",
+    "HostMemory",
+    "Launch",
+    "LaunchPlan",
+    "LoadedKernel",
+    "Probe",
+    "Runtime",
+]
 
 #: what a launcher takes for a parameter: a pointer as an integer, a scalar, or a runtime's own handle
 Argument = int | float | Any
@@ -45,6 +56,58 @@ class LoadedKernel(Protocol):
 
 #: launch(grid, stream, args): grid in CTAs along x, y, z; stream is a driver handle or None (the current)
 Launch = Callable[[tuple[int, int, int], int | None, Sequence[Argument]], None]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question to the driver about a stream: ``int function(stream, void *out)`` gives 0 and ``value``, of up to 64 bits."""
+
+    function: int
+    value: int
+
+
+@dataclass(frozen=True)
+class HiddenNumbers:
+    """Hidden parameters of launches on one stream, and the ``probes`` that have to hold for these ``values`` to be right."""
+
+    values: tuple[int, ...] = ()
+    probes: tuple[Probe, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LaunchPlan:
+    """All that a launch of one loaded kernel hands to its driver, for code that calls the driver itself.
+
+    A runtime that has ``launch_plan(kernel, image) -> LaunchPlan | None`` lets such code launch instead of its ``launcher``; whatever
+    fails or does not fit is left to that.  Functions of the driver are addresses; they give 0 where all went well.
+
+    ``start``: ``int start(const config *, function, void **parameters, void **extra)``; config is ``{u32 grid[3], block[3], shared;
+    void *stream, *attributes; u32 attribute_count}``.  The block is ``(threads, 1, 1)``, ``shared`` is in bytes.
+    ``parameters``: the kernel's own and the hidden ones behind them; ``descriptors`` of 128 bytes follow, which ``encode`` makes of
+    the values of the kernel's own.  ``resident``: CTAs that run at a time, of a persistent kernel (whose first hidden parameters are
+    the extents of the grid), else 0.  ``numbers``: the other hidden ones for launches on a stream; None where they are new for every
+    launch.  ``cluster``: CTAs along x for each program along x.  ``most_ctas``: the limit of CTAs, 0 for none.  ``context``:
+    ``int get(void **out)`` and what it has to give before a launch, where it matters.  ``note`` is told ``name`` before every launch.
+    """
+
+    name: str
+    start: int
+    function: int
+    threads: int
+    shared: int
+    parameters: tuple[Parameter, ...]
+    numbers: Callable[[int], HiddenNumbers | None]
+    attributes: int = 0
+    attribute_count: int = 0
+    descriptors: int = 0
+    encode: Callable[[Sequence[Argument]], Sequence[bytes]] | None = None
+    resident: int = 0
+    most_ctas: int = 0
+    cluster: int = 1
+    context: tuple[int, int] | None = None
+    note: Callable[[str], object] | None = None
+    #: what has to stay alive as long as the plan: the kernel, attributes
+    keep: tuple[object, ...] = ()
 
 
 class Runtime(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tri_core.target import Target, TargetKey
 
-__all__ = ["Choice", "chosen", "target"]
+__all__ = ["Choice", "chosen", "target", "variable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +21,12 @@ class Choice:
     target: Target
 
 
-_choice: ContextVar[Choice | None] = ContextVar("tri_target", default=None)
+#: holds the choice in force
+variable: ContextVar[Choice | None] = ContextVar("tri_target", default=None)
 _choices: dict[int, Choice] = {}
 
 #: the choice in force, or None: called once per launch
-chosen = _choice.get
+chosen = variable.get
 
 
 @contextmanager
@@ -44,8 +45,8 @@ def target(spec: str | TargetKey | Target) -> Iterator[Target]:
     choice = _choices.get(id(resolved))
     if choice is None or choice.target is not resolved:
         choice = _choices[id(resolved)] = Choice(resolved)
-    token = _choice.set(choice)
+    token = variable.set(choice)
     try:
         yield resolved
     finally:
-        _choice.reset(token)
+        variable.reset(token)

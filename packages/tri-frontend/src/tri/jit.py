@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 from tri.interpreter.state import current, forced
@@ -160,12 +161,9 @@ class JITFunction:
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
-        if self.pre_run_hooks:
+        if self.pre_run_hooks or self.interpreted or grid is None or forced() is not None:
             return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
-        launch = self._dispatcher.launch
-        if self.is_interpreted:
-            launch = self._interpret
-        return lambda *args, **kwargs: launch(grid, args, kwargs)
+        return MethodType(self._dispatcher.call, grid)
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch over ``grid``, or only compile when ``warmup``; the compiled kernel."""
@@ -175,7 +173,7 @@ class JITFunction:
             return self._dispatcher.warm_up(args, kwargs)
         if self.is_interpreted:
             return self._interpret(grid, args, kwargs)
-        return self._dispatcher.launch(grid, args, kwargs)
+        return self._dispatcher.call(grid, *args, **kwargs)
 
     @property
     def is_interpreted(self) -> bool:

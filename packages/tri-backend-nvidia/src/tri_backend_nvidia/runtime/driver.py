@@ -15,7 +15,7 @@ from typing import Any
 from tri_backend_nvidia.runtime import faults
 from tri_core.api import DeviceError
 
-__all__ = ["call", "driver", "driver_present", "error", "initialised"]
+__all__ = ["address_of", "call", "driver", "driver_present", "error", "initialised"]
 
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _NO_DRIVER = "install NVIDIA's driver, or compile without launching by naming a target such as nvidia:sm_90a"
@@ -85,6 +85,13 @@ def call(name: str, *args: Any) -> Any:
     if not results:
         return None
     return results[0] if len(results) == 1 else tuple(results)
+
+
+@functools.cache
+def address_of(name: str) -> int:
+    """Where the driver's function ``name`` is, as CUDA 12.0 has it."""
+    address, _ = call("cuGetProcAddress", name.encode(), 12000, 0)
+    return int(address)
 
 
 def error(name: str, status: int) -> DeviceError:

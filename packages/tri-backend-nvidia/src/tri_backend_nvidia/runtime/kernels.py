@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from tri_backend_nvidia.runtime import counters, faults, launches, records, scratch, stand_ins, tensor_maps
 from tri_backend_nvidia.runtime.devices import attribute
-from tri_backend_nvidia.runtime.driver import call, initialised
+from tri_backend_nvidia.runtime.driver import address_of, call, initialised
 from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch, Unsupported
 from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
 
-__all__ = ["CudaKernel", "launcher", "load"]
+__all__ = ["CudaKernel", "encoder", "launcher", "load"]
 
 #: shared memory that a CTA can have without asking, in bytes
 _SHARED_WITHOUT_ASKING = 48 * 1024
@@ -103,8 +103,7 @@ def _unload(module: object, context: object) -> None:
 @functools.cache
 def launch_function() -> Callable[..., int]:
     """``cuLaunchKernel`` as a ctypes function: half the cost of the bindings' own, which convert more."""
-    address, _ = call("cuGetProcAddress", b"cuLaunchKernel", 12000, 0)
-    return _LAUNCH(int(address))
+    return _LAUNCH(address_of("cuLaunchKernel"))
 
 
 def _started(
@@ -144,7 +143,7 @@ def _numbers(
     return numbers
 
 
-def _encoder(kernel: CudaKernel, hidden: HiddenParameters) -> DescriptorEncoder | None:
+def encoder(kernel: CudaKernel, hidden: HiddenParameters) -> DescriptorEncoder | None:
     """What makes the tensor maps of a launch; None: there are none."""
     if not hidden.descriptors:
         return None
@@ -177,7 +176,7 @@ def launcher(
     context may be another device's.
     """
     hidden = HiddenParameters.from_attrs(image.metadata.attrs)
-    encoder = _encoder(kernel, hidden)
+    encode = encoder(kernel, hidden)
     parameters = (*image.metadata.signature.parameters, *hidden.parameters)
     pool = ArgumentPool(argument_table(parameters, len(hidden.descriptors)))
     pack, take, give = pool.table.pack_into, pool.take, pool.give
@@ -200,8 +199,8 @@ def launcher(
         block = take()
         try:
             pack(block.memory, args if made is None else (*args, *made(grid, stream)))
-            if encoder is not None:
-                pool.table.put_descriptors(block.memory, encoder(args))
+            if encode is not None:
+                pool.table.put_descriptors(block.memory, encode(args))
 
             def go() -> int:
                 return start(function, x, y, z, threads, 1, 1, shared, stream, block.pointers, None)

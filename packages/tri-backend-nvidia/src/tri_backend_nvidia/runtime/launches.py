@@ -11,10 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tri_backend_nvidia.runtime.driver import call
+from tri_backend_nvidia.runtime.driver import address_of, call
 from tri_core.api import DeviceInfo, OutOfResources
 
-__all__ = ["COOPERATIVE", "PROGRAMMATIC", "Residency", "attributes_of", "extended", "residency"]
+__all__ = [
+    "COOPERATIVE",
+    "PROGRAMMATIC",
+    "Residency",
+    "attribute_records",
+    "attributes_of",
+    "extended",
+    "residency",
+]
 
 #: options of a kernel that are launch attributes, and the driver's numbers of these
 COOPERATIVE, PROGRAMMATIC = "launch_cooperative_grid", "launch_pdl"
@@ -53,14 +61,18 @@ def attributes_of(options: Mapping[str, Any]) -> tuple[int, ...]:
 @functools.cache
 def _launch_extended() -> Callable[..., int]:
     """``cuLaunchKernelEx`` as a ctypes function."""
-    address, _ = call("cuGetProcAddress", b"cuLaunchKernelEx", 12000, 0)
-    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(int(address))
+    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(address_of("cuLaunchKernelEx"))
+
+
+def attribute_records(numbers: tuple[int, ...]) -> ctypes.Array[_Attribute]:
+    """The driver's records of the attributes ``numbers``, all of them on."""
+    return (_Attribute * len(numbers))(*[_Attribute(id=number, value=1) for number in numbers])
 
 
 def extended(numbers: tuple[int, ...]) -> Callable[..., int]:
     """A function called as ``cuLaunchKernel`` is, which sets the attributes ``numbers`` as well."""
     start = _launch_extended()
-    made = (_Attribute * len(numbers))(*[_Attribute(id=number, value=1) for number in numbers])
+    made = attribute_records(numbers)
 
     def launch(
         function: int, x: int, y: int, z: int, bx: int, by: int, bz: int,

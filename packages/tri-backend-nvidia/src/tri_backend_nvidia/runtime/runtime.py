@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from tri_backend_nvidia.architectures import ARCHITECTURES, DEVICE_KIND, target
-from tri_backend_nvidia.runtime import devices, faults, graphs, kernels, streams
+from tri_backend_nvidia.runtime import devices, faults, graphs, kernels, plans, streams
 from tri_backend_nvidia.runtime.driver import call, driver, error
 from tri_backend_nvidia.runtime.memory import CudaMemory
 from tri_backend_nvidia.runtime.streams import framework_stream
@@ -20,6 +20,7 @@ from tri_core.api import (
     KernelImage,
     Launch,
     LaunchError,
+    LaunchPlan,
     LoadedKernel,
     TargetKey,
 )
@@ -145,6 +146,13 @@ class CudaRuntime(RuntimeBase):
             explain=explain,
             many_devices=len(self.devices()) > 1,
         )
+
+    def launch_plan(self, kernel: LoadedKernel, image: KernelImage) -> LaunchPlan | None:
+        """How ``kernel`` is launched, for code that calls the driver itself; None where only :meth:`launcher` can."""
+        if not isinstance(kernel, kernels.CudaKernel):
+            raise InternalError(f"{type(kernel).__name__} is not a kernel of this runtime")
+        many = len(self.devices()) > 1
+        return plans.launch_plan(kernel, image, in_context=self._in_context, many_devices=many)
 
     # --- time ---------------------------------------------------------------------------------------------
 

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from tri_core.runtime import ArrayArgument
     from tri_core.target import DeviceInfo
 
-__all__ = ["ArrayReader", "Place", "TensorWrapper", "array_reader", "describe", "place_of", "reinterpret"]
+__all__ = [
+    "ArrayReader",
+    "Place",
+    "TensorWrapper",
+    "array_reader",
+    "describe",
+    "is_tensor_class",
+    "place_of",
+    "reinterpret",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +339,12 @@ def _is_array_of(cls: type, module: str, name: str) -> bool:
 
 def _read_argument(array: ArrayArgument) -> Reading:
     return array.pointer, array.dtype, None if array.device is None else place_of(array.device)
+
+
+def is_tensor_class(cls: type) -> bool:
+    """Whether ``cls`` is PyTorch's class of tensors, or that of parameters: none whose attributes may be a user's."""
+    torch = sys.modules.get("torch")
+    return torch is not None and cls in (torch.Tensor, torch.nn.Parameter)
 
 
 def _is_argument(cls: type) -> bool:

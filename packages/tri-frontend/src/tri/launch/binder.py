@@ -20,7 +20,7 @@ from tri.language.types import ALL_DTYPES
 from tri.launch.readers import Rules, readers, static_fact
 from tri_core.errors import LaunchError
 
-__all__ = ["Binder", "make_binder"]
+__all__ = ["Binder", "make_binder", "rules_of"]
 
 #: arguments to (facts of all parameters, values of those that are not constexpr, options)
 Binder = Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]]
@@ -56,7 +56,7 @@ def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) ->
         if parameter.is_constexpr:
             body.append(f"f{i} = {name} if type({name}) is int else static_fact({name})")
             continue
-        names[f"readers{i}"] = readers(_rules(parameter, divisibility, equal_to_one))
+        names[f"readers{i}"] = readers(rules_of(parameter, divisibility, equal_to_one))
         body.append(f"v{i}, f{i} = readers{i}[type({name})]({name})")
         values.append(f"v{i}")
     facts = _tuple([f"f{p.num}" for p in function.params])
@@ -100,7 +100,8 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any]) -> str
     return ", ".join([*shown, "**options"])
 
 
-def _rules(parameter: KernelParameter, divisibility: int, equal_to_one: bool) -> Rules:
+def rules_of(parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True) -> Rules:
+    """How arguments of ``parameter`` are read; the rules of usual targets unless told otherwise."""
     type_ = _annotated_type(parameter.annotation)
     return Rules(
         divisibility=divisibility,

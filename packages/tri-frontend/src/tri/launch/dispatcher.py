@@ -29,8 +29,10 @@ from tri.launch.hooks import (
     cache_hook_facts,
 )
 from tri.launch.observers import observed, tell_load
+from tri.launch.quick import Loaded, QuickTable, Seen
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
+from tri_core import knobs
 from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from tri.jit import JITFunction
     from tri_core.abi import KernelABI
     from tri_core.compiler import CompiledKernel
-    from tri_core.runtime import Launch, LoadedKernel, Runtime
+    from tri_core.runtime import Launch, Runtime
     from tri_core.target import DeviceInfo, Target
 
 __all__ = ["Dispatcher", "forget"]
@@ -91,9 +93,15 @@ class Dispatcher:
         self._tables: dict[_Rules, dict[Any, Entry]] = {}
         #: keys whose target specializes by other rules than the usual
         self._redirects: dict[Any, tuple[_Rules, Target, Place | None]] = {}
-        self._loaded: dict[tuple[str, DeviceInfo], tuple[LoadedKernel, Launch]] = {}
+        self._loaded: dict[tuple[str, DeviceInfo], Loaded] = {}
         #: the globals that the kernel was compiled with
         self._watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
+        #: the knobs that affect code, and of which :data:`tri_core.knobs.EPOCH` that is true
+        self._setting: tuple[tuple[str, Any], ...] | None = None
+        self._epoch: object = None
+        self._quick = QuickTable(self.relaunch)
+        #: ``call(grid, *arguments, **keywords)`` launches
+        self.call: Callable[..., CompiledKernel] = self._quick.call
         self._bind, self._table = self._for_rules(_USUAL)
         _live.add(self)
 
@@ -110,6 +118,7 @@ class Dispatcher:
         self._redirects.clear()
         self._loaded.clear()
         self._watched = ()
+        self._quick.clear()
 
     def _renew(self) -> None:
         """Forget what was compiled with other values of globals."""
@@ -131,6 +140,45 @@ class Dispatcher:
 
     # --- launching ------------------------------------------------------------------------------------
 
+    def relaunch(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
+        """Launch, and have compiled code do the like of it from then on."""
+        kernel = self.launch(grid, args, kwargs)
+        if self._quick.is_curious():
+            self._learn(args, kwargs)
+        return kernel
+
+    def _learn(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Describe a call that was done to the code that does the like of it."""
+        facts, values, options = self._bind(*args, **kwargs)
+        choice = chosen()
+        entry = self._table.get(self._key(facts, choice, options))
+        if entry is None or entry.staged or entry.place is None or "stream" in options:
+            self._quick.refuse()
+            return
+        loaded = self._loaded[entry.kernel.metadata.hash, entry.place.device]
+        arguments = values if entry.pick is None else entry.pick(values)
+        numbers = [path[0] for path in entry.parameters]
+        seen = Seen(
+            self.function, args, kwargs, facts, choice, self._watched, numbers, arguments, entry.kernel, self.defaults
+        )  # fmt: skip
+        self._quick.learn(loaded, seen)
+        self.call = self._quick.call
+
+    def _settings(self, overrides: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:
+        """The knobs that affect code, where they are not the defaults."""
+        if overrides is None and knobs.EPOCH[knobs.ASSIGNED] is self._epoch:
+            return self._setting
+        epoch = knobs.EPOCH[knobs.ASSIGNED]
+        found = tuple(knobs.codegen_snapshot().items()) or None
+        if overrides is None:
+            self._setting, self._epoch = found, epoch
+        return found
+
+    def _key(self, facts: tuple[Any, ...], choice: Choice | None, options: Mapping[str, Any]) -> Any:
+        """Of a version in the table."""
+        setting = self._settings(knobs.overridden())
+        return (facts, choice, setting, *options.items()) if options else (facts, choice, setting)
+
     def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
         """Launch over ``grid``; compiles on the first call for such arguments."""
         choice = chosen()
@@ -141,7 +189,7 @@ class Dispatcher:
         try:
             facts, values, options = self._bind(*args, **kwargs)
             asked = options.pop("stream", None) if options else None
-            entry = self._table.get((facts, choice, *options.items()) if options else (facts, choice))
+            entry = self._table.get(self._key(facts, choice, options))
         except (TypeError, LaunchError) as error:
             raise self._explained(error, args, kwargs) from None
         if entry is None:
@@ -306,7 +354,7 @@ class Dispatcher:
         kwargs: dict[str, Any],
     ) -> tuple[Entry, tuple[Any, ...]]:
         """The entry for a new key, made now, and the values for it."""
-        key = (facts, choice, *options.items()) if options else (facts, choice)
+        key = self._key(facts, choice, options)
         if not self._watched:
             self._watched = watched(self.function)
         try:
@@ -339,7 +387,7 @@ class Dispatcher:
         bind, table = self._for_rules(rules)
         facts, values, options = bind(*args, **kwargs)
         options.pop("stream", None)
-        key = (facts, choice, *options.items())
+        key = self._key(facts, choice, options)
         entry = table.get(key)
         if entry is None:
             version = specialize(self.function, facts, rules[0])
@@ -455,10 +503,11 @@ class Dispatcher:
         if found is None:
             loaded = owner.load(kernel.image, device)
             kernel.loaded.update(getattr(loaded, "resources", {}))
-            launch = observed(owner.launcher(loaded, kernel.image), kernel)
-            found = self._loaded[key] = (loaded, launch)
+            plain = owner.launcher(loaded, kernel.image)
+            launch = observed(plain, kernel)
+            found = self._loaded[key] = Loaded(owner, loaded, kernel.image, launch, launch is not plain)
             tell_load(kernel, device)
-        return found[1]
+        return found.launch
 
 
 def _mock(value: Any) -> Any:

@@ -1,0 +1,44 @@
+"""Launches without Python: calls that a kernel has seen before go from Python's call to the driver's in compiled code.
+
+:class:`QuickCalls` is the callable; see ``docs/design/runtime.md``.
+"""
+
+from __future__ import annotations
+
+from tri_runtime.native.arrays import Exchange, exchange_of
+from tri_runtime.native.quick import QuickCalls, available
+from tri_runtime.native.records import (
+    ArrayItem,
+    BoolItem,
+    Call,
+    Condition,
+    ConstantItem,
+    EmptyList,
+    Entry,
+    FloatItem,
+    IntItem,
+    Item,
+    Pattern,
+    Variable,
+    table_of,
+)
+
+__all__ = [
+    "ArrayItem",
+    "BoolItem",
+    "Call",
+    "Condition",
+    "ConstantItem",
+    "EmptyList",
+    "Entry",
+    "Exchange",
+    "FloatItem",
+    "IntItem",
+    "Item",
+    "Pattern",
+    "QuickCalls",
+    "Variable",
+    "available",
+    "exchange_of",
+    "table_of",
+]

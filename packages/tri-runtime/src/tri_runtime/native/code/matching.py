@@ -1,0 +1,198 @@
+"""The launcher's code, a call against a record: how the arguments are given, what they are, and what holds around them."""
+
+from __future__ import annotations
+
+__all__ = ["MATCHING"]
+
+MATCHING = """
+; ---- what has to be as it was -------------------------------------------------------------------
+
+define internal i1 @holds(ptr %condition) nounwind {
+  %out = alloca ptr
+  %kind = field i64, condition 0, %condition
+  %a = field ptr, condition 1, %condition
+  %b = field ptr, condition 2, %condition
+  %c = field ptr, condition 3, %condition
+  switch i64 %kind, label %entry_of_dictionary [ i64 0, label %empty_list  i64 1, label %context_variable ]
+empty_list:
+  %length = call i64 @PyList_Size(ptr %a)
+  %empty = icmp eq i64 %length, 0
+  ret i1 %empty
+context_variable:
+  store ptr null, ptr %out
+  %failed = call i32 @PyContextVar_Get(ptr %a, ptr null, ptr %out)
+  %value = load ptr, ptr %out
+  %nothing = icmp eq ptr %value, null
+  br i1 %nothing, label %error, label %set
+set:
+  call void @Py_DecRef(ptr %value)
+  %as_before = icmp eq ptr %value, %c
+  ret i1 %as_before
+entry_of_dictionary:
+  %found = call ptr @PyDict_GetItemWithError(ptr %a, ptr %b)
+  %missing = icmp eq ptr %found, null
+  br i1 %missing, label %error, label %there
+there:
+  %unchanged = icmp eq ptr %found, %c
+  ret i1 %unchanged
+error:
+  call void @PyErr_Clear()
+  ret i1 false
+}
+
+; ---- context and stream -------------------------------------------------------------------------
+
+define internal i1 @in_context(ptr %call) nounwind {
+  %out = alloca ptr
+  %ask = field ptr, call 29, %call
+  %any = icmp eq ptr %ask, null
+  br i1 %any, label %yes, label %look
+look:
+  %failed = call i32 %ask(ptr %out)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %compare, label %no
+compare:
+  %now = load ptr, ptr %out
+  %wanted = field ptr, call 30, %call
+  %same = icmp eq ptr %now, %wanted
+  ret i1 %same
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; the current stream, if the driver says of it what it said when the record was made
+define internal i1 @stream_of(ptr %call, ptr %stream) nounwind {
+entry:
+  %out = alloca i64
+  %ask = field ptr, call 22, %call
+  %device = field i64, call 23, %call
+  %kind = trunc i64 %device to i32
+  %high = lshr i64 %device, 32
+  %index = trunc i64 %high to i32
+  %failed = call i32 %ask(i32 %kind, i32 %index, ptr %stream)
+  %fine = icmp eq i32 %failed, 0
+  br i1 %fine, label %start, label %error
+error:
+  call void @PyErr_Clear()
+  br label %no
+start:
+  %handle = load ptr, ptr %stream
+  %count = field i64, call 27, %call
+  %probes = field ptr, call 28, %call
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %probe, label %yes
+probe:
+  %probe_i = getelementptr %probe, ptr %probes, i64 %i
+  %function = load ptr, ptr %probe_i
+  %wanted = field i64, probe 1, %probe_i
+  store i64 0, ptr %out
+  %status = call i32 %function(ptr %handle, ptr %out)
+  %told = load i64, ptr %out
+  %good = icmp eq i32 %status, 0
+  %same = icmp eq i64 %told, %wanted
+  %as_before = and i1 %good, %same
+  br i1 %as_before, label %on, label %no
+on:
+  %next = add i64 %i, 1
+  br label %loop
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; ---- a call against a record --------------------------------------------------------------------
+
+define internal i1 @fits_names(ptr %call, ptr %names) nounwind {
+entry:
+  %count = field i64, call 1, %call
+  %none = icmp eq ptr %names, null
+  br i1 %none, label %without, label %with
+without:
+  %no_names = icmp eq i64 %count, 0
+  ret i1 %no_names
+with:
+  %given = call i64 @PyTuple_Size(ptr %names)
+  %as_many = icmp eq i64 %given, %count
+  br i1 %as_many, label %start, label %no
+start:
+  %wanted = field ptr, call 2, %call
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %compare, label %yes
+compare:
+  %name = call ptr @PyTuple_GetItem(ptr %names, i64 %i)
+  %wanted_i = getelementptr ptr, ptr %wanted, i64 %i
+  %wanted_name = load ptr, ptr %wanted_i
+  %same = icmp eq ptr %name, %wanted_name
+  br i1 %same, label %on, label %no
+on:
+  %next = add i64 %i, 1
+  br label %loop
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @fits(ptr %call, ptr %args, i64 %nargs, ptr %names, ptr %block, ptr %stream) nounwind {
+entry:
+  %positional = field i64, call 0, %call
+  %positional_fits = icmp eq i64 %positional, %nargs
+  br i1 %positional_fits, label %keywords, label %no
+keywords:
+  %names_fit = call i1 @fits_names(ptr %call, ptr %names)
+  br i1 %names_fit, label %start, label %no
+start:
+  %bytes = field i64, call 18, %call
+  %values = field ptr, call 19, %call
+  call void @llvm.memcpy.p0.p0.i64(ptr %block, ptr %values, i64 %bytes, i1 false)
+  %items = field ptr, call 3, %call
+  %keyword_count = field i64, call 1, %call
+  %count = add i64 %positional, %keyword_count
+  br label %arguments
+arguments:
+  %i = phi i64 [ 0, %start ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %argument, label %conditions
+argument:
+  %object_at = getelementptr ptr, ptr %args, i64 %i
+  %object = load ptr, ptr %object_at
+  %item = getelementptr %item, ptr %items, i64 %i
+  %item_fits = call i1 @fits_item(ptr %item, ptr %object, ptr %block)
+  br i1 %item_fits, label %on, label %no
+on:
+  %next = add i64 %i, 1
+  br label %arguments
+conditions:
+  %number = field i64, call 4, %call
+  %first = field ptr, call 5, %call
+  br label %check
+check:
+  %j = phi i64 [ 0, %conditions ], [ %next_j, %held ]
+  %more_j = icmp slt i64 %j, %number
+  br i1 %more_j, label %condition, label %context
+condition:
+  %condition_j = getelementptr %condition, ptr %first, i64 %j
+  %condition_holds = call i1 @holds(ptr %condition_j)
+  br i1 %condition_holds, label %held, label %no
+held:
+  %next_j = add i64 %j, 1
+  br label %check
+context:
+  %context_fits = call i1 @in_context(ptr %call)
+  br i1 %context_fits, label %driver, label %no
+driver:
+  %stream_fits = call i1 @stream_of(ptr %call, ptr %stream)
+  ret i1 %stream_fits
+no:
+  ret i1 false
+}
+"""

@@ -1,0 +1,118 @@
+"""The callable of a kernel: compiled code that does the launches it has records of, and asks a Python function for all others."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import logging
+import platform
+import struct
+import sys
+import sysconfig
+from collections.abc import Callable
+from typing import Any
+
+from tri_runtime.native.code import CODE, ENTRY
+from tri_runtime.native.records import Call
+
+__all__ = ["QuickCalls", "available"]
+
+logger = logging.getLogger(__name__)
+
+_FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
+#: number of calls, their addresses, the function of last resort
+_STATE = struct.Struct("@q2P")
+_COUNT = struct.Struct("@q")
+
+
+class _Method(ctypes.Structure):
+    """``PyMethodDef``."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def _suits() -> bool:
+    """CPython with its lock, on a machine of 64 bits whose integers begin with the low byte."""
+    return (
+        platform.python_implementation() == "CPython"
+        and not sysconfig.get_config_var("Py_GIL_DISABLED")
+        and struct.calcsize("P") == 8
+        and sys.byteorder == "little"
+    )
+
+
+@functools.cache
+def _loaded() -> tuple[_Method, object] | None:
+    """The launcher's code as a method, and what keeps it in memory; None where it cannot be had.
+
+    It is compiled in this process: it is the same text in every process, and known to compile, so that LLVM does not end here.
+    """
+    if not _suits():
+        return None
+    try:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        target = llvm.Target.from_triple(llvm.get_process_triple())
+        machine = target.create_target_machine(opt=2, reloc="pic", codemodel="jitdefault", jit=True)
+        jit = llvm.create_lljit_compiler(machine)
+        builder = llvm.JITLibraryBuilder().add_ir(CODE).add_current_process().export_symbol(ENTRY)
+        library = builder.link(jit, ENTRY)
+        method = _Method(b"launch", library[ENTRY], _FASTCALL_WITH_KEYWORDS, None)
+    except (ImportError, OSError, RuntimeError) as error:
+        logger.info("launches stay in Python: %s: %s", type(error).__name__, error)
+        return None
+    return method, (machine, jit, library)
+
+
+def available() -> bool:
+    """Whether launches can be done in compiled code here; compiles it when first asked, in 0.1 s."""
+    return _loaded() is not None
+
+
+class QuickCalls:
+    """Launches of one kernel: ``call(grid, *arguments, **keywords)``, done in compiled code where a record fits.
+
+    ``otherwise`` is called with the same arguments where none does, and where the driver refuses: it does the whole launch and explains.
+    Only where :func:`available`.  Records are added and dropped under Python's lock; one that is in use is kept until that launch ends.
+    """
+
+    def __init__(self, otherwise: Callable[..., Any]) -> None:
+        loaded = _loaded()
+        if loaded is None:
+            raise RuntimeError("launches cannot be done in compiled code here")
+        self._otherwise, self._code = otherwise, loaded
+        self._calls: tuple[Call, ...] = ()
+        self._table = (ctypes.c_void_p * 1)()
+        self._state = bytearray(_STATE.pack(0, ctypes.addressof(self._table), id(otherwise)))
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        #: the callable; it holds this object
+        self.call: Callable[..., Any] = make(ctypes.addressof(loaded[0]), self._state, self)
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, call: Call) -> None:
+        """Do calls like this one in compiled code from now on."""
+        self._replace((*self._calls, call))
+
+    def clear(self) -> None:
+        """Forget all records."""
+        self._replace(())
+
+    def _replace(self, calls: tuple[Call, ...]) -> None:
+        """No launch sees a number with a table of another: it is 0 meanwhile."""
+        table = (ctypes.c_void_p * max(len(calls), 1))(*[call.record for call in calls])
+        _COUNT.pack_into(self._state, 0, 0)
+        _STATE.pack_into(self._state, 0, 0, ctypes.addressof(table), id(self._otherwise))
+        before = self._calls, self._table
+        self._calls, self._table = calls, table
+        _COUNT.pack_into(self._state, 0, len(calls))
+        del before

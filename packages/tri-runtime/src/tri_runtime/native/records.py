@@ -1,0 +1,322 @@
+"""What the launcher's code reads: a call of a kernel that it may do alone, as bytes.
+
+Objects are named by their addresses (``id``, which in CPython is one); a :class:`Call` keeps them alive.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from tri_core.api import Argument, HiddenNumbers, LaunchPlan
+from tri_runtime.native.arrays import Exchange
+from tri_runtime.native.code import BLOCK_BYTES, PARAMETERS
+from tri_runtime.packing import ArgumentTable, argument_table
+
+__all__ = [
+    "ArrayItem",
+    "BoolItem",
+    "Call",
+    "Condition",
+    "ConstantItem",
+    "EmptyList",
+    "Entry",
+    "FloatItem",
+    "IntItem",
+    "Item",
+    "Pattern",
+    "Variable",
+    "table_of",
+]
+
+#: kind, offset, size, object, four words, function or object, objects
+_ITEM = struct.Struct("@3qP4q2P")
+_CONDITION = struct.Struct("@q3P")
+_ADDRESS = struct.Struct("@P")
+_PROBE = struct.Struct("@Pq")
+_CALL = struct.Struct("@2q2P" + "qP4P2P" + "2P2qPq" + "qPqPPq" + "3qqP" + "2PPqPqPqq")
+_SIGNED = {size: (-(1 << (8 * size - 1)), (1 << (8 * size - 1)) - 1) for size in (1, 2, 4, 8)}
+
+
+class Item(Protocol):
+    """What one argument has to be, and where it goes in the block of parameters."""
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """What has to stay alive."""
+        ...
+
+    def encode(self) -> bytes:
+        """The record."""
+        ...
+
+
+@dataclass(frozen=True)
+class ArrayItem:
+    """An array of class ``cls`` on ``device`` (its DLPack words), of ``dtype``, whose address has no bit of ``mask`` (or some)."""
+
+    offset: int
+    cls: type
+    exchange: Exchange
+    device: int
+    dtype: int
+    mask: int
+    aligned: bool
+    #: name of the attribute and the object it has to be, for dtypes that DLPack does not tell apart
+    named: tuple[str, Any] | None = None
+    _names: Any = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.named is not None:
+            object.__setattr__(self, "_names", (ctypes.c_void_p * 2)(*map(id, self.named)))
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The class, what reads it, the dtype."""
+        return self.cls, self.exchange, self.named, self._names
+
+    def encode(self) -> bytes:
+        """The record."""
+        names = 0 if self._names is None else ctypes.addressof(self._names)
+        words = (self.device, self.dtype, self.mask, self.aligned)
+        return _ITEM.pack(0, self.offset, 8, id(self.cls), *words, self.exchange.read, names)
+
+
+@dataclass(frozen=True)
+class IntItem:
+    """An int that looks like ``like`` (equal to one, within 32 bits, divisible by 16) where ``care`` says so.
+
+    It is stored in ``size`` bytes (0: not at all), with a sign or without one.
+    """
+
+    offset: int
+    size: int
+    like: int
+    care: tuple[bool, bool, bool]
+    signed: bool = True
+
+    objects = ()
+
+    def encode(self) -> bytes:
+        """The record."""
+        bits = (self.like == 1, -(1 << 31) <= self.like < 1 << 31, self.like % 16 == 0)
+        wanted, care = (sum(on << i for i, on in enumerate(flags)) for flags in (bits, self.care))
+        low, high = _SIGNED[self.size or 8]
+        if not self.signed:
+            low, high = 0, min((1 << 8 * self.size) - 1, _SIGNED[8][1])
+        return _ITEM.pack(1, self.offset, self.size, 0, wanted, care, low, high, 0, 0)
+
+
+@dataclass(frozen=True)
+class FloatItem:
+    """A float in ``size`` bytes, 4 or 8."""
+
+    offset: int
+    size: int
+
+    objects = ()
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _ITEM.pack(2, self.offset, self.size, 0, 0, 0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class BoolItem:
+    """A bool in one byte."""
+
+    offset: int
+
+    objects = ()
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _ITEM.pack(3, self.offset, 1, id(True), 0, 0, 0, 0, id(False), 0)
+
+
+@dataclass(frozen=True)
+class ConstantItem:
+    """An argument that is part of the code: an int of 64 bits, a float or a string by type and value, all else by identity."""
+
+    value: Any
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The value."""
+        return (self.value,)
+
+    def encode(self) -> bytes:
+        """The record."""
+        if type(self.value) is int:
+            return _ITEM.pack(5, 0, 0, 0, self.value, 0, 0, 0, 0, 0)
+        if type(self.value) is float:
+            (bits,) = struct.unpack("@q", struct.pack("@d", self.value))
+            return _ITEM.pack(6, 0, 0, 0, bits, 0, 0, 0, 0, 0)
+        kind = 7 if type(self.value) is str else 4
+        return _ITEM.pack(kind, 0, 0, id(self.value), 0, 0, 0, 0, 0, 0)
+
+
+# --- what has to be as it was -----------------------------------------------------------------------------
+
+
+class Condition(Protocol):
+    """Something outside of the arguments that a launch depends on."""
+
+    def encode(self) -> bytes:
+        """The record."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class EmptyList:
+    """A list that is empty."""
+
+    items: list[Any]
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _CONDITION.pack(0, id(self.items), 0, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A context variable whose value is an object."""
+
+    variable: Any
+    value: Any
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _CONDITION.pack(1, id(self.variable), 0, id(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A dictionary that has an object under a name."""
+
+    names: dict[str, Any]
+    name: str
+    value: Any
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _CONDITION.pack(2, id(self.names), id(self.name), id(self.value))
+
+
+# --- a call -----------------------------------------------------------------------------------------------
+
+
+def table_of(plan: LaunchPlan) -> ArgumentTable:
+    """The layout of what a launch by ``plan`` passes."""
+    return argument_table(plan.parameters, plan.descriptors)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Calls of one kernel that look alike.
+
+    ``names``: of all arguments in order, the last ``keywords`` given as keywords; ``items``: what each has to be;
+    ``conditions``: what else; ``arguments``: of one such launch (the values of parameters that no argument decides), and ``numbers``,
+    the hidden ones of its stream, which ``exchange`` tells for the word ``device``.  ``result``: what a call gives;
+    ``defaults``: what a grid that is a function finds beside the arguments.
+    """
+
+    items: Sequence[Item]
+    names: Sequence[str]
+    keywords: int
+    conditions: Sequence[Condition]
+    arguments: Sequence[Argument]
+    numbers: HiddenNumbers
+    exchange: Exchange
+    device: int
+    result: Any
+    defaults: dict[str, Any]
+
+
+class Call:
+    """A pattern, ready for the launcher's code; ``record`` is the address of what it reads."""
+
+    def __init__(self, plan: LaunchPlan, pattern: Pattern) -> None:
+        self._alive: list[Any] = [plan, pattern, [item.objects for item in pattern.items]]
+        fields = (
+            *self._of_arguments(pattern),
+            *self._of_launch(plan, pattern),
+            *self._of_parameters(plan, pattern),
+            *self._of_device(plan, pattern),
+            *self._of_descriptors(plan, pattern),
+            plan.cluster,
+        )
+        self.record = self._put(_CALL.pack(*fields))
+
+    @staticmethod
+    def possible(plan: LaunchPlan) -> bool:
+        """Whether the code has room for what a launch by ``plan`` passes."""
+        table = table_of(plan)
+        count = len(table.offsets) + plan.descriptors
+        return table.size <= BLOCK_BYTES and count <= PARAMETERS and not table.conversions
+
+    def _put(self, data: bytes) -> int:
+        """The address of ``data``, which lives as long as this object."""
+        block = ctypes.create_string_buffer(data, max(len(data), 1))
+        self._alive.append(block)
+        return ctypes.addressof(block)
+
+    def _of_arguments(self, pattern: Pattern) -> tuple[int, ...]:
+        """Fields 0 to 5."""
+        positional = len(pattern.items) - pattern.keywords
+        self._names = self._put(b"".join(_ADDRESS.pack(id(name)) for name in pattern.names))
+        items = self._put(b"".join(item.encode() for item in pattern.items))
+        conditions = self._put(b"".join(condition.encode() for condition in pattern.conditions))
+        first = self._names + positional * _ADDRESS.size
+        return positional, pattern.keywords, first, items, len(pattern.conditions), conditions
+
+    def _of_launch(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
+        """Fields 6 to 17."""
+        note = (0, 0) if plan.note is None else (id(plan.note), id(plan.name))
+        told = self._names, id(pattern.defaults)
+        how = plan.start, plan.function, plan.threads, plan.shared, plan.attributes, plan.attribute_count
+        return (id(self), id(pattern.result), *note, *told, *how)
+
+    def _of_parameters(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
+        """Fields 18 to 21."""
+        table = table_of(plan)
+        grid = (1, 1, 1) if plan.resident else ()
+        values = ctypes.create_string_buffer(max(table.size, 1))
+        table.pack_into(values, [*pattern.arguments, *grid, *pattern.numbers.values])
+        offsets = (*table.offsets, *table.descriptor_offsets)
+        places = self._put(struct.pack(f"@{len(offsets)}q", *offsets))
+        return table.size, self._put(values.raw), len(offsets), places
+
+    def _of_device(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
+        """Fields 22 to 30."""
+        probes = pattern.numbers.probes
+        asked = self._put(b"".join(_PROBE.pack(probe.function, probe.value) for probe in probes))
+        grid = table_of(plan).offsets[len(pattern.arguments)] if plan.resident else 0
+        stream = pattern.exchange.current_stream, pattern.device
+        return (*stream, plan.most_ctas, plan.resident, grid, len(probes), asked, *(plan.context or (0, 0)))
+
+    def _of_descriptors(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
+        """Fields 31 to 36."""
+        if plan.encode is None:
+            return 0, 0, 0, 0, 0, 0
+        own = argument_table(plan.parameters[: len(pattern.arguments)]).layout
+        encode = _Encoder(own, plan.encode)
+        self._alive.append(encode)
+        last = own.pack(*pattern.arguments)
+        encoded = encode(last)
+        offset = table_of(plan).descriptor_offsets[0]
+        return id(encode), len(last), self._put(last), len(encoded), self._put(encoded), offset
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """The descriptors for packed arguments, one after the other."""
+
+    layout: struct.Struct
+    encode: Callable[[Sequence[Argument]], Sequence[bytes]]
+
+    def __call__(self, data: bytes) -> bytes:
+        return b"".join(self.encode(self.layout.unpack(data)))
