@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import multiprocessing
 import os
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,9 @@ import pytest
 
 from cpu_support import Kernel, cpu_runtime
 from tri_backend_cpu.runtime import CpuRuntime
+from tri_backend_cpu.runtime.kernel import CpuKernel
+from tri_backend_cpu.runtime.launcher import make_launch
+from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_core import knobs
 from tri_core.api import DeviceError, LaunchError, TargetError
 
@@ -165,3 +171,42 @@ def test_two_runtimes_do_not_share_threads(rng: np.random.Generator) -> None:
         launch = live.launcher(live.load(kernel.image, live.current_device()), kernel.image)
         launch((64, 1, 1), None, [x.ctypes.data, o.ctypes.data])
         np.testing.assert_array_equal(o, x)
+
+
+def test_memory_that_threads_use_stays(rng: np.random.Generator) -> None:
+    """Helpers wait in it until the process ends, when modules have let go of everything."""
+    pools = [ThreadPool()]
+    kept = weakref.ref(pools[0])
+    kernel = adding().compile()
+    live = CpuRuntime()
+    x = rng.integers(0, 9, 64 * 64).astype(np.int32)
+    o = np.zeros_like(x)
+    loaded = live.load(kernel.image, live.current_device())
+    assert isinstance(loaded, CpuKernel)
+    with knobs.scope(CPU_THREADS=3):
+        make_launch(loaded, lambda: pools[0])((64, 1, 1), None, [x.ctypes.data, o.ctypes.data])
+    np.testing.assert_array_equal(o, x)
+    pools.clear()
+    gc.collect()
+    assert kept() is not None
+
+
+def test_a_system_without_more_threads(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kernel, live, start = adding().compile(), CpuRuntime(), threading.Thread.start
+
+    def refuses(thread: threading.Thread) -> None:
+        if thread.name == "tri-cpu-2":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuses)
+    launch = live.launcher(live.load(kernel.image, live.current_device()), kernel.image)
+    x = rng.integers(0, 9, 64 * 64).astype(np.int32)
+    with knobs.scope(CPU_THREADS=5), caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            o = np.zeros_like(x)
+            launch((64, 1, 1), None, [x.ctypes.data, o.ctypes.data])
+            np.testing.assert_array_equal(o, x)
+    assert [r.getMessage() for r in caplog.records] == ["kernels run on 2 threads: can't start new thread"]

@@ -26,7 +26,9 @@ class LoadedObject:
             library = library.export_symbol(symbol)
         try:
             with _lock:
-                self._tracker = library.link(_jit(), f"tri_{next(_count)}")
+                # the code is its, and would go with it
+                self._jit = _jit()
+                self._tracker = library.link(self._jit, f"tri_{next(_count)}")
         except RuntimeError as error:
             raise DeviceError(
                 f"the object cannot be linked into this process: {error}",

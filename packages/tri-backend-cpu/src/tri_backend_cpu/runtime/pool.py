@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import platform
+import sys
 import threading
 from collections.abc import Callable
 
@@ -12,6 +14,8 @@ from tri_backend_cpu.runtime.loader import LoadedObject, load_ir
 from tri_backend_cpu.runtime.pool_ir import ENTRY_LAUNCH, ENTRY_WORK, POOL_BYTES, POOL_IR
 
 __all__ = ["ThreadPool"]
+
+logger = logging.getLogger(__name__)
 
 _PAUSE = {
     "x86_64": 'call void asm sideeffect "pause", ""()',
@@ -33,6 +37,7 @@ class ThreadPool:
         self._code: LoadedObject | None = None
         self._launch: _Launch | None = None
         self._work = 0
+        self._most = sys.maxsize
 
     def run(
         self, kernel: int, alone: Callable[[int, int], None], task: int, arena_bytes: int, threads: int
@@ -75,18 +80,32 @@ class ThreadPool:
 
     def _prepare(self, count: int, arena_bytes: int) -> None:
         """Have ``count`` helpers with scratch memory; nobody works now, since ``_busy`` is held."""
-        while len(self._helpers) < count:
-            arena, slot = Arena(), ctypes.c_void_p(0)
-            arena.reserve(arena_bytes)
-            slot.value = arena.address
-            self._helpers.append(arena)
-            self._slots.append(slot)
-            work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._work)
-            name = f"tri-cpu-{len(self._helpers)}"
-            threading.Thread(
-                target=work, args=(self._pool, ctypes.addressof(slot)), name=name, daemon=True
-            ).start()
-        if arena_bytes > self._helpers[0].size:
+        while len(self._helpers) < min(count, self._most) and self._hire(arena_bytes):
+            pass
+        if self._helpers and arena_bytes > self._helpers[0].size:
             for arena, slot in zip(self._helpers, self._slots, strict=True):
                 arena.reserve(arena_bytes)
                 slot.value = arena.address
+
+    def _hire(self, arena_bytes: int) -> bool:
+        """Start one more helper; False where the system has no more threads, and those that there are do the work."""
+        arena, slot = Arena(), ctypes.c_void_p(0)
+        arena.reserve(arena_bytes)
+        slot.value = arena.address
+        work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._work)
+        name = f"tri-cpu-{len(self._helpers) + 1}"
+        helper = threading.Thread(
+            target=work, args=(self._pool, ctypes.addressof(slot)), name=name, daemon=True
+        )
+        try:
+            helper.start()
+        except RuntimeError as error:
+            self._most = len(self._helpers)
+            logger.warning("kernels run on %d threads: %s", self._most + 1, error)
+            return False
+        if not self._helpers:
+            # helpers use this memory and code until the process ends, longer than Python keeps what modules hold
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        self._helpers.append(arena)
+        self._slots.append(slot)
+        return True
