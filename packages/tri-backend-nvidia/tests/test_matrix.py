@@ -245,9 +245,10 @@ def test_the_table_follows_the_architecture() -> None:
     assert len(old) == 5
     assert len(new) == 9
     assert {row.a for row in new} - {row.a for row in old} == {"f8E4M3FN", "f8E5M2"}
-    # those of warp groups come first: all but f64
-    assert [row.group_warps for row in group] == [4] * 8 + [1] * 9
+    # those of warp groups come first: all but f64; then that of B which is read along n
+    assert [row.group_warps for row in group] == [4] * 9 + [1] * 9
     assert {row.a for row in new} - {row.a for row in group[:8]} == {"f64"}
+    assert [(row.a, row.in_registers) for row in group if row.turned] == [("f32", (1,))]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,8 @@ def test_the_table_follows_the_architecture() -> None:
 )
 def test_instructions_of_warp_groups_are_as_wide_as_registers_allow(options, widest) -> None:
     rows = policy(target("sm_90a"), NvidiaOptions(**options)).matrix_instructions
-    found = {row.result((512, 512), (4, 1)).instr_shape[1] for row in rows if row.group_warps == 4}
+    groups = [row for row in rows if row.group_warps == 4]
+    found = {row.result((512, 512), (1, 4) if row.turned else (4, 1)).instr_shape[1] for row in groups}
     assert found == ({widest} if widest else set())
 
 

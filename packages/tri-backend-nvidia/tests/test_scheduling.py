@@ -65,6 +65,19 @@ MEASURED = {
     "attention D128 causal": (attending(128), eight(2), (None, 0.822, 0.853)),
     "matmul 8192 e4m3, 4 stages": (product(256, 8, k=128), eight(4), (None, 1.015, 1.043)),
     "matmul 8192 int8, 4 stages": (product(256, 8, 32, k=128), eight(4), (None, 1.622, 1.719)),
+    "matmul 4096 tf32, 4 stages": (product(256, 32, 32, k=32), eight(4), (0.661, 0.913, 0.933)),
+    "matmul 4096 tf32, 3 stages": (product(256, 32, 32, k=32), eight(3), (None, 0.912, 0.914)),
+    "matmul 4096 tf32, 256x128, 4 stages": (
+        product(128, 32, 32, m=256, k=32),
+        eight(4),
+        (0.675, 0.974, 0.989),
+    ),
+    "matmul 4096 tf32, 256x128, 3 stages": (
+        product(128, 32, 32, m=256, k=32),
+        eight(3),
+        (None, 0.966, 0.976),
+    ),
+    "matmul 4096 tf32, 128x128, 4 stages": (product(128, 32, 32, k=32), eight(4), (0.564, 0.823, 0.833)),
     "grouped, 4 stages": (
         replace(product(256), tiles_inside=True, describes=True),
         eight(4),
@@ -105,7 +118,7 @@ def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, wor
 
 
 @pytest.mark.parametrize("work", [
-    product(256, 32, 32, k=32),
+    product(256, 64, 64, k=16),
     replace(product(256), tiles_inside=True),
     replace(product(256), products=5 * product(256).products),
 ])  # fmt: skip

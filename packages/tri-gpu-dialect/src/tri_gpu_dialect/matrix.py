@@ -52,7 +52,8 @@ class MatrixInstruction:
     An instruction with ``memory`` reads operands from shared memory and runs on its own: its dots become
     ``ttg.warp_group_dot``.  ``memory(index, shape, contiguous)`` says how an operand of ``shape`` whose source has
     neighbours along dimension ``contiguous`` has to lie; None: it cannot be read so.  Those ``in_registers`` may
-    come from registers as well.  ``group_warps`` warps, one after the other along the rows, execute it together.
+    come from registers as well.  ``group_warps`` warps, one after the other along the rows, execute it together;
+    along the columns where the instruction is ``turned``: it computes the transposed product, ``D^T = B^T A^T``.
     """
 
     a: str
@@ -65,6 +66,7 @@ class MatrixInstruction:
     memory: OperandMemory | None = None
     in_registers: tuple[int, ...] = ()
     group_warps: int = 1
+    turned: bool = False
 
     def result(self, shape: Shape, warps: Shape) -> MatrixEncoding:
         """The encoding of a result of ``shape`` over ``warps`` (one number per dimension)."""
@@ -74,6 +76,10 @@ class MatrixInstruction:
         """How ``num_warps`` share a result of ``shape``: a count per dimension."""
         if self.group_warps == 1:
             return split_warps(shape, self.shape[:2], num_warps, whole_rows=whole_rows)
+        if self.turned:
+            m, n = shape
+            across, down = split_groups((n, m), self.shape[1], num_warps, self.group_warps, whole_rows=False)
+            return down, across
         return split_groups(shape, self.shape[0], num_warps, self.group_warps, whole_rows=whole_rows)
 
     def operand(self, index: int, result: MatrixEncoding) -> DotOperand:
@@ -115,7 +121,8 @@ class OperandSource:
 def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandSource, OperandSource] | None:
     """How ``row``, which reads from memory, gets the operands of ``dot``; None where it cannot, or lacks warps.
 
-    What is computed from another dot's result, element by element, stays in registers if it may.
+    What is computed from another dot's result, element by element, stays in registers if it may, and is left to
+    other instructions by one that is turned: these have rows in a thread where the other dot has columns.
     """
     assert row.memory is not None
     if len(shape_of(dot.results[0].type)) != 2 or _num_warps(dot) % row.group_warps:
@@ -123,7 +130,10 @@ def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandS
     found = []
     for index in (0, 1):
         value = dot.operands[index]
-        if index in row.in_registers and _is_made_of_dot(value):
+        made_of_dot = _is_made_of_dot(value)
+        if row.turned and made_of_dot:
+            return None
+        if index in row.in_registers and (row.turned or made_of_dot):
             found.append(OperandSource(None))
             continue
         encoding = row.memory(index, shape_of(value.type), _contiguous(value))

@@ -33,9 +33,27 @@ class _Copy:
 
 
 @dataclass
+class _Team:
+    """Threads that commit and wait together: the whole CTA, or a partition of specialised warps."""
+
+    threads: Array
+    groups: list[list[_Copy]] = field(default_factory=list)
+
+
+@dataclass
 class _State:
     started: list[_Copy] = field(default_factory=list)
-    groups: list[list[_Copy]] = field(default_factory=list)
+    teams: list[_Team] = field(default_factory=list)
+
+    def team(self, threads: Array) -> _Team:
+        """That of ``threads``; DeviceError where some of them were in another."""
+        for team in self.teams:
+            if (team.threads == threads).all():
+                return team
+        if any((team.threads & threads).any() for team in self.teams):
+            raise DeviceError("a group of asynchronous copies that only some threads reach")
+        self.teams.append(_Team(threads.copy()))
+        return self.teams[-1]
 
 
 _states: WeakKeyDictionary[SimulatedCTA, _State] = WeakKeyDictionary()
@@ -61,27 +79,29 @@ def start(
     _state(cta).started.append(_Copy(destination, [w.astype(np.int32) for w in words], active))
 
 
-def _together(cta: SimulatedCTA) -> None:
-    if not cta.active.all():
+def _team(cta: SimulatedCTA) -> _Team:
+    """That of the active threads, which are whole warps."""
+    by_warp = cta.active.reshape(-1, cta.threads_per_warp)
+    if (by_warp.any(axis=1) != by_warp.all(axis=1)).any():
         raise DeviceError("a group of asynchronous copies that only some threads reach")
+    return _state(cta).team(cta.active)
 
 
 def commit(cta: SimulatedCTA) -> None:
-    """A group of what was started since the last."""
-    _together(cta)
-    state = _state(cta)
-    state.groups.append(state.started)
-    state.started = []
+    """A group of what the active threads have started since their last."""
+    team, state = _team(cta), _state(cta)
+    others = np.logical_not(cta.active)
+    team.groups.append([c for c in state.started if not (c.active & others).any()])
+    state.started = [c for c in state.started if (c.active & others).any()]
 
 
 def wait(cta: SimulatedCTA, groups: int) -> None:
-    """Let all but the last ``groups`` groups arrive."""
-    _together(cta)
-    state = _state(cta)
-    count = max(len(state.groups) - groups, 0)
-    for copy in (copy for group in state.groups[:count] for copy in group):
+    """Let all but the last ``groups`` groups of the active threads arrive."""
+    team = _team(cta)
+    count = max(len(team.groups) - groups, 0)
+    for copy in (copy for group in team.groups[:count] for copy in group):
         _land(cta, copy)
-    del state.groups[:count]
+    del team.groups[:count]
 
 
 def _land(cta: SimulatedCTA, copy: _Copy) -> None:

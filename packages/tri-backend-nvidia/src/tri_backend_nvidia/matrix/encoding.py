@@ -33,6 +33,10 @@ class NvidiaMma(MatrixEncoding):
     ``instr_shape`` ends in m and n, ``[16, 8]``, or ``[8, 8]`` for f64; in version 3 it is a warp's share of one
     instruction, ``[16, n, k]``, and a multiple of four warps share the rows, in order.  ``cga_layout`` splits a tensor
     over the CTAs of a cluster, as in :class:`tri_gpu_dialect.encodings.Blocked`.
+
+    With ``column_bits`` version 3 computes the transposed product, ``D^T = B^T A^T``: rows of the instruction, and groups of
+    four warps, are along the columns of the result, and operand 1 comes from registers.  Bit i of an instruction's row is bit
+    ``column_bits[i]`` of the column, all six: an order in which B's rows are read from memory without conflicts.
     """
 
     version_major: int = 2
@@ -40,12 +44,15 @@ class NvidiaMma(MatrixEncoding):
     warps_per_cta: Shape = (1, 1)
     instr_shape: Shape = (16, 8)
     cga_layout: ClusterBases = ()
+    column_bits: Shape = ()
 
     def __post_init__(self) -> None:
         if self.version_major not in (2, 3):
             raise ValueError(f"nvidia_mma of version {self.version_major}; 2 and 3 are supported")
         if self.version_major == 2 and self.instr_shape[-2:] not in ((16, 8), (8, 8)):
             raise ValueError(f"instrShape {list(self.instr_shape)} ends in neither 16, 8 nor 8, 8")
+        if self.column_bits:
+            self._check_turned()
         if self.version_major == 3:
             self._check_group()
         check_cluster(self.cga_layout, len(self.warps_per_cta))
@@ -55,24 +62,49 @@ class NvidiaMma(MatrixEncoding):
             raise ValueError(
                 f"instrShape {list(self.instr_shape)}; [16, n, k] with n of 8 to 256 is expected"
             )
-        if len(self.warps_per_cta) != 2 or self.warps_per_cta[0] % 4:
-            raise ValueError(f"warpsPerCTA {list(self.warps_per_cta)}; a multiple of 4 rows is expected")
+        if len(self.warps_per_cta) != 2 or self.warps_per_cta[self.is_turned] % 4:
+            name = "columns" if self.is_turned else "rows"
+            raise ValueError(f"warpsPerCTA {list(self.warps_per_cta)}; a multiple of 4 {name} is expected")
+
+    def _check_turned(self) -> None:
+        if self.version_major != 3 or sorted(self.column_bits) != list(range(WGMMA_M.bit_length() - 1)):
+            raise ValueError(
+                f"columnBits {list(self.column_bits)}; an order of 0 to 5, and version 3, are expected"
+            )
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether instructions compute the transposed product."""
+        return bool(self.column_bits)
+
+    @property
+    def in_order(self) -> "NvidiaMma":
+        """The same instructions, with columns where the instructions have them: registers hold their parts in the same order."""
+        return replace(self, column_bits=tuple(range(len(self.column_bits))))
 
     @property
     def rows_first(self) -> bool:
         """Warps of a group share rows."""
-        return self.version_major == 3
+        return self.version_major == 3 and not self.is_turned
 
     def spread(self, shape: Shape, warps: Shape) -> "NvidiaMma":
         """Over ``warps``; instructions of version 3 as wide as a warp group's share of ``shape``, no wider than this."""
         if self.version_major == 2:
             return replace(self, warps_per_cta=warps)
         _, widest, k = self.instr_shape
-        n = min(max(shape[-1] // warps[-1], WGMMA_WIDTHS[0]), widest)
+        along = 0 if self.is_turned else 1
+        n = min(max(shape[along] // warps[along], WGMMA_WIDTHS[0]), widest)
         return replace(self, warps_per_cta=warps, instr_shape=(16, n, k))
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """As the PTX manual draws them: four lanes along the rows of memory, eight across."""
+        if not self.is_turned:
+            return self._instruction(role, k_width)
+        layout = self._instruction({0: 1, 1: 0}.get(role, role), k_width)
+        return layout.rename_outs({_ROWS: _COLUMNS, _COLUMNS: _ROWS}).transpose_outs([_ROWS, _COLUMNS])
+
+    def _instruction(self, role: int, k_width: int) -> LinearLayout:
+        """Who holds what of the operands and the result of the instruction itself."""
         tall = self.instr_shape[0 if self.version_major == 3 else -2] == 16
         if role == ACCUMULATOR:
             groups = self.instr_shape[1] // 8 if self.version_major == 3 else 1

@@ -34,7 +34,9 @@ SYNTAX = DialectSyntax(
             "#ttg.nvidia_mma",
             generic="#ttng.nvidia_mma",
             alias="mma",
-            write=_in_order("versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", "instrShape"),
+            write=_in_order(
+                "versionMajor", "versionMinor", "warpsPerCTA", "CGALayout", "instrShape", "columnBits"
+            ),
             read=read_cluster,
         ),
         TypeSyntax(

@@ -2,12 +2,16 @@
 
 Where a tile's operands lie follows from the buffer's linear layout: its inverse gives the offset of the tile's first element.
 Within a tile the descriptor's strides count, which follow from the encoding, ``#ttg.nvmma_shared``.
+
+A dot whose encoding is turned is computed as ``D^T = B^T A^T``: here *left* is the operand that the instruction takes from
+registers or memory, with its 64 rows, and *right* the one in memory.  Tiles are named by (row, column) of the instruction's
+product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from tri_backend_nvidia.machine import WgmmaOp, WgmmaShape, WgmmaWaitOp
@@ -159,8 +163,11 @@ class _Tiles:
     found: dict[tuple[int, int], list[int]]
 
     @classmethod
-    def of(cls, layout: LinearLayout, n: int) -> _Tiles:
-        images = {layout.unpack_out(image): i for i, image in enumerate(layout.images(REGISTER))}
+    def of(cls, encoding: NvidiaMma, shape: Sequence[int]) -> _Tiles:
+        """Of a result of ``shape``; a turned one's columns are in the instruction's order."""
+        layout, n = encoding.in_order.linear_layout(tuple(shape)), encoding.instr_shape[1]
+        turn = slice(None, None, -1 if encoding.is_turned else 1)
+        images = {layout.unpack_out(image)[turn]: i for i, image in enumerate(layout.images(REGISTER))}
         origins = sorted({(row & ~15, column & ~(n - 1)) for row, column in images})
         found = {}
         for row, column in origins:
@@ -184,7 +191,7 @@ def _encoding(op: ir.Operation) -> NvidiaMma:
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.warp_group_dot``: one machine op; several, waited for one by one, where sums must not grow imprecise."""
     encoding = _encoding(op)
-    tiles = _Tiles.of(ctx.layout(op.results[0].type), encoding.instr_shape[1])
+    tiles = _Tiles.of(encoding, op.results[0].type.shape)
     total = [ctx.registers(op.operands[2])[r] for r in tiles.order]
     add = ctx.scalar(op.operands[3]) if len(op.operands) > 3 else ctx.b.true()
     if len(op.operands) > 3 and is_zero(op.operands[3]):
@@ -226,7 +233,7 @@ def _in_parts(
 
 @dataclass(frozen=True)
 class _Call:
-    """A dot made ready: its operands, from which parts along k can be multiplied."""
+    """A dot made ready: its operands, from which parts along k can be multiplied; ``is_turned``: A is operand 1."""
 
     ctx: Lowering
     op: ir.Operation
@@ -234,23 +241,18 @@ class _Call:
     tiles: _Tiles
     a: _Memory | Fragments
     b: _Memory
+    is_turned: bool
 
     @classmethod
     def of(cls, ctx: Lowering, op: ir.Operation, encoding: NvidiaMma, tiles: _Tiles) -> _Call:
-        left, b = op.operands[0], _Memory.of(ctx, op, 1)
-        a: _Memory | Fragments
-        if isinstance(left.type, ir.RankedTensorType):
-            operand = decode(left.type.encoding)
-            assert isinstance(operand, DotOperand)
-            a = Fragments(ctx, left, encoding.fragment(0, operand.k_width))
-        else:
-            a = _Memory.of(ctx, op, 0)
-        kinds = [PTX_TYPES[str(v.type.element_type)] for v in list(op.operands)[:2]]
+        left, right = (1, 0) if encoding.is_turned else (0, 1)
+        a, b = _left(ctx, op, encoding, left), _Memory.of(ctx, op, right)
+        kinds = [PTX_TYPES[str(op.operands[i].type.element_type)] for i in (left, right)]
         total = {"i32": "s32"}.get(str(op.results[0].type.element_type), "f32")
         a_rows = not isinstance(a, _Memory) or a.descriptor.rows_along_k
         _, n, k = encoding.instr_shape
         shape = WgmmaShape(n, k, kinds[0], kinds[1], total, a_rows, b.descriptor.rows_along_k)
-        return cls(ctx, op, shape, tiles, a, b)
+        return cls(ctx, op, shape, tiles, a, b, encoding.is_turned)
 
     def run(self, total: list[ir.Value], add: ir.Value, first: int, end: int) -> list[ir.Value]:
         """Start the product of columns ``first`` to ``end`` of A, added to ``total`` where ``add``; the sums."""
@@ -278,11 +280,39 @@ class _Call:
                 else:
                     if (row, k) not in known:
                         known[row, k] = len(found)
-                        found += words.operand(self.ctx.b, self.op, 0, self.a.at((row, k)))
+                        found += self.words(row, k)
                     place = known[row, k]
-                steps += [tile, place, self.b.places.offset(k, column)]
+                steps += [tile, place, self.b.places.offset(*self.turned(k, column))]
         assert isinstance(self.a, _Memory) or len(found) == len(known) * A_REGISTERS
         return found, steps
+
+    def words(self, row: int, k: int) -> list[ir.Value]:
+        """The words of A's fragment at (row, k); f32 as it is: the instruction cuts it off, as it does in memory."""
+        assert isinstance(self.a, Fragments)
+        b, registers = self.ctx.b, self.a.at(self.turned(row, k))
+        if self.shape.a == "tf32":
+            return [b.bitcast(value, b.i32) for value in registers]
+        return words.operand(b, self.op, int(self.is_turned), registers)
+
+    def turned(self, row: int, column: int) -> tuple[int, int]:
+        """Where an operand's (row, column) for the instruction is in the tensor."""
+        return (column, row) if self.is_turned else (row, column)
+
+
+def _left(ctx: Lowering, op: ir.Operation, encoding: NvidiaMma, index: int) -> _Memory | Fragments:
+    """The operand that may come from registers, number ``index``."""
+    value = op.operands[index]
+    if not isinstance(value.type, ir.RankedTensorType):
+        if encoding.is_turned:
+            raise Unsupported(
+                f"operand 1 of {op.name} in memory, and a result in {encoding}", remedy="load it"
+            )
+        return _Memory.of(ctx, op, index)
+    operand = decode(value.type.encoding)
+    assert isinstance(operand, DotOperand)
+    fragment = encoding.fragment(index, operand.k_width)
+    in_order = replace(operand, parent=encoding.in_order).linear_layout(tuple(value.type.shape))
+    return Fragments(ctx, value, fragment, in_order)
 
 
 # --- waits ------------------------------------------------------------------------------------------------

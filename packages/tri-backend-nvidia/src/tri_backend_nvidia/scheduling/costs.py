@@ -75,7 +75,7 @@ _WARPS, _LEAST = (4, 8), (128, 128)
 #: registers that a thread may lack: gradients of keys lack as many, and are faster all the same
 _SPILLED = 4
 #: operands' bits and warps of the kernels whose persistence was measured; dots of a turn, with two stages and with more
-_BITS, _MOST_WARPS = (8, 16), 8
+_BITS, _MOST_WARPS = (8, 16, 32), 8
 _FEW, _MANY = 2, 4
 #: pieces of a tile that ``Machine.end`` is for
 _ORDINARY = 2

@@ -270,8 +270,11 @@ add(LayoutRule(Kind.ANCHOR, _dot_result, _local_dot_operands), "ttg.local_dot")
 
 
 def _group_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
-    left = DotOperand(0, result, _k_width(op.operands[0])) if _is_tensor(op.operands[0]) else None
-    return [left, None, result, *[None for _ in list(op.operands)[3:]]]
+    factors = [
+        DotOperand(i, result, _k_width(op.operands[i])) if _is_tensor(op.operands[i]) else None
+        for i in (0, 1)
+    ]
+    return [*factors, result, *[None for _ in list(op.operands)[3:]]]
 
 
 add(LayoutRule(Kind.ANCHOR, _dot_result, _group_dot_operands), "ttg.warp_group_dot")

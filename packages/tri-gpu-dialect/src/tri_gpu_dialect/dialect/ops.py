@@ -160,7 +160,7 @@ class LocalDotOp(TTG.Operation, name="local_dot"):
 class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
     """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
 
-    ``b`` is a buffer, ``a`` a buffer or a tensor.  The result is rubbish, and what is read must stay, until a
+    ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is rubbish, and what is read must stay, until a
     ``ttg.warp_group_dot_wait`` gives it as its own result.  Dots of a warp group end in the order of their starts.
     ``c`` may be a buffer in a memory of a vendor's: it is added to in place, and the result stands for it.
     """

@@ -297,11 +297,14 @@ def creates_tensormap(op: Any) -> str | None:
 
 
 def multiplies_async(op: Any) -> str | None:
-    """A buffer or tensor ``m x k``, a buffer ``k x n``, a tensor or buffer ``m x n``, perhaps an i1."""
+    """``m x k`` and ``k x n``, buffers or one of them a tensor; a tensor or buffer ``m x n``, perhaps an i1."""
     left, right, addend, *rest = op.operands
-    in_registers = isinstance(left.type, ir.RankedTensorType)
-    if found := (_tensor(left, "a") if in_registers else _memory(left, "a")) or _memory(right, "b"):
-        return found
+    in_registers = [isinstance(value.type, ir.RankedTensorType) for value in (left, right)]
+    if all(in_registers):
+        return f"a and b are tensors, {left.type} and {right.type}; one of them is to be a !ttg.memdesc"
+    for value, is_tensor, name in zip((left, right), in_registers, "ab", strict=True):
+        if found := _tensor(value, name) if is_tensor else _memory(value, name):
+            return found
     if not isinstance(addend.type, MemDescType) and (found := _tensor(addend, "c")):
         return found
     if any(str(v.type) != "i1" for v in rest):

@@ -42,6 +42,14 @@ class MatrixEncoding(DistributedEncoding):
         """Whether warps count along rows first: groups of warps that execute an instruction together share rows."""
         return False
 
+    @property
+    def column_bits(self) -> Shape:
+        """Where bits of a column's number are in the tensor: bit i within the warps' instructions is bit ``column_bits[i]`` there.
+
+        Empty: the same.  Which column of a tensor is which of an instruction is free, if operand and result agree.
+        """
+        return ()
+
     def spread(self, shape: Shape, warps: Shape) -> Self:
         """This encoding for a result of ``shape`` over ``warps``; instructions of several sizes are chosen here."""
         made: Self = replace(self, warps_per_cta=warps)  # type: ignore[type-var]  # a dataclass by contract
@@ -70,16 +78,28 @@ class MatrixEncoding(DistributedEncoding):
         split = ranked(self.cga_layout, len(shape))
         blocks = tuple(tuple(0 if d == inner else v for d, v in enumerate(basis)) for basis in split)
         fragment = self.fragment(role, k_width)
-        own = _tiled(fragment, self.warps_per_cta, share(shape, blocks), inner, rows_first=self.rows_first)
+        moved = () if role == 0 else self.column_bits
+        own = _tiled(
+            fragment, self.warps_per_cta, share(shape, blocks), inner, rows_first=self.rows_first, moved=moved
+        )
         # also where there is one block: the same inputs as other encodings have, so that equal layouts are equal
         return put_above(own, shape, blocks)
 
 
 @lru_cache(maxsize=1024)
 def _tiled(
-    fragment: LinearLayout, warps: Shape, shape: Shape, inner: int | None, *, rows_first: bool
+    fragment: LinearLayout,
+    warps: Shape,
+    shape: Shape,
+    inner: int | None,
+    *,
+    rows_first: bool,
+    moved: Shape = (),
 ) -> LinearLayout:
-    """``fragment`` for every warp, then repeated until it covers ``shape``: along ``inner`` (k) first, if given."""
+    """``fragment`` for every warp, then repeated until it covers ``shape``: along ``inner`` (k) first, if given.
+
+    ``moved``: the columns' bits in the tensor, see :attr:`MatrixEncoding.column_bits`.
+    """
     rank = len(shape)
     names = dim_names(rank)
     first = rank - 1 if inner is None else inner
@@ -93,4 +113,22 @@ def _tiled(
     for d in range(rank) if rows_first else reversed(range(rank)):
         spread = LinearLayout.zeros1d if d == inner else LinearLayout.identity1d
         layout *= spread(warps[d], WARP, names[d])
+    if moved:
+        layout = _with_columns(layout, names[-1], moved)
     return distributed.fit(layout, dict(zip(names, shape, strict=True)))
+
+
+def _with_columns(layout: LinearLayout, name: str, moved: Shape) -> LinearLayout:
+    """``layout`` with bit i of dimension ``name`` where ``moved`` says; bits beyond stay."""
+    outs = list(layout.out_dims)
+    place = outs.index(name)
+
+    def renamed(column: int) -> int:
+        low = sum((column >> i & 1) << bit for i, bit in enumerate(moved))
+        return column >> len(moved) << len(moved) | low
+
+    bases = {
+        dim: [tuple(renamed(v) if i == place else v for i, v in enumerate(basis)) for basis in given]
+        for dim, given in layout.bases.items()
+    }
+    return LinearLayout.from_bases(bases, layout.out_sizes)

@@ -15,7 +15,7 @@ narrower than the accumulator is accumulated wide and rounded after the dot.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -53,23 +53,35 @@ class AccelerateMatmul(Pass):
         for function in functions(module):
             dots = [op for op in all_ops(function) if op.name == "tt.dot"]
             chained = _chained(dots)
-            for dot, in_chain, row in zip(dots, chained, self.rows(dots, limit), strict=True):
+            for dot, in_chain, row in zip(dots, chained, self.rows(dots, chained, limit), strict=True):
                 if row is not None and isinstance(encoding_of(dot.results[0]), Blocked):
                     _rewrite(dot, row, warps, in_chain)
 
-    def rows(self, dots: Sequence[ir.Operation], limit: int | None) -> list[MatrixInstruction | None]:
+    def rows(
+        self, dots: Sequence[ir.Operation], chained: Sequence[bool], limit: int | None
+    ) -> list[MatrixInstruction | None]:
         """The instruction of each of a function's ``dots``.
 
-        Where the buffers of all operands would take more than ``limit`` bytes, none reads its operands from memory.
+        Those ``chained`` to others split rows, which instructions that are turned do not.  Where the buffers of all
+        operands would take more than ``limit`` bytes, none reads its operands from memory.
         """
         found = [self.policy.mma(dot) for dot in dots]
+        for i, (dot, row) in enumerate(zip(dots, found, strict=True)):
+            if row is not None and row.turned and chained[i]:
+                found[i] = self._among(lambda row: not row.turned, dot)
         if limit is None or _buffer_bytes(dots, found) <= limit:
             return found
-        table = [row for row in getattr(self.policy, "matrix_instructions", ()) if row.memory is None]
         return [
-            row if row is None or row.memory is None else choose(table, dot)
+            row if row is None or row.memory is None else self._among(lambda row: row.memory is None, dot)
             for dot, row in zip(dots, found, strict=True)
         ]
+
+    def _among(
+        self, suits: Callable[[MatrixInstruction], bool], dot: ir.Operation
+    ) -> MatrixInstruction | None:
+        """The instruction of ``dot`` from those rows of the policy's table that ``suits`` accepts."""
+        table = getattr(self.policy, "matrix_instructions", ())
+        return choose([row for row in table if suits(row)], dot)
 
 
 def _buffer_bytes(dots: Sequence[ir.Operation], rows: Sequence[MatrixInstruction | None]) -> int:

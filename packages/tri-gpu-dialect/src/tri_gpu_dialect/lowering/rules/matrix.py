@@ -28,10 +28,15 @@ def is_matrix_dot(ctx: Lowering, op: ir.Operation) -> bool:
 
 
 class Fragments:
-    """The registers of a tensor, by the place of an instruction's tile."""
+    """The registers of a tensor, by the place of an instruction's tile.
 
-    def __init__(self, ctx: Lowering, value: ir.Value, fragment: LinearLayout) -> None:
-        layout = ctx.layout(value.type)
+    ``layout``: of the tensor, but with rows and columns in the order in which instructions have them; None: it has.
+    """
+
+    def __init__(
+        self, ctx: Lowering, value: ir.Value, fragment: LinearLayout, layout: LinearLayout | None = None
+    ) -> None:
+        layout = ctx.layout(value.type) if layout is None else layout
         self.value = value
         self.found: dict[Place, Sequence[ir.Value]] = {}
         self.shape = tuple(value.type.shape)

@@ -1,0 +1,165 @@
+"""Products of f32 whose right operand lies along n: computed transposed, that operand from registers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+tri = pytest.importorskip("tri")
+
+from hypothesis import example, given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+import tri.language as tl  # noqa: E402
+from matrix_data import close, poisoned, values  # noqa: E402
+from matrix_kernels import tiles  # noqa: E402
+from nvidia_support import target  # noqa: E402
+from tri_backend_nvidia.matrix import NvidiaMma, NvmmaShared, matrix_instructions  # noqa: E402
+from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, bank_conflicts  # noqa: E402
+
+SIMULATED = "sim:nvidia:sm_90a"
+BOUND = 2e-3
+(ROW,) = (row for row in matrix_instructions(target("sm_90a")) if row.turned)
+
+sizes = st.sampled_from((64, 128, 256))
+warps = st.sampled_from((4, 8))
+
+
+# --- layouts ----------------------------------------------------------------------------------------------
+
+
+@given(m=st.sampled_from((8, 16, 64, 128, 256)), n=sizes, warps=warps)
+def test_a_result_is_everywhere_once_and_groups_of_warps_lie_along_columns(m, n, warps) -> None:
+    encoding = ROW.result((m, n), ROW.split((m, n), warps, whole_rows=False))
+    layout = encoding.linear_layout((m, n))
+    assert layout.is_surjective
+    copies = m * n < 64 * 8 * warps // 4
+    assert layout.is_injective or copies
+    assert encoding.warps_per_cta[1] % 4 == 0
+    # four warps in a row share the rows of their instruction
+    assert all(row == 0 for row, _ in layout.bases[WARP][:2])
+
+
+@given(n=sizes, k=st.sampled_from((8, 16, 32, 64)), warps=warps)
+def test_operands_are_read_in_pairs_without_conflicts(n, k, warps) -> None:
+    memory = NvmmaShared.widest((k, n), 32, transposed=False).linear_layout((k, n))
+    encoding = ROW.result((64, n), ROW.split((64, n), warps, whole_rows=False))
+    operand = ROW.operand(1, encoding).linear_layout((k, n))
+    # the columns of a fragment's two rows are neighbours
+    first, second = (operand.bases[REGISTER][i] for i in (0, 1))
+    assert first == (0, 1)
+    assert second == (4, 0)
+    assert bank_conflicts(operand, memory, 32) == 1
+    # as the instruction has them, they are not
+    plain = ROW.operand(1, encoding.in_order).linear_layout((k, n))
+    assert bank_conflicts(plain, memory, 32) > 1
+
+
+@given(m=sizes, n=sizes, warps=warps)
+def test_the_order_of_columns_moves_columns_alone(m, n, warps) -> None:
+    encoding = ROW.result((m, n), ROW.split((m, n), warps, whole_rows=False))
+    layout, plain = (e.linear_layout((m, n)) for e in (encoding, encoding.in_order))
+    moved = {1 << i: 1 << bit for i, bit in enumerate(encoding.column_bits)}
+    for dim in (REGISTER, LANE, WARP):
+        expected = [(row, moved.get(column, column)) for row, column in plain.bases[dim]]
+        assert list(layout.bases[dim]) == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"version_major": 2, "column_bits": (0, 1, 2, 3, 4, 5)},
+        {"version_major": 3, "warps_per_cta": (1, 4), "instr_shape": (16, 64, 8), "column_bits": (0, 1, 2, 3, 4)},
+        {"version_major": 3, "warps_per_cta": (1, 4), "instr_shape": (16, 64, 8), "column_bits": (0, 1, 2, 3, 4, 4)},
+        {"version_major": 3, "warps_per_cta": (4, 1), "instr_shape": (16, 64, 8), "column_bits": (0, 1, 2, 3, 4, 5)},
+    ],
+)  # fmt: skip
+def test_orders_of_columns_are_checked(fields) -> None:
+    with pytest.raises(ValueError, match=r"columnBits|4 columns"):
+        NvidiaMma(**fields)
+
+
+# --- kernels ----------------------------------------------------------------------------------------------
+
+
+def checked(shape, block, *, warps=4, stages=3, columns=(False, False), **options) -> str:
+    """The TTGIR of a tiled product that is right."""
+    m, n, k = shape
+    a, b = values(m, k, dtype=torch.float32), values(k, n, dtype=torch.float32, seed=1)
+    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    c = poisoned(m, n)
+    grid = (-(-m // block[0]), -(-n // block[1]))
+    strides = (*given[0].stride(), *given[1].stride())
+    with tri.target(SIMULATED):
+        kernel = tiles[grid](
+            *given, c, m, n, k, *strides, *block, tl.float32, stages, num_warps=warps, **options
+        )
+    close(c, a.double() @ b.double(), BOUND)
+    text: str = kernel.asm["ttgir"]
+    return text
+
+
+SCHEDULES = (
+    {"warp_specialize": False},
+    {"warp_specialize": True},
+    {"warp_specialize": True, "persistent": True},
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    m=st.integers(1, 130), n=st.sampled_from((64, 100, 128, 144)), k=st.sampled_from((0, 16, 72, 80)),
+    block=st.tuples(st.sampled_from((16, 64, 128)), st.sampled_from((64, 128)), st.sampled_from((16, 32))),
+    warps=warps, stages=st.integers(1, 3), schedule=st.sampled_from(SCHEDULES),
+)  # fmt: skip
+@example(m=100, n=144, k=80, block=(64, 64, 32), warps=4, stages=3, schedule=SCHEDULES[1])
+@example(m=130, n=128, k=80, block=(64, 128, 32), warps=8, stages=2, schedule=SCHEDULES[2])
+@example(m=128, n=128, k=72, block=(64, 64, 32), warps=4, stages=2, schedule=SCHEDULES[1])
+@example(m=70, n=100, k=80, block=(16, 64, 16), warps=8, stages=1, schedule=SCHEDULES[0])
+def test_sizes_schedules_and_masks(m, n, k, block, warps, stages, schedule) -> None:
+    text = checked((m, n, k), block, warps=warps, stages=stages, **schedule)
+    # rows of 100 elements are not known to be read in vectors along n
+    assert "columnBits" in text or n == 100
+
+
+def test_consumers_read_fragments_from_slots_and_free_these_once() -> None:
+    text = checked((128, 128, 96), (64, 128, 32), warps=8, warp_specialize=True)
+    loop = text.partition("scf.for")[2].partition("scf.yield")[0]
+    (load,) = re.findall(r"ttg\.local_load .*opIdx = 1", loop)
+    assert load
+    assert loop.count("ttg.arrive_barrier") == 1
+    assert loop.index("ttg.warp_group_dot_wait") < loop.index("ttg.arrive_barrier")
+    assert "ttg.convert_layout" not in loop
+
+
+@pytest.mark.parametrize(
+    ("columns", "block"),
+    [((True, False), (64, 64, 32)), ((False, True), (64, 64, 32)), ((False, False), (64, 32, 32))],
+    ids=["A along m", "B along k", "few columns"],
+)
+def test_others_are_not_turned(columns, block) -> None:
+    assert "columnBits" not in checked((64, 64, 64), block, columns=columns)
+
+
+def test_a_result_that_goes_into_another_product_is_not_turned() -> None:
+    assert "columnBits" not in _chain()
+
+
+def _chain() -> str:
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "z_ptr": "*fp32", "SIZE": "constexpr"}
+    kernel = tri.compile(
+        tri.ASTSource(chained, types, {"SIZE": 64}), target=SIMULATED, options={"num_warps": 4}
+    )
+    text: str = kernel.asm["ttgir"]
+    return text
+
+
+@tri.jit
+def chained(x_ptr, y_ptr, z_ptr, SIZE: tl.constexpr):
+    """z = relu(x @ y) @ y."""
+    places = tl.arange(0, SIZE)[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
+    y = tl.load(y_ptr + places)
+    first = tl.maximum(tl.dot(tl.load(x_ptr + places), y, input_precision="tf32"), 0.0)
+    tl.store(z_ptr + places, tl.dot(first, y, input_precision="tf32"))
