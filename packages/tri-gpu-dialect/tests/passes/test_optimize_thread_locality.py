@@ -150,6 +150,89 @@ def test_other_loops_stay(run, combine: str) -> None:  # type: ignore[no-untyped
     assert str(run(text, *BEFORE, OptimizeThreadLocality())) == str(run(text, *BEFORE))
 
 
+#: the sum so far is multiplied, row by row, by the largest element that is new
+SCALED = """%f = "tt.reduce"(%v) ({
+      ^bb0(%a: f32, %b: f32):
+        %t = arith.maxnumf %a, %b : f32
+        "tt.reduce_return"(%t) : (f32) -> ()
+      }) {axis = AXIS : i32} : (tensor<MMxNNxf32>) -> tensor<KEPTxf32>
+      %scaled = arith.mulf FACTORS : tensor<KEPTxf32>
+      %next = arith.addf SUMMANDS"""
+
+
+def scaled(
+    m: int, n: int, axis: int, start: str = "0.0", factors: str = "%acc, %f", swap: bool = False
+) -> str:
+    summands = "%s, %scaled" if swap else "%scaled, %s"
+    text = SCALED.replace("FACTORS", factors).replace("SUMMANDS", summands)
+    whole = KERNEL.replace("%next = COMBINE", text).replace("START", start)
+    whole = whole.replace("OP", "arith.addf").replace("AXIS", str(axis)).replace("ELEMENT", "f32")
+    whole = whole.replace("STEP", str(m * n)).replace("KEPT", str(n if axis == 0 else m))
+    return whole.replace("MM", str(m)).replace("NN", str(n))
+
+
+def twice(text: str) -> str:
+    """The loop of ``text`` again behind it, over the same rows, from what the first one left."""
+    start, end = text.index("    %r:2 = scf.for"), text.index("    %ro =")
+    second = text[start:end].replace("%r:2", "%z:2").replace("%acc = %init", "%acc = %r#0")
+    return text[:end] + second + text[end:].replace("%r#0", "%z#0")
+
+
+@settings(max_examples=25)
+@given(
+    m=st.sampled_from([1, 4, 16, 64]),
+    n=st.sampled_from([8, 32, 128]),
+    axis=st.sampled_from([0, 1]),
+    trips=st.integers(0, 2),
+    loops=st.sampled_from([1, 2]),
+    warps=st.sampled_from([1, 4]),
+    swap=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_scaled_sums_stay(  # type: ignore[no-untyped-def]
+    run, m: int, n: int, axis: int, trips: int, loops: int, warps: int, swap: bool, seed: int
+) -> None:
+    """Small integers, of which f32 has all sums and products."""
+    text = scaled(m, n, axis, swap=swap, factors="%f, %acc" if swap else "%acc, %f")
+    x = np.random.default_rng(seed).integers(-4, 5, (max(trips, 1), m, n)).astype(np.float32)
+    module = run(
+        twice(text) if loops == 2 else text, *BEFORE, OptimizeThreadLocality(), *AFTER, num_warps=warps
+    )
+    expected = np.zeros(n if axis == 0 else m)
+    for i in [*range(trips)] * loops:
+        expected = expected * x[i].max(axis) + x[i].sum(axis)
+    np.testing.assert_array_equal(computed(module, x, trips, len(expected), warps), expected)
+
+
+def sums(module: ir.Module) -> list[bool]:
+    """For each sum of ``module``, whether it crosses threads."""
+    found = [op for op in all_ops(module.operation) if op.name == "tt.reduce"]
+    found = [op for op in found if op.regions[0].blocks[0].operations[0].operation.name == "arith.addf"]
+    plans = [
+        plan_reduction(layouts.of(op.operands[0].type), ir.IntegerAttr(op.attributes["axis"]).value)
+        for op in found
+    ]
+    return [bool(plan.lane_masks or plan.warp_masks) for plan in plans]
+
+
+def test_parts_of_scaled_sums_go_on_in_the_next_loop(run) -> None:  # type: ignore[no-untyped-def]
+    """Threads are combined once, behind both."""
+    text = twice(scaled(64, 64, 1))
+    assert sums(run(text, *BEFORE)) == [True, True]
+    found = sums(run(text, *BEFORE, OptimizeThreadLocality()))
+    assert found.count(True) == 1
+    assert found[-1]
+
+
+@pytest.mark.parametrize(
+    ("start", "factors"), [("3.0", "%acc, %f"), ("0.0", "%acc, %acc"), ("0.0", "%f, %f")]
+)
+def test_other_scaled_sums_stay(run, start: str, factors: str) -> None:  # type: ignore[no-untyped-def]
+    """From what is not zeros, which would have to be scaled with the parts; powers; no sum of what came before."""
+    text = scaled(4, 128, 1, start, factors)
+    assert str(run(text, *BEFORE, OptimizeThreadLocality())) == str(run(text, *BEFORE))
+
+
 def test_partial_results_are_bounded(run) -> None:  # type: ignore[no-untyped-def]
     """64 x 64 over 128 threads, vectors of 4: 8 rows' parts per thread."""
     text = kernel(64, 64, 1, "arith.addf")

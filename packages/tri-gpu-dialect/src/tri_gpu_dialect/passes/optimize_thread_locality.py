@@ -12,6 +12,11 @@ coordinate that only registers change.  Each run of them is reduced as a dimensi
 
 Sums of floats are taken in another order, as reductions may be; ``part`` starts from the operation's neutral element
 (-0 for sums, NaN for maxima that prefer numbers), so a loop without iterations gives what it was given.
+
+A sum that is scaled before it grows (softmax's, by what the largest score has grown) is kept in parts as well, since products
+distribute over sums: ``total = total * f(i) + sum(x(i))`` becomes ``part = part * f(i) + ...``.  What the loop is given would have
+to be scaled with the parts, so it has to be zeros, from which the parts start, or the sum of such parts that a loop before has left:
+then they go on, and nothing is combined between the two.
 """
 
 from __future__ import annotations
@@ -42,6 +47,8 @@ _NEUTRAL: dict[str, float | str] = {
     "arith.addi": 0, "arith.muli": 1, "arith.ori": 0, "arith.xori": 0, "arith.andi": _ALL,
     "arith.maxsi": _LEAST, "arith.minsi": _MOST, "arith.maxui": 0, "arith.minui": _ALL,
 }  # fmt: skip
+#: what distributes over what
+_SCALES, _SUM = "arith.mulf", "arith.addf"
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,11 @@ class OptimizeThreadLocality(Pass):
                 for number in range(len(loop.results)):
                     found = _accumulation(body, number)
                     if found is not None:
-                        self.rewrite(loop, number, *found)
+                        self.rewrite(loop, number, found)
 
-    def rewrite(self, loop: ir.Operation, number: int, reduce: ir.Operation, combine: ir.Operation) -> None:
-        """Take the threads' part of ``reduce``, whose result ``combine`` adds to carried value ``number``, out of ``loop``."""
+    def rewrite(self, loop: ir.Operation, number: int, found: _Accumulation) -> None:
+        """Take the threads' part of ``found``, in carried value ``number``, out of ``loop``."""
+        reduce, combine, scale = found.reduce, found.combine, found.scale
         source = tensor_info(reduce.operands[0].type)
         assert source is not None
         assert source.encoding is not None
@@ -75,40 +83,70 @@ class OptimizeThreadLocality(Pass):
         if not across or source.bitwidth < 8 or _words(type_) > self.words:
             return
         init, old = loop.operands[3 + number], loop.results[number].type
+        start = None if scale is None else _start(loop, init, type_, axis)
+        if scale is not None and start is None:
+            return
         argument, result = loop.regions[0].blocks[0].arguments[1 + number], loop.results[number]
-        local = _reduced(reduce, steps)
-        place = list(combine.operands).index(argument)
-        combine.operands[1 - place] = local
+        combine.operands[found.place] = _reduced(reduce, steps)
         for value in (argument, result, combine.results[0]):
             value.set_type(type_)
-        with ir.InsertionPoint(loop), loop.location:
-            loop.operands[3 + number] = _neutral(combine.name, type_)
+        if scale is not None:
+            _stretch(scale, argument, type_, axis)
+        if start is None:
+            with ir.InsertionPoint(loop), loop.location:
+                start = _neutral(combine.name, type_)
+        loop.operands[3 + number] = start
         users = [(use.owner.operation, use.operand_number) for use in result.uses]
-        total = _combined(loop, reduce, combine, result, axis, init, old)
+        total = _total(loop, reduce, result, axis, old)
+        if scale is None:
+            total = _added(combine, init, total)
         for user, operand in users:
             user.operands[operand] = total
         reduce.erase()
+        _drop(init)
 
 
 # --- what is looked for -----------------------------------------------------------------------------------
 
 
-def _accumulation(body: ir.Block, number: int) -> tuple[ir.Operation, ir.Operation] | None:
-    """The reduction whose result is combined with carried value ``number`` and is nothing else's, and the combination."""
+@dataclass(frozen=True)
+class _Accumulation:
+    """``combine`` adds the result of ``reduce``, its operand ``place``, to a carried value, which ``scale`` may multiply before that."""
+
+    reduce: ir.Operation
+    combine: ir.Operation
+    place: int
+    scale: ir.Operation | None
+
+
+def _accumulation(body: ir.Block, number: int) -> _Accumulation | None:
+    """What is done with carried value ``number``: combined with the result of a reduction, which is nothing else's."""
     argument, coming = body.arguments[1 + number], terminator(body).operands[number]
-    combine = _only_user(argument)
+    first = _only_user(argument)
+    scale = first if first is not None and first.name == _SCALES else None
+    combine = first if scale is None else _only_user(scale.results[0])
+    if scale is not None and (combine is None or combine.name != _SUM):
+        # a product of what is carried is an accumulation itself
+        scale, combine = None, first
     if combine is None or combine.name not in _NEUTRAL or combine.block != body:
         return None
     if coming != combine.results[0] or _only_user(coming) != terminator(body):
         return None
-    other = next((v for v in combine.operands if v != argument), argument)
-    if isinstance(other.owner, ir.Block):
+    so_far = argument if scale is None else scale.results[0]
+    place = next((i for i, v in enumerate(combine.operands) if v != so_far), None)
+    reduce = None if place is None else _reduction(combine.operands[place], combine)
+    return None if place is None or reduce is None else _Accumulation(reduce, combine, place, scale)
+
+
+def _reduction(value: ir.Value, combine: ir.Operation) -> ir.Operation | None:
+    """The reduction by the operation of ``combine``, in its block, of which ``value`` is the result."""
+    if isinstance(value.owner, ir.Block):
         return None
-    reduce = other.owner.operation
-    if reduce.name != "tt.reduce" or len(reduce.operands) != 1 or reduce.block != body:
+    reduce = value.owner.operation
+    if reduce.name != "tt.reduce" or len(reduce.operands) != 1 or reduce.block != combine.block:
         return None
-    same = _only_user(other) == combine and _operation(reduce) == combine.name
-    return (reduce, combine) if same else None
+    same = _only_user(value) == combine and _operation(reduce) == combine.name
+    return reduce if same else None
 
 
 def _only_user(value: ir.Value) -> ir.Operation | None:
@@ -144,7 +182,7 @@ class _Step:
 
 
 def _steps(shape: Shape, axis: int, encoding: Encoding) -> list[_Step]:
-    """The steps that reduce what each thread has along ``axis``, the highest bits first."""
+    """The steps that reduce what each thread has along ``axis``, neighbours first: they are also cast, packed and loaded together."""
     steps: list[_Step] = []
     while (run := _run(layout_for(encoding, shape), axis)) is not None:
         low, high = run
@@ -161,7 +199,7 @@ def _steps(shape: Shape, axis: int, encoding: Encoding) -> list[_Step]:
 
 
 def _run(layout: LinearLayout, axis: int) -> tuple[int, int] | None:
-    """The highest run ``[low, high)`` of bits of the coordinate along ``axis`` that registers alone change."""
+    """The lowest run ``[low, high)`` of bits of the coordinate along ``axis`` that registers alone change."""
     unit = [tuple(bit if d == axis else 0 for d in range(len(layout.outs))) for bit in _bits(layout, axis)]
     mine = [basis in layout.bases[REGISTER] for basis in unit]
     # a bit that another input changes as well is not the thread's own
@@ -171,10 +209,10 @@ def _run(layout: LinearLayout, axis: int) -> tuple[int, int] | None:
                 mine = [own and not basis[axis] >> i & 1 for i, own in enumerate(mine)]
     if True not in mine:
         return None
-    high = max(i for i, own in enumerate(mine) if own) + 1
-    low = high
-    while low and mine[low - 1]:
-        low -= 1
+    low = mine.index(True)
+    high = low
+    while high < len(mine) and mine[high]:
+        high += 1
     return low, high
 
 
@@ -243,25 +281,99 @@ def _neutral(name: str, type_: ir.RankedTensorType) -> ir.Value:
     return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).results[0]
 
 
-def _combined(
-    loop: ir.Operation,
-    reduce: ir.Operation,
-    combine: ir.Operation,
-    part: ir.Value,
-    axis: int,
-    init: ir.Value,
-    type_: ir.Type,
-) -> ir.Value:
-    """``init`` combined with ``part`` of all threads, after ``loop``, of type ``type_``."""
+def _start(loop: ir.Operation, init: ir.Value, type_: ir.Type, axis: int) -> ir.Value | None:
+    """Parts of type ``type_`` of which ``init`` is the sum along ``axis``: zeros, or those of a loop before; None: unknown."""
+    maker = None if isinstance(init.owner, ir.Block) else init.owner.operation
+    if maker is not None and maker.name == "ttg.convert_layout":
+        maker = None if isinstance(maker.operands[0].owner, ir.Block) else maker.operands[0].owner.operation
+    if maker is None:
+        return None
+    if maker.name == "tt.reduce" and _operation(maker) == _SUM and _axis(maker) == axis:
+        return maker.operands[0] if maker.operands[0].type == type_ else None
+    zero = _zero(maker)
+    if zero is None:
+        return None
+    with ir.InsertionPoint(loop), loop.location:
+        attributes = {"value": ir.DenseElementsAttr.get_splat(type_, zero)}
+        return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).results[0]
+
+
+def _zero(op: ir.Operation) -> ir.FloatAttr | None:
+    """The zero, of either sign, that every element of the constant ``op`` is; None if they are not."""
+    value = op.attributes["value"] if op.name == "arith.constant" else None
+    if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+        value = value.get_splat_value()
+    return value if isinstance(value, ir.FloatAttr) and value.value == 0.0 else None
+
+
+def _stretch(scale: ir.Operation, argument: ir.Value, type_: ir.Type, axis: int) -> None:
+    """Let ``scale`` multiply the parts of ``argument``, of type ``type_``, each by the factor of its sum."""
+    place = next(i for i, v in enumerate(scale.operands) if v != argument)
+    info = tensor_info(type_)
+    assert info is not None
+    assert info.encoding is not None
+    with ir.InsertionPoint(scale), scale.location:
+        scale.operands[place] = _stretched(scale.operands[place], info, axis)
+    scale.results[0].set_type(type_)
+
+
+def _stretched(factor: ir.Value, info: TensorInfo, axis: int) -> ir.Value:
+    """``factor``, a number for each sum, for each part: of the type that ``info`` describes."""
+    assert info.encoding is not None
+    type_ = tensor_type(info.shape, info.element_type, info.encoding)
+    if tensor_info(factor.type) is None:
+        return ir.Operation.create("tt.splat", results=[type_], operands=[factor]).results[0]
+    thin = (*info.shape[:axis], 1, *info.shape[axis + 1 :])
+    number = {"axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), axis)}
+    column = ir.Operation.create(
+        "tt.expand_dims",
+        results=[tensor_type(thin, info.element_type, info.encoding)],
+        operands=[_laid_out(factor, Slice(axis, info.encoding))],
+        attributes=number,
+    ).results[0]
+    return ir.Operation.create("tt.broadcast", results=[type_], operands=[column]).results[0]
+
+
+def _laid_out(value: ir.Value, encoding: Encoding) -> ir.Value:
+    """``value`` as ``encoding`` lays it out, the same value where that is how it lies."""
+    info = tensor_info(value.type)
+    assert info is not None
+    if layouts.of(value.type) == layout_for(encoding, info.shape):
+        return value
+    type_ = tensor_type(info.shape, info.element_type, encoding)
+    return ir.Operation.create("ttg.convert_layout", results=[type_], operands=[value]).results[0]
+
+
+def _total(loop: ir.Operation, reduce: ir.Operation, part: ir.Value, axis: int, type_: ir.Type) -> ir.Value:
+    """``part`` of all threads, after ``loop``, of type ``type_``."""
     info = tensor_info(part.type)
     assert info is not None
     assert info.encoding is not None
     with ir.InsertionPoint.after(loop), reduce.location:
         shape = tuple(n for d, n in enumerate(info.shape) if d != axis)
         total = _again(reduce, part, axis, shape, Slice(axis, info.encoding))
-        if total.type != type_:
-            total = ir.Operation.create("ttg.convert_layout", results=[type_], operands=[total]).results[0]
+        if not isinstance(type_, ir.RankedTensorType) or total.type == type_:
+            return total
+        if layouts.of(total.type) == layouts.of(type_):
+            total.set_type(type_)  # the same layout by the name that it has elsewhere
+            return total
+        return ir.Operation.create("ttg.convert_layout", results=[type_], operands=[total]).results[0]
+
+
+def _added(combine: ir.Operation, init: ir.Value, total: ir.Value) -> ir.Value:
+    """``init`` combined with ``total``, behind it."""
+    with ir.InsertionPoint.after(total.owner), combine.location:
         attributes = {name: combine.attributes[name] for name in combine.attributes}
         return ir.Operation.create(
-            combine.name, results=[type_], operands=[init, total], attributes=attributes
+            combine.name, results=[total.type], operands=[init, total], attributes=attributes
         ).results[0]
+
+
+def _drop(value: ir.Value) -> None:
+    """Erase the reduction, with its change of layout, that nobody reads any more."""
+    while not isinstance(value.owner, ir.Block) and not list(value.uses):
+        op = value.owner.operation
+        if op.name not in ("tt.reduce", "ttg.convert_layout"):
+            return
+        value = op.operands[0]
+        op.erase()
