@@ -72,6 +72,7 @@ EXAMPLES: dict[str, Example] = {
     "persist": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
+    "split-loops": Example("product-masked", _CHAIN, target="nvidia:sm_90a"),
     "warp-specialize": Example("product-blocks", _CHAIN, target="nvidia:sm_90a"),
     "accumulator-init": Example("product-restarts", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "delay-dots": Example(

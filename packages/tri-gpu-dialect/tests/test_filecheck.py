@@ -19,6 +19,7 @@ from tri_gpu_dialect.passes import (
     Persist,
     Pipeline,
     Prefetch,
+    SplitLoops,
     SplitStores,
     VerifyLayouts,
     WarpSpecialize,
@@ -48,9 +49,9 @@ def made(name: str) -> Pass:
         return PASSES[name](policy=MATRIX_POLICY)
     if name == Persist.name:
         return Persist(policy=replace(DEFAULT_POLICY, persistent=True))
-    if name == WarpSpecialize.name:
+    if name in (SplitLoops.name, WarpSpecialize.name):
         policy = replace(BULK_POLICY, producer=Specialization(reserved=4), specialize=True)
-        return WarpSpecialize(policy=policy)
+        return PASSES[name](policy=policy)
     return factory()
 
 

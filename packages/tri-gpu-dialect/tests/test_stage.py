@@ -66,6 +66,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "gather-blocks",
         "@ttgir.pipeline",
         "persist",
+        "split-loops",
         "warp-specialize",
         "pipeline",
         "accumulator-init",

@@ -34,6 +34,8 @@ class NvidiaOptions(CommonOptions):
     ``delay_dots``: whether a dot that reads what another gave (attention's second) starts one iteration late, beside the next
     iteration's first, where registers suffice (None: where blocks are copied by warps of their own).
     ``ping_pong``: whether groups of warps that multiply take turns in loops that compute much between dots, such as attention's (None: yes).
+    ``split_loops``: whether loops of products whose blocks are copied by warps of their own are split where a mask of indices begins or
+    ceases to matter (None: yes).
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 
@@ -49,6 +51,7 @@ class NvidiaOptions(CommonOptions):
     launch_pdl: bool = False
     delay_dots: bool | None = None
     ping_pong: bool | None = None
+    split_loops: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -93,6 +93,7 @@ def policy(target: Target, options: CommonOptions | None = None) -> HopperPolicy
         specialize=_specialized(target, options),
         delay_dots=options.delay_dots if isinstance(options, NvidiaOptions) else None,
         ping_pong=options.ping_pong if isinstance(options, NvidiaOptions) else None,
+        split_loops=options.split_loops if isinstance(options, NvidiaOptions) else None,
         registers=registers_per_thread(options),
         persistent=options.persistent if isinstance(options, NvidiaOptions) else None,
         cache_bytes=_CACHE,

@@ -84,6 +84,7 @@ class DefaultPolicy:
     ``persistent``: whether a CTA takes one program after the other; None leaves the choice to the policy, and this one says no.
     ``cache_bytes``: what programs of a persistent kernel that run at the same time should read at most, where the order is free (None: any).
     ``ping_pong``: groups of consumers take turns at the matrix unit in loops that compute much between dots (None: yes).
+    ``split_loops``: loops of products beside a producer are split where a mask begins or ceases to matter (None: yes).
     ``draws_programs``: a producer draws the numbers of programs of different lengths from a counter of the launch.
     """
 
@@ -96,6 +97,7 @@ class DefaultPolicy:
     specialize: bool | None = None
     delay_dots: bool | None = None
     ping_pong: bool | None = None
+    split_loops: bool | None = None
     registers: int | None = None
     persistent: bool | None = None
     cache_bytes: int | None = None

@@ -41,6 +41,7 @@ from tri_gpu_dialect.passes import (
     RemoveLayoutConversions,
     ReorderInstructions,
     SinkConversions,
+    SplitLoops,
     SplitStores,
     StageDotOperands,
     StageMatrixOperands,
@@ -75,17 +76,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
     """The passes of the stage, with the anchors where backends and plugins put theirs in."""
     warp = threads_per_warp(target, options)
     _check_cluster(target, options)
-    limit = target.spec.limits.get("threads")
-    if limit is not None and options.num_warps * warp > limit:
-        # an autotuner may ask for what one target has and another lacks: it skips such configurations
-        raise OutOfResources(
-            f"num_warps is {options.num_warps}: {options.num_warps * warp} threads; {target} runs {limit} per block",
-            resource="threads",
-            need=options.num_warps * warp,
-            have=limit,
-            remedy=f"pass num_warps={limit // warp} or fewer",
-            nearest={"num_warps": limit // warp},
-        )
+    _check_threads(target, options, warp)
     return PassList(
         [
             Anchor("ttgir.begin"),
@@ -110,6 +101,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             GatherBlocks(),
             Anchor("ttgir.pipeline"),
             Persist(policy=policy),
+            SplitLoops(policy=policy),
             WarpSpecialize(num_stages=options.num_stages, policy=policy),
             Pipeline(num_stages=options.num_stages, policy=policy),
             AccumulatorInit(),
@@ -131,6 +123,20 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             InsertBarriers(),
         ]
     )
+
+
+def _check_threads(target: Target, options: CommonOptions, warp: int) -> None:
+    limit = target.spec.limits.get("threads")
+    if limit is not None and options.num_warps * warp > limit:
+        # an autotuner may ask for what one target has and another lacks: it skips such configurations
+        raise OutOfResources(
+            f"num_warps is {options.num_warps}: {options.num_warps * warp} threads; {target} runs {limit} per block",
+            resource="threads",
+            need=options.num_warps * warp,
+            have=limit,
+            remedy=f"pass num_warps={limit // warp} or fewer",
+            nearest={"num_warps": limit // warp},
+        )
 
 
 def _check_cluster(target: Target, options: CommonOptions) -> None:

@@ -23,6 +23,7 @@ from tri_gpu_dialect.passes.prefetch import Prefetch
 from tri_gpu_dialect.passes.remove_layout_conversions import RemoveLayoutConversions
 from tri_gpu_dialect.passes.reorder_instructions import ReorderInstructions
 from tri_gpu_dialect.passes.sink_conversions import SinkConversions
+from tri_gpu_dialect.passes.split_loops import SplitLoops
 from tri_gpu_dialect.passes.split_stores import SplitStores
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
@@ -52,6 +53,7 @@ __all__ = [
     "RemoveLayoutConversions",
     "ReorderInstructions",
     "SinkConversions",
+    "SplitLoops",
     "SplitStores",
     "StageDotOperands",
     "StageMatrixOperands",

@@ -31,7 +31,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.dot_stages import LATE, DotStages, dot_stages
 from tri_gpu_dialect.analysis.joined_stages import between, handed_alike
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT, Refusal
-from tri_gpu_dialect.edit import all_ops, functions, terminator
+from tri_gpu_dialect.edit import all_ops, ancestor_in, functions, terminator
 from tri_gpu_dialect.partitions import NAME, default_registers
 from tri_gpu_dialect.passes.loop_guards import end_of, guard, runs, runs_surely
 from tri_gpu_dialect.policy import DEFAULT_POLICY
@@ -83,6 +83,8 @@ class DelayDots(Pass):
     def stages(self, loop: ir.Operation) -> DotStages | None:
         """The two stages of ``loop``; None, and why in the log, where it stays as it is."""
         found = dot_stages(loop)
+        while isinstance(found, DotStages) and _parted_views(found):
+            found = dot_stages(loop)
         if isinstance(found, DotStages):
             found = self.refused(found, _around(loop)) or found
         if isinstance(found, Refusal):
@@ -113,6 +115,22 @@ def _has_dots(loop: ir.Operation) -> bool:
     return "unsignedCmp" not in loop.attributes and any(
         op.operation.name == DOT for op in loop.regions[0].blocks[0]
     )
+
+
+def _parted_views(stages: DotStages) -> bool:
+    """Give late ops views of slots of their own, where early ops use them, too; whether there were such views.
+
+    They are then made from the slot's number, which is handed on as any number is: an address is nothing that a branch gives.
+    """
+    late = {stages.ops[i] for i in stages.late}
+    makers = [v.owner.operation for v in stages.handed if not isinstance(v.owner, ir.Block)]
+    views = [op for op in makers if op.name.startswith("ttg.memdesc_")]
+    for op in views:
+        own = op.clone(ip=ir.InsertionPoint(op)).operation.results[0]
+        for user, number in [(use.owner.operation, use.operand_number) for use in op.results[0].uses]:
+            if ancestor_in(user, op.block) in late:
+                user.operands[number] = own
+    return bool(views)
 
 
 def _tell(refusal: Refusal) -> None:

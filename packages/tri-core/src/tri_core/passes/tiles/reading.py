@@ -273,6 +273,16 @@ def _times(reader: Reader, op: ir.Operation) -> Index | None:
     return None if left.coefficients else right.times(left.offset)
 
 
+def _divided(reader: Reader, op: ir.Operation) -> Index | None:
+    """``n * x / n``: x."""
+    left, right = (reader.index(v) for v in op.operands)
+    divisor = None if right is None or right.coefficients else right.offset.value
+    if left is None or left.coefficients or not divisor:
+        return None
+    quotient, rest = left.offset.divided(Polynomial.constant(divisor))
+    return None if rest.terms else Index(quotient)
+
+
 def _wrapped(reader: Reader, op: ir.Operation) -> Index | None:
     """``(x + range) % size``: the range with a limit."""
     left, right = (reader.index(v) for v in op.operands)
@@ -294,6 +304,7 @@ _RULES: Mapping[str, Callable[[Reader, ir.Operation], Index | None]] = {
     "arith.addi": _sum(1),
     "arith.subi": _sum(-1),
     "arith.muli": _times,
+    "arith.divsi": _divided,
     "arith.remsi": _wrapped,
 }
 

@@ -1,0 +1,184 @@
+"""``split-loops`` on random comparisons: the same turns in the same order, no mask where it always holds, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
+from tri_core import mlir
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.passes import SplitLoops, VerifyLayouts
+from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
+
+POLICY = replace(DEFAULT_POLICY, producer=Specialization(), specialize=True)
+KINDS = {"slt": np.less, "sle": np.less_equal, "sgt": np.greater, "sge": np.greater_equal}
+SIZE = 32
+#: the arguments behind the sum, by number
+TOP, LOW, HIGH = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``top + a * range_0 ? i * b + c * range_1 + d``, ``i`` from low to high by ``step``."""
+
+    kind: str
+    a: int
+    b: int
+    c: int
+    d: int
+    step: int
+
+    def holds(self, top: int, i: int) -> np.ndarray:
+        """Each element."""
+        down, along = np.arange(SIZE)[:, None], np.arange(SIZE)[None, :]
+        made: np.ndarray = KINDS[self.kind](top + self.a * down, i * self.b + self.c * along + self.d)
+        return made
+
+    @property
+    def text(self) -> str:
+        """A function with the loop."""
+        return f"""
+#acc = #ttg.blocked<{{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}}>
+#plain = #ttg.swizzled_shared<{{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}}>
+!sum = tensor<32x32xf32, #acc>
+!places = tensor<32x32xi32, #acc>
+!down = tensor<32xi32, #ttg.slice<{{dim = 1 : i64, parent = #acc}}>>
+!along = tensor<32xi32, #ttg.slice<{{dim = 0 : i64, parent = #acc}}>>
+!slot = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 32, 32>>
+module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32}} {{
+  "tt.func"() ({{
+  ^bb0(%sum: !sum, %top: i32, %low: i32, %high: i32):
+    %step = arith.constant {self.step} : i32
+    %zeros = arith.constant dense<0.0> : !sum
+    %a = arith.constant dense<{self.a}> : !down
+    %b = arith.constant {self.b} : i32
+    %c = arith.constant dense<{self.c}> : !along
+    %d = arith.constant dense<{self.d}> : !places
+    %x = "ttg.local_alloc"() : () -> !slot
+    %down = "tt.make_range"() {{start = 0 : i32, end = 32 : i32}} : () -> !down
+    %along = "tt.make_range"() {{start = 0 : i32, end = 32 : i32}} : () -> !along
+    %ad = arith.muli %a, %down : !down
+    %ca = arith.muli %along, %c : !along
+    %r1 = "tt.expand_dims"(%ad) {{axis = 1 : i32}} : (!down) -> tensor<32x1xi32, #acc>
+    %r = "tt.broadcast"(%r1) : (tensor<32x1xi32, #acc>) -> !places
+    %k1 = "tt.expand_dims"(%ca) {{axis = 0 : i32}} : (!along) -> tensor<1x32xi32, #acc>
+    %k = "tt.broadcast"(%k1) : (tensor<1x32xi32, #acc>) -> !places
+    %t = "tt.splat"(%top) : (i32) -> !places
+    %left = arith.addi %t, %r : !places
+    %out = "scf.for"(%low, %high, %step, %sum) ({{
+    ^bb0(%i: i32, %acc: !sum):
+      %ib = arith.muli %i, %b : i32
+      %at = "tt.splat"(%ib) : (i32) -> !places
+      %ik = arith.addi %at, %k : !places
+      %right = arith.addi %ik, %d : !places
+      %mask = arith.cmpi {self.kind}, %left, %right : !places
+      %s = "ttg.warp_group_dot"(%x, %x, %acc) {{inputPrecision = 0 : i32}} : (!slot, !slot, !sum) -> !sum
+      %w = "ttg.warp_group_dot_wait"(%s) {{pendings = 0 : i32}} : (!sum) -> !sum
+      %y = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
+      "scf.yield"(%y) : (!sum) -> ()
+    }}) : (i32, i32, i32, !sum) -> !sum
+    "tt.return"(%out) : (!sum) -> ()
+  }}) {{sym_name = "f", function_type = (!sum, i32, i32, i32) -> !sum}} : () -> ()
+}}
+"""
+
+
+def split(source: str) -> ir.Module:
+    module = ir.Module.parse(source)
+    for each in (SplitLoops(policy=POLICY), VerifyLayouts()):
+        each.apply(module, None)  # type: ignore[arg-type]
+    mlir.verify(module)
+    return module
+
+
+def loops(module: ir.Module) -> list[ir.Operation]:
+    return [op for op in all_ops(module.operation) if op.name == "scf.for"]
+
+
+def is_masked(loop: ir.Operation) -> bool:
+    return any(op.name == "arith.cmpi" for op in all_ops(loop))
+
+
+def number(value: ir.Value, given: Mapping[int, int]) -> int:
+    """A scalar, from the function's arguments by number."""
+    if isinstance(value.owner, ir.Block):
+        return given[ir.BlockArgument(value).arg_number]
+    op = value.owner.operation
+    if op.name == "arith.constant":
+        return int(ir.IntegerAttr(op.attributes["value"]).value)
+    left, right = (number(v, given) for v in op.operands)
+    found: Mapping[str, int] = {
+        "arith.addi": left + right,
+        "arith.muli": left * right,
+        "arith.maxsi": max(left, right),
+        "arith.minsi": min(left, right),
+        "arith.divsi": int(left / right) if right else 0,
+    }
+    assert abs(found[op.name]) < 1 << 31
+    return found[op.name]
+
+
+def turns(loop: ir.Operation, given: Mapping[int, int]) -> Sequence[int]:
+    low, high, step = (number(v, given) for v in list(loop.operands)[:3])
+    return range(low, high, step)
+
+
+small = st.integers(-300, 300)
+comparisons = st.builds(
+    Comparison, st.sampled_from(sorted(KINDS)), st.integers(-2, 2), st.integers(-3, 3), st.integers(-2, 2), small,
+    st.sampled_from([1, 16, 32, 64]),
+)  # fmt: skip
+
+
+@settings(max_examples=120)
+@given(comparisons, small, small, st.integers(0, 700))
+def test_turns_are_the_same_and_masks_are_where_they_matter(
+    c: Comparison, top: int, low: int, length: int
+) -> None:
+    given = {TOP: top, LOW: low, HIGH: low + length - 60}
+    before, after = ir.Module.parse(c.text), split(c.text)
+    (whole,), made = loops(before), loops(after)
+    assert [i for loop in made for i in turns(loop, given)] == list(turns(whole, given))
+    event(f"{len(made)} loops")
+    assert (len(made) == 2) == (c.b != 0)
+    for loop in made if c.b else ():
+        always = {bool(c.holds(top, i).all()) for i in turns(loop, given)}
+        assert always <= {not is_masked(loop)}
+
+
+def test_a_loop_on_the_diagonal_stays() -> None:
+    """From ``top`` on no turn is without a mask: rows of a tile against columns from the same number on."""
+    source = Comparison("sge", 1, 1, 1, 0, 32).text.replace('"scf.for"(%low,', '"scf.for"(%top,')
+    assert len(loops(split(source))) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("arith.cmpi sge", "arith.cmpi uge"),
+        ('%s = "ttg.warp_group_dot"(%x, %x, %acc) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum', "%s = arith.addf %acc, %acc : !sum"),
+        ('%w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum', "%m = arith.uitofp %mask : tensor<32x32xi1, #acc> to !sum\n      %w = arith.addf %s, %m : !sum"),
+        ("%d = arith.constant dense<5>", "%d = arith.constant dense<2000000000>"),
+    ],
+    ids=["unsigned", "no products", "the comparison is used", "large numbers"],
+)  # fmt: skip
+def test_what_is_not_split(old: str, new: str) -> None:
+    source = Comparison("sge", 1, 1, 1, 5, 32).text
+    assert len(loops(split(source))) == 2
+    assert old in source
+    assert len(loops(split(source.replace(old, new)))) == 1
+
+
+def test_nothing_is_split_without_a_producer() -> None:
+    source = Comparison("sge", 1, 1, 1, 5, 32).text
+    for policy in (DEFAULT_POLICY, replace(POLICY, split_loops=False)):
+        module = ir.Module.parse(source)
+        SplitLoops(policy=policy).apply(module, None)  # type: ignore[arg-type]
+        assert len(loops(module)) == 1
