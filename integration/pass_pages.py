@@ -87,6 +87,7 @@ EXAMPLES: dict[str, Example] = {
     "start-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
+    "accelerate-dot-scaled": Example("scaled-large", f"{_GPU},coalesce", target="nvidia:sm_100a"),
     "place-accumulators": Example("product-large", f"{_CHAIN},overlap-dots", target="nvidia:sm_100a"),
     "meet-before-dots": Example(
         "product-large",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.bulk import places
 from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
@@ -15,6 +15,8 @@ from tri_backend_nvidia.scheduling import ChooseSchedule, HopperPolicy, Machine,
 from tri_backend_nvidia.tensor_memory import table as tensor_memory
 from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
 from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
+from tri_backend_nvidia.tensor_memory.scaled import AccelerateDotScaled
+from tri_backend_nvidia.tensor_memory.scaled_table import ScaledProducts
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import (
     CSE,
@@ -22,6 +24,7 @@ from tri_core.passes import (
     Canonicalize,
     Combine,
     DeadCarried,
+    DecomposeDotScaled,
     PromotePointerTiles,
     RewriteTensorDescriptors,
     ttir_stage,
@@ -106,9 +109,9 @@ def policy(target: Target, options: CommonOptions | None = None) -> HopperPolicy
 
 def _ttir(target: Target, options: CommonOptions) -> Stage:
     """Descriptors stay where the tensor memory accelerator can do what they are used for."""
-    bulk = _bulk(target, options)
+    bulk, scaled = _bulk(target, options), _scaled(target, options)
     if bulk is None:
-        return ttir_stage()
+        return ttir_stage(native=scaled.native, rewrites=scaled.rewrites)
     rewrite = _rewrite(bulk)
     finals: tuple[Pass, ...] = ()
     if _specialized(target, options):
@@ -118,7 +121,27 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
         plain = (rewrite, Combine(), Canonicalize(), CSE(), LICM())
         rewrite = _rewrite(replace(bulk, in_products=True))
         finals = (ChooseSchedule(policy(target, options), _for_roles(rewrite), plain),)
-    return ttir_stage(native=("descriptors",), rewrites=(rewrite,), finals=finals)
+    return ttir_stage(
+        native=("descriptors", *scaled.native), rewrites=(rewrite, *scaled.rewrites), finals=finals
+    )
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """What becomes of scaled products in TTIR: words for the stage, and its passes."""
+
+    native: tuple[str, ...] = ()
+    rewrites: tuple[Pass, ...] = ()
+
+
+def _scaled(target: Target, options: CommonOptions) -> _Scaled:
+    """Scaled products stay where ``tcgen05`` does them; where nothing of the kind is, the stage decomposes them all."""
+    products = ScaledProducts.of(
+        target, options.num_warps, options.num_ctas, specialize=_specialized(target, options)
+    )
+    if products is None:
+        return _Scaled()
+    return _Scaled(("dot_scaled",), (DecomposeDotScaled(refuses=products.refuses),))
 
 
 def _rewrite(bulk: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
@@ -134,6 +157,7 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
     """Sums of products are placed in tensor memory, where the target has it, when nothing moves dots any more."""
     stage = ttgir_stage(target, options, policy(target, options))
     if target.has("tcgen05") and stage.passes is not None:
+        stage.passes.insert("ttgir.matmul", AccelerateDotScaled())
         stage.passes.insert("ttgir.end", PlaceAccumulators())
         stage.passes.steps.append(MeetBeforeDots())
     return stage

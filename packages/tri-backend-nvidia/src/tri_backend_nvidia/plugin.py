@@ -88,14 +88,16 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.matrix import TTNG
     from tri_backend_nvidia.scheduling import ChooseSchedule
-    from tri_backend_nvidia.tensor_memory import ops  # noqa: F401  the ops are there when the dialect is
+    from tri_backend_nvidia.tensor_memory import ops, scales  # noqa: F401  there when the dialect is
     from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
     from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
+    from tri_backend_nvidia.tensor_memory.scaled import AccelerateDotScaled
 
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)
     registry.add_text("ttng", "tri_backend_nvidia.matrix.text")
     registry.add_pass(ChooseSchedule)
+    registry.add_pass(AccelerateDotScaled)
     registry.add_pass(PlaceAccumulators)
     registry.add_pass(MeetBeforeDots)
 
@@ -163,10 +165,12 @@ def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -
     from tri_backend_nvidia.bulk import rules as bulk
     from tri_backend_nvidia.matrix.rules import add_rules
     from tri_backend_nvidia.tensor_memory import rules as tensor_memory
+    from tri_backend_nvidia.tensor_memory import scaled_rules
 
     add_rules(table, target)
     bulk.add_rules(table, target)
     tensor_memory.add_rules(table, target)
+    scaled_rules.add_rules(table, target)
 
 
 @hookimpl

@@ -21,6 +21,7 @@ __all__ = [
     "OperandMemory",
     "OperandSource",
     "choose",
+    "contiguous_dimension",
     "operand_sources",
     "split_groups",
     "split_warps",
@@ -136,7 +137,7 @@ def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandS
         if index in row.in_registers and (row.turned or made_of_dot):
             found.append(OperandSource(None))
             continue
-        encoding = row.memory(index, shape_of(value.type), _contiguous(value))
+        encoding = row.memory(index, shape_of(value.type), contiguous_dimension(value))
         if encoding is None and index not in row.in_registers:
             return None
         found.append(OperandSource(encoding))
@@ -165,14 +166,14 @@ def _is_cast(op: ir.Operation) -> bool:
     return named or (op.name.startswith(("arith.", "math.")) and len(op.operands) == 1)
 
 
-def _contiguous(value: ir.Value) -> int:
+def contiguous_dimension(value: ir.Value) -> int:
     """The dimension that ``value``, as it was loaded, has neighbours along."""
     op = _source(value)
     if op is not None and _is_cast(op):
-        return _contiguous(op.operands[0])
+        return contiguous_dimension(op.operands[0])
     if op is not None and op.name == "tt.trans":
         order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
-        return order.index(_contiguous(op.operands[0]))
+        return order.index(contiguous_dimension(op.operands[0]))
     info = tensor_info(value.type)
     assert info is not None
     if op is not None and op.name == "tt.descriptor_load":

@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 _NAME = "ttg.remarks"
 #: what the stage before says of itself
-_EARLIER = "tt.descriptors_by_pointer"
+_EARLIER = ("tt.descriptors_by_pointer", "tt.dot_scaled_decomposed")
 #: the attribute of a module that says how its kernel runs, and why that was chosen
 SCHEDULE = "tt.schedule"
 
@@ -33,7 +33,7 @@ def add_remark(op: ir.Operation, text: str) -> None:
 
 def remarks_of(module: ir.Module) -> list[str]:
     """All remarks on ``module``, in the order in which they were made."""
-    return [*_texts(module.operation, _EARLIER), *_texts(module.operation, _NAME)]
+    return [text for name in (*_EARLIER, _NAME) for text in _texts(module.operation, name)]
 
 
 def schedule_of(module: ir.Module) -> str | None:

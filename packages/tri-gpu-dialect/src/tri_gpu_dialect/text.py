@@ -39,7 +39,7 @@ OPS = {
     "ttg.local_gather": op("%src[%indices]{} : ^src, ^indices -> ^result"),
     "ttg.local_scatter": op("%dst[%indices], %values{} : ^dst, ^indices, ^values", order="dst values indices"),
     "ttg.local_dot": op("%a, %b, %c(?, inputPrecision = $inputPrecision:precision){} : ^a * ^b -> ^result", "c=result", defaults={"inputPrecision": "2 : i32"}),
-    "ttg.warp_group_dot": op("%a, %b, %c(?, %use_c){} : ^a * ^b -> ^result", "c=result use_c=i1", segments=False),
+    "ttg.warp_group_dot": op("%a, %b, %c(?, %use_c)(? scales %scales*){} : ^a * ^b(? scales ^scales*) -> ^result", "c=result use_c=i1", segments=False),
     "ttg.warp_group_dot_wait": op("(? %inputs*){} : ^^", segments=False),
     "ttg.memdesc_index": op("%src[%index]{} : ^src -> ^result", "index=i32"),
     "ttg.memdesc_subslice": op("%src$offsets:integers{} : ^src -> ^result"),

@@ -44,6 +44,7 @@ from tri_backend_nvidia.machine.tcgen05 import (
 from tri_backend_nvidia.machine.tcgen05_scaled import (
     SCALED_KINDS,
     ScaledDescriptor,
+    ScaledKind,
     ScaledStep,
     TensorCopyOp,
     TensorMultiplyScaledOp,
@@ -112,6 +113,7 @@ __all__ = [
     "ReadRegisterOp",
     "RecordFaultOp",
     "ScaledDescriptor",
+    "ScaledKind",
     "ScaledStep",
     "SetRegistersOp",
     "ShuffleOp",

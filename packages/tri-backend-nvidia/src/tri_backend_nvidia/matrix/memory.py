@@ -16,7 +16,7 @@ from tri_gpu_dialect.encodings import SharedEncoding, encoding
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, dim_names
 from tri_gpu_dialect.layouts.cluster import ClusterBases, permuted, put_above, ranked, share
 
-__all__ = ["ATOM_ROWS", "SWIZZLES", "NvmmaShared"]
+__all__ = ["ATOM_ROWS", "SWIZZLES", "FourBitShared", "NvmmaShared"]
 
 Shape = tuple[int, ...]
 
@@ -113,3 +113,64 @@ class NvmmaShared(SharedEncoding):
         phases = self.swizzling_byte_width // _PIECE
         phase = row // (ATOM_ROWS // phases) % phases
         return phase * _PIECE * 8 // self.element_bit_width
+
+
+#: packed bytes of e2m1 that a piece of 16 bytes has, with as many behind them that nobody reads
+_HALF_PIECE = _PIECE // 2
+
+
+@encoding(TTNG, "fp4_padded_shared")
+@dataclass(frozen=True)
+class FourBitShared(SharedEncoding):
+    """Packed e2m1 as ``kind::mxf8f6f4`` reads it beside 8-bit elements: 8 bytes of each piece of 16, in swizzled panels.
+
+    PTX ISA 9.0, "Packing formats of elements in shared memory".  Rows run along the last dimension, or the one before it
+    where ``transposed``; they are those of :class:`NvmmaShared` with elements of 8 bits, twice as many.
+    """
+
+    swizzling_byte_width: int
+    transposed: bool
+
+    def __post_init__(self) -> None:
+        if self.swizzling_byte_width not in SWIZZLES:
+            raise ValueError(f"swizzlingByteWidth {self.swizzling_byte_width}; 32, 64 or 128 is expected")
+
+    @classmethod
+    def widest(cls, shape: Shape, *, transposed: bool) -> Self | None:
+        """The widest swizzle whose rows a tile of ``shape``, in packed bytes, fills; None where none is."""
+        contiguous = 2 * (shape[-2] if transposed else shape[-1])
+        fitting = [w for w in SWIZZLES if contiguous >= w]
+        return cls(fitting[0], transposed) if fitting else None
+
+    def permuted(self, order: Shape) -> "FourBitShared":
+        """Rows run along the same elements."""
+        turned = tuple(order) != (0, 1)
+        return replace(self, transposed=not self.transposed) if turned else self
+
+    @property
+    def padding(self) -> tuple[tuple[int, int], ...]:
+        """8 bytes behind every 8."""
+        return ((_HALF_PIECE, _HALF_PIECE),)
+
+    @property
+    def alignment(self) -> int:
+        """A buffer starts with an atom."""
+        return ATOM_ROWS * self.swizzling_byte_width
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """As of elements of 8 bits, without the bit of offsets that padding is."""
+        column = len(shape) - (2 if self.transposed else 1)
+        wide = tuple(2 * size if d == column else size for d, size in enumerate(shape))
+        full = NvmmaShared(self.swizzling_byte_width, self.transposed, 8).linear_layout(wide)
+        bit = _HALF_PIECE.bit_length() - 1
+        bases = [
+            tuple(_halved(v) if d == column else v for d, v in enumerate(basis))
+            for i, basis in enumerate(full.bases[OFFSET])
+            if i != bit
+        ]
+        return LinearLayout.from_bases({OFFSET: bases}, dict(zip(dim_names(len(shape)), shape, strict=True)))
+
+
+def _halved(place: int) -> int:
+    """A place in a padded row as one in the packed row."""
+    return place & _HALF_PIECE - 1 | place // _PIECE * _HALF_PIECE

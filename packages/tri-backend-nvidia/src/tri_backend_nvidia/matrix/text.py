@@ -25,6 +25,7 @@ SYNTAX = DialectSyntax(
         "ttng.tmem_alloc": op("%slot{} : ^slot"),
         "ttng.tmem_dealloc": op("%slot{} : ^slot"),
         "ttng.tmem_view": op("%slot{} : ^slot -> ^result"),
+        "ttng.tmem_slot": op("%src[%index]{} : ^src -> ^result", "index=i32"),
         "ttng.tmem_load": op("%src{} : ^src -> ^result"),
         "ttng.tmem_store": op("%src, %dst{} : ^src -> ^dst"),
         "ttng.tc_gen5_commit": op("%barrier{} : ^barrier"),
@@ -49,6 +50,11 @@ SYNTAX = DialectSyntax(
         TypeSyntax("#ttng.tensor_memory", alias="tmem"),
         TypeSyntax(
             "#ttng.tensor_memory_encoding", alias="tmem", write=_in_order("blockM", "blockN", "unpacked")
+        ),
+        TypeSyntax("#ttng.tensor_memory_scales_encoding", alias="tmem_scales"),
+        TypeSyntax("#ttng.scales_shared", alias="scales"),
+        TypeSyntax(
+            "#ttng.fp4_padded_shared", alias="padded", write=_in_order("swizzlingByteWidth", "transposed")
         ),
         TypeSyntax("#ttng.tensor_memory_rows", alias="rows", write=_in_order("warpsPerCTA", "columns")),
     ),

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tri_backend_nvidia.tensor_memory.cells import DOT, WAIT
+from tri_backend_nvidia.tensor_memory.scales import SCALE_SETS
 from tri_core.api import Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -21,7 +22,7 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SwizzledShared
 
-__all__ = ["RING", "Completion"]
+__all__ = ["RING", "Completion", "has_scales"]
 
 #: barriers of the ring, a power of two: so many dots may be started between two waits
 RING = 8
@@ -38,6 +39,11 @@ def _i32(value: int) -> ir.Value:
 def _arith(name: str, left: ir.Value, right: int) -> ir.Value:
     made = ir.Operation.create(f"arith.{name}", results=[left.type], operands=[left, _i32(right)])
     return made.results[0]
+
+
+def has_scales(dot: ir.Operation) -> bool:
+    """Whether ``dot`` is of operands with block scales."""
+    return len(dot.operands) > 4
 
 
 def _has(op: ir.Operation, *names: str) -> bool:
@@ -92,10 +98,24 @@ class Completion:
         return count
 
     def _commit(self, dot: ir.Operation, count: ir.Value) -> ir.Value:
+        if has_scales(dot):
+            self._take_turns(dot, count)
         with ir.InsertionPoint.after(dot), dot.location:
             place = self._barrier(_arith("andi", count, RING - 1))
             ir.Operation.create("ttng.tc_gen5_commit", operands=[place])
             return _arith("addi", count, 1)
+
+    def _take_turns(self, dot: ir.Operation, count: ir.Value) -> None:
+        """Scales of ``dot`` go to its own set of columns: copies do not follow the products that read the others."""
+        with ir.InsertionPoint(dot), dot.location:
+            turn = _arith("andi", count, SCALE_SETS - 1)
+            for i in (6, 7):
+                view = dot.operands[i]
+                columns = {"columns": dot.attributes["scale_columns"]}
+                made = ir.Operation.create(
+                    "ttng.tmem_slot", results=[view.type], operands=[view, turn], attributes=columns
+                )
+                dot.operands[i] = made.results[0]
 
     def _wait(self, wait: ir.Operation, count: ir.Value) -> None:
         pendings = ir.IntegerAttr(wait.attributes["pendings"]).value
@@ -234,7 +254,7 @@ def _bound(block: ir.Block, since: int) -> int:
     """See to a wait among any ``RING`` dots that follow each other; ``since`` the last, and at the end of ``block``."""
     for op in block_ops(block):
         if op.name == DOT:
-            if since == RING - 1:
+            if since >= (SCALE_SETS if has_scales(op) else RING - 1):
                 since = _wait_before(op)
             since += 1
         elif op.name == WAIT:

@@ -17,6 +17,7 @@ __all__ = [
     "TensorMemoryAllocOp",
     "TensorMemoryDeallocOp",
     "TensorMemoryLoadOp",
+    "TensorMemorySlotOp",
     "TensorMemorySpaceAttr",
     "TensorMemoryStoreOp",
     "TensorMemoryViewOp",
@@ -53,6 +54,15 @@ class TensorMemoryViewOp(TTNG.Operation, name="tmem_view"):
     result: _Out
 
 
+class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot"):
+    """The buffer ``index`` (i32) times ``columns`` columns behind ``src``."""
+
+    src: _In
+    index: _In
+    columns: ir.IntegerAttr
+    result: _Out
+
+
 class TensorMemoryLoadOp(TTNG.Operation, name="tmem_load"):
     """A sum read from tensor memory, in ``#ttng.tensor_memory_rows``."""
 
@@ -83,6 +93,6 @@ def _reads_slot(op: ir.Operation) -> _Values:
     return op.operands[:1], ()
 
 
-@effects_of("ttng.tmem_load", "ttng.tmem_store")
+@effects_of("ttng.tmem_load", "ttng.tmem_store", "ttng.tmem_slot")
 def _nothing(_: ir.Operation) -> _Values:
     return (), ()

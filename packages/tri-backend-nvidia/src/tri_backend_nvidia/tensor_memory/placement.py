@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_backend_nvidia.tensor_memory.cells import DOT, WAIT, Cell, cells, is_placed, reads
-from tri_backend_nvidia.tensor_memory.completion import Completion
+from tri_backend_nvidia.tensor_memory.completion import Completion, has_scales
 from tri_backend_nvidia.tensor_memory.encoding import TensorMemory
 from tri_backend_nvidia.tensor_memory.ops import TensorMemorySpaceAttr
+from tri_backend_nvidia.tensor_memory.scales import SCALE_SETS, TensorMemoryScales
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -33,6 +34,8 @@ SIZE = "ttg.tensor_memory_size"
 
 #: the fewest columns that can be allocated
 _LEAST = 32
+#: scales begin at a multiple of the columns that a copy writes
+_ALIGNED = 4
 _SLOT = SwizzledShared(1, 1, 1, (0,))
 
 
@@ -55,10 +58,11 @@ class PlaceAccumulators(Pass):
                 continue
             _check_kernel(function)
             columns = _give_columns(function, found)
-            size = max(1 << (max(c + _width(cell) for cell, c in columns) - 1).bit_length(), _LEAST)
+            scales = Scales.of(function, max(c + _width(cell) for cell, c in columns))
+            size = max(1 << (scales.end - 1).bit_length(), _LEAST)
             if limit is not None and size > limit:
                 raise _too_large(function, size, limit)
-            _Placement(function, size, dict_of(columns)).run(found)
+            _Placement(function, size, dict_of(columns), scales).run(found)
             module.operation.attributes[SIZE] = _i32(size)
 
 
@@ -119,6 +123,32 @@ def _give_columns(function: ir.Operation, found: Sequence[Cell]) -> list[tuple[C
     return given
 
 
+@dataclass(frozen=True)
+class Scales:
+    """Columns for the scales of dots: ``SCALE_SETS`` sets of ``columns`` each from column ``first`` on."""
+
+    first: int
+    columns: int
+
+    @classmethod
+    def of(cls, function: ir.Operation, first: int) -> Scales:
+        """From column ``first`` on, for the largest scales of a dot of ``function``."""
+        dots = [op for op in all_ops(function) if op.name == DOT and has_scales(op)]
+        most = max((sum(cls.widths(dot)) for dot in dots), default=0)
+        return cls(-(-first // _ALIGNED) * _ALIGNED if most else first, most)
+
+    @staticmethod
+    def widths(dot: ir.Operation) -> tuple[int, int]:
+        """Columns of the scales of A and of B."""
+        a, b = (TensorMemoryScales().columns(tuple(dot.operands[i].type.shape)) for i in (4, 5))
+        return a, b
+
+    @property
+    def end(self) -> int:
+        """The first column behind them."""
+        return self.first + SCALE_SETS * self.columns
+
+
 def _meet(left: tuple[int, int], right: tuple[int, int]) -> bool:
     return left[0] <= right[1] and right[0] <= left[1]
 
@@ -166,6 +196,7 @@ class _Placement:
     function: ir.Operation
     size: int
     columns: dict[int, int]
+    scales: Scales
     views: dict[int, ir.Value] = field(default_factory=dict)
 
     def run(self, found: Sequence[Cell]) -> None:
@@ -221,10 +252,22 @@ class _Placement:
                     attributes={"column": _i32(self.columns[id(cell)])},
                 )
                 self.views[id(cell)] = made.results[0]
+                self.place_scales(cell, slot.results[0])
         for op in all_ops(self.function):
             if op.name == "tt.return":
                 with ir.InsertionPoint(op), location:
                     ir.Operation.create("ttng.tmem_dealloc", operands=slot.results, attributes=columns)
+
+    def place_scales(self, cell: Cell, slot: ir.Value) -> None:
+        """Give the dots of ``cell`` that have scales the columns of these, behind all other operands."""
+        for i, dot in enumerate(cell.dots):
+            if not has_scales(dot):
+                continue
+            column, places = self.scales.first, []
+            for value, width in zip(list(dot.operands)[4:6], Scales.widths(dot), strict=True):
+                places.append(_scales_view(value, slot, column))
+                column += width
+            cell.dots[i] = _with_places(dot, places, self.scales.columns)
 
     def load(self, cell: Cell) -> None:
         """Read the cell where registers are needed."""
@@ -255,6 +298,33 @@ class _Placement:
             # nobody needs it in registers any more: it comes round as it is, and goes
             end = list(cell.carried.argument.owner.operations)[-1].operation
             end.operands[cell.carried.index] = cell.carried.argument
+
+
+def _scales_view(scales: ir.Value, slot: ir.Value, column: int) -> ir.Value:
+    """The place of ``scales`` in tensor memory from column ``column`` on."""
+    place = MemDescType.of(
+        tuple(scales.type.shape),
+        scales.type.element_type,
+        TensorMemoryScales().to_attr(),
+        mutable=True,
+        memory_space=TensorMemorySpaceAttr.get(),
+    )
+    attributes = {"column": _i32(column)}
+    return ir.Operation.create(
+        "ttng.tmem_view", results=[place], operands=[slot], attributes=attributes
+    ).results[0]
+
+
+def _with_places(dot: ir.Operation, places: Sequence[ir.Value], columns: int) -> ir.Operation:
+    """``dot`` with ``places`` for its scales, of which ``columns`` make a set."""
+    attributes = {name: dot.attributes[name] for name in dot.attributes} | {"scale_columns": _i32(columns)}
+    with ir.InsertionPoint(dot), dot.location:
+        made = ir.Operation.create(
+            DOT, results=[dot.results[0].type], operands=[*dot.operands, *places], attributes=attributes
+        )
+    dot.results[0].replace_all_uses_with(made.results[0])
+    dot.erase()
+    return made
 
 
 def _is_inside(op: ir.Operation, root: ir.Block) -> bool:
@@ -304,7 +374,7 @@ def _replace(dot: ir.Operation, view: ir.Value, add: ir.Value) -> None:
         ir.Operation.create(
             DOT,
             results=[view.type],
-            operands=[*list(dot.operands)[:2], view, add],
+            operands=[*list(dot.operands)[:2], view, add, *list(dot.operands)[4:]],
             attributes={name: dot.attributes[name] for name in dot.attributes},
         )
     # waits alone are left of its users

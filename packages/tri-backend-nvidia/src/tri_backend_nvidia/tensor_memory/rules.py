@@ -16,18 +16,28 @@ from tri_backend_nvidia.machine import (
     TensorMemoryWaitOp,
     TensorMultiplyOp,
 )
-from tri_backend_nvidia.matrix.memory import ATOM_ROWS, NvmmaShared
+from tri_backend_nvidia.matrix.memory import ATOM_ROWS, FourBitShared, NvmmaShared
 from tri_backend_nvidia.matrix.table import PTX_TYPES
 from tri_backend_nvidia.tensor_memory.encoding import BLOCK_M, COLUMN, GROUP_WARPS, ROW, TensorMemory
 from tri_core.api import Target, Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.encodings import decode
+from tri_gpu_dialect.encodings import Encoding, decode
 from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout, layout_for
+from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable
 from tri_gpu_dialect.lowering.indices import apply
 from tri_gpu_dialect.lowering.table import Rule
 
-__all__ = ["RULES", "TensorMemoryBuffer", "add_rules"]
+__all__ = [
+    "K_BYTES",
+    "RULES",
+    "OperandTiles",
+    "TensorMemoryBuffer",
+    "add_rules",
+    "descriptor_attributes",
+    "fence",
+    "first_thread",
+]
 
 #: bits of a descriptor's address; it counts pieces of 16 bytes
 _ADDRESS, _PIECE_BITS = (1 << 18) - 1, 4
@@ -38,7 +48,7 @@ _KINDS = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "e4m3": "f8f6
 #: columns that one instruction moves to or from registers, at most
 _WIDEST = 64
 #: bytes along k of one instruction
-_K_BYTES = 32
+K_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,8 @@ class TensorMemoryBuffer:
         return replace(self, address=parts[0])
 
 
-def _fence(kind: str) -> None:
+def fence(kind: str) -> None:
+    """``tcgen05.fence::KIND``."""
     TensorFenceOp.build([], (), {"kind": ir.StringAttr.get(kind)})
 
 
@@ -68,7 +79,7 @@ def _first_warp(ctx: Lowering) -> ir.Value:
     return ctx.b.cmp("eq", ctx.warp, ctx.b.int_(0))
 
 
-def _first_thread(ctx: Lowering) -> ir.Value:
+def first_thread(ctx: Lowering) -> ir.Value:
     """The thread that starts products, and commits them: always the same one."""
     return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
 
@@ -80,15 +91,15 @@ def alloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_alloc``: by the first warp."""
     slot = ctx.shared_tensor(op.operands[0]).base
     TensorMemoryAllocOp.build([slot, _first_warp(ctx)], (), {"columns": _number(ctx, op, "columns")})
-    _fence("before_thread_sync")
+    fence("before_thread_sync")
     return []
 
 
 def dealloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_dealloc``: by the first warp, when all have read."""
-    _fence("before_thread_sync")
+    fence("before_thread_sync")
     ctx.barrier()
-    _fence("after_thread_sync")
+    fence("after_thread_sync")
     address = ctx.b.load(ctx.shared_tensor(op.operands[0]).base, ctx.b.i32)
     TensorMemoryDeallocOp.build([address, _first_warp(ctx)], (), {"columns": _number(ctx, op, "columns")})
     return []
@@ -97,9 +108,16 @@ def dealloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def view(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_view``."""
     b = ctx.b
-    _fence("after_thread_sync")
+    fence("after_thread_sync")
     base = b.load(ctx.shared_tensor(op.operands[0]).base, b.i32)
     return [TensorMemoryBuffer(b.add(base, b.int_(ir.IntegerAttr(op.attributes["column"]).value)))]
+
+
+def slot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_slot``."""
+    b, buffer = ctx.b, ctx.expect(op.operands[0], TensorMemoryBuffer)
+    stride = b.int_(ir.IntegerAttr(op.attributes["columns"]).value)
+    return [TensorMemoryBuffer(b.add(buffer.address, b.mul(ctx.scalar(op.operands[1]), stride)))]
 
 
 # --- registers --------------------------------------------------------------------------------------------
@@ -182,7 +200,7 @@ def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     order = [register for _, registers in moves.runs for register in registers]
     element = ctx.storage(result)
     made = {register: b.bitcast(word, element) for register, word in zip(order, words, strict=True)}
-    _fence("before_thread_sync")
+    fence("before_thread_sync")
     return [[made[moves.same[register]] for register in range(len(moves.same))]]
 
 
@@ -196,7 +214,7 @@ def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         words = [b.bitcast(given[register], b.i32) for register in registers]
         TensorMemoryStoreOp.build([b.add(base, b.int_(column)), *words])
     _wait("st", [])
-    _fence("before_thread_sync")
+    fence("before_thread_sync")
     return []
 
 
@@ -208,7 +226,7 @@ def _wait(kind: str, values: list[ir.Value]) -> list[ir.Value]:
 
 
 @dataclass(frozen=True)
-class _Operand:
+class OperandTiles:
     """An operand in shared memory: the low word of its first descriptor, the high word, and where its tiles are."""
 
     low: ir.Value
@@ -216,22 +234,22 @@ class _Operand:
     inverse: LinearLayout
     bytes: int
     rows_along_k: bool
+    padding: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, ctx: Lowering, op: ir.Operation, index: int) -> _Operand:
+    def of(cls, ctx: Lowering, op: ir.Operation, index: int) -> OperandTiles:
+        """Operand ``index`` of ``op``; Unsupported where it is laid out in another way than instructions read."""
         value, b = op.operands[index], ctx.b
         encoding, view_ = decode(value.type.encoding), ctx.shared_tensor(value)
-        if (
-            not isinstance(encoding, NvmmaShared)
-            or len(view_.layout.out_dims) != 2
-            or not encoding.swizzling_byte_width
-        ):
+        bits = _element_bits(encoding)
+        if bits is None or len(view_.layout.out_dims) != 2:
             raise Unsupported(
                 f"operand {index} of {op.name} in {value.type}", remedy="use a swizzled #ttg.nvmma_shared"
             )
+        assert isinstance(encoding, NvmmaShared | FourBitShared)
         inner, width = 1 - index, encoding.swizzling_byte_width
         rows_along_k = (0 if encoding.transposed else 1) == inner
-        if not rows_along_k and encoding.element_bit_width == 32:
+        if not rows_along_k and bits == 32:
             raise Unsupported(
                 f"operand {index} of {op.name} in {value.type}", remedy="let the rows run along k"
             )
@@ -241,8 +259,9 @@ class _Operand:
             b.int_(0),
             ATOM_ROWS * width >> _PIECE_BITS | _CONSTANT | _SWIZZLE[width],
             view_.layout.pseudo_invert(),
-            encoding.element_bit_width // 8,
+            bits // 8,
             rows_along_k,
+            view_.padding,
         )
         address = b.and_(b.int_cast(b.ptr_to_int(view_.base), b.i32), b.int_(_ADDRESS))
         start = made.offset(*view_.origin) + (leading >> _PIECE_BITS << 16)
@@ -250,16 +269,25 @@ class _Operand:
 
     def offset(self, row: int, column: int) -> int:
         """Where the tile at (row, column) starts, in pieces of 16 bytes."""
-        place = int(self.inverse.apply({"dim0": row, "dim1": column})[OFFSET]) * self.bytes
+        element = int(self.inverse.apply({"dim0": row, "dim1": column})[OFFSET])
+        place = pad_offset(element, self.padding) * self.bytes
         if place & (1 << _PIECE_BITS) - 1:
             raise Unsupported(f"a tile of a matrix instruction's operand at byte {place} of its buffer")
         return place >> _PIECE_BITS
 
 
+def _element_bits(encoding: Encoding) -> int | None:
+    """Bits of an element of a buffer that instructions read; None for another buffer."""
+    if isinstance(encoding, FourBitShared):
+        return 8
+    is_swizzled = isinstance(encoding, NvmmaShared) and encoding.swizzling_byte_width
+    return encoding.element_bit_width if isinstance(encoding, NvmmaShared) and is_swizzled else None
+
+
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.warp_group_dot`` onto a buffer in tensor memory: started by one thread."""
     left, right, total, add = op.operands
-    a, b = _Operand.of(ctx, op, 0), _Operand.of(ctx, op, 1)
+    a, b = OperandTiles.of(ctx, op, 0), OperandTiles.of(ctx, op, 1)
     buffer, encoding = ctx.expect(total, TensorMemoryBuffer), decode(total.type.encoding)
     assert isinstance(encoding, TensorMemory)
     shape = InstructionDescriptor(
@@ -271,18 +299,11 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         a.rows_along_k,
         b.rows_along_k,
     )
-    i64 = ir.IntegerType.get_signless(64)
-    attributes: dict[str, ir.Attribute] = {
-        "kind": ir.StringAttr.get(shape.kind),
-        "descriptor": ir.IntegerAttr.get(ctx.b.i32, shape.word),
-        "a_high": ir.IntegerAttr.get(i64, a.high),
-        "b_high": ir.IntegerAttr.get(i64, b.high),
-        "steps": ir.DenseI32ArrayAttr.get(
-            _steps(encoding, tuple(total.type.shape), left.type.shape[1], a, b)
-        ),
-    }
-    _fence("after_thread_sync")
-    operands = [buffer.address, a.low, b.low, ctx.scalar(add), _first_thread(ctx)]
+    attributes = descriptor_attributes(shape.kind, shape.word, a, b)
+    plan = _steps(encoding, tuple(total.type.shape), left.type.shape[1], a, b)
+    attributes["steps"] = ir.DenseI32ArrayAttr.get(plan)
+    fence("after_thread_sync")
+    operands = [buffer.address, a.low, b.low, ctx.scalar(add), first_thread(ctx)]
     TensorMultiplyOp.build(operands, (), attributes)
     return [buffer]
 
@@ -291,27 +312,29 @@ def _ptx_type(value: ir.Value) -> str:
     return PTX_TYPES[str(value.type.element_type)]
 
 
-def _steps(encoding: TensorMemory, shape: tuple[int, ...], depth: int, a: _Operand, b: _Operand) -> list[int]:
+def _steps(
+    encoding: TensorMemory, shape: tuple[int, ...], depth: int, a: OperandTiles, b: OperandTiles
+) -> list[int]:
     """The instructions: column of the sum, offset of A, offset of B."""
     places = layout_for(encoding, shape).pseudo_invert()
     found = []
     for row in range(0, shape[0], encoding.block_m):
         for column in range(0, shape[1], encoding.block_n):
             start = int(places.apply({"dim0": row, "dim1": column})[COLUMN])
-            for k in range(0, depth, _K_BYTES // a.bytes):
+            for k in range(0, depth, K_BYTES // a.bytes):
                 found += [start, a.offset(row, k), b.offset(k, column)]
     return found
 
 
 def commit(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tc_gen5_commit``: by the thread that starts products."""
-    TensorCommitOp.build([ctx.shared_tensor(op.operands[0]).base, _first_thread(ctx)])
+    TensorCommitOp.build([ctx.shared_tensor(op.operands[0]).base, first_thread(ctx)])
     return []
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.warp_group_dot_wait``, behind a wait for a phase: what follows is ordered after the products."""
-    _fence("after_thread_sync")
+    fence("after_thread_sync")
     return []
 
 
@@ -319,12 +342,24 @@ RULES: dict[str, Rule] = {
     "ttng.tmem_alloc": alloc,
     "ttng.tmem_dealloc": dealloc,
     "ttng.tmem_view": view,
+    "ttng.tmem_slot": slot,
     "ttng.tmem_load": load,
     "ttng.tmem_store": store,
     "ttng.tc_gen5_commit": commit,
     "ttg.warp_group_dot": dot,
     "ttg.warp_group_dot_wait": wait,
 }
+
+
+def descriptor_attributes(kind: str, word: int, a: OperandTiles, b: OperandTiles) -> dict[str, ir.Attribute]:
+    """Those of a product: its kind, the instruction descriptor, the high words of the operands' descriptors."""
+    i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
+    return {
+        "kind": ir.StringAttr.get(kind),
+        "descriptor": ir.IntegerAttr.get(i32, word),
+        "a_high": ir.IntegerAttr.get(i64, a.high),
+        "b_high": ir.IntegerAttr.get(i64, b.high),
+    }
 
 
 def add_rules(table: LoweringTable, target: Target) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,8 @@ from tri_core.pipeline import StageContext
 
 __all__ = ["DecomposeDotScaled"]
 
+logger = logging.getLogger(__name__)
+
 #: NaN among e8m0 scales, as an i8
 _INVALID = -1
 #: 2**-127, which bf16 and f32 have only as denormal numbers
@@ -28,9 +31,14 @@ class DecomposeDotScaled(Pass):
 
     A scale of 0xFF is NaN; with ``fastMath`` it may be anything.  Products with scales are rounded to the type
     that they are computed in, so that a scaled value beyond its range overflows.
+
+    ``refuses``: why a target's instructions cannot do an op (None: they can, and it stays); without, none can.  The reasons
+    go into the module's attribute ``tt.dot_scaled_decomposed``.
     """
 
     name: ClassVar[str] = "decompose-dot-scaled"
+
+    refuses: Callable[[ir.Operation], str | None] | None = None
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
@@ -42,9 +50,27 @@ class DecomposeDotScaled(Pass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
+        reasons = dict[str, None]()
         for op in found:
+            reason = "" if self.refuses is None else self.refuses(op)
+            if reason is None:
+                continue
+            if reason:
+                reasons[_told(op, reason)] = None
             op.result.replace_all_uses_with(_decomposed(op))
             op.erase()
+        if reasons:
+            texts = [ir.StringAttr.get(text) for text in reasons]
+            module.operation.attributes["tt.dot_scaled_decomposed"] = ir.ArrayAttr.get(texts)
+
+
+def _told(op: ir.Operation, reason: str) -> str:
+    """``reason`` with the place of ``op``, logged."""
+    place = source_location(op.location)
+    where = f"{place.file}:{place.line}: " if place is not None else ""
+    text = f"{where}the scaled product is done by conversions and a plain one: {reason}"
+    logger.info("%s", text)
+    return text
 
 
 @dataclass(frozen=True)

@@ -278,4 +278,12 @@ def _group_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
 
 
 add(LayoutRule(Kind.ANCHOR, _dot_result, _group_dot_operands), "ttg.warp_group_dot")
+
+
+def _scaled_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
+    # a backend that keeps the op puts factors and scales where its instruction wants them
+    return [None, None, result, *[None for _ in list(op.operands)[3:]]]
+
+
+add(LayoutRule(Kind.ANCHOR, _dot_result, _scaled_dot_operands), "tt.dot_scaled")
 add(LayoutRule(Kind.ANCHOR, _first, _all), "ttg.warp_group_dot_wait")

@@ -77,7 +77,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "ttg.async_store_wait": ("complete",),
     "ttg.fence_async_shared": ("global",),
     "ttg.tensormap_create": ("padding", "allocation.offset"),
-    "ttg.warp_group_dot": ("maxNumImpreciseAcc",),
+    "ttg.warp_group_dot": ("maxNumImpreciseAcc", "a_elem_type", "b_elem_type", "scale_columns"),
     "ttg.warp_specialize": ("warpGroupStartIds", "requestedRegisters", "actualRegisters"),
     "ttg.global_scratch_alloc": ("ttg.global_scratch_memory_offset",),
 }
@@ -163,14 +163,16 @@ class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
     ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is rubbish, and what is read must stay, until a
     ``ttg.warp_group_dot_wait`` gives it as its own result.  Dots of a warp group end in the order of their starts.
     ``c`` may be a buffer in a memory of a vendor's: it is added to in place, and the result stands for it.
+    ``more``: ``use_c``; behind it, of operands with block scales, the buffers of these and whatever a vendor needs for
+    them.  ``a_elem_type``, ``b_elem_type`` are then as of ``tt.dot_scaled``: e2m1 is two numbers in a byte, along k.
     """
 
     a: _In
     b: _In
     c: _In
     inputPrecision: ir.IntegerAttr
+    more: _Ins
     result: _Out
-    use_c: _Opt = None
     verify_invariants = verify.rule(verify.multiplies_async)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tri_core.api import TriError
 from tri_core.dialects.tt import PointerType, TensorDescType
+from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding, SharedEncoding, decode
@@ -297,7 +298,7 @@ def creates_tensormap(op: Any) -> str | None:
 
 
 def multiplies_async(op: Any) -> str | None:
-    """``m x k`` and ``k x n``, buffers or one of them a tensor; a tensor or buffer ``m x n``, perhaps an i1."""
+    """``m x k`` and ``k x n``, buffers or one of them a tensor; a tensor or buffer ``m x n``, perhaps an i1, then scales."""
     left, right, addend, *rest = op.operands
     in_registers = [isinstance(value.type, ir.RankedTensorType) for value in (left, right)]
     if all(in_registers):
@@ -307,12 +308,21 @@ def multiplies_async(op: Any) -> str | None:
             return found
     if not isinstance(addend.type, MemDescType) and (found := _tensor(addend, "c")):
         return found
-    if any(str(v.type) != "i1" for v in rest):
+    if any(str(v.type) != "i1" for v in rest[:1]):
         return f"takes an i1 behind c; {rest[0].type} is given"
+    if any(not isinstance(v.type, MemDescType) for v in rest[1:]):
+        return f"takes buffers of scales behind use_c; {rest[1].type} is given"
     (m, k), (inner, n) = left.type.shape, right.type.shape
-    if k != inner or list(addend.type.shape) != [m, n]:
+    if k * _packed(op, "a") != inner * _packed(op, "b") or list(addend.type.shape) != [m, n]:
         return f"cannot multiply {left.type} and {right.type} onto {addend.type}"
     return None if op.results[0].type == addend.type else f"gives {addend.type}"
+
+
+def _packed(op: Any, name: str) -> int:
+    """Elements of an operand in one of its buffer's: two of e2m1."""
+    attributes = op.operation.attributes
+    key = f"{name}_elem_type"
+    return 2 if key in attributes and ir.IntegerAttr(attributes[key]).value == ScaleDotElemType.E2M1 else 1
 
 
 def hands_on(op: Any) -> str | None:

@@ -229,7 +229,7 @@ def _replace(dot: ir.Operation, total: ir.Value, use_c: ir.Value) -> None:
     made = ir.Operation.create(
         _DOT,
         results=[dot.results[0].type],
-        operands=[*list(dot.operands)[:2], total, use_c],
+        operands=[*list(dot.operands)[:2], total, use_c, *list(dot.operands)[4:]],
         attributes={name: dot.attributes[name] for name in dot.attributes},
     )
     dot.results[0].replace_all_uses_with(made.results[0])

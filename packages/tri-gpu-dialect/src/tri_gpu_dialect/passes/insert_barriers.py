@@ -32,6 +32,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions, terminator
+from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
@@ -62,8 +63,11 @@ def _reads_first(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Valu
 
 
 @effects_of("ttg.local_dot", "ttg.warp_group_dot")
-def _reads_two(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
-    return list(op.operands)[:2], ()
+def _reads_factors(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    """The operands and their scales; what is added to is in no shared memory."""
+    operands = list(op.operands)
+    scales = [v for v in operands[4:] if isinstance(decode(v.type.encoding), SharedEncoding)]
+    return [*operands[:2], *scales], ()
 
 
 @effects_of("ttg.local_store", "ttg.async_copy_global_to_local")

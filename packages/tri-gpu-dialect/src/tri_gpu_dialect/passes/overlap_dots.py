@@ -111,7 +111,7 @@ def _delay(wait: ir.Operation) -> None:
     ops = block_ops(wait.block)
     place = ops.index(wait)
     users = {ancestor_in(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
-    read = {_root(v) for dot in _named(wait) for v in list(dot.operands)[:2]}
+    read = {_root(v) for dot in _named(wait) for v in (*list(dot.operands)[:2], *list(dot.operands)[4:])}
     freed: list[ir.Operation] = []
     passed: list[ir.Operation] = []
     for op in ops[place + 1 :]:
@@ -215,7 +215,8 @@ def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
     It does with slots of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
     """
-    made = [v for v in list(dot.operands)[:2] if block_of(v) == body]
+    operands = list(dot.operands)
+    made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body]
     return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
 
 

@@ -34,7 +34,7 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, vector_access
-from tri_gpu_dialect.layouts.shared import row_major
+from tri_gpu_dialect.layouts.shared import pad_offset, row_major
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.passes.overlap_dots import carried_dots
 from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
@@ -164,6 +164,7 @@ class _Buffer:
         own, size = layouts.of(result.type), info.numel * info.bitwidth // 8
         chosen = _chosen_encoding(load)
         if chosen is not None:
+            size = pad_offset(info.numel, chosen.padding) * info.bitwidth // 8
             return cls(chosen, size, is_read_in_place=True)
         readers = tuple(_seen_from(load, reader) for reader in _readers(load)) or (own,)
         encoding = operand_memory(info.shape, info.bitwidth, own, readers)

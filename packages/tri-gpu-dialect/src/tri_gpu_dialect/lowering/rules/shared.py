@@ -10,7 +10,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.layouts import LinearLayout
 from tri_gpu_dialect.layouts.cluster import permuted
-from tri_gpu_dialect.layouts.shared import padded_size
+from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor, Token
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
@@ -117,7 +117,7 @@ def memdesc_index(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     source = ctx.shared_tensor(op.operands[0])
     type_ = op.results[0].type
     view = shared_tensor(ctx, source.base, type_)
-    stride = padded_size(1 << view.layout.in_bits, view.padding)
+    stride = pad_offset(1 << view.layout.in_bits, view.padding)  # with the gap behind the last elements
     distance = ctx.b.mul(ctx.scalar(op.operands[1]), ctx.b.int_(stride))
     return [replace(view, base=ctx.b.gep(source.base, distance, view.element))]
 

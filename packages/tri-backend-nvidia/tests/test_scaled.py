@@ -1,0 +1,197 @@
+"""Block-scaled products by ``tcgen05`` in the simulator, against float64; what does not suit is decomposed, and says why."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+tri = pytest.importorskip("tri")
+
+import scaled_data  # noqa: E402
+from matrix_machine_code import Compiler  # noqa: E402
+from scaled_kernels import scaled_tiles  # noqa: E402
+
+SIMULATED = "sim:nvidia:sm_100a"
+product = partial(scaled_data.product, where=SIMULATED)
+tiled = partial(scaled_data.tiled, where=SIMULATED)
+
+
+def close(got, exact, bound=1e-6) -> None:
+    error = np.abs(got - exact).max()
+    assert error <= bound * np.abs(exact).max(), error
+
+
+def is_placed(kernel) -> bool:
+    return "nvm.tcgen05_mma_scaled" in kernel.asm["llir"]
+
+
+def kind(kernel) -> str:
+    (found,) = set(re.findall(r'kind = "(mx\w+)"', kernel.asm["llir"]))
+    return found
+
+
+#: (kind, formats, elements per scale, type of scales)
+FORMATS = [
+    *(("mxf8f6f4", (a, b), 32, "ue8m0") for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")),
+    *(("mxf8f6f4", pair, 32, "ue8m0") for pair in (("e2m1", "e4m3"), ("e5m2", "e2m1"))),
+    ("mxf4", ("e2m1", "e2m1"), 32, "ue8m0"),
+    ("mxf4nvf4", ("e2m1", "e2m1"), 16, "ue8m0"),
+    ("mxf4nvf4", ("e2m1", "e2m1"), 16, "ue4m3"),
+]
+SHAPES = [(128, 32, 128), (128, 256, 128), (256, 64, 256)]
+
+
+@pytest.mark.parametrize("shape", [SHAPES[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SHAPES[1:])])
+@pytest.mark.parametrize(("name", "formats", "group", "scale"), FORMATS)
+def test_formats(name, formats, group, scale, shape) -> None:
+    kernel, c, exact = product(shape, *formats, group, scale)
+    assert kind(kernel) == name
+    close(c, exact)
+
+
+@pytest.mark.parametrize(
+    ("shape", "formats", "warps", "columns"),
+    [
+        ((128, 256, 256), ("e4m3", "e2m1"), 8, 512),  # scales of several blocks of rows and of k
+        ((256, 128, 512), ("e2m1", "e2m1"), 4, 512),
+        ((128, 64, 128), ("e5m2", "e4m3"), 8, 128),
+        ((256, 32, 128), ("e2m1", "e5m2"), 16, 128),
+    ],
+)
+def test_sizes_and_warps(shape, formats, warps, columns) -> None:
+    kernel, c, exact = product(shape, *formats, adds=True, warps=warps)
+    assert is_placed(kernel)
+    assert kernel.resources.tensor_memory == columns
+    close(c, exact)
+
+
+@pytest.mark.parametrize("formats", [("e4m3", "e5m2"), ("e2m1", "e2m1"), ("e4m3", "e2m1")])
+def test_columns_of_b(formats) -> None:
+    """8-bit elements are read across; e2m1 is turned on its way to shared memory."""
+    kernel, c, exact = product((128, 64, 128), *formats, turned=False)
+    assert is_placed(kernel)
+    close(c, exact)
+
+
+def test_two_numbers_of_a_nan_scale() -> None:
+    kernel, c, _ = product((128, 32, 128), "e4m3", "e4m3")
+    assert is_placed(kernel)
+    assert np.isfinite(c).all()
+    a, b = (scaled_data.Operand.random(np.random.default_rng(1), rows, 128, "e4m3") for rows in (128, 32))
+    a.scales[5, 1] = b.scales[7, 2] = 0xFF
+    with tri.target(SIMULATED):
+        scaled_data.scaled_product[(1,)](
+            c, a.held, b.held, a.scales, b.scales, "e4m3", "e4m3", False, 128, 32, 128, 128, 4, True
+        )
+    expected = a.exact @ b.exact.T
+    invalid = np.zeros(c.shape, bool)
+    invalid[5] = invalid[:, 7] = True
+    assert (np.isnan(c) == invalid).all()
+    close(c[~invalid], expected[~invalid])
+
+
+# --- what does not suit -----------------------------------------------------------------------------------
+
+REFUSED = {
+    "rows": ({"shape": (64, 64, 128)}, "64 x 64 x 128 is less than 128 x 32 x 128"),
+    "columns": ({"shape": (128, 16, 128)}, "128 x 16 x 128 is less than"),
+    "depth": ({"shape": (128, 64, 64)}, "which kind::mxf8f6f4 takes with four scales of each row at once"),
+    "warps": ({"warps": 2}, "a multiple of 4 warps"),
+    "one scale": ({"scaled": (False, True)}, "both operands need scales"),
+    "no scale": ({"scaled": (False, False)}, "both operands need scales"),
+    "scales of fp8": ({"group": 16, "scale": "ue4m3"}, "no instruction has e4m3 and e4m3 with scales"),
+    "tensor memory": ({"shape": (256, 256, 128), "warps": 8}, "columns of tensor memory; there are 512"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_suit_is_decomposed_and_said(name: str) -> None:
+    given, reason = REFUSED[name]
+    given = {"shape": (128, 64, 128), **given}
+    kernel, c, exact = product(given.pop("shape"), "e4m3", "e4m3", **given)
+    assert not is_placed(kernel)
+    (said,) = kernel.metadata.attrs["remarks"]
+    assert reason in said
+    assert re.match(r".*scaled_kernels\.py:\d+: ", said)
+    close(c, exact)
+
+
+def test_targets_without_tensor_memory_say_nothing() -> None:
+    kernel, c, exact = product((128, 32, 128), "e4m3", "e2m1", where="sim:nvidia:sm_90a")
+    assert "remarks" not in kernel.metadata.attrs
+    close(c, exact)
+
+
+# --- loops ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formats", "group", "scale", "stages"),
+    [
+        (("e4m3", "e4m3"), 32, "ue8m0", 1),
+        (("e4m3", "e2m1"), 32, "ue8m0", 3),
+        (("e2m1", "e2m1"), 16, "ue4m3", 2),
+        pytest.param(("e2m1", "e2m1"), 32, "ue8m0", 3, marks=pytest.mark.slow),
+    ],
+)
+def test_loops_over_k(formats, group, scale, stages) -> None:
+    """More products than barriers; scales of neighbouring ones lie in different columns."""
+    kernel, c, exact = tiled((128, 128, 1280), (128, 128, 128), *formats, group, scale, stages=stages)
+    loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
+    assert is_placed(kernel)
+    assert loop.count("ttng.tmem_slot") == 2
+    assert ("pendings = 1" in loop) == (stages > 1)
+    if stages > 1:  # operands and scales come by copies ahead, with one meeting
+        assert loop.count("ttg.async_copy_global_to_local") == 4
+        assert loop.count("ttg.barrier") == 1
+    close(c, exact)
+
+
+def test_tiles_of_a_grid() -> None:
+    kernel, c, exact = tiled((256, 256, 256), (128, 128, 128), "e5m2", "e4m3", stages=3, warps=8)
+    assert is_placed(kernel)
+    close(c, exact)
+
+
+def test_loops_that_warps_of_their_own_copy_for_are_decomposed() -> None:
+    a = scaled_data.Operand.random(np.random.default_rng(2), 128, 256, "e4m3")
+    c = np.full((128, 128), np.nan, np.float32)
+    with tri.target(SIMULATED):
+        kernel = scaled_tiles[(1, 1)](
+            c, a.held, a.held, a.scales, a.scales, 128, 2, "e4m3", "e4m3", 128, 128, 128, 128, 4, 2,
+            num_warps=4, warp_specialize=True,
+        )  # fmt: skip
+    assert not is_placed(kernel)
+    assert any("warps of their own" in text for text in kernel.metadata.attrs["remarks"])
+    close(c, a.exact @ a.exact.T)
+
+
+# --- machine code -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formats", "group", "scale", "warps"),
+    [
+        (("e4m3", "e4m3"), 32, "u8", 8),
+        (("e4m3", "e2m1"), 32, "u8", 8),
+        (("e2m1", "e2m1"), 32, "u8", 4),
+        (("e2m1", "e2m1"), 16, "fp8e4nv", 8),
+    ],
+)
+def test_nothing_is_spilled(formats, group, scale, warps) -> None:
+    """128 x 128 x 256, three stages, assembled."""
+    depths = {"e2m1": 128}
+    constants = {
+        "LEFT": formats[0], "RIGHT": formats[1], "BM": 128, "BN": 128,
+        "AK": depths.get(formats[0], 256), "BK": depths.get(formats[1], 256), "G": 256 // group, "STAGES": 3,
+    }  # fmt: skip
+    types = {"c": "*fp32", "a": "*u8", "b": "*u8", "N": "i32", "steps": "i32"}
+    types |= dict.fromkeys(("a_scale", "b_scale"), f"*{scale}")
+    kernel = Compiler("nvidia:sm_100a").compiled(scaled_tiles, constants, types, warps=warps)
+    assert "tcgen05.cp.cta_group::1.32x128b.warpx4" in kernel.asm["ptx"]
+    assert "block_scale" in kernel.asm["ptx"]
+    assert kernel.metadata.resources["spills"] == 0
