@@ -16,7 +16,14 @@ __all__ = ["CASES"]
 
 _FORWARD: Sequence[Config] = [
     {"BLOCK_M": m, "BLOCK_N": n, "num_warps": w, "num_stages": s}
-    for m, n, w, s in ((128, 128, 8, 2), (128, 128, 8, 3), (128, 64, 8, 3), (64, 128, 4, 3), (64, 64, 4, 3))
+    for m, n, w, s in (
+        (128, 128, 8, 2),
+        (128, 128, 8, 3),
+        (256, 64, 16, 3),
+        (128, 64, 8, 3),
+        (64, 128, 4, 3),
+        (64, 64, 4, 3),
+    )
 ]
 #: BLOCK_N keys stay while BLOCK_M queries pass; for the gradients of queries it is the other way round
 _BACKWARD: Sequence[Config] = [

@@ -16,7 +16,7 @@ import tri
 from integration.kernels.attention import attention, gradients_of_keys, gradients_of_queries
 from integration.steady_loops.machine import products
 from tri_backend_nvidia.disassembly import NVDISASM
-from tri_backend_nvidia.ptxas import ptxas
+from tri_backend_nvidia.ptxas import assemble, ptxas
 from tri_backend_nvidia.tools import find
 from tri_core import knobs
 
@@ -32,16 +32,24 @@ BACKWARD: dict[str, tuple[Any, tuple[int, int], int, list[int]]] = {
 
 
 @cache
-def compiled(width: int, causal: bool, persistent: bool, delay_dots: bool | None = None) -> Any:
-    """The kernel of the benchmark, at the configuration that is tuned for."""
-    constants = {"WIDTH": width, "BLOCK_M": 128, "BLOCK_N": 128, "CAUSAL": causal}
-    block = f"tensordesc<fp16[128, {width}]>"
-    types = {"lse_ptr": "*fp32", "scale": "fp32", "length": "i32"}
+def compiled(
+    width: int,
+    causal: bool,
+    persistent: bool,
+    delay_dots: bool | None = None,
+    rows: int = 128,
+    keys: int = 128,
+) -> Any:
+    """The kernel of the benchmark, at the configuration that is tuned for; a warp group has 64 of ``rows``."""
+    constants = {"WIDTH": width, "BLOCK_M": rows, "BLOCK_N": keys, "CAUSAL": causal}
+    types = dict.fromkeys(("q_desc", "out_desc"), f"tensordesc<fp16[{rows}, {width}]>")
+    types |= dict.fromkeys(("k_desc", "v_desc"), f"tensordesc<fp16[{keys}, {width}]>")
+    types |= {"lse_ptr": "*fp32", "scale": "fp32", "length": "i32"}
     names = attention.arg_names
-    signature = {n: "constexpr" if n in constants else types.get(n, block) for n in names}
+    signature = {n: "constexpr" if n in constants else types[n] for n in names}
     aligned = {(names.index(n),): [["tt.divisibility", 16]] for n in ("lse_ptr", "length")}
     options = {
-        "num_warps": 8, "num_stages": 2, "warp_specialize": True, "delay_dots": delay_dots, "persistent": persistent,
+        "num_warps": rows // 16, "num_stages": 2, "warp_specialize": True, "delay_dots": delay_dots, "persistent": persistent,
     }  # fmt: skip
     return tri.compile(
         tri.ASTSource(attention, signature, constants, aligned), target="nvidia:sm_90a", options=options
@@ -112,6 +120,24 @@ def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, b
     # of the maxima of two rows; sums are kept per thread until the loops are over
     assert len(places(body, "SHFL")) == 4
     assert not places(body, "FSETP")
+
+
+@needs_nvdisasm
+@pytest.mark.parametrize("causal", [False, True])
+def test_four_groups_of_64_rows_have_two_products_in_flight(causal: bool) -> None:
+    """With 112 registers a thread: what is fastest at width 64."""
+    kernel = compiled(64, causal, True, rows=256, keys=64)
+    assert kernel.metadata.resources["spills"] == 0
+    log = assemble(kernel.asm["ptx"], "sm_90a", program=ptxas(), kernel=kernel.name).log
+    assert SERIALISED.findall(log) == []
+    body = min(products(kernel.asm["sass"]), key=len)
+    assert len(body) <= 277
+    first, second = places(body, r"WARPGROUP\.DEPBAR")
+    assert "0x1" in body[first]
+    assert "0x0" in body[second]
+    assert max(places(body, "GMMA")) < first
+    assert len(places(body, r"MUFU\.EX2")) == 34
+    assert not places(body, r"\bLDL|\bSTL")
 
 
 @needs_nvdisasm

@@ -90,6 +90,13 @@ def test_groups_take_turns(causal) -> None:
     assert "warp_group_turn" not in without.asm["ttgir"]
 
 
+def test_four_groups_have_two_dots_in_flight() -> None:
+    """256 rows by 16 warps, whose 112 registers are enough in the loop without a mask; the other one needs more."""
+    kernel, _ = attended(512, 64, (256, 64), True, warps=16, persistent=True)
+    assert overlaps(kernel) == 1
+    assert "actualRegisters = array<i32: 112, 32>" in kernel.asm["ttgir"]
+
+
 @pytest.mark.parametrize("keys", [32, 96])
 def test_a_block_that_both_dots_read_stays_until_the_second_has(keys) -> None:
     """The wait for the one ring is early, its arrival late: two slots are in use at once."""

@@ -15,7 +15,7 @@ tri = pytest.importorskip("tri")
 from schedule_kernels import by_pointers, counted, dequantized, grouped, shown  # noqa: E402
 from special_kernels import attention, gemm  # noqa: E402
 from tri.aot import build  # noqa: E402
-from tri_backend_nvidia.scheduling import Machine, Product, Resources, Work, choose  # noqa: E402
+from tri_backend_nvidia.scheduling import Machine, Product, Resources, Work, choose, producer  # noqa: E402
 from tri_backend_nvidia.scheduling.costs import clocks  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import Unsupported  # noqa: E402
@@ -267,3 +267,21 @@ def test_results_are_right() -> None:
     assert schedule(kernel) == (True, True)
     expected = a.double() @ b.double()
     np.testing.assert_allclose(c.double(), expected, atol=1e-3 * float(expected.abs().max()))
+
+
+@pytest.mark.parametrize(
+    ("warps", "expected"),
+    # fewer for the producer where the consumers' share grows by that: three and four groups of them
+    [(8, (232, 40)), (12, (160, 32)), (16, (112, 32)), (20, (88, 40)), (4, None), (6, None)],
+)
+def test_registers_are_divided_between_consumers_and_producer(
+    warps: int, expected: tuple[int, int] | None
+) -> None:
+    """``setmaxnreg`` takes multiples of 8, of what all threads start with: a multiple of 8, too."""
+    found = producer(warps)
+    assert found is not None
+    assert found.registers == expected
+    if expected is not None:
+        start = 65536 // (32 * (warps + 4)) // 8 * 8
+        assert expected[0] * warps + expected[1] * 4 <= start * (warps + 4)
+        assert {count % 8 for count in expected} == {0}

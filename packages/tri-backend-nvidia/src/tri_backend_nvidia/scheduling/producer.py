@@ -8,8 +8,10 @@ __all__ = ["producer"]
 
 #: ``setmaxnreg`` is for groups of this many warps
 _GROUP = 4
-#: registers of a multiprocessor; what a producer keeps of them, per thread; most that a thread can have
-_REGISTERS, _PRODUCER, _MOST = 65536, 40, 240
+#: registers of a multiprocessor, and the most that a thread can have
+_REGISTERS, _MOST = 65536, 240
+#: what a producer keeps per thread; less where the consumers get more for it
+_PRODUCER, _FEWER = 40, 32
 #: threads of a CTA
 _MOST_WARPS = 32
 
@@ -25,6 +27,13 @@ def producer(num_warps: int) -> Specialization | None:
     registers = None
     share = _REGISTERS // (32 * total) // 8 * 8
     if num_warps % _GROUP == 0 and _PRODUCER < share < _MOST:
-        left = share * total - _PRODUCER * _GROUP
-        registers = (min(left // num_warps // 8 * 8, _MOST), _PRODUCER)
+        # the first of equals: more than it needs is no harm
+        registers = max(
+            (_divided(share * total, num_warps, kept) for kept in (_PRODUCER, _FEWER)), key=lambda r: r[0]
+        )
     return Specialization(warps=1, reserved=_GROUP, registers=registers)
+
+
+def _divided(registers: int, consumers: int, kept: int) -> tuple[int, int]:
+    """Registers of a thread, of ``consumers`` warps and of a producer's group that has ``kept``, where a lane of all warps has ``registers``."""
+    return min((registers - kept * _GROUP) // consumers // 8 * 8, _MOST), kept
