@@ -21,6 +21,7 @@ from persistent_kernels import places  # noqa: E402
 from special_kernels import attention  # noqa: E402
 from tri.launch.arrays import place_of  # noqa: E402
 from tri.launch.dispatcher import Dispatcher  # noqa: E402
+from tri.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import TriError  # noqa: E402
 from tri_runtime import registry, runtime  # noqa: E402
@@ -561,6 +562,66 @@ def test_descriptors(fake, slow):
             each[(1,)](a, b, c, 64, 64, -64, **given)
         errors.append(str(caught.value))
     assert errors[0] == errors[1]
+
+
+@pytest.fixture
+def described(fake):
+    """A kernel that is given descriptors, warm."""
+    fake.signature = ()
+    kernel = fresh(quick_kernels.described)
+    x, y = (TensorDescriptor.from_tensor(torch.zeros(64, 64), [16, 16]) for _ in range(2))
+    made = warm(kernel, x, y, 3)[(2,)](x, y, 3)
+    types = {"*": WORD, "i32": INT, "i64": ctypes.c_int64}
+    fake.signature = tuple(types["*" if p.is_pointer else p.type] for p in made.metadata.signature.parameters)
+    if made.metadata.attrs.get("descriptors"):
+        fake.signature += (MAP,) * len(made.metadata.attrs["descriptors"])
+    return kernel, x, y
+
+
+def test_descriptors_as_arguments(fake, described, slow):
+    kernel, x, _ = described
+    for shape, strides in [([64, 64], [64, 1]), ((32, 48), [80, 1]), ([16, 16], (256, 1))]:
+        other = TensorDescriptor(torch.zeros(64 * 256), shape, strides, [16, 16])
+        found = []
+        for each in (kernel, fresh(quick_kernels.described)):
+            for _ in range(3):
+                each[(2,)](x, other, 3)
+                found.append(fake.launches[-1].values)
+        assert len({*found}) == 1
+        assert found[0][4:8] == (other.base.data_ptr(), *shape, strides[0])
+        slow.clear()
+        kernel[(2,)](x, other, 3)
+        assert not slow
+
+
+CHANGED = {
+    "its block": {"block_shape": [16, 32]},
+    "its padding": {"padding": "nan"},
+    "a size": {"shape": [63, 64]},
+    "its dtype": {"base": torch.zeros(64, 64, dtype=torch.int32)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_a_descriptor_of_another_kind(described, slow, change):
+    kernel, x, y = described
+    slow.clear()
+    first = kernel[(2,)](x, y, 3)
+    for name, value in CHANGED[change].items():
+        setattr(y, name, value)
+    assert not slow
+    assert kernel[(2,)](x, y, 3) is not first
+    assert slow
+
+
+def test_what_is_wrong_with_a_descriptor(described):
+    kernel, x, y = described
+    y.base = torch.zeros(64 * 64 + 1)[1:]
+    with pytest.raises(TriError, match="which is no multiple of 16 bytes"):
+        kernel[(2,)](x, y, 3)
+    y.base = np.zeros((64, 64), np.float32)
+    with pytest.raises(TriError, match="in host memory"):
+        kernel[(2,)](x, y, 3)
 
 
 # --- threads, memory, time ---------------------------------------------------------------------------------

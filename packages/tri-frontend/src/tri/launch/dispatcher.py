@@ -157,9 +157,8 @@ class Dispatcher:
             return
         loaded = self._loaded[entry.kernel.metadata.hash, entry.place.device]
         arguments = values if entry.pick is None else entry.pick(values)
-        numbers = [path[0] for path in entry.parameters]
         seen = Seen(
-            self.function, args, kwargs, facts, choice, self._watched, numbers, arguments, entry.kernel, self.defaults
+            self.function, args, kwargs, facts, choice, self._watched, entry.parameters, arguments, entry.kernel, self.defaults
         )  # fmt: skip
         self._quick.learn(loaded, seen)
         self.call = self._quick.call

@@ -19,7 +19,8 @@ from tri.language.types import dtype
 from tri.launch.arrays import is_tensor_class
 from tri.launch.binder import rules_of
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT
-from tri.launch.readers import DIVISIBLE, ONE, Constant
+from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Rules
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core import knobs
 
 if TYPE_CHECKING:
@@ -45,6 +46,18 @@ _AMBIGUOUS = (0x10800, 0x10801)
 _FAILURES, _CALLS = 8, 16
 
 
+@dataclass(frozen=True)
+class Slot:
+    """Where a run-time parameter lies in memory, and its type."""
+
+    offset: int
+    type: str
+
+
+#: by path
+Memory = Mapping[tuple[int, ...], Slot]
+
+
 class _UnfitError(Exception):
     """The call is one that only the dispatcher can do."""
 
@@ -53,7 +66,8 @@ class _UnfitError(Exception):
 class Seen:
     """A call that the dispatcher did: ``facts`` of all parameters, ``choice`` of a target, ``watched`` globals.
 
-    ``arguments``: what was passed to the launcher; ``numbers``: which parameters these are.
+    ``arguments``: what was passed to the launcher; ``paths``: which parameters these are, and where
+    in them.
     """
 
     function: JITFunction
@@ -62,7 +76,7 @@ class Seen:
     facts: tuple[Any, ...]
     choice: Choice | None
     watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
-    numbers: Sequence[int]
+    paths: Sequence[tuple[int, ...]]
     arguments: Sequence[Any]
     result: Any
     defaults: dict[str, Any]
@@ -123,7 +137,7 @@ class QuickTable:
 
     def _is_new(self, seen: Seen, pattern: Pattern) -> bool:
         """Whether no like call is known: one that is may be refused by the driver, or have a grid of an unusual kind."""
-        key = len(seen.args), tuple(seen.kwargs), seen.facts, seen.choice, pattern.numbers
+        key = pattern.items, pattern.numbers, len(seen.args), tuple(seen.kwargs), seen.facts, seen.choice
         if key in self._known:
             return False
         self._known.add(key)
@@ -162,7 +176,7 @@ def describe_call(seen: Seen, plan: LaunchPlan) -> Pattern | None:
     return Pattern(items, names, *given, seen.result, seen.defaults)
 
 
-def _items(seen: Seen, plan: LaunchPlan) -> tuple[list[str], list[Item]]:
+def _items(seen: Seen, plan: LaunchPlan) -> tuple[list[str], tuple[Item, ...]]:
     """The names of the arguments as they are given, and what each has to be."""
     from tri_runtime.native import ConstantItem, table_of
 
@@ -171,15 +185,16 @@ def _items(seen: Seen, plan: LaunchPlan) -> tuple[list[str], list[Item]]:
         raise _UnfitError
     names = [*seen.function.arg_names[: len(seen.args)], *seen.kwargs]
     items: list[Item] = []
-    places = table_of(plan).offsets[: len(seen.numbers)]
-    offsets = dict(zip(seen.numbers, places, strict=True))
+    own = len(seen.paths)
+    slots = zip(table_of(plan).offsets[:own], plan.parameters[:own], strict=True)
+    memory = {path: Slot(offset, p.type) for path, (offset, p) in zip(seen.paths, slots, strict=True)}
     for name, value in zip(names, (*seen.args, *seen.kwargs.values()), strict=True):
         parameter = parameters.get(name)
         if parameter is None:
             items.append(ConstantItem(_constant(value)))  # an option
         else:
-            items.append(_item(seen, offsets, parameter, value))
-    return names, items
+            items.append(_item(seen, memory, parameter, value))
+    return names, tuple(items)
 
 
 def _constant(value: Any) -> Any:
@@ -190,20 +205,22 @@ def _constant(value: Any) -> Any:
     return value
 
 
-def _item(seen: Seen, offsets: Mapping[int, int], parameter: KernelParameter, value: Any) -> Item:
+def _item(seen: Seen, memory: Memory, parameter: KernelParameter, value: Any) -> Item:
     from tri_runtime.native import BoolItem, ConstantItem, FloatItem
 
-    fact, number = seen.facts[parameter.num], parameter.num
+    fact, path = seen.facts[parameter.num], (parameter.num,)
     if parameter.is_constexpr or isinstance(fact, Constant):
         return ConstantItem(_constant(value))
+    if isinstance(fact, DescriptorFact):
+        return _descriptor_item(memory, parameter, fact, value)
     if type(fact) is tuple:
-        return _array_item(fact, offsets[number], value)
+        return _array_item(fact, memory[path].offset, value)
     if type(value) is int:
-        return _int_item(offsets, parameter, fact, value)
+        return _int_item(memory, parameter, fact, value)
     if type(value) is float and fact in _FLOATS:
-        return FloatItem(offsets[number], _FLOATS[fact])
+        return FloatItem(memory[path].offset, _FLOATS[fact])
     if type(value) is bool and fact in _BOOLS:
-        return BoolItem(offsets[number])
+        return BoolItem(memory[path].offset)
     raise _UnfitError
 
 
@@ -233,30 +250,75 @@ def _exchange(value: Any) -> Exchange:
     return found
 
 
-def _int_item(offsets: Mapping[int, int], parameter: KernelParameter, fact: Any, value: int) -> Item:
+def _int_item(memory: Memory, parameter: KernelParameter, fact: Any, value: int) -> Item:
     from tri_runtime.native import IntItem
 
     rules = rules_of(parameter)
-    divisible = rules.values and rules.alignment
-    if not -(1 << 63) <= value < 1 << 63:
-        raise _UnfitError
     if fact == ONE:
-        return IntItem(0, 0, value, (True, True, True))
-    type_ = fact.removesuffix(DIVISIBLE)
-    if type_ not in _INTS:
+        return IntItem.like(1, 0, 0, (True, True, True))
+    care = (rules.values and rules.equal_to_one and not rules.type, not rules.type, _divisible(rules))
+    return _stored(memory[(parameter.num,)], fact.removesuffix(DIVISIBLE), value, care)
+
+
+def _divisible(rules: Rules) -> bool:
+    return rules.values and rules.alignment
+
+
+def _stored(slot: Slot, type_: str, value: int, care: tuple[bool, bool, bool]) -> Item:
+    from tri_runtime.native import IntItem
+
+    if type_ not in _INTS or not -(1 << 63) <= value < 1 << 63:
         raise _UnfitError
     size, signed = _INTS[type_]
-    number = parameter.num
-    care = (rules.values and rules.equal_to_one and not rules.type, not rules.type, divisible)
-    return IntItem(offsets[number], size, value, care, signed)
+    return IntItem.like(value, slot.offset, size, care, signed)
+
+
+def _descriptor_item(
+    memory: Memory, parameter: KernelParameter, fact: DescriptorFact, value: TensorDescriptor
+) -> Item:
+    """Of a descriptor: the base, the sizes, the strides but the last, one parameter each."""
+    from tri_runtime.native import AnyItem, ConstantItem, Part, PartsItem
+
+    if not _divisible(rules_of(parameter)):
+        raise _UnfitError
+    rank = len(fact.block)
+    slots = [memory[parameter.num, i] for i in range(2 * rank)]
+    sizes = [_number(s, n, (False, False, True)) for s, n in zip(slots[1:], value.shape, strict=False)]
+    steps = [_number(s, n, (False,) * 3) for s, n in zip(slots[rank + 1 :], value.strides, strict=False)]
+    blocks = [ConstantItem(_constant(n)) for n in value.block_shape]
+    base = _array_item((fact.dtype, True, fact.place), slots[0].offset, value.base)
+    parts = (
+        Part("base", None, (base,)),
+        Part("shape", _sequence(value.shape), tuple(sizes)),
+        Part("strides", _sequence(value.strides), (*steps, AnyItem())),
+        Part("block_shape", _sequence(value.block_shape), tuple(blocks)),
+        Part("padding", None, (ConstantItem(value.padding),)),
+    )
+    if type(value) is not TensorDescriptor:
+        raise _UnfitError
+    return PartsItem(TensorDescriptor, parts)
+
+
+def _number(slot: Slot, value: Any, care: tuple[bool, bool, bool]) -> Item:
+    if type(value) is not int:
+        raise _UnfitError
+    return _stored(slot, slot.type, value, care)
+
+
+def _sequence(given: Any) -> type:
+    cls: type = type(given)
+    if cls not in (list, tuple):
+        raise _UnfitError
+    return cls
 
 
 def _stream_owner(seen: Seen) -> tuple[Exchange, int]:
     """Of the array whose library says the current stream, and its device."""
     for value in (*seen.args, *seen.kwargs.values()):
-        if is_tensor_class(type(value)):
-            exchange = _exchange(value)
-            return exchange, exchange.look(value).device
+        array = value.base if isinstance(value, TensorDescriptor) else value
+        if is_tensor_class(type(array)):
+            exchange = _exchange(array)
+            return exchange, exchange.look(array).device
     raise _UnfitError
 
 

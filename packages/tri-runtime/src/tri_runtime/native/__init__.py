@@ -8,6 +8,7 @@ from __future__ import annotations
 from tri_runtime.native.arrays import Exchange, exchange_of
 from tri_runtime.native.quick import QuickCalls, available
 from tri_runtime.native.records import (
+    AnyItem,
     ArrayItem,
     BoolItem,
     Call,
@@ -18,12 +19,15 @@ from tri_runtime.native.records import (
     FloatItem,
     IntItem,
     Item,
+    Part,
+    PartsItem,
     Pattern,
     Variable,
     table_of,
 )
 
 __all__ = [
+    "AnyItem",
     "ArrayItem",
     "BoolItem",
     "Call",
@@ -35,6 +39,8 @@ __all__ = [
     "FloatItem",
     "IntItem",
     "Item",
+    "Part",
+    "PartsItem",
     "Pattern",
     "QuickCalls",
     "Variable",

@@ -17,6 +17,7 @@ from tri_runtime.native.code import BLOCK_BYTES, PARAMETERS
 from tri_runtime.packing import ArgumentTable, argument_table
 
 __all__ = [
+    "AnyItem",
     "ArrayItem",
     "BoolItem",
     "Call",
@@ -27,6 +28,8 @@ __all__ = [
     "FloatItem",
     "IntItem",
     "Item",
+    "Part",
+    "PartsItem",
     "Pattern",
     "Variable",
     "table_of",
@@ -34,6 +37,7 @@ __all__ = [
 
 #: kind, offset, size, object, four words, function or object, objects
 _ITEM = struct.Struct("@3qP4q2P")
+_PART = struct.Struct("@2PqP")
 _CONDITION = struct.Struct("@q3P")
 _ADDRESS = struct.Struct("@P")
 _PROBE = struct.Struct("@Pq")
@@ -87,23 +91,31 @@ class ArrayItem:
 
 @dataclass(frozen=True)
 class IntItem:
-    """An int that looks like ``like`` (equal to one, within 32 bits, divisible by 16) where ``care`` says so.
+    """An int that is equal to one, within 32 bits, divisible by 16 as ``looks`` says, where ``care`` does.
 
     It is stored in ``size`` bytes (0: not at all), with a sign or without one.
     """
 
     offset: int
     size: int
-    like: int
+    looks: tuple[bool, bool, bool]
     care: tuple[bool, bool, bool]
     signed: bool = True
 
     objects = ()
 
+    @classmethod
+    def like(
+        cls, value: int, offset: int, size: int, care: tuple[bool, bool, bool], signed: bool = True
+    ) -> IntItem:
+        """One that looks as ``value`` does where that matters."""
+        one, small, divisible = value == 1, -(1 << 31) <= value < 1 << 31, value % 16 == 0
+        looks = one and care[0], small and care[1], divisible and care[2]
+        return cls(offset, size, looks, care, signed)
+
     def encode(self) -> bytes:
         """The record."""
-        bits = (self.like == 1, -(1 << 31) <= self.like < 1 << 31, self.like % 16 == 0)
-        wanted, care = (sum(on << i for i, on in enumerate(flags)) for flags in (bits, self.care))
+        wanted, care = (sum(on << i for i, on in enumerate(flags)) for flags in (self.looks, self.care))
         low, high = _SIGNED[self.size or 8]
         if not self.signed:
             low, high = 0, min((1 << 8 * self.size) - 1, _SIGNED[8][1])
@@ -157,6 +169,64 @@ class ConstantItem:
             return _ITEM.pack(6, 0, 0, 0, bits, 0, 0, 0, 0, 0)
         kind = 7 if type(self.value) is str else 4
         return _ITEM.pack(kind, 0, 0, id(self.value), 0, 0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class AnyItem:
+    """Something that nothing depends on."""
+
+    objects = ()
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _ITEM.pack(9, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An attribute of an object: a sequence of class ``sequence``, ``items`` saying what each has to be; or, None, the one item."""
+
+    name: str
+    sequence: type | None
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class PartsItem:
+    """An object of class ``cls``, by its attributes, which are plain ones."""
+
+    cls: type
+    parts: tuple[Part, ...]
+    _blocks: list[Any] = field(init=False, repr=False, compare=False, default_factory=list)
+    _record: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self) -> None:
+        records = b"".join(
+            _PART.pack(id(p.name), 0 if p.sequence is None else id(p.sequence), len(p.items), self._items(p))
+            for p in self.parts
+        )
+        object.__setattr__(self, "_record", self._put(records))
+
+    def _items(self, part: Part) -> int:
+        return self._put(b"".join(item.encode() for item in part.items))
+
+    def _put(self, data: bytes) -> int:
+        self._blocks.append(ctypes.create_string_buffer(data, max(len(data), 1)))
+        return ctypes.addressof(self._blocks[-1])
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The class, the parts, and what the records of these are in."""
+        return (
+            self.cls,
+            self.parts,
+            [item.objects for part in self.parts for item in part.items],
+            self._blocks,
+        )
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _ITEM.pack(8, 0, 0, id(self.cls), len(self.parts), 0, 0, 0, self._record, 0)
 
 
 # --- what has to be as it was -----------------------------------------------------------------------------

@@ -182,6 +182,93 @@ no:
   ret i1 false
 }
 
+; a sequence of just this class and length, whose items are as they have to be
+define internal i1 @fits_sequence(ptr %part, ptr %object, ptr %block) nounwind {
+entry:
+  %class = field ptr, part 1, %part
+  %exact = call i1 @is_exact(ptr %object, ptr %class)
+  br i1 %exact, label %measure, label %no
+measure:
+  %count = field i64, part 2, %part
+  %items = field ptr, part 3, %part
+  %length = call i64 @PySequence_Size(ptr %object)
+  %as_long = icmp eq i64 %length, %count
+  br i1 %as_long, label %loop, label %no
+loop:
+  %i = phi i64 [ 0, %measure ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %compare, label %yes
+compare:
+  %value = call ptr @PySequence_GetItem(ptr %object, i64 %i)
+  %missing = icmp eq ptr %value, null
+  br i1 %missing, label %error, label %there
+there:
+  %item = getelementptr %item, ptr %items, i64 %i
+  %fits = call i1 @fits_item(ptr %item, ptr %value, ptr %block)
+  call void @Py_DecRef(ptr %value)
+  br i1 %fits, label %on, label %no
+on:
+  %next = add i64 %i, 1
+  br label %loop
+error:
+  call void @PyErr_Clear()
+  ret i1 false
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define internal i1 @fits_part(ptr %part, ptr %object, ptr %block) nounwind {
+  %name = field ptr, part 0, %part
+  %value = call ptr @PyObject_GetAttr(ptr %object, ptr %name)
+  %missing = icmp eq ptr %value, null
+  br i1 %missing, label %error, label %there
+there:
+  %class = field ptr, part 1, %part
+  %is_single = icmp eq ptr %class, null
+  br i1 %is_single, label %single, label %sequence
+single:
+  %item = field ptr, part 3, %part
+  %one_fits = call i1 @fits_item(ptr %item, ptr %value, ptr %block)
+  call void @Py_DecRef(ptr %value)
+  ret i1 %one_fits
+sequence:
+  %all_fit = call i1 @fits_sequence(ptr %part, ptr %value, ptr %block)
+  call void @Py_DecRef(ptr %value)
+  ret i1 %all_fit
+error:
+  call void @PyErr_Clear()
+  ret i1 false
+}
+
+; an object of just this class, by its attributes
+define internal i1 @fits_parts(ptr %item, ptr %object, ptr %block) nounwind {
+entry:
+  %class = field ptr, item 3, %item
+  %exact = call i1 @is_exact(ptr %object, ptr %class)
+  br i1 %exact, label %start, label %no
+start:
+  %count = field i64, item 4, %item
+  %parts = field ptr, item 8, %item
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %on ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %compare, label %yes
+compare:
+  %part = getelementptr %part, ptr %parts, i64 %i
+  %fits = call i1 @fits_part(ptr %part, ptr %object, ptr %block)
+  br i1 %fits, label %on, label %no
+on:
+  %next = add i64 %i, 1
+  br label %loop
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 define internal i1 @fits_item(ptr %item, ptr %object, ptr %block) nounwind {
   %kind = field i64, item 0, %item
   %offset = field i64, item 1, %item
@@ -195,6 +282,8 @@ define internal i1 @fits_item(ptr %item, ptr %object, ptr %block) nounwind {
     i64 5, label %int_constant
     i64 6, label %float_constant
     i64 7, label %text
+    i64 8, label %parts
+    i64 9, label %anything
   ]
 array:
   %fits0 = call i1 @fits_array(ptr %item, ptr %object, ptr %place)
@@ -220,5 +309,10 @@ float_constant:
 text:
   %fits7 = call i1 @fits_text(ptr %object, ptr %wanted)
   ret i1 %fits7
+parts:
+  %fits8 = call i1 @fits_parts(ptr %item, ptr %object, ptr %block)
+  ret i1 %fits8
+anything:
+  ret i1 true
 }
 """

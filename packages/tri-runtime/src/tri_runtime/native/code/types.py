@@ -53,6 +53,8 @@ TYPES = """
 }
 
 %item = type { i64, i64, i64, ptr, i64, i64, i64, i64, ptr, ptr }
+; a part of an object: name of the attribute, class of the sequence that it is (null: it is none), number of items, items
+%part = type { ptr, ptr, i64, ptr }
 %condition = type { i64, ptr, ptr, ptr }
 %probe = type { ptr, i64 }
 %tensor = type { ptr, i64, i32, i32, ptr, ptr, i64 }
@@ -74,6 +76,8 @@ declare i32 @PyUnicode_Compare(ptr, ptr)
 declare i64 @PyTuple_Size(ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
 declare i64 @PyList_Size(ptr)
+declare i64 @PySequence_Size(ptr)
+declare ptr @PySequence_GetItem(ptr, i64)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
 declare ptr @PyDict_Copy(ptr)
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
