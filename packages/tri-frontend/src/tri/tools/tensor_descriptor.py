@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tri_core.errors import LaunchError
+
+if TYPE_CHECKING:
+    from tri.launch.arrays import ArrayReader
 
 __all__ = ["TensorDescriptor"]
 
@@ -14,6 +17,11 @@ _MOST_DIMENSIONS = 5
 #: what bases and strides are aligned to, in bytes
 _ALIGNMENT = 16
 _MOST_ELEMENTS = 1 << 20
+
+#: dtype, shape, strides, block, padding of descriptors that were found right, some of them
+_right: set[tuple[Any, ...]] = set()
+_REMEMBERED = 1024
+_readers: dict[type, ArrayReader] = {}
 
 
 @dataclass
@@ -33,14 +41,26 @@ class TensorDescriptor:
     round_f32_to_tf32: bool = False
 
     def __post_init__(self) -> None:
-        address, dtype = self._read()
-        rank = len(self.shape)
+        address, name = self._read()
+        given = tuple(self.shape), tuple(self.strides), tuple(self.block_shape), self.padding
+        key = name, *given, *map(type, self.block_shape), self.round_f32_to_tf32
+        if key in _right and not address % _ALIGNMENT:
+            return  # descriptors are made for every launch
+        self._check(address, name)
+        if len(_right) >= _REMEMBERED:
+            _right.clear()
+        _right.add(key)
+
+    def _check(self, address: int, name: str) -> None:
+        from tri.language.types import parse_type
+
+        dtype, rank = parse_type(name), len(self.shape)
         _require(
             1 <= rank <= _MOST_DIMENSIONS, f"a descriptor has 1 to {_MOST_DIMENSIONS} dimensions, got {rank}"
         )
-        for name, given in (("strides", self.strides), ("block_shape", self.block_shape)):
+        for what, given in (("strides", self.strides), ("block_shape", self.block_shape)):
             _require(
-                len(given) == rank, f"{name} has {len(given)} items; {rank} are needed, one per dimension"
+                len(given) == rank, f"{what} has {len(given)} items; {rank} are needed, one per dimension"
             )
         _require(not address % _ALIGNMENT, f"the base is at {address:#x}, which is no multiple of 16 bytes")
         _check_sizes(self.shape, self.block_shape)
@@ -56,19 +76,14 @@ class TensorDescriptor:
             "round in the kernel, or use input_precision='tf32' in tl.dot",
         )
 
-    def _read(self) -> tuple[int, Any]:
-        """The address of the base and its dtype (of :mod:`tri.language`)."""
-        from tri.language.types import parse_type
-        from tri.launch.arrays import array_reader
-
-        try:
-            address, dtype, _ = array_reader(type(self.base))(self.base)
-        except LookupError:
-            raise LaunchError(
-                f"the base of a descriptor is a {type(self.base).__qualname__}",
-                remedy="give an array (NumPy, PyTorch, DLPack or a device-array interface)",
-            ) from None
-        return address, parse_type(dtype)
+    def _read(self) -> tuple[int, str]:
+        """The address of the base and the name of its dtype."""
+        cls = type(self.base)
+        read = _readers.get(cls)
+        if read is None:
+            read = _readers[cls] = _reader(cls)
+        address, name, _ = read(self.base)
+        return address, name
 
     @staticmethod
     def from_tensor(
@@ -78,6 +93,18 @@ class TensorDescriptor:
         return TensorDescriptor(
             tensor, list(tensor.shape), _strides(tensor), block_shape, padding, round_f32_to_tf32
         )
+
+
+def _reader(cls: type) -> ArrayReader:
+    from tri.launch.arrays import array_reader
+
+    try:
+        return array_reader(cls)
+    except LookupError:
+        raise LaunchError(
+            f"the base of a descriptor is a {cls.__qualname__}",
+            remedy="give an array (NumPy, PyTorch, DLPack or a device-array interface)",
+        ) from None
 
 
 def _strides(array: Any) -> list[int]:
