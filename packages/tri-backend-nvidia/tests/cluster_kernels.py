@@ -98,3 +98,41 @@ def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, K)
     x = tl.load(a + rows * K + depth[None, :])
     tl.store(c + rows * N + columns, tl.dot(x, tl.load(b + depth[:, None] * N + columns)))
+
+
+@tri.jit
+def gemm(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, COLUMNS: tl.constexpr):
+    """``c = a b`` in a loop along k, masked rows and columns; with ``COLUMNS``, ``b`` is stored by columns."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = tl.program_id(1) * BN + tl.arange(0, BN)
+    depth = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rows[:, None] * K + (k + depth)[None, :], mask=rows[:, None] < M, other=0.0)
+        if COLUMNS:
+            y = tl.load(b + columns[:, None] * K + (k + depth)[None, :], mask=columns[:, None] < N, other=0.0)
+            acc = tl.dot(x, y.T, acc)
+        else:
+            y = tl.load(b + (k + depth)[:, None] * N + columns[None, :], mask=columns[None, :] < N, other=0.0)
+            acc = tl.dot(x, y, acc)
+    inside = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.store(c + rows[:, None] * N + columns[None, :], acc.to(tl.float16), mask=inside)
+
+
+@tri.jit
+def attention(q, k, v, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    """Rows of ``softmax(q k^T) v``: each CTA has rows of its own in both products."""
+    rows, depth = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
+    block = tl.load(q + rows[:, None] * D + depth[None, :])
+    m = tl.full((BM,), float("-inf"), tl.float32)
+    total, acc = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+    for n in range(0, S, BN):
+        keys = n + tl.arange(0, BN)
+        s = tl.dot(block, tl.load(k + keys[:, None] * D + depth[None, :]).T) * 1.44269504
+        new = tl.maximum(m, tl.max(s, 1))
+        p = tl.exp2(s - new[:, None])
+        alpha = tl.exp2(m - new)
+        total = total * alpha + tl.sum(p, 1)
+        acc = tl.dot(p.to(tl.float16), tl.load(v + keys[:, None] * D + depth[None, :]), acc * alpha[:, None])
+        m = new
+    tl.store(o + rows[:, None] * D + depth[None, :], (acc / total[:, None]).to(tl.float16))

@@ -129,3 +129,32 @@ def product(device: Arrays, rng: np.random.Generator, **options) -> None:
             kernels.product, (1,), a, b, None, outputs=[poison((m, n))], M=m, N=n, K=k, **options
         )
         np.testing.assert_allclose(c, a.astype("f8") @ b.astype("f8"), atol=2e-2)
+
+
+@run
+def gemm(device: Arrays, rng: np.random.Generator, **options) -> None:
+    m, n, depth = 200, 248, 128
+    for columns in (False, True):
+        a = rng.standard_normal((m, depth)).astype("f2")
+        b = rng.standard_normal((n, depth) if columns else (depth, n)).astype("f2")
+        grid = (-(-m // 128), -(-n // 128))
+        given = {"BM": 128, "BN": 128, "BK": 32, "COLUMNS": columns, **options}
+        (c,) = device.launch(
+            kernels.gemm, grid, a, b, None, m, n, depth, outputs=[poison((m, n), "f2")], **given
+        )
+        expected = a.astype("f8") @ (b.T if columns else b).astype("f8")
+        np.testing.assert_allclose(c, expected, atol=3e-2, rtol=2e-3)
+
+
+@run
+def attention(device: Arrays, rng: np.random.Generator, **options) -> None:
+    length = 256
+    q, k, v = (rng.standard_normal((length, 64)).astype("f2") for _ in range(3))
+    q = (q / 8).astype("f2")
+    given = {"D": 64, "BM": 128, "BN": 64, **options}
+    outputs = [poison((length, 64), "f2")]
+    (o,) = device.launch(kernels.attention, (2,), q, k, v, None, length, outputs=outputs, **given)
+    scores = q.astype("f8") @ k.astype("f8").T
+    powers = np.exp(scores - scores.max(1, keepdims=True))
+    expected = powers / powers.sum(1, keepdims=True) @ v.astype("f8")
+    np.testing.assert_allclose(o, expected, atol=2e-3)

@@ -7,9 +7,10 @@ import pytest
 
 tri = pytest.importorskip("tri")
 
-from cluster_kernels import added, softmax  # noqa: E402
+from cluster_kernels import added, gemm, softmax  # noqa: E402
 from cluster_runs import RUNS, Arrays  # noqa: E402
 from tri_core.errors import OutOfResources, Unsupported  # noqa: E402
+from tri_gpu_dialect.layouts.cluster import operand_blocks, product_blocks  # noqa: E402
 
 
 def seeded(*parts) -> np.random.Generator:
@@ -72,3 +73,50 @@ def test_persistent_kernels_are_refused() -> None:
     with pytest.raises(Unsupported, match="clusters of CTAs") as caught:
         compiled(softmax, "nvidia:sm_90a", x, x, M=8, N=8, num_ctas=2, persistent=True)
     assert caught.value.location is not None
+
+
+def test_warps_that_copy_are_refused() -> None:
+    x = np.zeros(64, "f4")
+    with pytest.raises(Unsupported, match="num_ctas=2: warps that copy are those of one CTA"):
+        compiled(softmax, "nvidia:sm_90a", x, x, M=8, N=8, num_ctas=2, warp_specialize=True)
+
+
+# --- products ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["sim:nvidia:sm_90", "sim:nvidia:sm_100a"])
+@pytest.mark.parametrize("name", ["gemm", "attention"])
+def test_products_by_instructions_of_warps(name: str, target: str) -> None:
+    with tri.target(target), tri.simulation(report=False):
+        RUNS[name](Arrays(), seeded(name), num_ctas=2)
+
+
+def tile(ctas: int, **options):
+    x = np.zeros((1024, 1024), "f2")
+    shape = {"BM": 256, "BN": 256, "BK": 64, "COLUMNS": False}
+    return compiled(
+        gemm, "nvidia:sm_90a", x, x, x, 1024, 1024, 1024, num_ctas=ctas, num_warps=8, **shape, **options
+    )
+
+
+@pytest.mark.parametrize(("ctas", "width", "blocks"), [(2, 256, "[[1, 0]]"), (4, 128, "[[1, 0], [0, 1]]")])
+def test_a_product_is_split_by_rows_and_columns(ctas: int, width: int, blocks: str) -> None:
+    kernel = tile(ctas)
+    assert f"CGALayout = {blocks}, instrShape = [16, {width}, 16]" in kernel.asm["ttgir"]
+    ptx = kernel.asm["ptx"]
+    assert ptx.count(f"wgmma.mma_async.sync.aligned.m64n{width}k16") == 4
+    # each CTA has what it needs
+    assert "mapa" not in ptx
+    assert "barrier.cluster" not in ptx
+    assert kernel.resources.spills == 0
+    assert kernel.resources.shared == 4 * (256 // 2 * 64 + 64 * width) * 2
+
+
+def test_shares_of_products() -> None:
+    assert product_blocks((128, 256), 2) == ((0, 1),)
+    assert product_blocks((128, 128), 2) == ((1, 0),)
+    assert product_blocks((128, 256), 8) == ((0, 1), (1, 0), (0, 2))
+    assert product_blocks((128, 64), 4, whole_rows=True) == ((1, 0), (0, 0))
+    assert product_blocks((16, 16), 2) == ((0, 0),)
+    assert operand_blocks(((1, 0), (0, 1)), 0) == ((1, 0), (0, 0))
+    assert operand_blocks(((1, 0), (0, 1)), 1) == ((0, 0), (0, 1))

@@ -17,7 +17,7 @@ from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
 from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
 from tri_backend_nvidia.tensor_memory.scaled import AccelerateDotScaled
 from tri_backend_nvidia.tensor_memory.scaled_table import ScaledProducts
-from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
+from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target, Unsupported
 from tri_core.passes import (
     CSE,
     LICM,
@@ -77,6 +77,13 @@ def _specialized(target: Target, options: CommonOptions | None) -> bool | None:
     """Whether warps are specialised; None: where a loop asks for it."""
     if not isinstance(options, NvidiaOptions) or not target.has("tma"):
         return False
+    if options.num_ctas > 1:
+        if options.warp_specialize:
+            raise Unsupported(
+                f"warp_specialize=True with num_ctas={options.num_ctas}: warps that copy are those of one CTA",
+                remedy="use num_ctas=1, or leave warp_specialize out",
+            )
+        return False
     return options.warp_specialize
 
 
@@ -86,7 +93,8 @@ def policy(target: Target, options: CommonOptions | None = None) -> HopperPolicy
     given = CommonOptions() if options is None else options
     return HopperPolicy(
         matrix_instructions=(
-            *tensor_memory.instructions(target),
+            # sums in tensor memory are those of one CTA
+            *(tensor_memory.instructions(target) if given.num_ctas == 1 else ()),
             *matrix_instructions(target, registers_per_thread(options)),
         ),
         async_copy_bits=copies,

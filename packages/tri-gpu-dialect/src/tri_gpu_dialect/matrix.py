@@ -7,12 +7,15 @@ A backend hands the rows to :class:`tri_gpu_dialect.policy.DefaultPolicy`; the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis.dot_chains import chained
+from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import DotOperand, SharedEncoding
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
+from tri_gpu_dialect.layouts.cluster import ClusterBases, operand_blocks, product_blocks, share
 from tri_gpu_dialect.plans.operand_memory import vector_order
 from tri_gpu_dialect.types import shape_of, tensor_info
 
@@ -22,6 +25,7 @@ __all__ = [
     "OperandSource",
     "choose",
     "contiguous_dimension",
+    "dot_blocks",
     "operand_sources",
     "split_groups",
     "split_warps",
@@ -97,7 +101,7 @@ def choose(table: Sequence[MatrixInstruction], dot: ir.Operation) -> MatrixInstr
     if left is None or right is None or result is None:
         return None
     precision = ir.IntegerAttr(dot.attributes["inputPrecision"]).value
-    (*_, m, n), k = result.shape, left.shape[-1]
+    (*_, m, n), k = share(result.shape, dot_blocks(dot)), left.shape[-1]
     for types in _candidates(str(left.element_type), str(right.element_type)):
         for row in table:
             fits = m >= row.shape[0] and n >= row.shape[1] and k % row.shape[2] == 0
@@ -128,6 +132,9 @@ def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandS
     assert row.memory is not None
     if len(shape_of(dot.results[0].type)) != 2 or _num_warps(dot) % row.group_warps:
         return None
+    split = dot_blocks(dot)
+    if row.turned and split:
+        return None  # blocks of a cluster split rows and columns of a product as it is
     found = []
     for index in (0, 1):
         value = dot.operands[index]
@@ -137,21 +144,42 @@ def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandS
         if index in row.in_registers and (row.turned or made_of_dot):
             found.append(OperandSource(None))
             continue
-        encoding = row.memory(index, shape_of(value.type), contiguous_dimension(value))
+        blocks = operand_blocks(split, index)
+        encoding = row.memory(index, share(shape_of(value.type), blocks), contiguous_dimension(value))
+        if encoding is not None and blocks:
+            encoding = replace(encoding, cga_layout=blocks)  # type: ignore[type-var]  # of a vendor that has clusters
         if encoding is None and index not in row.in_registers:
             return None
         found.append(OperandSource(encoding))
     return found[0], found[1]
 
 
+def dot_blocks(dot: ir.Operation) -> ClusterBases:
+    """How the blocks of a cluster share the result of ``dot`` on the matrix unit; empty for one block."""
+    num_ctas = _of_module(dot, "ttg.num-ctas")
+    if num_ctas == 1:
+        return ()
+    function = dot
+    while function.name != "tt.func":
+        function = function.parent.operation
+    dots = [op for op in all_ops(function) if op.name in ("tt.dot", "ttg.warp_group_dot")]
+    shape = shape_of(dot.results[0].type)
+    return product_blocks(shape, num_ctas, whole_rows=chained(dots)[dots.index(dot)])
+
+
 def _num_warps(op: ir.Operation) -> int:
     """Warps of the module that ``op`` is in; 1 if it does not say."""
+    return _of_module(op, "ttg.num-warps")
+
+
+def _of_module(op: ir.Operation, name: str) -> int:
+    """A number that the module that ``op`` is in says; 1 if it does not."""
     parent = op
     while parent.name != "builtin.module":
         if parent.parent is None:
             return 1
         parent = parent.parent.operation
-    given = parent.attributes.get("ttg.num-warps", None)
+    given = parent.attributes.get(name, None)
     return 1 if given is None else ir.IntegerAttr(given).value
 
 

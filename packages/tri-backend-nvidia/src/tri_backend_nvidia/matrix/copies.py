@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from tri_backend_nvidia.machine import CopyAsyncOp, CopyCommitOp, CopyWaitOp
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
-from tri_gpu_dialect.layouts import vector_access
+from tri_gpu_dialect.layouts import LANE, WARP, vector_access
 from tri_gpu_dialect.lowering import Lowered, Lowering, Token
-from tri_gpu_dialect.lowering.rules.memory import owning_thread, spread, vectors_of
+from tri_gpu_dialect.lowering.indices import is_owner
+from tri_gpu_dialect.lowering.rules.memory import spread, vectors_of
 from tri_gpu_dialect.lowering.table import Rule
-from tri_gpu_dialect.lowering.views import addresses
+from tri_gpu_dialect.lowering.views import addresses, written_part
 
 __all__ = ["RULES", "commit", "copy", "suits", "wait"]
 
@@ -24,7 +25,7 @@ def _vectors(ctx: Lowering, op: ir.Operation) -> int:
     view = op.opview
     global_ = vectors_of(ctx, view.src, view.mask)
     destination = ctx.shared_tensor(op.operands[1])
-    shared = vector_access(ctx.layout(view.src.type), destination.layout, global_.width)
+    shared = vector_access(written_part(ctx, view.src.type, destination), destination.layout, global_.width)
     width = shared.width
     chunks = {g[i : i + width] for g in global_.groups for i in range(0, global_.width, width)}
     return width if all(group in chunks for group in shared.groups) else 1
@@ -45,9 +46,10 @@ def copy(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     destination = ctx.shared_tensor(op.operands[1])
     sources = ctx.registers(view.src)
     masks = None if view.mask is None else spread(ctx.registers(view.mask), len(sources))
-    vectors, width = addresses(ctx, ctx.layout(view.src.type), destination, _vectors(ctx, op))
+    registers = written_part(ctx, view.src.type, destination)
+    vectors, width = addresses(ctx, registers, destination, _vectors(ctx, op))
     nbytes = width * destination.element.width // 8
-    owner = owning_thread(ctx, view.src.type)
+    owner = is_owner(ctx, ctx.layout(view.src.type), (LANE, WARP))  # every CTA has its own memory
     attributes = {"width": ir.IntegerAttr.get(b.i32, nbytes)}
     for group, address in vectors:
         whole = b.int_(nbytes)

@@ -19,6 +19,7 @@ from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, packing
 from tri_gpu_dialect.lowering import Lowered, Lowering, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
+from tri_gpu_dialect.lowering.views import own_part
 from tri_gpu_dialect.plans.operand_memory import PIECE_BYTES
 
 __all__ = ["RowLoad", "combinations", "load_rows", "plan_rows", "suits"]
@@ -89,7 +90,7 @@ def suits(ctx: Lowering, op: ir.Operation) -> bool:
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
         return False
     view = ctx.shared_tensor(op.operands[0])
-    return not view.padding and plan_rows(ctx.layout(type_), view.layout, _bits(view)) is not None
+    return not view.padding and plan_rows(own_part(ctx, type_, view), view.layout, _bits(view)) is not None
 
 
 def _bits(view: SharedTensor) -> int:
@@ -100,7 +101,7 @@ def load_rows(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.local_load`` by ``ldmatrix``."""
     b, type_ = ctx.b, op.results[0].type
     view = ctx.shared_tensor(op.operands[0])
-    registers = ctx.layout(type_)
+    registers = own_part(ctx, type_, view)
     plan = plan_rows(registers, view.layout, _bits(view))
     assert plan is not None
     conversion, images = registers.invert_and_compose(view.layout), registers.images(REGISTER)

@@ -28,7 +28,7 @@ from tri_gpu_dialect.lowering import Lowered, Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.exchange import banks
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.rules.shared import shared_tensor
-from tri_gpu_dialect.lowering.views import load_vectors
+from tri_gpu_dialect.lowering.views import load_vectors, written_part
 from tri_gpu_dialect.lowering.words import bit_width, memory_type, to_memory
 from tri_gpu_dialect.plans import ThroughShared, block_memory, plan_conversion
 from tri_gpu_dialect.plans.operand_memory import PIECE_BYTES
@@ -83,13 +83,13 @@ def _allocated(ctx: Lowering, op: ir.Operation) -> SharedTensor:
 def _plan(ctx: Lowering, source: ir.Value, view: SharedTensor) -> RowLoad | None:
     if view.padding or bit_width(view.element) != _BITS:
         return None
-    return plan_rows(ctx.layout(source.type), view.layout, _BITS)
+    return plan_rows(written_part(ctx, source.type, view), view.layout, _BITS)
 
 
 def _store(ctx: Lowering, source: ir.Value, view: SharedTensor) -> None:
     plan = _plan(ctx, source, view)
     assert plan is not None
-    store_rows(ctx, ctx.registers(source), ctx.layout(source.type), view, plan)
+    store_rows(ctx, ctx.registers(source), written_part(ctx, source.type, view), view, plan)
 
 
 def store_rows(

@@ -16,11 +16,15 @@ __all__ = [
     "ClusterBases",
     "check_cluster",
     "cluster",
+    "operand_blocks",
     "permuted",
+    "product_blocks",
     "put_above",
     "ranked",
     "share",
     "split_bases",
+    "units",
+    "within",
 ]
 
 Shape = tuple[int, ...]
@@ -101,3 +105,63 @@ def put_above(layout: LinearLayout, shape: Shape, bases: ClusterBases) -> Linear
         if whole.out_size(name) > size:
             whole = whole.resize_out(name, size)
     return whole
+
+
+def within(layout: LinearLayout, blocks: Sequence[tuple[int, ...]]) -> LinearLayout:
+    """A distributed ``layout`` by coordinates in the share of its block.
+
+    ``blocks`` has for each bit of the block's number the coordinates at which its share begins, a multiple of the share's
+    size.  ValueError where the layout has elements of other shares.
+    """
+    sizes = [
+        min((basis[d] for basis in blocks if basis[d]), default=size)
+        for d, size in enumerate(layout.out_sizes.values())
+    ]
+    bases = dict(layout.bases)
+    bases[BLOCK] = tuple(
+        tuple(a ^ c for a, c in zip(mine, begin, strict=True))
+        for mine, begin in zip(bases[BLOCK], blocks, strict=True)
+    )
+    if any(v >= size for rows in bases.values() for row in rows for v, size in zip(row, sizes, strict=True)):
+        raise ValueError(f"{layout} has more than a share of the split {list(blocks)}")
+    return LinearLayout.from_bases(bases, dict(zip(layout.out_dims, sizes, strict=True)))
+
+
+def units(blocks: Sequence[tuple[int, ...]]) -> ClusterBases:
+    """The bases of blocks whose shares begin at the coordinates ``blocks``."""
+    least = (
+        [min((begin[d] for begin in blocks if begin[d]), default=1) for d in range(len(blocks[0]))]
+        if blocks
+        else []
+    )
+    return tuple(tuple(v // size for v, size in zip(begin, least, strict=True)) for begin in blocks)
+
+
+#: rows and columns of a product below which a block's share is not cut
+_LEAST_ROWS, _LEAST_COLUMNS = 64, 32
+
+
+@lru_cache(maxsize=1024)
+def product_blocks(shape: Shape, num_ctas: int, *, whole_rows: bool = False) -> ClusterBases:
+    """How the blocks of a cluster share the result of a product, of ``shape``: by rows and columns, as square as can be.
+
+    With ``whole_rows`` by rows alone.  Where the result is small for all of them, blocks hold copies.
+    """
+    rank = len(shape)
+    left, counts = list(shape), [1] * rank
+    limits = [(rank - 2, _LEAST_ROWS), (rank - 1, _LEAST_COLUMNS)][: 1 if whole_rows else 2]
+    bases: list[tuple[int, ...]] = []
+    for _ in range(num_ctas.bit_length() - 1):
+        room = [(left[d], -d, d) for d, least in limits if left[d] > least]
+        basis = [0] * rank
+        if room:
+            d = max(room)[-1]
+            basis[d], left[d], counts[d] = counts[d], left[d] // 2, counts[d] * 2
+        bases.append(tuple(basis))
+    return tuple(bases)
+
+
+def operand_blocks(blocks: ClusterBases, index: int) -> ClusterBases:
+    """The blocks of operand 0 or 1 of a product whose result has ``blocks``: along k they hold copies."""
+    inner = -1 if index == 0 else -2
+    return tuple(tuple(0 if d - len(basis) == inner else v for d, v in enumerate(basis)) for basis in blocks)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, LinearLayout, packing, vector_access
+from tri_gpu_dialect.layouts.cluster import within
 from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, to_memory
@@ -31,22 +32,13 @@ def own_part(ctx: Lowering, type_: ir.Type, view: SharedTensor) -> LinearLayout:
     if ctx.hw.num_ctas == 1:
         return registers
     blocks = view.blocks or ((0,) * len(registers.out_dims),) * len(registers.bases[BLOCK])
-    # blocks' shares begin at multiples of their size
-    sizes = [
-        min((basis[d] for basis in blocks if basis[d]), default=size)
-        for d, size in enumerate(registers.out_sizes.values())
-    ]
-    bases = dict(registers.bases)
-    bases[BLOCK] = tuple(
-        tuple(a ^ c for a, c in zip(mine, basis, strict=True))
-        for mine, basis in zip(bases[BLOCK], blocks, strict=True)
-    )
-    if any(v >= size for rows in bases.values() for row in rows for v, size in zip(row, sizes, strict=True)):
+    try:
+        return within(registers, blocks)
+    except ValueError as error:
         raise Unsupported(
             f"shared memory of another CTA of the cluster, as {type_} from a buffer split at {list(blocks)}",
             remedy="use num_ctas=1",
-        )
-    return LinearLayout.from_bases(bases, dict(zip(registers.out_dims, sizes, strict=True)))
+        ) from error
 
 
 def written_part(ctx: Lowering, type_: ir.Type, view: SharedTensor) -> LinearLayout:

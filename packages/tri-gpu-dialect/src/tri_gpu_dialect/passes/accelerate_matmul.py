@@ -15,25 +15,24 @@ narrower than the accumulator is accumulated wide and rounded after the dot.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
+from tri_gpu_dialect.analysis.dot_chains import chained
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
-from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, choose, operand_sources
+from tri_gpu_dialect.layouts.cluster import share
+from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, choose, dot_blocks, operand_sources
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info, tensor_type
 
 __all__ = ["AccelerateMatmul"]
-
-#: how many ops are looked at to find out whether a dot's result goes into another
-_HORIZON = 256
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,13 @@ class AccelerateMatmul(Pass):
     policy: Policy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        """Rewrite the dots of every function of ``module``; those of clusters of blocks stay."""
-        if module_int(module, "ttg.num-ctas") > 1:
-            return
+        """Rewrite the dots of every function of ``module``."""
         warps = module_int(module, "ttg.num-warps")
         limit = context.target.spec.limits.get("shared") if context is not None else None
         for function in functions(module):
             dots = [op for op in all_ops(function) if op.name == "tt.dot"]
-            chained = _chained(dots)
-            for dot, in_chain, row in zip(dots, chained, self.rows(dots, chained, limit), strict=True):
+            in_chains = chained(dots)
+            for dot, in_chain, row in zip(dots, in_chains, self.rows(dots, in_chains, limit), strict=True):
                 if row is not None and isinstance(encoding_of(dot.results[0]), Blocked):
                     _rewrite(dot, row, warps, in_chain)
 
@@ -100,7 +97,7 @@ def _buffer_bytes(dots: Sequence[ir.Operation], rows: Sequence[MatrixInstruction
         for value, source, element in zip(list(dot.operands)[:2], sources, (row.a, row.b), strict=True):
             if source.encoding is None:
                 continue
-            size = math.prod(shape_of(value.type)) * bitwidth(_element(element)) // 8
+            size = math.prod(source.encoding.share(shape_of(value.type))) * bitwidth(_element(element)) // 8
             if _block(_bare(value)) == dot.block:
                 own += size
             else:
@@ -113,8 +110,11 @@ def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: 
     result = dot.results[0]
     shape, old = shape_of(result.type), encoding_of(result)
     assert old is not None
-    split = row.split(shape, warps, whole_rows=whole_rows)
-    encoding = row.result(shape, split)
+    blocks = dot_blocks(dot)
+    own = share(shape, blocks)
+    encoding = row.result(own, row.split(own, warps, whole_rows=whole_rows))
+    if blocks:
+        encoding = replace(encoding, cga_layout=blocks)  # type: ignore[type-var]  # of a vendor that has clusters
     sources = None if row.memory is None else operand_sources(row, dot)
     with ir.InsertionPoint(dot), dot.location:
         total = _operand(dot.operands[2], row.accumulator, encoding)
@@ -238,35 +238,3 @@ def _cast(value: ir.Value, element: str) -> ir.Value:
 
 
 # --- chains -----------------------------------------------------------------------------------------------
-
-
-def _chained(dots: list[ir.Operation]) -> list[bool]:
-    """For each dot, whether its result goes into an operand of another, or it reads another's result."""
-    numbers = {d.results[0]: i for i, d in enumerate(dots)}
-    links = [_reads(list(dot.operands)[:2], numbers) for dot in dots]
-    read = {other for found in links for other in found}
-    # a sum that goes on from a dot's result is that result
-    for i, dot in reversed(list(enumerate(dots))):
-        if i in read:
-            read |= _reads([dot.operands[2]], numbers)
-    return [bool(found) or i in read for i, found in enumerate(links)]
-
-
-def _reads(values: list[ir.Value], numbers: dict[ir.Value, int]) -> set[int]:
-    """The ``numbers`` of the dots whose results ``values`` are computed from, loops and other dots not followed."""
-    return {numbers[value] for value in _behind(values, numbers) if value in numbers}
-
-
-def _behind(values: list[ir.Value], ends: Container[ir.Value]) -> Iterator[ir.Value]:
-    """``values`` and what they are computed from, up to ``ends``."""
-    ahead, seen = list(values), set(values)
-    while ahead and len(seen) < _HORIZON:
-        value = ahead.pop()
-        yield value
-        owner = value.owner
-        stops = value in ends or isinstance(owner, ir.Block)
-        if not stops and owner.operation.name not in ("tt.load", "scf.for", "scf.while"):
-            for operand in owner.operation.operands:
-                if operand not in seen and tensor_info(operand.type) is not None:
-                    seen.add(operand)
-                    ahead.append(operand)

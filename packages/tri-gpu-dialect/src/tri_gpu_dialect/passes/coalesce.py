@@ -14,15 +14,18 @@ Conversions stand before and after each access; ``remove-layout-conversions`` ta
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
+from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.product_shares import wanted_blocks
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
+from tri_gpu_dialect.layouts.cluster import ClusterBases
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
 
@@ -67,9 +70,10 @@ class Coalesce(Pass):
         for function in functions(module):
             ops = all_ops(function)
             accesses = [op for op in ops if op.name in ACCESSES]
-            groups = _groups(axis_info(function), accesses) if accesses else defaultdict(list)
-            for access in (_block(op) for op in ops if op.name in BLOCKS):
-                groups[access.info.shape, access.order].append(access)
+            blocks = wanted_blocks(function, shape[-1])
+            groups = _groups(axis_info(function), accesses, blocks) if accesses else defaultdict(list)
+            for access in (_block(op, blocks.get(op)) for op in ops if op.name in BLOCKS):
+                groups[access.key].append(access)
             for group in groups.values():
                 encoding = self.encoding(group, *shape)
                 for access in group:
@@ -85,21 +89,34 @@ class Coalesce(Pass):
         vector = min(max(a.contiguous for a in group), widest, max(first.info.numel // threads, 1))
         fastest = first.order[0]
         per_thread = tuple(vector if d == fastest else 1 for d in range(first.info.rank))
-        return Blocked.make(first.info.shape, per_thread, first.order, num_warps, threads_per_warp, num_ctas)
+        return Blocked.make(
+            first.info.shape, per_thread, first.order, num_warps, threads_per_warp, num_ctas, first.blocks
+        )
 
 
 @dataclass(frozen=True)
 class _Access:
-    """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements."""
+    """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements.
+
+    ``blocks``: how the blocks of a cluster share the tensor, where a product says so.
+    """
 
     op: ir.Operation
     info: TensorInfo
     order: tuple[int, ...]
     contiguous: int
     bits: int
+    blocks: ClusterBases | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What accesses of one layout have in common."""
+        return self.info.shape, self.order, self.blocks
 
 
-def _groups(infos: AxisInfos, ops: list[ir.Operation]) -> dict[tuple[object, ...], list[_Access]]:
+def _groups(
+    infos: AxisInfos, ops: list[ir.Operation], blocks: Mapping[ir.Operation, ClusterBases]
+) -> dict[tuple[object, ...], list[_Access]]:
     groups: dict[tuple[object, ...], list[_Access]] = defaultdict(list)
     for op in ops:
         pointers = op.operands[0]
@@ -110,18 +127,18 @@ def _groups(infos: AxisInfos, ops: list[ir.Operation]) -> dict[tuple[object, ...
         # equally contiguous dimensions keep row-major order
         order = tuple(sorted(range(info.rank), key=lambda d: (-contiguity[d], -d)))
         contiguous = infos.contiguous(pointers, order[0])
-        access = _Access(op, info, order, contiguous, pointee_bytes(pointers.type) * 8)
-        groups[info.shape, order].append(access)
+        access = _Access(op, info, order, contiguous, pointee_bytes(pointers.type) * 8, blocks.get(op))
+        groups[access.key].append(access)
     return groups
 
 
-def _block(op: ir.Operation) -> _Access:
+def _block(op: ir.Operation, blocks: ClusterBases | None) -> _Access:
     """An access of a block, in rows."""
     stored = BLOCKS[op.name]
     info = tensor_info(op.results[0].type if stored is None else op.operands[stored].type)
     assert info is not None
     contiguous = min(info.shape[-1], max(_WIDEST // info.bitwidth, 1))
-    return _Access(op, info, tuple(reversed(range(info.rank))), contiguous, info.bitwidth)
+    return _Access(op, info, tuple(reversed(range(info.rank))), contiguous, info.bitwidth, blocks)
 
 
 def _change(op: ir.Operation, encoding: Encoding) -> None:

@@ -6,7 +6,7 @@ block has all that its results need, the result has the same blocks, and is conv
 
     tt.scan along d          no block splits d; other dimensions stay split
     tt.gather, tt.histogram  every block has all of the source
-    ttg.local_alloc          every block has all of what goes into a buffer that is not split
+    ttg.local_alloc          what fills a buffer is split as the buffer is, so over no block if that is whole in each
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped
 from tri_gpu_dialect.encodings import Blocked, SharedEncoding, decode
 from tri_gpu_dialect.layouts import BLOCK
+from tri_gpu_dialect.layouts.cluster import ClusterBases, units
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["GatherBlocks"]
@@ -40,6 +41,8 @@ class GatherBlocks(Pass):
             for op in all_ops(function):
                 if op.name == "tt.scan":
                     _scan(op)
+                elif op.name == "ttg.local_alloc" and len(op.operands):
+                    _fill(op)
                 for number in _needed(op):
                     op.operands[number] = _everywhere(op, op.operands[number])
 
@@ -48,10 +51,20 @@ def _needed(op: ir.Operation) -> Sequence[int]:
     """The operands of which every block needs all."""
     if op.name == "tt.histogram":  # the mask goes with the values
         return range(len(op.operands))
-    if op.name == "tt.gather":
-        return (0,)
-    whole = op.name == "ttg.local_alloc" and len(op.operands) and decode(op.results[0].type.encoding)
-    return (0,) if isinstance(whole, SharedEncoding) and whole.blocks == 1 else ()
+    return (0,) if op.name == "tt.gather" else ()
+
+
+def _fill(op: ir.Operation) -> None:
+    """The tensor that a buffer is filled with, split over the blocks as the buffer is."""
+    value, encoding = op.operands[0], decode(op.results[0].type.encoding)
+    layout = layouts.of(value.type)
+    if not isinstance(encoding, SharedEncoding) or not layout.has_in(BLOCK):
+        return
+    have = layout.bases[BLOCK]
+    begins = encoding.part(tuple(value.type.shape))[1] or ((0,) * len(layout.out_dims),) * len(have)
+    if have != begins:
+        made = _blocked(value, units(begins))
+        op.operands[0] = convert(value, made, ir.InsertionPoint(op), op.location)
 
 
 def _everywhere(op: ir.Operation, value: ir.Value) -> ir.Value:
@@ -73,11 +86,17 @@ def _split(value: ir.Value) -> set[int]:
 
 def _within(value: ir.Value, whole: Collection[int]) -> Blocked:
     """A layout of the type of ``value`` in which blocks do not split the dimensions ``whole``."""
+    info = tensor_info(value.type)
+    assert info is not None
+    left = tuple(1 if d in whole else n for d, n in enumerate(info.shape))
+    return _blocked(value, Blocked.default(left, 1, 1, layouts.of(value.type).in_size(BLOCK)).cga_layout)
+
+
+def _blocked(value: ir.Value, blocks: ClusterBases) -> Blocked:
+    """A layout of the type of ``value`` that ``blocks`` split."""
     info, layout = tensor_info(value.type), layouts.of(value.type)
     assert info is not None
     order = tuple(reversed(range(info.rank)))
-    left = tuple(1 if d in whole else n for d, n in enumerate(info.shape))
-    blocks = Blocked.default(left, 1, 1, layout.in_size(BLOCK)).cga_layout
     lanes, warps = (layout.in_size(dim) for dim in (layouts.LANE, layouts.WARP))
     return Blocked.make(info.shape, (1,) * info.rank, order, warps, lanes, blocks=blocks)
 

@@ -19,6 +19,7 @@ values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -33,13 +34,13 @@ from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_dot_buffer, 
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
-from tri_gpu_dialect.layouts import OFFSET, LinearLayout, vector_access
+from tri_gpu_dialect.layouts import BLOCK, OFFSET, LinearLayout, vector_access
 from tri_gpu_dialect.layouts.shared import pad_offset, row_major
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.passes.overlap_dots import carried_dots
 from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.plans import scratch_bytes, views
-from tri_gpu_dialect.plans.operand_memory import operand_memory
+from tri_gpu_dialect.plans.operand_memory import memory_in_block
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -126,6 +127,8 @@ def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
         return False
     if view.other is not None and not is_zero(view.other):
         return False
+    if not _stays_in_block(load):
+        return False
     chosen = _chosen_encoding(load)
     dims = range(info.rank) if chosen is None else [_contiguous(chosen, info.shape)]
     best = max(_run(view.ptr, view.mask, axes, dim, info.bitwidth) for dim in dims)
@@ -161,14 +164,12 @@ class _Buffer:
         result = load.results[0]
         info = tensor_info(result.type)
         assert info is not None
-        own, size = layouts.of(result.type), info.numel * info.bitwidth // 8
+        own = layouts.of(result.type)
         chosen = _chosen_encoding(load)
-        if chosen is not None:
-            size = pad_offset(info.numel, chosen.padding) * info.bitwidth // 8
-            return cls(chosen, size, is_read_in_place=True)
         readers = tuple(_seen_from(load, reader) for reader in _readers(load)) or (own,)
-        encoding = operand_memory(info.shape, info.bitwidth, own, readers)
-        return cls(encoding, size, is_read_in_place=False)
+        encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, readers)
+        size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
+        return cls(encoding, size, is_read_in_place=chosen is not None)
 
 
 def _chosen_encoding(load: ir.Operation) -> SharedEncoding | None:
@@ -206,6 +207,21 @@ def _readers(load: ir.Operation) -> list[ir.Operation]:
         if (op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]))
         or (is_dot_buffer(op) and _buffer_encoding(op) == chosen)
     ]
+
+
+def _stays_in_block(load: ir.Operation) -> bool:
+    """Whether each block of a cluster loads what it reads."""
+    own = layouts.of(load.results[0].type)
+    begins = own.bases.get(BLOCK, ())
+    if not begins:
+        return True
+    chosen = _chosen_encoding(load)
+    if chosen is not None and chosen.part(tuple(load.results[0].type.shape))[1] != begins:
+        return False
+    return all(
+        is_dot_buffer(reader) or _seen_from(load, reader).bases.get(BLOCK, ()) == begins
+        for reader in _readers(load)
+    )
 
 
 def _transposed(reader: ir.Operation) -> ir.Operation | None:

@@ -22,11 +22,11 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
-from tri_gpu_dialect.layouts import REGISTER
+from tri_gpu_dialect.layouts import BLOCK, REGISTER
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
-from tri_gpu_dialect.plans.operand_memory import operand_memory
+from tri_gpu_dialect.plans.operand_memory import memory_in_block
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info
 
@@ -49,7 +49,10 @@ class StageMatrixOperands(Pass):
             loads = [
                 _stage(op)
                 for op in all_ops(function)
-                if op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]) and scratch_bytes(op)
+                if op.name == "ttg.convert_layout"
+                and is_matrix_operand(op.results[0])
+                and scratch_bytes(op)
+                and _stays_in_block(op)
             ]
             late = [load for load in loads if self.is_large(load) and _bring_to_use(load)]
             if limit is None or not loads:
@@ -85,12 +88,18 @@ def is_matrix_operand(value: ir.Value) -> bool:
     return info is not None and info.bitwidth >= 8
 
 
+def _stays_in_block(op: ir.Operation) -> bool:
+    """Whether both layouts of a conversion split the tensor alike over the blocks of a cluster."""
+    have, want = (layouts.of(v.type).bases.get(BLOCK, ()) for v in (op.operands[0], op.results[0]))
+    return have == want
+
+
 def _stage(op: ir.Operation) -> ir.Operation:
     """Replace the conversion ``op``; gives the load."""
     source, result = op.operands[0], op.results[0]
     info = tensor_info(source.type)
     assert info is not None
-    encoding = operand_memory(info.shape, info.bitwidth, layouts.of(source.type), (layouts.of(result.type),))
+    encoding = memory_in_block(info.shape, info.bitwidth, layouts.of(source.type), (layouts.of(result.type),))
     type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
     with ir.InsertionPoint(op), op.location:
         buffer = ir.Operation.create("ttg.local_alloc", results=[type_], operands=[source]).results[0]

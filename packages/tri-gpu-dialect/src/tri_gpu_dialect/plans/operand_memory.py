@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from tri_gpu_dialect.encodings.shared import SwizzledShared
-from tri_gpu_dialect.layouts import Banks, LinearLayout, bank_conflicts, layout_for, vector_access
+from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout, bank_conflicts, layout_for, vector_access
+from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
 
-__all__ = ["PIECE_BYTES", "operand_memory", "vector_order"]
+__all__ = ["PIECE_BYTES", "memory_in_block", "operand_memory", "vector_order"]
 
 Shape = tuple[int, ...]
 
@@ -42,6 +44,19 @@ def operand_memory(
             break
     assert best is not None
     return best
+
+
+def memory_in_block(
+    shape: Shape, bits: int, writer: LinearLayout, readers: tuple[LinearLayout, ...]
+) -> SwizzledShared:
+    """:func:`operand_memory` where the blocks of a cluster split the tensor, in all layouts alike: each has its share."""
+    begins = writer.bases[BLOCK] if writer.has_in(BLOCK) else ()
+    if not any(map(any, begins)):
+        made = operand_memory(shape, bits, writer, readers)
+        return replace(made, cga_layout=tuple(begins)) if begins else made
+    own, *others = (within(each, begins) for each in (writer, *readers))
+    found = operand_memory(tuple(own.out_sizes.values()), bits, own, tuple(others))
+    return replace(found, cga_layout=units(begins))
 
 
 def vector_order(shape: Shape, bits: int, writer: LinearLayout) -> Shape:

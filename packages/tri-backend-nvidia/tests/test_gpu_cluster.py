@@ -1,0 +1,25 @@
+"""Programs run by clusters of CTAs on a GPU: ``python -m pytest -m gpu packages/tri-backend-nvidia/tests/test_gpu_cluster.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+tri = pytest.importorskip("tri")
+
+from cluster_runs import RUNS, Arrays  # noqa: E402
+from test_cluster import seeded  # noqa: E402
+
+pytestmark = pytest.mark.gpu
+
+
+def on_gpu() -> Arrays:
+    return Arrays(lambda a: torch.from_numpy(a.copy()).cuda(), lambda t: t.cpu().numpy())
+
+
+@pytest.mark.parametrize("ctas", [1, 2, 4, 8])
+@pytest.mark.parametrize("name", RUNS)
+def test_kernels_are_right(name: str, ctas: int) -> None:
+    device, rng = on_gpu(), seeded(name, ctas)
+    for _ in range(3):
+        RUNS[name](device, rng, num_ctas=ctas)

@@ -1,0 +1,66 @@
+"""How the blocks of a cluster should share what a kernel loads and stores, so that products need nothing of each other.
+
+A product's result is split over the blocks by rows and columns, its left operand by rows, its right one by columns; along the
+other dimension blocks hold copies.  What is loaded for an operand, and computed from it element by element, is split so, and
+what is as large as a result is split like it: then nothing has to cross blocks.
+"""
+
+from __future__ import annotations
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.layouts.cluster import ClusterBases, operand_blocks, permuted
+from tri_gpu_dialect.matrix import dot_blocks
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["wanted_blocks"]
+
+_LOADS = frozenset({"tt.load", "tt.descriptor_load"})
+#: the operand of an access that has the shape of what is accessed
+_STORED = {"tt.store": 1, "tt.descriptor_store": 1, "tt.descriptor_reduce": 1, "tt.atomic_rmw": 1}
+#: how many values are looked at for one operand
+_HORIZON = 256
+
+
+def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, ClusterBases]:
+    """For accesses of ``function`` that products have to do with: how blocks share the tensor."""
+    ops = all_ops(function) if num_ctas > 1 else []
+    dots = [op for op in ops if op.name == "tt.dot" and _rank(op.results[0]) == 2]
+    found: dict[ir.Operation, ClusterBases] = {}
+    for dot in dots:
+        for index in (0, 1):
+            _follow(dot.operands[index], operand_blocks(dot_blocks(dot), index), found)
+    results = {tuple(dot.results[0].type.shape): dot_blocks(dot) for dot in reversed(dots)}
+    for op in ops:
+        value = op.operands[_STORED[op.name]] if op.name in _STORED else None
+        value = op.results[0] if op.name in _LOADS else value
+        info = None if value is None else tensor_info(value.type)
+        if info is not None and info.shape in results:
+            found.setdefault(op, results[info.shape])
+    return found
+
+
+def _rank(value: ir.Value) -> int:
+    info = tensor_info(value.type)
+    return 0 if info is None else info.rank
+
+
+def _follow(value: ir.Value, blocks: ClusterBases, found: dict[ir.Operation, ClusterBases]) -> None:
+    """Note the loads that ``value`` is made of, element by element, with ``blocks``."""
+    ahead, seen = [(value, blocks)], 0
+    while ahead and seen < _HORIZON:
+        value, blocks = ahead.pop()
+        seen += 1
+        if isinstance(value.owner, ir.Block):
+            continue
+        op = value.owner.operation
+        if op.name in _LOADS:
+            found.setdefault(op, blocks)
+        elif op.name == "tt.trans":
+            order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
+            inverse = [order.index(d) for d in range(len(order))]
+            ahead.append((op.operands[0], permuted(blocks, inverse)))
+        elif op.name in ("ttg.convert_layout", "tt.fp_to_fp", "tt.bitcast") or op.name.startswith(
+            ("arith.", "math.")
+        ):
+            ahead += [(v, blocks) for v in op.operands if _rank(v) == 2]
