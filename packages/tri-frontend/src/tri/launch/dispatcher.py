@@ -29,7 +29,7 @@ from tri.launch.hooks import (
     cache_hook_facts,
 )
 from tri.launch.observers import observed, tell_load
-from tri.launch.quick import Loaded, QuickTable, Seen
+from tri.launch.quick import Loaded, QuickTable, Seen, World
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri_core import knobs
@@ -150,16 +150,27 @@ class Dispatcher:
     def _learn(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Describe a call that was done to the code that does the like of it."""
         facts, values, options = self._bind(*args, **kwargs)
-        choice = chosen()
+        choice, watched, epoch = chosen(), self._watched, knobs.EPOCH[knobs.ASSIGNED]
         entry = self._table.get(self._key(facts, choice, options))
         if entry is None or entry.staged or entry.place is None or "stream" in options:
             self._quick.refuse()
             return
-        loaded = self._loaded[entry.kernel.metadata.hash, entry.place.device]
+        loaded = self._loaded.get((entry.kernel.metadata.hash, entry.place.device))
+        if loaded is None or self._watched is not watched:
+            return  # another thread has forgotten this version
         arguments = values if entry.pick is None else entry.pick(values)
+        world = World(choice, watched, epoch)
         seen = Seen(
-            self.function, args, kwargs, facts, choice, self._watched, entry.parameters, arguments, entry.kernel, self.defaults
-        )  # fmt: skip
+            self.function,
+            args,
+            kwargs,
+            facts,
+            world,
+            entry.parameters,
+            arguments,
+            entry.kernel,
+            self.defaults,
+        )
         self._quick.learn(loaded, seen)
         self.call = self._quick.call
 

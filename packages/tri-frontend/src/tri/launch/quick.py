@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, Runtime
     from tri_runtime.native import Condition, Exchange, Item, Pattern, QuickCalls
 
-__all__ = ["Loaded", "QuickTable", "Seen"]
+__all__ = ["Loaded", "QuickTable", "Seen", "World"]
 
 #: how run-time scalars are stored: bytes, and for ints whether with a sign
 _INTS = {f"{sign}{bits}": (bits // 8, sign == "i") for sign in "iu" for bits in (8, 16, 32, 64)}
@@ -63,8 +63,17 @@ class _UnfitError(Exception):
 
 
 @dataclass(frozen=True)
+class World:
+    """What a launch depends on beside its arguments: the target chosen, ``watched`` globals, and the ``epoch`` of knobs."""
+
+    choice: Choice | None
+    watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
+    epoch: object
+
+
+@dataclass(frozen=True)
 class Seen:
-    """A call that the dispatcher did: ``facts`` of all parameters, ``choice`` of a target, ``watched`` globals.
+    """A call that the dispatcher did in ``world``: ``facts`` of all parameters.
 
     ``arguments``: what was passed to the launcher; ``paths``: which parameters these are, and where
     in them.
@@ -74,8 +83,7 @@ class Seen:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     facts: tuple[Any, ...]
-    choice: Choice | None
-    watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
+    world: World
     paths: Sequence[tuple[int, ...]]
     arguments: Sequence[Any]
     result: Any
@@ -137,7 +145,14 @@ class QuickTable:
 
     def _is_new(self, seen: Seen, pattern: Pattern) -> bool:
         """Whether no like call is known: one that is may be refused by the driver, or have a grid of an unusual kind."""
-        key = pattern.items, pattern.numbers, len(seen.args), tuple(seen.kwargs), seen.facts, seen.choice
+        key = (
+            pattern.items,
+            pattern.numbers,
+            len(seen.args),
+            tuple(seen.kwargs),
+            seen.facts,
+            seen.world.choice,
+        )
         if key in self._known:
             return False
         self._known.add(key)
@@ -330,11 +345,11 @@ def _conditions(seen: Seen) -> list[Condition]:
     found: list[Condition] = [
         EmptyList(LAUNCH_ENTER.calls),
         EmptyList(LAUNCH_EXIT.calls),
-        Variable(chosen_target, seen.choice),
+        Variable(chosen_target, seen.world.choice),
         Variable(knobs.overrides, None),
-        Entry(knobs.EPOCH, knobs.ASSIGNED, knobs.EPOCH[knobs.ASSIGNED]),
+        Entry(knobs.EPOCH, knobs.ASSIGNED, seen.world.epoch),
     ]
-    for space, name, value in seen.watched:
+    for space, name, value in seen.world.watched:
         if type(space) is not dict or type(name) is not str:
             raise _UnfitError
         found.append(Entry(space, name, value))

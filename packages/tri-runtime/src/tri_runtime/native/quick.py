@@ -9,6 +9,7 @@ import platform
 import struct
 import sys
 import sysconfig
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -80,7 +81,8 @@ class QuickCalls:
     """Launches of one kernel: ``call(grid, *arguments, **keywords)``, done in compiled code where a record fits.
 
     ``otherwise`` is called with the same arguments where none does, and where the driver refuses: it does the whole launch and explains.
-    Only where :func:`available`.  Records are added and dropped under Python's lock; one that is in use is kept until that launch ends.
+    Only where :func:`available`.  Compiled code reads the table while it holds Python's lock; a record that is in use is kept until that
+    launch ends.
     """
 
     def __init__(self, otherwise: Callable[..., Any]) -> None:
@@ -88,6 +90,7 @@ class QuickCalls:
         if loaded is None:
             raise RuntimeError("launches cannot be done in compiled code here")
         self._otherwise, self._code = otherwise, loaded
+        self._lock = threading.Lock()
         self._calls: tuple[Call, ...] = ()
         self._table = (ctypes.c_void_p * 1)()
         self._state = bytearray(_STATE.pack(0, ctypes.addressof(self._table), id(otherwise)))
@@ -101,11 +104,13 @@ class QuickCalls:
 
     def add(self, call: Call) -> None:
         """Do calls like this one in compiled code from now on."""
-        self._replace((*self._calls, call))
+        with self._lock:
+            self._replace((*self._calls, call))
 
     def clear(self) -> None:
         """Forget all records."""
-        self._replace(())
+        with self._lock:
+            self._replace(())
 
     def _replace(self, calls: tuple[Call, ...]) -> None:
         """No launch sees a number with a table of another: it is 0 meanwhile."""
