@@ -95,6 +95,7 @@ EXAMPLES: dict[str, Example] = {
         target="nvidia:sm_100a",
     ),
     "reorder-instructions": Example("product-f16", f"{_CHAIN},stage-matrix-operands"),
+    "round-copies": Example("product-words", _CHAIN, target="nvidia:sm_90a"),
     "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
     "create-tensormaps": Example(
         "computed-sizes", f"{_GPU},coalesce,copy-descriptor-blocks", target="nvidia:sm_90a"

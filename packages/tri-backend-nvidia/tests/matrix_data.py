@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 import tri
 import tri.language as tl
-from matrix_kernels import product
+from matrix_kernels import product, tiles
 
-__all__ = ["RESULTS", "ROWS", "TYPES", "close", "multiplied", "poisoned", "values"]
+__all__ = [
+    "RESULTS",
+    "ROWS",
+    "TYPES",
+    "close",
+    "close_to_halves",
+    "multiplied",
+    "poisoned",
+    "rounded_by_copies",
+    "values",
+]
 
 ROWS = (False, False)
 RESULTS = {
@@ -57,3 +68,24 @@ def multiplied(shape, dtype, out=tl.float32, *, where, columns=ROWS, warps=4):
     with tri.target(where):
         kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
     return kernel, c, a.double() @ b.double()
+
+
+def rounded_by_copies(bits, *, device="cpu"):
+    """The words that a product of tf32 with the identity makes of those of f32, ``(64, n)``, brought by copies, and its recipes."""
+    n = bits.shape[1]
+    b = torch.from_numpy(bits.view(np.float32).copy()).to(device)
+    a, c = torch.eye(64, device=device), poisoned(64, n, device=device)
+    strides = (*a.stride(), *b.stride())
+    kernel = tiles[(1, n // 64)](
+        a, b, c, 64, n, 64, *strides, 64, 64, 64, tl.float32, 2, num_warps=4, warp_specialize=True
+    )
+    return c.cpu().numpy().view(np.uint32), kernel.metadata.attrs["descriptors"]
+
+
+def close_to_halves():
+    """Words of f32, ``(64, 256)``: numbers half way between two of tf32, next to these, and any, none near overflow."""
+    random = np.random.default_rng(5)
+    high = random.integers(0, 1 << 19, (64, 256), dtype=np.uint32) << 13
+    exponent = random.integers(40, 200, (64, 256), dtype=np.uint32) << 23
+    low = np.resize(np.array([0x1000, 0x0FFF, 0x1001, 0, 0x1FFF, 1], np.uint32), (64, 256))
+    return (high & 0x807FE000) | exponent | low

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 import tri.language as tl  # noqa: E402
+from matrix_data import close_to_halves, rounded_by_copies  # noqa: E402
 from matrix_kernels import attention, attention_keys, imprecise, product, tiles  # noqa: E402
 
 pytestmark = pytest.mark.gpu
@@ -159,3 +161,26 @@ def test_attention_backward(warps) -> None:
     ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
     close(dv, p.t() @ g.double(), 3e-3)
     close(dk, ds.t() @ q.double(), 3e-3)
+
+
+def test_copies_round_to_nearest() -> None:
+    """Halves away from zero, and the simulator does as the card, special numbers included."""
+    bits = close_to_halves()
+    got, recipes = rounded_by_copies(bits, device="cuda")
+    assert [d["element"] for d in recipes] == ["tf32", "tf32", "f32"]
+    np.testing.assert_array_equal(got, (bits + 0x1000) & 0xFFFFE000)
+
+
+def test_copies_of_special_numbers_are_those_of_the_simulator() -> None:
+    bits = np.zeros((64, 64), np.uint32)
+    special = [
+        *(0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0xFF7FEFFF, 0x7F7FF000),
+        *(1, 0x80001000, 0x00000FFF, 0x00001001, 0x007FFFFF, 0x80000000),
+    ]
+    bits[7, : len(special)] = special
+    got, _ = rounded_by_copies(bits, device="cuda")
+    with tri.target("sim:nvidia:sm_90a"):
+        expected, _ = rounded_by_copies(bits)
+    # zeros times infinity are NaN: one row counts, where NaN may have any sign and payload
+    one, other = (x[7].view(np.float32) for x in (got, expected))
+    np.testing.assert_array_equal(one, other)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -13,14 +15,16 @@ from hypothesis import example, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 import tri.language as tl  # noqa: E402
-from matrix_data import close, poisoned, values  # noqa: E402
+from matrix_data import close, close_to_halves, poisoned, rounded_by_copies, values  # noqa: E402
 from matrix_kernels import tiles  # noqa: E402
 from nvidia_support import target  # noqa: E402
 from tri_backend_nvidia.matrix import NvidiaMma, NvmmaShared, matrix_instructions  # noqa: E402
+from tri_core.compiler.optimize import optimize  # noqa: E402
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, bank_conflicts  # noqa: E402
 
 SIMULATED = "sim:nvidia:sm_90a"
 BOUND = 2e-3
+PRODUCT = Path(__file__).resolve().parents[3] / "docs" / "passes" / "examples" / "product-words.mlir"
 (ROW,) = (row for row in matrix_instructions(target("sm_90a")) if row.turned)
 
 sizes = st.sampled_from((64, 128, 256))
@@ -79,6 +83,46 @@ def test_the_order_of_columns_moves_columns_alone(m, n, warps) -> None:
 def test_orders_of_columns_are_checked(fields) -> None:
     with pytest.raises(ValueError, match=r"columnBits|4 columns"):
         NvidiaMma(**fields)
+
+
+# --- copies that round ---
+
+
+def test_copies_round_to_nearest() -> None:
+    """Halves away from zero, as ``cvt.rna`` does."""
+    bits = close_to_halves()
+    with tri.target(SIMULATED):
+        got, recipes = rounded_by_copies(bits)
+    assert [d["element"] for d in recipes] == ["tf32", "tf32", "f32"]
+    np.testing.assert_array_equal(got, (bits + 0x1000) & 0xFFFFE000)
+
+
+def test_special_numbers_stay() -> None:
+    """Infinities and NaN do, and what rounds to infinity is that; one in a column, for 0 times them is NaN."""
+    bits = np.zeros((64, 64), np.uint32)
+    bits[7, :5] = 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0xFF7FEFFF
+    with tri.target(SIMULATED):
+        got, _ = rounded_by_copies(bits)
+    assert list(got[7, [0, 1, 3, 4]]) == [0x7F800000, 0xFF800000, 0x7F800000, 0xFF7FE000]
+    assert np.isnan(got[7].view(np.float32))[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "rounded"),
+    [
+        ({}, 2),
+        ({"inputPrecision = tf32": "inputPrecision = ieee"}, 0),
+        ({"scf.yield %d": "%kept = arith.addf %d, %x : tensor<64x64xf32>\n scf.yield %kept"}, 1),
+    ],
+    ids=["products of tf32", "products of f32", "a block that is added as well"],
+)
+def test_copies_round_where_products_of_tf32_alone_read_them(changes, rounded) -> None:
+    text = PRODUCT.read_text()
+    for before, after in changes.items():
+        text = text.replace(before, after)
+    passes = "convert-triton-to-tritongpu,coalesce,accelerate-matmul,stage-dot-operands,remove-layout-conversions,round-copies"
+    made = optimize(text, passes, target="nvidia:sm_90a")
+    assert made.count("ttng.rounded") == rounded
 
 
 # --- kernels ----------------------------------------------------------------------------------------------

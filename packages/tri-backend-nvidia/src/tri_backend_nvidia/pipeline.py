@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.bulk import places
 from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
+from tri_backend_nvidia.bulk.round_copies import RoundCopies
 from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.matrix import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_per_thread
@@ -164,6 +165,8 @@ def _for_roles(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
     """Sums of products are placed in tensor memory, where the target has it, when nothing moves dots any more."""
     stage = ttgir_stage(target, options, policy(target, options))
+    if target.has("wgmma") and stage.passes is not None:
+        stage.passes.insert("ttgir.pipeline", RoundCopies())
     if target.has("tcgen05") and stage.passes is not None:
         stage.passes.insert("ttgir.matmul", AccelerateDotScaled())
         stage.passes.insert("ttgir.end", PlaceAccumulators())

@@ -85,6 +85,7 @@ def tri_language() -> Sequence[LanguageExtension]:
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, and the encodings of matrix instructions."""
+    from tri_backend_nvidia.bulk.round_copies import RoundCopies
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.matrix import TTNG
     from tri_backend_nvidia.scheduling import ChooseSchedule
@@ -97,6 +98,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     registry.add_dialect(TTNG)
     registry.add_text("ttng", "tri_backend_nvidia.matrix.text")
     registry.add_pass(ChooseSchedule)
+    registry.add_pass(RoundCopies)
     registry.add_pass(AccelerateDotScaled)
     registry.add_pass(PlaceAccumulators)
     registry.add_pass(MeetBeforeDots)

@@ -74,7 +74,8 @@ class LaunchDescriptor:
 
     ``base`` is the number of the parameter that points at the tensor; ``shape`` and ``strides`` are in elements, the
     contiguous dimension last (its stride is 1).  ``element`` is ``u8``, ``u16``, ``u32``, ``s32``, ``u64``, ``s64``,
-    ``f16``, ``bf16``, ``f32`` or ``f64``.  A copy moves a ``box`` of so many elements; in shared memory its rows are
+    ``f16``, ``bf16``, ``f32``, ``f64``, or ``tf32``: f32 that is rounded to ten bits of fraction on its way to shared memory.
+    A copy moves a ``box`` of so many elements; in shared memory its rows are
     ``swizzle`` bytes wide and permuted, 0: not.  ``nan``: what is outside of the tensor reads as NaN, else as zero.
     ``empty``: what becomes of a tensor that has no elements, of which copies have none.  It is refused, or stands for accesses
     that the compiler made copies, and the descriptor is of one element of other memory: of a zero that is read, or of one that

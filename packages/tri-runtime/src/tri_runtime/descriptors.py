@@ -17,7 +17,19 @@ _REMEMBERED = 1024
 
 #: bytes that bases and strides are multiples of
 _PIECE = 16
-_BYTES = {"u8": 1, "u16": 2, "f16": 2, "bf16": 2, "u32": 4, "s32": 4, "f32": 4, "u64": 8, "s64": 8, "f64": 8}
+_BYTES = {
+    "u8": 1,
+    "u16": 2,
+    "f16": 2,
+    "bf16": 2,
+    "u32": 4,
+    "s32": 4,
+    "f32": 4,
+    "u64": 8,
+    "s64": 8,
+    "f64": 8,
+    "tf32": 4,
+}
 
 
 class DescriptorEncoder:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tri_backend_nvidia.bulk.boxes import Boxes, boxes
+from tri_backend_nvidia.bulk.round_copies import ROUNDED
 from tri_backend_nvidia.machine import MapAcquireOp, MapPublishOp, MapReplaceOp, WarpBarrierOp
 from tri_core.api import LaunchDescriptor
 from tri_core.dialects.tt import TensorDescType
@@ -91,7 +92,7 @@ def launch_recipe(maker: ir.Operation, found: Boxes) -> LaunchDescriptor | None:
         base=pointer,
         shape=tuple(sizes[:rank]),
         strides=tuple(sizes[rank : 2 * rank - 1]),
-        element=element,
+        element="tf32" if ROUNDED in maker.attributes else element,
         box=found.box,
         swizzle=found.swizzle,
         nan=pads_with_nan(maker),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tri_backend_nvidia.machine import map_tracking
 from tri_backend_nvidia.machine.cluster_simulation import receivers
+from tri_backend_nvidia.machine.conversions import nearest_tf32
 from tri_backend_nvidia.machine.mbarrier_simulation import uniform, used
 from tri_core.errors import SimulationError
 from tri_gpu_dialect.lowering import SimulatedCTA
@@ -170,6 +171,8 @@ def _fetched(cta: CTA, tensor: TensorMap, coordinates: Sequence[int], thread: in
     width = (columns.stop - columns.start) * tensor.element_bytes
     if inside.any() and width:
         rows = cta.memory(_GLOBAL).read_rows(addresses[inside], width, thread)
+        if tensor.element == "tf32":
+            rows = nearest_tf32(np.ascontiguousarray(rows).view(np.float32)).view(np.uint8)
         box[inside, columns] = rows.reshape(len(rows), -1, tensor.element_bytes)
     return box.reshape(len(addresses), -1)
 

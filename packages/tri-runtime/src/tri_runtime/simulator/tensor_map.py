@@ -55,6 +55,7 @@ ELEMENT_TYPES = {
     "f32": (7, 4),
     "f64": (9, 8),
     "bf16": (10, 2),
+    "tf32": (11, 4),
 }
 #: bytes of a swizzled row -> number
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
