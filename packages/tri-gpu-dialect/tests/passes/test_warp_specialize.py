@@ -234,7 +234,8 @@ class Machine:
             case "scf.for":
                 return self.loop(op, given)
             case "scf.if":
-                return self.block(op.regions[0 if given[0] else 1].blocks[0]) if len(op.results) else []
+                chosen = op.regions[0 if given[0] else 1].blocks
+                return self.block(chosen[0]) if len(chosen) else []
             case "scf.while":
                 return self.while_(op, given)
             case "ttg.local_alloc":
