@@ -99,7 +99,7 @@ class Dispatcher:
         #: the knobs that affect code, and of which :data:`tri_core.knobs.EPOCH` that is true
         self._setting: tuple[tuple[str, Any], ...] | None = None
         self._epoch: object = None
-        self._quick = QuickTable(self.relaunch)
+        self._quick = QuickTable(self.launch_and_learn, self.launch_plainly)
         #: ``call(grid, *arguments, **keywords)`` launches
         self.call: Callable[..., CompiledKernel] = self._quick.call
         self._bind, self._table = self._for_rules(_USUAL)
@@ -119,6 +119,7 @@ class Dispatcher:
         self._loaded.clear()
         self._watched = ()
         self._quick.clear()
+        self.call = self._quick.call
 
     def _renew(self) -> None:
         """Forget what was compiled with other values of globals."""
@@ -140,11 +141,16 @@ class Dispatcher:
 
     # --- launching ------------------------------------------------------------------------------------
 
-    def relaunch(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
+    def launch_plainly(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
+        """Launch."""
+        return self.launch(grid, args, kwargs)
+
+    def launch_and_learn(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
         """Launch, and have compiled code do the like of it from then on."""
         kernel = self.launch(grid, args, kwargs)
         if self._quick.is_curious():
             self._learn(args, kwargs)
+            self.call = self._quick.call
         return kernel
 
     def _learn(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -172,7 +178,6 @@ class Dispatcher:
             self.defaults,
         )
         self._quick.learn(loaded, seen)
-        self.call = self._quick.call
 
     def _settings(self, overrides: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:
         """The knobs that affect code, where they are not the defaults."""
@@ -191,7 +196,10 @@ class Dispatcher:
 
     def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
         """Launch over ``grid``; compiles on the first call for such arguments."""
-        choice = chosen()
+        choice, overrides = chosen(), knobs.overridden()
+        # the method again, without the call
+        is_settled = overrides is None and knobs.EPOCH[knobs.ASSIGNED] is self._epoch
+        setting = self._setting if is_settled else self._settings(overrides)
         for space, name, value in self._watched:
             if space.get(name) is not value:
                 self._renew()
@@ -199,7 +207,9 @@ class Dispatcher:
         try:
             facts, values, options = self._bind(*args, **kwargs)
             asked = options.pop("stream", None) if options else None
-            entry = self._table.get(self._key(facts, choice, options))
+            entry = self._table.get(
+                (facts, choice, setting, *options.items()) if options else (facts, choice, setting)
+            )
         except (TypeError, LaunchError) as error:
             raise self._explained(error, args, kwargs) from None
         if entry is None:

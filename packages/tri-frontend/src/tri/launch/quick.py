@@ -109,10 +109,13 @@ class Loaded:
 
 
 class QuickTable:
-    """The calls of one kernel that compiled code does; ``otherwise`` does all others, called in the same way."""
+    """The calls of one kernel that compiled code does; ``otherwise``, called in the same way, does all others, and has this table learn.
 
-    def __init__(self, otherwise: Callable[..., Any]) -> None:
-        self._otherwise = otherwise
+    ``plainly`` does them where nothing is to be learnt.
+    """
+
+    def __init__(self, otherwise: Callable[..., Any], plainly: Callable[..., Any]) -> None:
+        self._otherwise, self._plainly = otherwise, plainly
         self._calls: QuickCalls | None = None
         self._known: set[Any] = set()
         self._launches = self._failures = 0
@@ -169,7 +172,9 @@ class QuickTable:
     @property
     def call(self) -> Callable[..., Any]:
         """What a launch calls."""
-        return self._otherwise if self._calls is None else self._calls.call
+        if self._calls is not None:
+            return self._calls.call
+        return self._otherwise if self._failures < _FAILURES else self._plainly
 
 
 def describe_call(seen: Seen, plan: LaunchPlan) -> Pattern | None:
