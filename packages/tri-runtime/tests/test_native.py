@@ -433,6 +433,22 @@ def test_descriptors_are_encoded_when_arguments_change():
     assert len(left) == 1
 
 
+def test_the_right_one_of_many():
+    driver = Driver(4)
+    plan = plan_of(driver, ["i32"])
+    quick, left = quick_of(plan, (IntItem.like(3, 0, 4, ANY), ConstantItem(0)), [3])
+    for c in range(1, 40):
+        items = IntItem.like(3, 0, 4, ANY), ConstantItem(c)
+        quick.add(Call(plan, Pattern(items, ["n", "c"], 0, (), [3], HiddenNumbers(), EXCHANGE, 2, c, {})))
+    for _ in range(3):
+        for c in (39, 7, 39, 1, 39, 20):
+            assert quick.call((1,), c, c) == c
+            assert driver.launches[-1][2] == (struct.pack("i", c),)
+    assert quick.call((1,), 5, 0) == "done"
+    assert quick.call((1,), 5, 40) == "otherwise"
+    assert len(left) == 1
+
+
 def test_a_record_that_is_forgotten_in_use():
     driver = Driver(4)
     quick, left = quick_of(plan_of(driver, ["i32"]), (IntItem.like(3, 0, 4, ANY),), [3])

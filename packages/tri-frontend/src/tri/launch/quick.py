@@ -43,7 +43,7 @@ _AMBIGUOUS = (0x10800, 0x10801)
 
 
 #: descriptions that fail before no more are tried, and calls that are known of one kernel
-_FAILURES, _CALLS = 8, 16
+_FAILURES, _CALLS = 8, 64
 
 
 @dataclass(frozen=True)

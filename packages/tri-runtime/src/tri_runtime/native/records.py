@@ -41,7 +41,7 @@ _PART = struct.Struct("@2PqP")
 _CONDITION = struct.Struct("@q3P")
 _ADDRESS = struct.Struct("@P")
 _PROBE = struct.Struct("@Pq")
-_CALL = struct.Struct("@2q2P" + "qP4P2P" + "2P2qPq" + "qPqPPq" + "3qqP" + "2PPqPqPqq")
+_CALL = struct.Struct("@2q2P" + "qP4P2P" + "2P2qPq" + "qPqPPq" + "3qqP" + "2PPqPqPqqP")
 _SIGNED = {size: (-(1 << (8 * size - 1)), (1 << (8 * size - 1)) - 1) for size in (1, 2, 4, 8)}
 
 
@@ -229,6 +229,10 @@ class PartsItem:
         return _ITEM.pack(8, 0, 0, id(self.cls), len(self.parts), 0, 0, 0, self._record, 0)
 
 
+#: order in which items are looked at
+_COSTS: dict[type, int] = {ConstantItem: 0, ArrayItem: 2, PartsItem: 3}
+
+
 # --- what has to be as it was -----------------------------------------------------------------------------
 
 
@@ -318,6 +322,7 @@ class Call:
             *self._of_device(plan, pattern),
             *self._of_descriptors(plan, pattern),
             plan.cluster,
+            self._order,
         )
         self.record = self._put(_CALL.pack(*fields))
 
@@ -338,7 +343,10 @@ class Call:
         """Fields 0 to 5."""
         positional = len(pattern.items) - pattern.keywords
         self._names = self._put(b"".join(_ADDRESS.pack(id(name)) for name in pattern.names))
-        items = self._put(b"".join(item.encode() for item in pattern.items))
+        # what is cheap to look at first: most records that do not fit differ in a constant
+        order = sorted(range(len(pattern.items)), key=lambda i: _COSTS.get(type(pattern.items[i]), 1))
+        self._order = self._put(struct.pack(f"@{len(order)}q", *order))
+        items = self._put(b"".join(pattern.items[i].encode() for i in order))
         conditions = self._put(b"".join(condition.encode() for condition in pattern.conditions))
         first = self._names + positional * _ADDRESS.size
         return positional, pattern.keywords, first, items, len(pattern.conditions), conditions

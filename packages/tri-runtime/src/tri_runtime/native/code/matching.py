@@ -155,6 +155,7 @@ start:
   %values = field ptr, call 19, %call
   call void @llvm.memcpy.p0.p0.i64(ptr %block, ptr %values, i64 %bytes, i1 false)
   %items = field ptr, call 3, %call
+  %order = field ptr, call 38, %call
   %keyword_count = field i64, call 1, %call
   %count = add i64 %positional, %keyword_count
   br label %arguments
@@ -163,7 +164,9 @@ arguments:
   %more = icmp slt i64 %i, %count
   br i1 %more, label %argument, label %conditions
 argument:
-  %object_at = getelementptr ptr, ptr %args, i64 %i
+  %index_at = getelementptr i64, ptr %order, i64 %i
+  %index = load i64, ptr %index_at
+  %object_at = getelementptr ptr, ptr %args, i64 %index
   %object = load ptr, ptr %object_at
   %item = getelementptr %item, ptr %items, i64 %i
   %item_fits = call i1 @fits_item(ptr %item, ptr %object, ptr %block)

@@ -15,7 +15,7 @@ TYPES = """
   i64,  ;  0 positional arguments, without the grid
   i64,  ;  1 keywords
   ptr,  ;  2 their names, in order
-  ptr,  ;  3 items
+  ptr,  ;  3 items, one for each argument, in an order of their own
   i64,  ;  4 number of conditions
   ptr,  ;  5 conditions
   ptr,  ;  6 Python object that keeps all of this alive
@@ -49,7 +49,8 @@ TYPES = """
   i64,  ; 34 bytes of descriptors
   ptr,  ; 35 what it gave then
   i64,  ; 36 offset of descriptors
-  i64   ; 37 CTAs along x that run a program together
+  i64,  ; 37 CTAs along x that run a program together
+  ptr   ; 38 which argument each item is about
 }
 
 %item = type { i64, i64, i64, ptr, i64, i64, i64, i64, ptr, ptr }
