@@ -6,7 +6,9 @@ import ctypes
 import gc
 import sys
 import threading
+import time
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -654,6 +656,49 @@ def test_threads_do_not_mix_their_arguments(fake, ready):
         thread.join()
     assert len(keep) == 4
     assert not wrong
+
+
+def test_threads_learn_while_versions_are_forgotten(fake, ready):
+    kernel, xs = ready
+    count, failures = len(fake.launches), []
+
+    def work(block):
+        try:
+            for i in range(100):
+                kernel[(3,)](*xs, N + i, BLOCK=block)
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(block,)) for block in (BLOCK, 2 * BLOCK, 4 * BLOCK)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        kernel.device_caches.clear()
+        time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    assert not failures
+    given = sorted(seen.values[3] for seen in fake.launches[count:])
+    assert given == sorted([N + i for i in range(100)] * 3)
+
+
+def test_kernels_are_not_kept(fake):
+    xs = arrays()
+    kernel = warm(fresh(quick_kernels.add), *xs, N, BLOCK=BLOCK)
+    gone = weakref.ref(kernel._dispatcher)
+    del kernel
+    gc.collect()
+    assert gone() is None
+
+
+def test_without_compiled_code_launches_stay_in_python(fake, slow, monkeypatch):
+    monkeypatch.setattr("tri_runtime.native.available", lambda: False)
+    xs = arrays()
+    kernel = warm(fresh(quick_kernels.add), *xs, N, BLOCK=BLOCK)
+    for i in range(4):
+        kernel[(3,)](*xs, N + i, BLOCK=BLOCK)
+        assert fake.launches[-1].values[3] == N + i
+    assert len(slow) == 6
 
 
 def succeed():
