@@ -134,7 +134,7 @@ def _arrivals(k: Kernel) -> None:
     own = b.gep(k.shared(), k.thread, b.i32)
     for phase, distance in enumerate((1, 3)):
         build(PeerStoreOp, [peer(k, own, distance), k.read(0)[phase], b.true()])
-        build(PeerArriveOp, [peer(k, barrier, distance), b.true()])
+        build(PeerArriveOp, [peer(k, barrier, distance), b.true()], scope="cluster")
         build(PeerWaitOp, [barrier, b.int_(phase)], polls=0)
         other = b.gep(k.shared(), b.xor(k.thread, b.int_(37)), b.i32)
         b.store(b.load(other, b.i32), k.place(1, offset=phase))

@@ -9,7 +9,11 @@ tri = pytest.importorskip("tri")
 
 from cluster_kernels import added, gemm, softmax  # noqa: E402
 from cluster_runs import RUNS, Arrays  # noqa: E402
-from tri_core.errors import OutOfResources, Unsupported  # noqa: E402
+from nvidia_support import loops  # noqa: E402
+from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
+from tri_backend_nvidia.tools import find  # noqa: E402
+from tri_core import knobs  # noqa: E402
+from tri_core.errors import OutOfResources, SimulationError, Unsupported  # noqa: E402
 from tri_gpu_dialect.layouts.cluster import operand_blocks, product_blocks  # noqa: E402
 
 
@@ -75,12 +79,6 @@ def test_persistent_kernels_are_refused() -> None:
     assert caught.value.location is not None
 
 
-def test_warps_that_copy_are_refused() -> None:
-    x = np.zeros(64, "f4")
-    with pytest.raises(Unsupported, match="num_ctas=2: warps that copy are those of one CTA"):
-        compiled(softmax, "nvidia:sm_90a", x, x, M=8, N=8, num_ctas=2, warp_specialize=True)
-
-
 # --- products ---------------------------------------------------------------------------------------------
 
 
@@ -110,6 +108,70 @@ def test_a_product_is_split_by_rows_and_columns(ctas: int, width: int, blocks: s
     assert "barrier.cluster" not in ptx
     assert kernel.resources.spills == 0
     assert kernel.resources.shared == 4 * (256 // 2 * 64 + 64 * width) * 2
+
+
+# --- warps that copy, for several CTAs at once ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ctas", [2, 4, 8])
+@pytest.mark.parametrize("name", ["gemm", "attention"])
+def test_blocks_that_several_ctas_need_are_copied_once(name: str, ctas: int) -> None:
+    with tri.target("sim:nvidia:sm_90a"), tri.simulation(report=False):
+        RUNS[name](Arrays(), seeded(name, ctas), num_ctas=ctas, warp_specialize=True)
+
+
+def test_rings_of_a_cluster_in_machine_code() -> None:
+    kernel = tile(2, warp_specialize=True, num_stages=4)
+    assert "ttg.warp_specialize" in kernel.asm["ttgir"]
+    ptx = kernel.asm["ptx"]
+    # rows of A are each CTA's own; B, four panels wide, is copied by one of them for both
+    assert ptx.count("cp.async.bulk.tensor.2d") == 5
+    assert ptx.count(".multicast::cluster") == 4
+    # one instruction of a warp frees the slot in all CTAs
+    assert ptx.count("mbarrier.arrive.release.cta.shared::cluster") == 1
+    assert ptx.count("wgmma.mma_async.sync.aligned.m64n256k16") == 4
+    assert kernel.resources.spills == 0
+    alone = tile(1, warp_specialize=True, num_stages=4)
+    assert "multicast" not in alone.asm["ptx"]
+
+
+@pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="there is no nvdisasm")
+def test_the_loop_of_consumers_has_no_fence() -> None:
+    """What frees a slot orders reads alone: no memory barrier, no invalidation of a cache."""
+    busy = loops(tile(2, warp_specialize=True, num_stages=4).asm["sass"])
+    assert busy
+    for line in (line for loop in busy for line in loop):
+        assert not any(name in line for name in ("MEMBAR", "CCTL", "ERRBAR"))
+
+
+# options that no other test has: wrong kernels are not found in a cache
+@pytest.mark.parametrize(
+    ("where", "name", "stages", "check"),
+    [
+        ("tri_gpu_dialect.lowering.specialize", "_leave", 3, "left the kernel"),
+        ("tri_gpu_dialect.passes.ring_sides", "CLUSTER", 2, "deadlock"),
+    ],
+)
+def test_a_ring_that_forgets_other_ctas_is_found(
+    monkeypatch, where: str, name: str, stages: int, check: str
+) -> None:
+    """A CTA that leaves early; slots that are freed in one CTA alone."""
+    wrong = (lambda ctx: None) if name == "_leave" else "ttg.forgotten"
+    monkeypatch.setattr(f"{where}.{name}", wrong)
+    with (
+        tri.target("sim:nvidia:sm_90a"),
+        tri.simulation(report=False),
+        pytest.raises(SimulationError, match=check),
+    ):
+        RUNS["gemm"](
+            Arrays(), seeded("forgotten"), num_ctas=2, warp_specialize=True, num_warps=8, num_stages=stages
+        )
+
+
+def test_no_copies_for_others_without_dots_that_read_them() -> None:
+    x = np.zeros(64, "f4")
+    with pytest.raises(Unsupported, match="no dot there reads what CTAs copy for each other"):
+        compiled(softmax, "nvidia:sm_100a", x, x, M=8, N=8, num_ctas=2, warp_specialize=True)
 
 
 def test_shares_of_products() -> None:

@@ -117,7 +117,7 @@ def gone(k: Kernel) -> None:
     own = b.gep(k.shared(), k.thread, b.i32)
 
     def late() -> None:
-        build(PeerArriveOp, [peer(k, barrier, 0), b.true()])
+        build(PeerArriveOp, [peer(k, barrier, 0), b.true()], scope="cluster")
         build(PeerWaitOp, [barrier, b.int_(0)], polls=0)
         build(PeerStoreOp, [peer(k, own, 1), b.int_(1), b.true()])
 

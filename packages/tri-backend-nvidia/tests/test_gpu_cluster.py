@@ -23,3 +23,11 @@ def test_kernels_are_right(name: str, ctas: int) -> None:
     device, rng = on_gpu(), seeded(name, ctas)
     for _ in range(3):
         RUNS[name](device, rng, num_ctas=ctas)
+
+
+@pytest.mark.parametrize("ctas", [2, 4, 8])
+@pytest.mark.parametrize("name", ["gemm", "attention"])
+def test_blocks_that_several_ctas_need_are_copied_once(name: str, ctas: int) -> None:
+    device, rng = on_gpu(), seeded(name, ctas)
+    for _ in range(3):
+        RUNS[name](device, rng, num_ctas=ctas, warp_specialize=True)

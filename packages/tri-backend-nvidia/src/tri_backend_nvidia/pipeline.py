@@ -55,10 +55,12 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelerator | None:
     wanted = not isinstance(options, NvidiaOptions) or options.bulk_copies
-    in_clusters = options is not None and options.num_ctas > 1
-    if not wanted or in_clusters or not target.has("tma"):
+    if not wanted or not target.has("tma"):
         return None
-    return TensorMemoryAccelerator(in_products=_specialized(target, options))
+    specialized, in_clusters = _specialized(target, options), options is not None and options.num_ctas > 1
+    if in_clusters and not specialized:
+        return None
+    return TensorMemoryAccelerator(in_products=specialized, in_clusters=in_clusters)
 
 
 def _chooses(target: Target, options: CommonOptions | None) -> bool:
@@ -79,12 +81,12 @@ def _specialized(target: Target, options: CommonOptions | None) -> bool | None:
     if not isinstance(options, NvidiaOptions) or not target.has("tma"):
         return False
     if options.num_ctas > 1:
-        if options.warp_specialize:
+        if options.warp_specialize and not target.has("wgmma"):
             raise Unsupported(
-                f"warp_specialize=True with num_ctas={options.num_ctas}: warps that copy are those of one CTA",
+                f"warp_specialize=True with num_ctas={options.num_ctas} on {target}: no dot there reads what CTAs copy for each other",
                 remedy="use num_ctas=1, or leave warp_specialize out",
             )
-        return False
+        return bool(options.warp_specialize)
     return options.warp_specialize
 
 

@@ -28,6 +28,11 @@ __all__ = [
 #: bits of a barrier's ``addrSpace``: the memory that is consistent after it
 SHARED, GLOBAL = 1, 2
 
+#: an attribute of ops of barriers in memory and of copies: they have to do with all CTAs of a cluster.  An arrival is made at the
+#: barrier of each CTA, a copy goes to all CTAs that hold copies of the block, and at a
+#: meeting all threads of the cluster meet
+CLUSTER = "ttg.cluster"
+
 #: ops whose regions are the same program at another place
 CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
 

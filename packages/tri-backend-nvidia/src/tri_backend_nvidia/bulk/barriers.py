@@ -11,11 +11,14 @@ from tri_backend_nvidia.machine import (
     BarrierInvalOp,
     BarrierWaitOp,
     FenceOp,
+    MapaOp,
+    PeerArriveOp,
     TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_core.mlir import ir
+from tri_gpu_dialect.edit import CLUSTER
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule
 
@@ -76,8 +79,19 @@ def expect(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.arrive_barrier``: the lanes of a warp meet, and one of them arrives for all."""
+    """``ttg.arrive_barrier``: the lanes of a warp meet, and one of them arrives for all.
+
+    For all CTAs of a cluster there is a lane for each, which arrives there.
+    """
     WarpBarrierOp.build([])
+    if CLUSTER in op.attributes:
+        b = ctx.b
+        there = MapaOp.build(
+            [_address(ctx, op.operands[0]), ctx.lane], [b.ptr(ctx.hw.address_space("cluster"))]
+        )[0]
+        first = b.cmp("ult", ctx.lane, b.int_(ctx.hw.num_ctas))
+        PeerArriveOp.build([there, first], (), {"scope": ir.StringAttr.get("cta")})
+        return []
     BarrierArriveOp.build([_address(ctx, op.operands[0]), elected(ctx)])
     return []
 

@@ -17,7 +17,6 @@ from tri_core.mlir import ir
 from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_gpu_dialect.analysis.launch_numbers import launch_number, parameter_number
 from tri_gpu_dialect.encodings import SharedEncoding, decode
-from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule
 
@@ -50,7 +49,7 @@ def descriptor_boxes(type_: TensorDescType) -> Boxes:
     encoding = None if block.encoding is None else decode(block.encoding)
     if not isinstance(encoding, SharedEncoding):
         raise Unsupported(f"{type_} does not say how its blocks lie in shared memory")
-    found = boxes(layout_for(encoding, tuple(block.shape)), block.element_type.width // 8)
+    found = boxes(encoding.part(tuple(block.shape))[0], block.element_type.width // 8)
     if found is None or encoding.padding:
         raise Unsupported(
             f"blocks of {type_} cannot be copied to or from shared memory in bulk",

@@ -15,7 +15,6 @@ from tri_gpu_dialect.analysis.axis_info import axis_info
 from tri_gpu_dialect.analysis.launch_numbers import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
-from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.policy import DefaultPolicy, Specialization
 
 __all__ = ["TensorMemoryAccelerator"]
@@ -37,15 +36,18 @@ class TensorMemoryAccelerator:
     """Copies of blocks in bulk; see :class:`tri_gpu_dialect.policy.BulkCopies`.
 
     ``in_products``: also in loops that hold products, where something has to start them ahead of their use; what the
-    kernel's loops say about warps for that wins, and decides alone where this is None.
+    kernel's loops say about warps for that wins, and decides alone where this is None.  ``in_clusters``: there alone, for
+    the CTAs of a cluster that copy for each other.
     """
 
     in_products: bool | None = False
+    in_clusters: bool = False
 
     def refuses(self, maker: ir.Operation) -> str | None:
         """Why a descriptor's accesses are left to pointers."""
         type_ = maker.results[0].type
-        return _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
+        outside = _outside_of_products(maker) if self.in_clusters else None
+        return outside or _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
 
     def _accesses(self, maker: ir.Operation) -> str | None:
         for use in maker.results[0].uses:
@@ -85,9 +87,20 @@ class TensorMemoryAccelerator:
         return encoding.alignment if found is None else max(found.alignment, encoding.alignment)
 
 
+def _outside_of_products(maker: ir.Operation) -> str | None:
+    """Why a descriptor is left to pointers in a kernel of clusters."""
+    if not known_at_launch(maker):
+        return "CTAs of a cluster would make one descriptor together"
+    for use in maker.results[0].uses:
+        op = use.owner.operation
+        if op.name != "tt.descriptor_load" or not _in_loop_of_products(op):
+            return "CTAs of a cluster copy in bulk what feeds loops of products alone"
+    return None
+
+
 def _boxes(descriptor: TensorDescType, encoding: SharedEncoding) -> Boxes | None:
     block = descriptor.block_type
-    return boxes(layout_for(encoding, tuple(block.shape)), block.element_type.width // 8)
+    return boxes(encoding.part(tuple(block.shape))[0], block.element_type.width // 8)
 
 
 def _block(type_: TensorDescType) -> str | None:

@@ -127,15 +127,17 @@ class PeerStoreOp(MachineOp, dialect=NVM, name="store_cluster"):
 class PeerArriveOp(MachineOp, dialect=NVM, name="mbarrier_arrive_cluster"):
     """``mbarrier.arrive`` at a barrier in a CTA of the cluster: each thread arrives where ``predicate``.
 
-    It releases what it knows of memory to the cluster.
+    With ``scope`` ``cluster`` it releases what it has written to the cluster; with ``cta`` it orders its own reads before the
+    arrival, which is all that whoever overwrites what was read needs, and takes no fence.
     """
 
     address: In
     predicate: In
+    scope: ir.StringAttr
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """Inline assembly."""
-        body = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];"
+        body = f"mbarrier.arrive.release.{text(self.scope)}.shared::cluster.b64 _, [$0];"
         guarded(b, body, "l", [self.address], self.predicate)
         return []
 

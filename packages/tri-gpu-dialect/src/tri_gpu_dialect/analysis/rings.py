@@ -27,7 +27,7 @@ _LOOPS = frozenset({"scf.for", "scf.while"})
 
 @dataclass(frozen=True)
 class SlotBuffer:
-    """What ``load`` is copied to: a buffer of ``encoding`` per slot, of ``bytes`` bytes, at multiples of ``alignment``.
+    """What ``load`` is copied to: a buffer of ``encoding`` per slot, of ``bytes`` bytes in each block, at multiples of ``alignment``.
 
     ``views``: the allocations that become views of the slot, each with the order of the transpose between, or None.
     """
@@ -68,7 +68,7 @@ def slot_buffer(load: ir.Operation, copies: BulkCopies) -> SlotBuffer:
     found = [each for each in _allocations(load) if copies.suits(descriptor, each[0])]
     encoding = found[0][0] if found else copies.encoding(descriptor)
     views = tuple((alloc, order) for given, alloc, order in found if given == encoding)
-    size = math.prod(info.shape) * bitwidth(info.element_type) // 8
+    size = math.prod(encoding.share(info.shape)) * bitwidth(info.element_type) // 8
     return SlotBuffer(load, encoding, size, copies.alignment(descriptor, encoding), views)
 
 

@@ -65,6 +65,7 @@ def _specialized(
             ctx.values.update(zip(op.results, results, strict=True))
             for each in after:
                 ctx.lower_op(each)
+        _leave(ctx)
         return []
 
     def others() -> list[ir.Value]:
@@ -147,4 +148,11 @@ def _partition(
 ) -> list[ir.Value]:
     with ctx.as_team(Team(part.warps, part.first, number + 2), warp):
         ctx.lower_block(part.block, captures)
+    _leave(ctx)
     return []
+
+
+def _leave(ctx: Lowering) -> None:
+    """No CTA of a cluster leaves while others may arrive at its barriers: all warps meet, those that have left excepted."""
+    if ctx.hw.num_ctas > 1:
+        ctx.hw.cluster_barrier(ctx.b)

@@ -15,7 +15,16 @@ from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
 from tri_gpu_dialect.analysis.slicing import MAKE, Demand
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, constant, i32_attribute, make, terminator
+from tri_gpu_dialect.edit import (
+    CLUSTER,
+    CONTROL,
+    all_ops,
+    block_ops,
+    constant,
+    i32_attribute,
+    make,
+    terminator,
+)
 from tri_gpu_dialect.encodings import SwizzledShared
 from tri_gpu_dialect.passes.create_tensormaps import is_repeated
 from tri_gpu_dialect.types import tensor_info
@@ -40,10 +49,12 @@ class Memory:
     buffers: list[ir.Value]
     full: ir.Value
     empty: ir.Value
+    #: CTAs of a cluster that fill each other's slots: all of them free a slot before any of them fills it again
+    num_ctas: int = 1
 
     @classmethod
-    def allocated(cls, use: RingUse, slots: int, warps: int) -> Memory:
-        """New memory; ``warps`` consumers free a slot."""
+    def allocated(cls, use: RingUse, slots: int, warps: int, num_ctas: int = 1) -> Memory:
+        """New memory; ``warps`` consumers of each of ``num_ctas`` CTAs free a slot."""
         # the consumers wait for whatever is copied to a slot
         awaited = {AWAITED: ir.UnitAttr.get()}
         buffers = [
@@ -54,8 +65,8 @@ class Memory:
         ]  # fmt: skip
         i64 = ir.IntegerType.get_signless(64)
         full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
-        made = cls(slots, buffers, full, empty)
-        made.begin(1, warps)
+        made = cls(slots, buffers, full, empty, num_ctas)
+        made.begin(1, warps * num_ctas)
         return made
 
     @classmethod
@@ -81,7 +92,12 @@ class Memory:
 
     def seen_as(self, values: Sequence[ir.Value]) -> Memory:
         """The same, by other values."""
-        return Memory(self.slots, list(values[:-2]), values[-2], values[-1])
+        return Memory(self.slots, list(values[:-2]), values[-2], values[-1], self.num_ctas)
+
+    @property
+    def reach(self) -> dict[str, ir.Attribute]:
+        """Attributes of what slots of other CTAs have to do with."""
+        return {CLUSTER: ir.UnitAttr.get()} if self.num_ctas > 1 else {}
 
     def barrier(self, barriers: ir.Value, slot: ir.Value) -> ir.Value:
         """The barrier of ``slot``."""
@@ -408,7 +424,7 @@ class Producer(Side):
                 descriptor = self.value(load.operands[0]) if made is None else made
                 coordinates = self.values(list(load.operands)[1:])
                 operands = [descriptor, *coordinates, full, memory.view(i, slot), always]
-                make("ttg.async_copy_descriptor_to_local", operands)
+                make("ttg.async_copy_descriptor_to_local", operands, **memory.reach)
             self.advance(number)
 
     def hand_over(self) -> ir.Value:
@@ -489,7 +505,7 @@ class Consumer(Side):
         """Free the slot after its last use."""
         for number, use, memory in self.rings(lambda use: use.last == op):
             empty = memory.barrier(memory.empty, self.state[number][0])
-            make("ttg.arrive_barrier", [empty, *self.slot(use)])
+            make("ttg.arrive_barrier", [empty, *self.slot(use)], **memory.reach)
             self.advance(number)
 
 

@@ -31,7 +31,16 @@ from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.analysis.slicing import Refusal, Slices, slice_function
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
+from tri_gpu_dialect.edit import (
+    SHARED,
+    all_ops,
+    block_ops,
+    functions,
+    i32_attribute,
+    make,
+    module_int,
+    terminator,
+)
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.passes.persist import NEXT, PERSISTENT
 from tri_gpu_dialect.passes.ring_room import beside
@@ -204,12 +213,12 @@ class _Plan:
     slots: Sequence[int]
     drawn: ir.Operation | None
 
-    def memory(self, warps: int, producers: int) -> list[Memory]:
+    def memory(self, warps: int, producers: int, num_ctas: int) -> list[Memory]:
         """The rings, made here; that of programs' numbers comes last."""
         found = []
         for number, slots in enumerate(self.slots):
             use = self.uses[list(self.channels).index(number)]
-            found.append(Memory.allocated(use, slots, warps))
+            found.append(Memory.allocated(use, slots, warps, num_ctas))
         return found if self.drawn is None else [*found, Memory.of_numbers(warps, producers)]
 
 
@@ -219,7 +228,10 @@ def _split(module: ir.Module, function: ir.Operation, plan: _Plan, how: Speciali
     body = function.regions[0].blocks[0]
     old, end = block_ops(body)[:-1], terminator(body)
     with ir.InsertionPoint(end), function.location:
-        memory = plan.memory(warps, how.warps)
+        num_ctas = module_int(module, "ttg.num-ctas")
+        memory = plan.memory(warps, how.warps, num_ctas)
+        if num_ctas > 1:  # nobody reaches for a barrier of another CTA before that is ready
+            make("ttg.barrier", addrSpace=i32_attribute(SHARED), **memory[0].reach)
         parts = _Captures(
             [a for a in body.arguments if a in slices.producer.values],
             _descriptors(slices, plan.uses),
