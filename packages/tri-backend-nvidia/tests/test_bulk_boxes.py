@@ -47,7 +47,13 @@ def test_row_major_blocks(shape, element_bytes):
         assert boxes(layout, element_bytes) is None
     else:
         parts = check(layout, shape, element_bytes).parts
-        assert len(parts) == np.prod([-(-n // 256) for n in shape])
+        # a dimension that is cut lies in boxes one after the other, and so does what is slower
+        box = 1
+        for size in reversed(shape):
+            box *= min(size, 256)
+            if size > 256:
+                break
+        assert len(parts) == np.prod(shape) // box
 
 
 @settings(deadline=None)
