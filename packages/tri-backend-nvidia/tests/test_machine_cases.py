@@ -8,7 +8,7 @@ import pytest
 import cluster_cases  # noqa: F401  more rows of the table
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
-from tcgen05_scaled_cases import CASES
+from tcgen05_tensor_cases import CASES
 from tri_gpu_dialect.lowering.machine import machine_ops
 
 

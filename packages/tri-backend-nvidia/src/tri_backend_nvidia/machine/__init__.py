@@ -40,6 +40,7 @@ from tri_backend_nvidia.machine.tcgen05 import (
     TensorMemoryStoreOp,
     TensorMemoryWaitOp,
     TensorMultiplyOp,
+    TensorMultiplyTensorOp,
 )
 from tri_backend_nvidia.machine.tcgen05_scaled import (
     SCALED_KINDS,
@@ -129,6 +130,7 @@ __all__ = [
     "TensorMemoryWaitOp",
     "TensorMultiplyOp",
     "TensorMultiplyScaledOp",
+    "TensorMultiplyTensorOp",
     "TmaCommitOp",
     "TmaLoadOp",
     "TmaStoreOp",

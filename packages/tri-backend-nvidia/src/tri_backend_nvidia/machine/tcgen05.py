@@ -29,6 +29,7 @@ __all__ = [
     "TensorMemoryStoreOp",
     "TensorMemoryWaitOp",
     "TensorMultiplyOp",
+    "TensorMultiplyTensorOp",
 ]
 
 _Ins = Sequence[ext.Operand[Any]]
@@ -280,6 +281,59 @@ class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
 
         word = ir.IntegerAttr(self.descriptor).value
         highs = (ir.IntegerAttr(self.a_high).value, ir.IntegerAttr(self.b_high).value)
+        descriptor = InstructionDescriptor.parse(text(self.kind), word)
+        tcgen05_simulation.multiply(cta, descriptor, self.plan(), highs, operands)
+        return []
+
+
+class TensorMultiplyTensorOp(MachineOp, dialect=NVM, name="tcgen05_mma_ts"):
+    """``tcgen05.mma`` whose A is in tensor memory, started by the one thread that has ``predicate``.
+
+    As ``tcgen05_mma``, but for ``a``, an address in tensor memory: row ``i`` is in lane ``i``, 32 bytes along k of an instruction in
+    8 columns.  ``steps`` has three numbers per instruction, added to ``total``, ``a`` and ``b``.
+    """
+
+    total: In
+    a: In
+    b: In
+    add: In
+    predicate: In
+    kind: ir.StringAttr
+    descriptor: ir.IntegerAttr
+    b_high: ir.IntegerAttr
+    steps: Any
+
+    def plan(self) -> list[tuple[int, int, int]]:
+        """(column of the sum, column of A, offset of B) of each instruction."""
+        flat = list(ir.DenseI32ArrayAttr(self.operation.attributes["steps"]))
+        return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """One inline assembly."""
+        word, high = ir.IntegerAttr(self.descriptor).value, ir.IntegerAttr(self.b_high).value
+        name = f"tcgen05.mma.cta_group::1.kind::{text(self.kind)}"
+        lines = [
+            ".reg .b64 db;",
+            ".reg .b32 word, sum, left, idesc;",
+            ".reg .pred yes;",
+            "setp.eq.u32 yes, 0, 0;",
+            f"mov.b32 idesc, {word};",
+        ]
+        seen: set[int] = set()
+        for column, left, offset in self.plan():
+            lines += [f"add.u32 sum, $0, {column};", f"add.u32 left, $1, {left};"]
+            lines += [f"add.u32 word, $2, {offset};", f"mov.b64 db, {{word, {high}}};"]
+            lines.append(f"@$4 {name} [sum], [left], db, idesc, {'yes' if column in seen else '$3'};")
+            seen.add(column)
+        b.inline_asm("{ " + " ".join(lines) + " }", "r,r,r,b,b,~{memory}", list(self.operation.operands))
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """As ``tcgen05_mma``; what A's columns hold must stay until somebody waits."""
+        from tri_backend_nvidia.machine import tcgen05_simulation
+
+        word = ir.IntegerAttr(self.descriptor).value
+        highs = (None, ir.IntegerAttr(self.b_high).value)
         descriptor = InstructionDescriptor.parse(text(self.kind), word)
         tcgen05_simulation.multiply(cta, descriptor, self.plan(), highs, operands)
         return []

@@ -268,10 +268,10 @@ def multiply(
     cta: SimulatedCTA,
     shape: InstructionDescriptor,
     plan: Plan,
-    highs: tuple[int, int],
+    highs: tuple[int | None, int],
     operands: Sequence[Array],
 ) -> None:
-    """Start the instructions of ``plan``."""
+    """Start the instructions of ``plan``; without a high word, A is in tensor memory, ``a_low`` its address."""
     real, state = state_of(cta)
     total, a_low, b_low, add, predicate = operands
     thread = single_thread(real, predicate)
@@ -285,15 +285,42 @@ def multiply(
     columns = np.concatenate([allocated_columns(real, state, thread, s, shape.n) for s in starts])
     key = (shape.kind, shape.m, shape.n)
     check_sums(real, state, thread, columns, key, adds=bool(add[thread]))
-    left, a = operand_matrices(
-        real, thread, (int(a_low[thread]), highs[0]), [s[1] for s in plan], Reading.of(shape, 0)
-    )
+    reads, a = np.zeros(0, np.int64), list[Callable[[], None]]()
+    if highs[0] is None:
+        left, reads = _from_tensor_memory(
+            real, state, thread, int(a_low[thread]), [s[1] for s in plan], shape
+        )
+    else:
+        words = (int(a_low[thread]), highs[0])
+        left, a = operand_matrices(real, thread, words, [s[1] for s in plan], Reading.of(shape, 0))
     right, b = operand_matrices(
         real, thread, (int(b_low[thread]), highs[1]), [s[2] for s in plan], Reading.of(shape, 1)
     )
     held = (np.int32, np.int64) if shape.kind == "i8" else (np.float32, np.float64)
     accumulate(state, shape.n, held, [base + s[0] for s in plan], left, right, add=bool(add[thread]))
-    started(real, state, Product(thread, columns, key, [*a, *b], real.scene.site))
+    started(real, state, Product(thread, columns, key, [*a, *b], real.scene.site, reads))
+
+
+def _from_tensor_memory(
+    cta: CTA, state: State, thread: int, base: int, offsets: Sequence[int], shape: InstructionDescriptor
+) -> tuple[list[Array], Array]:
+    """A of each instruction as (m, k), row i from lane i (PTX ISA 9.7.16.10.5), and the columns that they are read from."""
+    if base >> 16 or not shape.a_rows:
+        message = f"A at lane {base >> 16} of tensor memory, rows {'along' if shape.a_rows else 'across'} k"
+        raise error(cta, "tensor-memory", message, thread, "lane 0, and rows along k")
+    size, values = operand_values(shape.a)
+    matrices, used = [], []
+    for offset in offsets:
+        columns = allocated_columns(cta, state, thread, base + offset, _K_BYTES // 4)
+        place = (slice(None), columns)
+        check_products(cta, state, thread, columns, "multiplies", None, writes=False)
+        check_stores(cta, state, thread, place, "multiplies")
+        check_stamps(cta, state, thread, state.writes, place, "multiplies")
+        check_defined(cta, state, thread, place, "multiplies")
+        raw = np.ascontiguousarray(state.words[:, columns]).view(np.uint8)
+        matrices.append(values(raw).reshape(LANES, _K_BYTES // size))
+        used.append(columns)
+    return matrices, np.unique(np.concatenate(used))
 
 
 def started(cta: CTA, state: State, product: Product) -> None:

@@ -52,6 +52,7 @@ SYNTAX = DialectSyntax(
             "#ttng.tensor_memory_encoding", alias="tmem", write=_in_order("blockM", "blockN", "unpacked")
         ),
         TypeSyntax("#ttng.tensor_memory_scales_encoding", alias="tmem_scales"),
+        TypeSyntax("#ttng.tensor_memory_factor", alias="factor", write=_in_order("bits", "parts", "spread")),
         TypeSyntax("#ttng.scales_shared", alias="scales"),
         TypeSyntax(
             "#ttng.fp4_padded_shared", alias="padded", write=_in_order("swizzlingByteWidth", "transposed")

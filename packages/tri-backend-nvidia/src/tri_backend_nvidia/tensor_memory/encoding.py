@@ -19,6 +19,7 @@ __all__ = [
     "COLUMN",
     "GROUP_WARPS",
     "ROW",
+    "WIDEST",
     "TensorMemory",
     "TensorMemoryRows",
 ]

@@ -3,6 +3,7 @@
     c = dot(a, b, c0); d = wait(c)      ->   store c0, t; dot(a, b, t); commit; wait for the commit; d = load t
 
 Sums that loops carry stay there (:mod:`cells`): they are stored before the loop, and loaded where registers are needed.
+A left operand that is made of a sum goes to tensor memory, too, instead of to shared memory (:mod:`factors`).
 Columns are given to cells for as long as they live; all are allocated at once, where the consumers of the
 kernel start, and given back at its end.  :mod:`completion` has what tells when dots are done.
 """
@@ -16,6 +17,8 @@ from typing import ClassVar
 from tri_backend_nvidia.tensor_memory.cells import DOT, WAIT, Cell, cells, is_placed, reads
 from tri_backend_nvidia.tensor_memory.completion import Completion, has_scales
 from tri_backend_nvidia.tensor_memory.encoding import TensorMemory
+from tri_backend_nvidia.tensor_memory.factors import PlacedFactor, meet, place_factors
+from tri_backend_nvidia.tensor_memory.factors import factors as factors_of
 from tri_backend_nvidia.tensor_memory.ops import TensorMemorySpaceAttr
 from tri_backend_nvidia.tensor_memory.scales import SCALE_SETS, TensorMemoryScales
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
@@ -59,10 +62,16 @@ class PlaceAccumulators(Pass):
             _check_kernel(function)
             columns = _give_columns(function, found)
             scales = Scales.of(function, max(c + _width(cell) for cell, c in columns))
-            size = max(1 << (scales.end - 1).bit_length(), _LEAST)
-            if limit is not None and size > limit:
-                raise _too_large(function, size, limit)
-            _Placement(function, size, dict_of(columns), scales).run(found)
+            needed = max(1 << (scales.end - 1).bit_length(), _LEAST)
+            if limit is not None and needed > limit:
+                raise _too_large(function, needed, limit)
+            known = [(cell, column, _width(cell)) for cell, column in columns]
+            factors = place_factors(
+                factors_of(function, _numbers(function)), known, scales.end, limit or needed
+            )
+            last = max([scales.end, *(factor.range[1] for factor in factors)])
+            size = max(1 << (last - 1).bit_length(), _LEAST)
+            _Placement(function, size, dict_of(columns), scales, factors).run(found)
             module.operation.attributes[SIZE] = _i32(size)
 
 
@@ -111,9 +120,7 @@ def _give_columns(function: ir.Operation, found: Sequence[Cell]) -> list[tuple[C
     given: list[tuple[Cell, int]] = []
     for cell in sorted(found, key=lambda c: (-_width(c), c.life)):
         width = _width(cell)
-        taken = sorted(
-            (c, c + _width(o)) for o, c in given if o.type != cell.type or _meet(o.life, cell.life)
-        )
+        taken = sorted((c, c + _width(o)) for o, c in given if o.type != cell.type or meet(o.life, cell.life))
         column = 0
         for low, high in taken:
             if column + width <= low:
@@ -147,10 +154,6 @@ class Scales:
     def end(self) -> int:
         """The first column behind them."""
         return self.first + SCALE_SETS * self.columns
-
-
-def _meet(left: tuple[int, int], right: tuple[int, int]) -> bool:
-    return left[0] <= right[1] and right[0] <= left[1]
 
 
 class _Numbers:
@@ -197,6 +200,7 @@ class _Placement:
     size: int
     columns: dict[int, int]
     scales: Scales
+    factors: Sequence[PlacedFactor] = ()
     views: dict[int, ir.Value] = field(default_factory=dict)
 
     def run(self, found: Sequence[Cell]) -> None:
@@ -253,6 +257,8 @@ class _Placement:
                 )
                 self.views[id(cell)] = made.results[0]
                 self.place_scales(cell, slot.results[0])
+            for placed in self.factors:
+                _move_factor(placed, slot.results[0])
         for op in all_ops(self.function):
             if op.name == "tt.return":
                 with ir.InsertionPoint(op), location:
@@ -298,6 +304,25 @@ class _Placement:
             # nobody needs it in registers any more: it comes round as it is, and goes
             end = list(cell.carried.argument.owner.operations)[-1].operation
             end.operands[cell.carried.index] = cell.carried.argument
+
+
+def _move_factor(placed: PlacedFactor, slot: ir.Value) -> None:
+    """Have the dot of ``placed`` read tensor memory, which is written where shared memory was."""
+    factor, type_ = placed.factor, placed.type
+    place = MemDescType.of(
+        tuple(type_.shape),
+        type_.element_type,
+        type_.encoding,
+        mutable=True,
+        memory_space=TensorMemorySpaceAttr.get(),
+    )
+    attributes = {"column": _i32(placed.column)}
+    view = ir.Operation.create("ttng.tmem_view", results=[place], operands=[slot], attributes=attributes)
+    _store(factor.source, view.results[0], factor.alloc)
+    factor.dot.operands[0] = view.results[0]
+    for use in list(factor.alloc.results[0].uses):
+        use.owner.operation.erase()
+    factor.alloc.erase()
 
 
 def _scales_view(scales: ir.Value, slot: ir.Value, column: int) -> ir.Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.machine import (
@@ -15,18 +15,21 @@ from tri_backend_nvidia.machine import (
     TensorMemoryStoreOp,
     TensorMemoryWaitOp,
     TensorMultiplyOp,
+    TensorMultiplyTensorOp,
 )
 from tri_backend_nvidia.matrix.memory import ATOM_ROWS, FourBitShared, NvmmaShared
 from tri_backend_nvidia.matrix.table import PTX_TYPES
 from tri_backend_nvidia.tensor_memory.encoding import BLOCK_M, COLUMN, GROUP_WARPS, ROW, TensorMemory
+from tri_backend_nvidia.tensor_memory.factors import TensorMemoryFactor
 from tri_core.api import Target, Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding, decode
 from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout, layout_for
 from tri_gpu_dialect.layouts.shared import pad_offset
-from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable
+from tri_gpu_dialect.lowering import Builder, Lowered, Lowering, LoweringTable
 from tri_gpu_dialect.lowering.indices import apply
 from tri_gpu_dialect.lowering.table import Rule
+from tri_gpu_dialect.lowering.words import to_memory
 
 __all__ = [
     "K_BYTES",
@@ -134,12 +137,15 @@ class _Moves:
     moved: LinearLayout
     #: the registers that hold the same element as another, and which
     same: Mapping[int, int]
+    #: the registers whose elements share a column, by the first of them
+    packs: Mapping[int, tuple[int, ...]]
 
     @classmethod
     def of(cls, tensor: ir.Type, buffer: ir.Type) -> _Moves:
         shape = tuple(tensor.shape)
         encoding = decode(buffer.encoding)
-        assert isinstance(encoding, TensorMemory)
+        assert isinstance(encoding, TensorMemory | TensorMemoryFactor)
+        per = encoding.per_column if isinstance(encoding, TensorMemoryFactor) else 1
         places = layout_for(encoding, shape).pseudo_invert()
         registers = layout_for(decode(tensor.encoding), shape)
 
@@ -150,16 +156,22 @@ class _Moves:
         lanes = [place(basis) for basis in registers.bases[LANE]]
         warps = [place(basis) for basis in registers.bases[WARP]]
         own = [(1 << i, 0) for i in range(BLOCK_M.bit_length() - 1)]
-        if [*lanes, *warps[:2]] != own or any(row for row, _ in warps[2:]):
+        if [*lanes, *warps[:2]] != own or any(row or c % per for row, c in warps[2:]):
             raise Unsupported(f"{tensor} in tensor memory", remedy="use #ttng.tensor_memory_rows")
-        columns: dict[int, int] = {}
+        elements: dict[int, int] = {}
         same: dict[int, int] = {}
         for register, image in enumerate(registers.images(REGISTER)):
-            row, column = place(registers.unpack_out(image))
+            row, element = place(registers.unpack_out(image))
             assert row == 0
-            same[register] = columns.setdefault(column, register)
-        moved = LinearLayout.from_bases({WARP: [(0,), (0,), *[(c,) for _, c in warps[2:]]]}, ["column"])
-        return cls(_runs(columns), moved, same)
+            same[register] = elements.setdefault(element, register)
+        packs = {
+            elements[first]: tuple(elements[first + i] for i in range(per))
+            for first in elements
+            if first % per == 0
+        }
+        columns = {first // per: register for first, register in elements.items() if first % per == 0}
+        bases = [(0,), (0,), *[(c // per,) for _, c in warps[2:]]]
+        return cls(_runs(columns), LinearLayout.from_bases({WARP: bases}, ["column"]), same, packs)
 
     def address(self, ctx: Lowering, base: ir.Value) -> ir.Value:
         """Of the first column of this warp's lanes."""
@@ -205,17 +217,24 @@ def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def store(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttng.tmem_store``."""
+    """``ttng.tmem_store``; elements of less than 32 bits are packed."""
     b, (source, destination) = ctx.b, op.operands
     moves = _Moves.of(source.type, destination.type)
     base = moves.address(ctx, ctx.expect(destination, TensorMemoryBuffer).address)
     given = ctx.registers(source)
     for column, registers in moves.runs:
-        words = [b.bitcast(given[register], b.i32) for register in registers]
+        words = [
+            b.bitcast(_packed(b, [given[each] for each in moves.packs[register]]), b.i32)
+            for register in registers
+        ]
         TensorMemoryStoreOp.build([b.add(base, b.int_(column)), *words])
     _wait("st", [])
     fence("before_thread_sync")
     return []
+
+
+def _packed(b: Builder, elements: list[ir.Value]) -> ir.Value:
+    return elements[0] if len(elements) == 1 else b.pack([to_memory(b, element) for element in elements])
 
 
 def _wait(kind: str, values: list[ir.Value]) -> list[ir.Value]:
@@ -287,24 +306,28 @@ def _element_bits(encoding: Encoding) -> int | None:
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.warp_group_dot`` onto a buffer in tensor memory: started by one thread."""
     left, right, total, add = op.operands
-    a, b = OperandTiles.of(ctx, op, 0), OperandTiles.of(ctx, op, 1)
+    b = OperandTiles.of(ctx, op, 1)
     buffer, encoding = ctx.expect(total, TensorMemoryBuffer), decode(total.type.encoding)
     assert isinstance(encoding, TensorMemory)
+    factor = decode(left.type.encoding)
+    a = None if isinstance(factor, TensorMemoryFactor) else OperandTiles.of(ctx, op, 0)
     shape = InstructionDescriptor(
         _KINDS[_ptx_type(left)],
         encoding.block_m,
         encoding.block_n,
         _ptx_type(left),
         _ptx_type(right),
-        a.rows_along_k,
+        a is None or a.rows_along_k,
         b.rows_along_k,
     )
     attributes = descriptor_attributes(shape.kind, shape.word, a, b)
-    plan = _steps(encoding, tuple(total.type.shape), left.type.shape[1], a, b)
+    starts = _factor_columns(left.type) if a is None else a.offset
+    plan = _steps(encoding, tuple(total.type.shape), left.type.shape[1], starts, b)
     attributes["steps"] = ir.DenseI32ArrayAttr.get(plan)
     fence("after_thread_sync")
-    operands = [buffer.address, a.low, b.low, ctx.scalar(add), first_thread(ctx)]
-    TensorMultiplyOp.build(operands, (), attributes)
+    low = ctx.expect(left, TensorMemoryBuffer).address if a is None else a.low
+    make = TensorMultiplyTensorOp if a is None else TensorMultiplyOp
+    make.build([buffer.address, low, b.low, ctx.scalar(add), first_thread(ctx)], (), attributes)
     return [buffer]
 
 
@@ -312,17 +335,29 @@ def _ptx_type(value: ir.Value) -> str:
     return PTX_TYPES[str(value.type.element_type)]
 
 
+def _factor_columns(type_: ir.Type) -> Callable[[int, int], int]:
+    """Where the tile of A at (row, column) starts, in columns of a buffer in tensor memory of ``type_``."""
+    encoding = decode(type_.encoding)
+    assert isinstance(encoding, TensorMemoryFactor)
+    places = layout_for(encoding, tuple(type_.shape)).pseudo_invert()
+    return lambda row, k: int(places.apply({"dim0": row, "dim1": k})[COLUMN]) // encoding.per_column
+
+
 def _steps(
-    encoding: TensorMemory, shape: tuple[int, ...], depth: int, a: OperandTiles, b: OperandTiles
+    encoding: TensorMemory,
+    shape: tuple[int, ...],
+    depth: int,
+    a: Callable[[int, int], int],
+    b: OperandTiles,
 ) -> list[int]:
-    """The instructions: column of the sum, offset of A, offset of B."""
+    """The instructions: column of the sum, where A is, offset of B."""
     places = layout_for(encoding, shape).pseudo_invert()
     found = []
     for row in range(0, shape[0], encoding.block_m):
         for column in range(0, shape[1], encoding.block_n):
             start = int(places.apply({"dim0": row, "dim1": column})[COLUMN])
-            for k in range(0, depth, K_BYTES // a.bytes):
-                found += [start, a.offset(row, k), b.offset(k, column)]
+            for k in range(0, depth, K_BYTES // b.bytes):
+                found += [start, a(row, k), b.offset(k, column)]
     return found
 
 
@@ -351,13 +386,18 @@ RULES: dict[str, Rule] = {
 }
 
 
-def descriptor_attributes(kind: str, word: int, a: OperandTiles, b: OperandTiles) -> dict[str, ir.Attribute]:
-    """Those of a product: its kind, the instruction descriptor, the high words of the operands' descriptors."""
+def descriptor_attributes(
+    kind: str, word: int, a: OperandTiles | None, b: OperandTiles
+) -> dict[str, ir.Attribute]:
+    """Those of a product: its kind, the instruction descriptor, the high words of the operands' descriptors.
+
+    ``a``: None where it is in tensor memory, and has none.
+    """
     i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
-    return {
+    left = {} if a is None else {"a_high": ir.IntegerAttr.get(i64, a.high)}
+    return left | {
         "kind": ir.StringAttr.get(kind),
         "descriptor": ir.IntegerAttr.get(i32, word),
-        "a_high": ir.IntegerAttr.get(i64, a.high),
         "b_high": ir.IntegerAttr.get(i64, b.high),
     }
 

@@ -162,7 +162,7 @@ class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
 
     ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is rubbish, and what is read must stay, until a
     ``ttg.warp_group_dot_wait`` gives it as its own result.  Dots of a warp group end in the order of their starts.
-    ``c`` may be a buffer in a memory of a vendor's: it is added to in place, and the result stands for it.
+    ``a`` and ``c`` may be buffers in a memory of a vendor's: ``c`` is added to in place, and the result stands for it.
     ``more``: ``use_c``; behind it, of operands with block scales, the buffers of these and whatever a vendor needs for
     them.  ``a_elem_type``, ``b_elem_type`` are then as of ``tt.dot_scaled``: e2m1 is two numbers in a byte, along k.
     """

@@ -304,6 +304,8 @@ def multiplies_async(op: Any) -> str | None:
     if all(in_registers):
         return f"a and b are tensors, {left.type} and {right.type}; one of them is to be a !ttg.memdesc"
     for value, is_tensor, name in zip((left, right), in_registers, "ab", strict=True):
+        if name == "a" and _is_in_other_memory(value):
+            continue
         if found := _tensor(value, name) if is_tensor else _memory(value, name):
             return found
     if not isinstance(addend.type, MemDescType) and (found := _tensor(addend, "c")):
@@ -316,6 +318,11 @@ def multiplies_async(op: Any) -> str | None:
     if k * _packed(op, "a") != inner * _packed(op, "b") or list(addend.type.shape) != [m, n]:
         return f"cannot multiply {left.type} and {right.type} onto {addend.type}"
     return None if op.results[0].type == addend.type else f"gives {addend.type}"
+
+
+def _is_in_other_memory(value: ir.Value) -> bool:
+    """Whether ``value`` is a buffer in a memory of a vendor's."""
+    return isinstance(value.type, MemDescType) and "shared_memory" not in str(value.type.memory_space)
 
 
 def _packed(op: Any, name: str) -> int:

@@ -64,10 +64,15 @@ def _reads_first(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Valu
 
 @effects_of("ttg.local_dot", "ttg.warp_group_dot")
 def _reads_factors(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
-    """The operands and their scales; what is added to is in no shared memory."""
+    """The operands and their scales, as far as they are in shared memory; what is added to is not."""
     operands = list(op.operands)
-    scales = [v for v in operands[4:] if isinstance(decode(v.type.encoding), SharedEncoding)]
-    return [*operands[:2], *scales], ()
+    read = [v for v in (*operands[:2], *operands[4:]) if _is_shared(v)]
+    return read, ()
+
+
+def _is_shared(value: ir.Value) -> bool:
+    encoding = value.type.encoding
+    return encoding is not None and isinstance(decode(encoding), SharedEncoding)
 
 
 @effects_of("ttg.local_store", "ttg.async_copy_global_to_local")
