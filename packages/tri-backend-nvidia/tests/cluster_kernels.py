@@ -136,3 +136,16 @@ def attention(q, k, v, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
         acc = tl.dot(p.to(tl.float16), tl.load(v + keys[:, None] * D + depth[None, :]), acc * alpha[:, None])
         m = new
     tl.store(o + rows[:, None] * D + depth[None, :], (acc / total[:, None]).to(tl.float16))
+
+
+@tri.jit
+def counted_gemm(a, b, c, turns, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """``c = a b`` by descriptors, with an atomic in the loop: no warps of their own copy its blocks."""
+    da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    db = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
+    om, on = tl.program_id(0) * BM, tl.program_id(1) * BN
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        acc = tl.dot(da.load([om, k]), db.load([k, on]), acc)
+        tl.atomic_add(turns, 1)
+    tl.store(c + (om + tl.arange(0, BM))[:, None] * N + (on + tl.arange(0, BN))[None, :], acc)

@@ -158,3 +158,16 @@ def attention(device: Arrays, rng: np.random.Generator, **options) -> None:
     powers = np.exp(scores - scores.max(1, keepdims=True))
     expected = powers / powers.sum(1, keepdims=True) @ v.astype("f8")
     np.testing.assert_allclose(o, expected, atol=2e-3)
+
+
+@run
+def counted_gemm(device: Arrays, rng: np.random.Generator, **options) -> None:
+    m, n, depth = 256, 256, 128
+    a, b = rng.standard_normal((m, depth)).astype("f2"), rng.standard_normal((depth, n)).astype("f2")
+    outputs = [poison((m, n)), np.zeros(1, "i4")]
+    given = {"BM": 128, "BN": 128, "BK": 64, **options}
+    c, turns = device.launch(
+        kernels.counted_gemm, (2, 2), a, b, None, None, m, n, depth, outputs=outputs, **given
+    )
+    assert turns[0] == 4 * depth // 64
+    np.testing.assert_allclose(c, a.astype("f8") @ b.astype("f8"), atol=2e-3)

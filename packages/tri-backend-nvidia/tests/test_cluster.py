@@ -114,7 +114,7 @@ def test_a_product_is_split_by_rows_and_columns(ctas: int, width: int, blocks: s
 
 
 @pytest.mark.parametrize("ctas", [2, 4, 8])
-@pytest.mark.parametrize("name", ["gemm", "attention"])
+@pytest.mark.parametrize("name", ["gemm", "attention", "counted_gemm"])
 def test_blocks_that_several_ctas_need_are_copied_once(name: str, ctas: int) -> None:
     with tri.target("sim:nvidia:sm_90a"), tri.simulation(report=False):
         RUNS[name](Arrays(), seeded(name, ctas), num_ctas=ctas, warp_specialize=True)

@@ -64,9 +64,11 @@ class CopyDescriptorBlocks(Pass):
 # --- ops --------------------------------------------------------------------------------------------------
 
 
-def _block_bytes(descriptor: TensorDescType) -> int:
-    block = descriptor.block_type
-    return math.prod(block.shape) * bitwidth(block.element_type) // 8
+def _block_bytes(buffer: MemDescType) -> int:
+    """What a copy brings to a CTA: its share of a block in a cluster."""
+    encoding = decode(buffer.encoding)
+    assert isinstance(encoding, SharedEncoding)
+    return math.prod(encoding.share(tuple(buffer.shape))) * bitwidth(buffer.element_type) // 8
 
 
 # --- loads ------------------------------------------------------------------------------------------------
@@ -125,7 +127,7 @@ def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Va
     barrier = _buffer([1], i64, _BARRIER, 8)
     make("ttg.init_barrier", [barrier], count=i32_attribute(1))
     always = constant(1, 1)
-    make("ttg.barrier_expect", [barrier, always], size=i32_attribute(_block_bytes(descriptor.type)))
+    make("ttg.barrier_expect", [barrier, always], size=i32_attribute(_block_bytes(buffer.type)))
     make(_INTO, [descriptor, *coordinates, barrier, buffer, always])
     make("ttg.wait_barrier", [barrier, constant(32, 0)])
     make("ttg.inval_barrier", [barrier])
