@@ -74,6 +74,7 @@ class ScaledProduct:
             (),
             {
                 "kind": ir.StringAttr.get(self.shape.kind),
+                "vectors": ir.StringAttr.get(self.kind.vectors(family=False)),
                 "descriptor": ir.IntegerAttr.get(i32, self.shape.word),
                 "a_high": ir.IntegerAttr.get(i64, high(width)),
                 "b_high": ir.IntegerAttr.get(i64, high(width)),

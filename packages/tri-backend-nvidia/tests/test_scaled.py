@@ -14,6 +14,11 @@ tri = pytest.importorskip("tri")
 import scaled_data  # noqa: E402
 from matrix_machine_code import Compiler  # noqa: E402
 from scaled_kernels import scaled_tiles  # noqa: E402
+from tri_backend_nvidia.tensor_memory.completion import Completion  # noqa: E402
+from tri_core import knobs  # noqa: E402
+from tri_core.errors import SimulationError  # noqa: E402
+from tri_core.mlir import ir  # noqa: E402
+from tri_gpu_dialect.edit import constant  # noqa: E402
 
 SIMULATED = "sim:nvidia:sm_100a"
 product = partial(scaled_data.product, where=SIMULATED)
@@ -151,6 +156,24 @@ def test_loops_over_k(formats, group, scale, stages) -> None:
     close(c, exact)
 
 
+def test_scales_that_all_lie_in_the_same_columns_are_seen(monkeypatch, tmp_path) -> None:
+    """A planted bug: the next product's scales are copied over those that the one under way reads."""
+
+    def same(self, dot, count) -> None:
+        with ir.InsertionPoint(dot), dot.location:
+            zero = constant(32, 0)
+            for i in (6, 7):
+                columns = {"columns": dot.attributes["scale_columns"]}
+                view = dot.operands[i]
+                made = ir.Operation.create("ttng.tmem_slot", [view.type], [view, zero], columns)
+                dot.operands[i] = made.results[0]
+
+    monkeypatch.setattr(Completion, "_take_turns", same)
+    shape = (128, 128, 768), (128, 128, 128)  # of no other test: nothing planted may stay in a cache
+    with knobs.scope(CACHE_DIR=tmp_path), pytest.raises(SimulationError, match="copies to tensor memory"):
+        tiled(*shape, "e5m2", "e5m2", stages=3)
+
+
 def test_tiles_of_a_grid() -> None:
     kernel, c, exact = tiled((256, 256, 256), (128, 128, 128), "e5m2", "e4m3", stages=3, warps=8)
     assert is_placed(kernel)
@@ -183,7 +206,28 @@ def test_loops_that_warps_of_their_own_copy_for_are_decomposed() -> None:
     ],
 )
 def test_nothing_is_spilled(formats, group, scale, warps) -> None:
-    """128 x 128 x 256, three stages, assembled."""
+    assembled("sm_100a", formats, group, scale, warps)
+
+
+@pytest.mark.parametrize(
+    "arch", ["sm_100f", "sm_103a", "sm_110f", pytest.param("sm_110a", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize(
+    ("formats", "group", "scale"),
+    [
+        (("e4m3", "e2m1"), 32, "u8"),
+        (("e2m1", "e2m1"), 16, "fp8e4nv"),
+        pytest.param(("e2m1", "e2m1"), 32, "u8", marks=pytest.mark.slow),
+    ],
+)
+def test_families_of_targets_assemble(arch, formats, group, scale) -> None:
+    """These name blocks of elements, not numbers of scales."""
+    ptx = assembled(arch, formats, group, scale, 8)
+    assert (f".block_scale.block{group} " in ptx) == arch.endswith("f")
+
+
+def assembled(arch: str, formats, group: int, scale: str, warps: int) -> str:
+    """128 x 128 x 256, three stages: nothing is spilled; gives the PTX."""
     depths = {"e2m1": 128}
     constants = {
         "LEFT": formats[0], "RIGHT": formats[1], "BM": 128, "BN": 128,
@@ -191,7 +235,9 @@ def test_nothing_is_spilled(formats, group, scale, warps) -> None:
     }  # fmt: skip
     types = {"c": "*fp32", "a": "*u8", "b": "*u8", "N": "i32", "steps": "i32"}
     types |= dict.fromkeys(("a_scale", "b_scale"), f"*{scale}")
-    kernel = Compiler("nvidia:sm_100a").compiled(scaled_tiles, constants, types, warps=warps)
-    assert "tcgen05.cp.cta_group::1.32x128b.warpx4" in kernel.asm["ptx"]
-    assert "block_scale" in kernel.asm["ptx"]
+    kernel = Compiler(f"nvidia:{arch}").compiled(scaled_tiles, constants, types, warps=warps)
+    ptx: str = kernel.asm["ptx"]
+    assert "tcgen05.cp.cta_group::1.32x128b.warpx4" in ptx
+    assert ".block_scale." in ptx
     assert kernel.metadata.resources["spills"] == 0
+    return ptx

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tri_core.errors import Unsupported
+from tri_core.mlir import ir
 from tri_core.passes import DecomposeDotScaled
 from tri_core.testing import filecheck
 
@@ -67,3 +68,29 @@ def test_formats_that_nobody_has(function: Callable[..., str], after: Callable[.
     attributes = "a_elem_type = 4 : i32, b_elem_type = 2 : i32, fastMath = true"
     with pytest.raises(Unsupported, match="e2m3"):
         after(DecomposeDotScaled(), function(ARGUMENTS, dot("%b", "tensor<64x16xf8E5M2>", attributes)))
+
+
+def test_what_a_target_does_itself_stays(function: Callable[..., str], after: Callable[..., str]) -> None:
+    """Ops are asked about one by one; the reasons for others are kept, with their places, once each."""
+    wide = dot("%b", "tensor<64x16xf8E5M2>", f"{FP4_FP8}, fastMath = false").replace("%r", "%w")
+    half = dot("%h", "tensor<64x16xf16>", "a_elem_type = 4 : i32, b_elem_type = 6 : i32, fastMath = true")
+
+    def refuses(op: ir.Operation) -> str | None:
+        return "no f16 here" if ir.IntegerAttr(op.attributes["b_elem_type"]).value == 6 else None
+
+    filecheck(
+        after(
+            DecomposeDotScaled(refuses=refuses), function(ARGUMENTS, wide + half + half.replace("%r", "%s2"))
+        ),
+        """CHECK: "tt.dot_scaled"(%arg0, %arg1
+           CHECK-NOT: "tt.dot_scaled"
+           CHECK: "tt.dot"(%{{.*}}, %arg4, %arg2)
+           CHECK: "tt.dot"(%{{.*}}, %arg4, %arg2)
+           CHECK: tt.dot_scaled_decomposed = [
+           CHECK-SAME: by conversions and a plain one: no f16 here""",
+    )
+
+
+def test_targets_that_have_none_say_nothing(function: Callable[..., str], after: Callable[..., str]) -> None:
+    body = dot("%b", "tensor<64x16xf8E5M2>", f"{FP4_FP8}, fastMath = false")
+    assert "dot_scaled" not in after(DecomposeDotScaled(), function(ARGUMENTS, body))

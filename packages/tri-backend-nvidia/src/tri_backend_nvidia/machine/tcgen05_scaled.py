@@ -46,10 +46,9 @@ class ScaledKind:
         """Elements along K that share a scale."""
         return self.k // self.scales
 
-    @property
-    def suffix(self) -> str:
-        """What follows the kind in the instruction's name."""
-        return f"block_scale.scale_vec::{self.scales}X"
+    def vectors(self, *, family: bool) -> str:
+        """How an instruction's name says what has a scale: by ``.blockN`` for a ``family`` of GPUs, which knows no other way."""
+        return f"block{self.group}" if family else f"scale_vec::{self.scales}X"
 
 
 SCALED_KINDS: dict[str, ScaledKind] = {
@@ -171,7 +170,7 @@ class TensorMultiplyScaledOp(MachineOp, dialect=NVM, name="tcgen05_mma_scaled"):
     """``tcgen05.mma`` with block scaling, of operands in shared memory, started by the one thread that has ``predicate``.
 
     Operands and attributes as of ``tcgen05_mma``; ``a_scale``, ``b_scale``: addresses of the scales in tensor memory;
-    ``steps`` has the numbers of a :class:`ScaledStep` per instruction.
+    ``steps`` has the numbers of a :class:`ScaledStep` per instruction, ``vectors`` is :meth:`ScaledKind.vectors`.
     """
 
     total: In
@@ -182,6 +181,7 @@ class TensorMultiplyScaledOp(MachineOp, dialect=NVM, name="tcgen05_mma_scaled"):
     add: In
     predicate: In
     kind: ir.StringAttr
+    vectors: ir.StringAttr
     descriptor: ir.IntegerAttr
     a_high: ir.IntegerAttr
     b_high: ir.IntegerAttr
@@ -196,8 +196,7 @@ class TensorMultiplyScaledOp(MachineOp, dialect=NVM, name="tcgen05_mma_scaled"):
         """One inline assembly."""
         word = ir.IntegerAttr(self.descriptor).value
         highs = [ir.IntegerAttr(high).value for high in (self.a_high, self.b_high)]
-        kind = text(self.kind)
-        name = f"tcgen05.mma.cta_group::1.kind::{kind}.{SCALED_KINDS[kind].suffix}"
+        name = f"tcgen05.mma.cta_group::1.kind::{text(self.kind)}.block_scale.{text(self.vectors)}"
         lines = [
             ".reg .b64 da, db;",
             ".reg .b32 word, sum, idesc, sa, sb;",

@@ -110,6 +110,8 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         place.copy(ctx, source)
     steps = _steps(op, kind, encoding, (a, b), scales)
     attributes = descriptor_attributes(row.kind, shape.word, a, b)
+    family = ctx.target.key.arch.endswith("f")
+    attributes["vectors"] = ir.StringAttr.get(kind.vectors(family=family))
     attributes["steps"] = ir.DenseI32ArrayAttr.get([v for step in steps for v in step.numbers])
     operands = [buffer.address, a.low, b.low, *(s.buffer.address for s in scales)]
     TensorMultiplyScaledOp.build([*operands, ctx.scalar(add), first_thread(ctx)], (), attributes)
