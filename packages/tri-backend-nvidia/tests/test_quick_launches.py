@@ -223,6 +223,18 @@ def test_another_version_is_launched(fake, ready, slow, change):
     assert len(slow) == 1
 
 
+def test_all_versions_that_tuning_tries_are_known(fake, slow):
+    kernel = fresh(quick_kernels.tuned)
+    (out,) = arrays(1)
+    fake.signature = (WORD,)
+    for number in range(30):
+        warm(kernel, out, number)
+    slow.clear()
+    found = {kernel[(1,)](out, number).hash for number in range(30)}
+    assert len(found) == 30
+    assert not slow
+
+
 def test_what_is_not_specialized_makes_no_version(fake, slow):
     kernel = tri.jit(do_not_specialize=["n"])(quick_kernels.plain.fn)
     (out,) = arrays(1, torch.int32)
