@@ -16,6 +16,15 @@
 // in the second loop the first dot is waited for before the second one starts
 // CHECK: scf.for
 // CHECK-NOT: "ttg.warp_group_turn"
+// in the third one a turn is for the two that start together, not for the one that needs what they give
+// CHECK: scf.for
+// CHECK-NEXT: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "wait"}
+// CHECK: "ttg.warp_group_dot"
+// CHECK-NEXT: "ttg.warp_group_dot"
+// CHECK-NEXT: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "pass"}
+// CHECK-NOT: "ttg.warp_group_turn"
+// CHECK: "ttg.warp_group_dot"
+// CHECK: scf.yield
 // CHECK: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "close"}
 // CHECK-NEXT: "ttg.warp_yield"
 #acc = #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>
@@ -47,7 +56,18 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
         %t1 = "ttg.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
         scf.yield %t1 : !sum
       }
-      "ttg.warp_yield"(%b) : (!sum) -> ()
+      %d = scf.for %i = %zero to %n step %one iter_args(%x = %b) -> (!sum) : i32 {
+        %s = "ttg.warp_group_dot"(%q, %k, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %t = "ttg.warp_group_dot"(%k, %q, %c) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %s1 = "ttg.warp_group_dot_wait"(%s) {pendings = 1 : i32} : (!sum) -> !sum
+        %e = math.exp2 %s1 : !sum
+        %u = "ttg.warp_group_dot"(%q, %k, %e) {inputPrecision = 0 : i32, maxNumImpreciseAcc = 0 : i32} : (!tile, !tile, !sum) -> !sum
+        %t1 = "ttg.warp_group_dot_wait"(%t) {pendings = 1 : i32} : (!sum) -> !sum
+        %u1 = "ttg.warp_group_dot_wait"(%u) {pendings = 0 : i32} : (!sum) -> !sum
+        %v = arith.addf %t1, %u1 : !sum
+        scf.yield %v : !sum
+      }
+      "ttg.warp_yield"(%d) : (!sum) -> ()
     }, {
       "ttg.warp_specialize_partitions"() ({
         "ttg.warp_return"() : () -> ()

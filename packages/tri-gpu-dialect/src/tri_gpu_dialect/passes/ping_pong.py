@@ -7,8 +7,8 @@
 Two groups that run the same loop tend to start their dots at the same time, share the matrix unit, and then want the other units at the
 same time.  A turn keeps them apart by half an iteration: FlashAttention-3 (Shah et al., 2024), section 3.1.
 
-For loops and branches of consumers beside a producer (``ttg.warp_specialize``), in which all dots are started together and something
-other than them is computed that takes long: reductions, exponentials.
+For loops and branches of consumers beside a producer (``ttg.warp_specialize``), in which dots are started together and something other
+than them is computed that takes long: reductions, exponentials.  Dots that need what these give start outside of a turn.
 """
 
 from __future__ import annotations
@@ -67,13 +67,14 @@ def _take_turns(block: ir.Block, warps: int) -> None:
 
 
 def _started_together(block: ir.Block) -> Sequence[ir.Operation]:
-    """The dots of ``block``, two or more, if none is waited for between them and it computes something long besides."""
+    """The dots of ``block`` before its first wait behind one, two or more, if it computes something long besides."""
     ops = block_ops(block)
     places = [i for i, op in enumerate(ops) if op.name == DOT]
-    if len(places) < 2 or not any(op.name in _LONG for op in ops):
+    if not places or not any(op.name in _LONG for op in ops):
         return ()
-    between = ops[places[0] : places[-1]]
-    if any(op.name == DOT_WAIT or len(op.regions) for op in between):
+    end = next((i for i, op in enumerate(ops) if i > places[0] and op.name == DOT_WAIT), len(ops))
+    places = [i for i in places if i < end]
+    if len(places) < 2 or any(len(op.regions) for op in ops[places[0] : places[-1]]):
         return ()
     return [ops[i] for i in places]
 
