@@ -694,10 +694,13 @@ def test_threads_learn_while_versions_are_forgotten(fake, ready):
     assert given == sorted([N + i for i in range(100)] * 3)
 
 
-def test_kernels_are_not_kept(fake):
+def test_kernels_and_tensors_are_not_kept(fake):
     xs = arrays()
     kernel = warm(fresh(quick_kernels.add), *xs, N, BLOCK=BLOCK)
-    gone = weakref.ref(kernel._dispatcher)
+    gone, tensors = weakref.ref(kernel._dispatcher), [weakref.ref(x) for x in xs]
+    del xs
+    gc.collect()
+    assert not any(tensor() is not None for tensor in tensors)
     del kernel
     gc.collect()
     assert gone() is None
