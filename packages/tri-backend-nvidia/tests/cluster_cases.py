@@ -9,6 +9,7 @@ from machine_cases import CASES, Column, Kernel, MachineCase, any_bits, build, e
 from tri_backend_nvidia.machine import (
     BarrierExpectOp,
     BarrierInitOp,
+    BarrierWaitOp,
     ClusterBarrierOp,
     FenceOp,
     MapaOp,
@@ -21,7 +22,7 @@ from tri_backend_nvidia.machine import (
 )
 from tri_core.mlir import ir
 
-__all__ = ["meet", "peer", "start_together"]
+__all__ = ["meet", "peer", "ring", "start_together"]
 
 SIZE = 4
 
@@ -162,14 +163,48 @@ def _multicast(k: Kernel) -> None:
         place = b.add(b.mul(k.thread, b.int_(2)), b.int_(offset))
         b.store(b.load(b.gep(k.shared(), place, b.i32), b.i32), k.place(1, offset=offset))
     meet()
+    k.write(2, b.int_(0), b.int_(0))  # a map is the hardware's secret
 
 
-_add(
-    "tma_load-multicast",
-    TmaLoadOp,
-    [("i4", 16)],
-    [("i4", 2), ("i4", 2)],
-    _multicast,
-    each(any_bits("i4", 16)),
-    grid=(4, 1, 1),
-)
+def ring(k: Kernel, everyone: bool = True) -> None:
+    """CTA 0 copies four boxes, one after the other, to both CTAs; the threads of both free the slot by arriving in CTA 0.
+
+    Not ``everyone``: CTA 0 alone frees it, which is wrong.
+    """
+    b, tensor = k.b, Tensor("f32", (16, 64), (16, 8), (0, 0))
+    source = _made(k, tensor, k.pointers[0], 2)
+    full, empty = _at(k, BARRIER), _at(k, BARRIER + 8)
+    build(BarrierInitOp, [full, _first(k)], count=1)
+    build(BarrierInitOp, [empty, _first(k)], count=THREADS * (2 if everyone else 1))
+    build(FenceOp, [], kind="mbarrier_init.release.cluster")
+    meet()
+    leads = b.cmp("eq", k.hw.cta_rank(b), b.int_(0))
+    (there,) = build(MapaOp, [empty, b.int_(0)], [b.ptr(7)])
+    for turn in range(4):
+        if turn:
+            b.if_(leads, lambda t=turn: build(BarrierWaitOp, [empty, b.int_((t - 1) % 2)], polls=0) and None)
+        build(BarrierExpectOp, [full, _first(k)], size=BOX_BYTES)
+        place = [b.int_(0), b.int_(8 * turn)]
+        copies = b.and_(_first(k), leads)
+        build(TmaLoadOp, [_at(k, 0), source, full, copies, b.const(b.i16, 3), *place], multicast=1)
+        build(BarrierWaitOp, [full, b.int_(turn % 2)], polls=0)
+        word = b.load(b.gep(k.shared(), b.xor(k.thread, b.int_(37)), b.i32), b.i32)
+        b.store(word, k.place(1, offset=turn))
+        build(PeerArriveOp, [there, b.true() if everyone else leads], scope="cta")
+    meet()
+    k.write(2, b.int_(0), b.int_(0))
+
+
+_MAPS = (("i4", 2),)
+for _name, _body, _words, _size in (("multicast", _multicast, 2, 4), ("ring", ring, 4, 2)):
+    _add(
+        f"tma_load-{_name}",
+        TmaLoadOp,
+        [("i4", 16)],
+        [("i4", _words), *_MAPS],
+        _body,
+        each(any_bits("i4", 16)),
+        cluster=_size,
+        grid=(_size, 1, 1),
+        shared=SHARED_BYTES + 8,
+    )

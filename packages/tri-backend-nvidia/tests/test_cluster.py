@@ -128,7 +128,7 @@ def test_rings_of_a_cluster_in_machine_code() -> None:
     assert ptx.count("cp.async.bulk.tensor.2d") == 5
     assert ptx.count(".multicast::cluster") == 4
     # one instruction of a warp frees the slot in all CTAs
-    assert ptx.count("mbarrier.arrive.release.cta.shared::cluster") == 1
+    assert ptx.count("mbarrier.arrive.shared::cluster") == 1
     assert ptx.count("wgmma.mma_async.sync.aligned.m64n256k16") == 4
     assert kernel.resources.spills == 0
     alone = tile(1, warp_specialize=True, num_stages=4)

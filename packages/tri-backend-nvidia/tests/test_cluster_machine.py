@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bulk_cases import CASES, THREADS, _at
-from cluster_cases import SIZE, meet, peer, start_together
+from cluster_cases import SIZE, meet, peer, ring, start_together
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import ptx_text, simulated
 from tri_backend_nvidia.machine import (
@@ -61,6 +63,28 @@ def test_a_box_goes_to_the_ctas_of_the_mask() -> None:
     got = by_cta(simulated(case)[0])[0].reshape(SIZE, 8, 16)
     for rank, row in enumerate((32, 8, 32, 8)):
         np.testing.assert_array_equal(got[rank], tensor[row : row + 8])
+
+
+def test_slots_are_filled_again_when_all_have_read_them() -> None:
+    case = CASES["tma_load-ring"]
+    (words,), _ = case.arguments()
+    boxes = words.reshape(-1)[: 64 * 16].reshape(8, 128)[:4]
+    got = simulated(case)[0].reshape(2, THREADS, 4)
+    for cta in got:
+        np.testing.assert_array_equal(cta.T, boxes[:, np.arange(THREADS) ^ 37])
+
+
+def test_a_slot_that_another_cta_still_reads_is_found() -> None:
+    case = replace(CASES["tma_load-ring"], name="wrong", body=lambda k: ring(k, everyone=False))
+    with pytest.raises(SimulationError) as caught:
+        simulated(case)
+    assert caught.value.check in ("race", "asynchronous")
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("tma_load")])
+def test_no_case_compares_maps(name: str) -> None:
+    """What a kernel leaves of a map is another thing on each device."""
+    assert not simulated(CASES[name])[1].any()
 
 
 def test_registers_of_a_cluster() -> None:

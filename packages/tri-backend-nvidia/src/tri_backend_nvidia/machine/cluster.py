@@ -137,7 +137,9 @@ class PeerArriveOp(MachineOp, dialect=NVM, name="mbarrier_arrive_cluster"):
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """Inline assembly."""
-        body = f"mbarrier.arrive.release.{text(self.scope)}.shared::cluster.b64 _, [$0];"
+        # what stands for nothing else is release in the scope of a CTA
+        order = ".release.cluster" if text(self.scope) == "cluster" else ""
+        body = f"mbarrier.arrive{order}.shared::cluster.b64 _, [$0];"
         guarded(b, body, "l", [self.address], self.predicate)
         return []
 
