@@ -44,6 +44,33 @@ class Operand:
             factors = scales.astype(np.float64)
         return cls(np.ascontiguousarray(held), scales, exact, exact * np.repeat(factors, group, 1))
 
+    @classmethod
+    def of_bytes(
+        cls,
+        rng: np.random.Generator,
+        rows: int,
+        depth: int,
+        kind: str,
+        group: int,
+        scale: str,
+        scales: tuple[int, int],
+    ) -> Operand:
+        """Any finite numbers of a format, and any scales: e8m0 with exponents of a range, e4m3 that are not negative."""
+        made = cls.random(rng, rows, depth, kind, group, scale)
+        held, plain = made.held, made.plain
+        if kind in FORMATS:
+            numbers = rng.integers(0, 256, (rows, depth)).astype(np.uint8).view(FORMATS[kind])
+            numbers[~np.isfinite(numbers.astype(np.float64))] = 0
+            held, plain = numbers.view(np.uint8), numbers.astype(np.float64)
+        shape = (rows, depth // group)
+        if scale == "ue8m0":
+            given = rng.integers(*scales, shape).astype(np.uint8)
+            factors = 2.0 ** (given.astype(int) - 127)
+        else:
+            given = rng.integers(0, 127, shape).astype(np.uint8).view(FORMATS["e4m3"])
+            factors = given.astype(np.float64)
+        return cls(held, given, plain, plain * np.repeat(factors, group, 1))
+
 
 def product(
     shape,

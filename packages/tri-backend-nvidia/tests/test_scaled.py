@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
@@ -97,6 +99,39 @@ def test_two_numbers_of_a_nan_scale() -> None:
     invalid[5] = invalid[:, 7] = True
     assert (np.isnan(c) == invalid).all()
     close(c[~invalid], expected[~invalid])
+
+
+@given(
+    formats=st.sampled_from(FORMATS),
+    n=st.sampled_from([32, 64]),
+    steps=st.sampled_from([1, 2]),
+    seed=st.integers(0, 2**32 - 1),
+    scales=st.sampled_from([(0, 255), (0, 20), (120, 135)]),
+)
+@settings(deadline=None, max_examples=8)
+def test_any_numbers_with_any_scales(formats, n, steps, seed, scales) -> None:
+    """Any bytes that are finite numbers, scales down to 2 ** -127 and up to 2 ** 127; sums that overflow are infinite."""
+    _, (left, right), group, scale = formats
+    k = steps * 4 * group
+    rng = np.random.default_rng(seed)
+    a, b = (
+        scaled_data.Operand.of_bytes(rng, rows, k, kind, group, scale, scales)
+        for rows, kind in ((128, left), (n, right))
+    )
+    c = np.full((128, n), np.nan, np.float32)
+    with tri.target(SIMULATED):
+        kernel = scaled_data.scaled_product[(1,)](
+            c, a.held, b.held, a.scales, b.scales, left, right, False, 128, n,
+            a.held.shape[1], b.held.shape[1], k // group, True,
+        )  # fmt: skip
+    assert is_placed(kernel)
+    with np.errstate(over="ignore"):
+        exact = (a.exact @ b.exact.T).astype(np.float32)
+    bound = 1e-6 * (np.abs(a.exact) @ np.abs(b.exact).T) + 2.0**-149
+    finite = np.isfinite(exact)
+    assert (np.isfinite(c) == finite).all()
+    assert (c[~finite] == exact[~finite]).all()
+    assert (np.abs(c[finite].astype("f8") - exact[finite]) <= bound[finite]).all()
 
 
 # --- what does not suit -----------------------------------------------------------------------------------
