@@ -149,3 +149,18 @@ def counted_gemm(a, b, c, turns, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK
         acc = tl.dot(da.load([om, k]), db.load([k, on]), acc)
         tl.atomic_add(turns, 1)
     tl.store(c + (om + tl.arange(0, BM))[:, None] * N + (on + tl.arange(0, BN))[None, :], acc)
+
+
+@tri.jit
+def along(x, y, z, w, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, REVERSE: tl.constexpr):
+    """Running sums along an axis, sums along it, and the elements of a row or column backwards."""
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    value = tl.load(x + places)
+    tl.store(y + places, tl.cumsum(value, AXIS, reverse=REVERSE))
+    if AXIS == 0:
+        tl.store(z + tl.arange(0, N), tl.sum(value, 0))
+        backwards = M - 1 - tl.arange(0, M)[:, None] + tl.arange(0, N)[None, :] * 0
+    else:
+        tl.store(z + tl.arange(0, M), tl.sum(value, 1))
+        backwards = N - 1 - tl.arange(0, N)[None, :] + tl.arange(0, M)[:, None] * 0
+    tl.store(w + places, tl.gather(value, backwards, AXIS))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 tri = pytest.importorskip("tri")
 
-from cluster_kernels import added, gemm, softmax  # noqa: E402
+from cluster_kernels import added, along, gemm, softmax  # noqa: E402
 from cluster_runs import RUNS, Arrays  # noqa: E402
 from nvidia_support import loops  # noqa: E402
 from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
@@ -26,6 +28,24 @@ def seeded(*parts) -> np.random.Generator:
 def test_kernels_are_right(name: str, ctas: int) -> None:
     with tri.target("sim:nvidia:sm_90a"), tri.simulation(report=False):
         RUNS[name](Arrays(), seeded(name, ctas), num_ctas=ctas)
+
+
+_SIZES = st.sampled_from([1, 2, 4, 16, 64])
+
+
+@settings(max_examples=15, deadline=None)
+@given(_SIZES, _SIZES, st.integers(0, 1), st.booleans(), st.sampled_from([2, 4, 8]), st.sampled_from([1, 4]))
+def test_what_goes_along_an_axis(m: int, n: int, axis: int, reverse: bool, ctas: int, warps: int) -> None:
+    """Whatever of the axis CTAs, lanes and warps share, or hold copies of."""
+    x = np.random.default_rng(m * n).integers(-99, 99, (m, n)).astype("i4")
+    y, z, w = (np.full(shape, 113, "i4") for shape in ((m, n), (n, m)[axis], (m, n)))
+    with tri.target("sim:nvidia:sm_90a"), tri.simulation(report=False):
+        along[(1,)](x, y, z, w, m, n, axis, reverse, num_ctas=ctas, num_warps=warps)
+    turned = np.flip(x, axis)
+    sums = turned.cumsum(axis)
+    np.testing.assert_array_equal(y, np.flip(sums, axis) if reverse else x.cumsum(axis))
+    np.testing.assert_array_equal(z, x.sum(axis))
+    np.testing.assert_array_equal(w, turned)
 
 
 @pytest.mark.parametrize("target", ["sim:nvidia:sm_90a", "sim:nvidia:sm_100a"])
