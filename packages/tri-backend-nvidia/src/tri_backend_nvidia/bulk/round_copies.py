@@ -2,6 +2,8 @@
 
 Instructions of warp groups cut f32 off, which makes every factor smaller in magnitude and sums 7e-4 too small; the copy engine rounds to
 nearest for a tensor map of type TFLOAT32, at no cost (docs/measurements.md, "Copies that round").
+
+Functions in which a product reads another one's result stay as they are: nothing was measured there.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.dot_chains import chained
 from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -21,6 +24,7 @@ __all__ = ["ROUNDED", "RoundCopies"]
 ROUNDED = "ttng.rounded"
 
 _MAKE, _LOAD, _DOT = "tt.make_tensor_descriptor", "tt.descriptor_load", "ttg.warp_group_dot"
+_DOTS = frozenset({_DOT, "tt.dot"})
 #: ops that hand a block on as it is
 _HANDS_ON = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
 
@@ -34,6 +38,8 @@ class RoundCopies(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Mark the descriptors of every function of ``module``."""
         for function in functions(module):
+            if any(chained([op for op in all_ops(function) if op.name in _DOTS])):
+                continue
             for op in all_ops(function):
                 if op.name == _MAKE and _is_f32(op) and known_at_launch(op) and _brings_factors(op):
                     op.attributes[ROUNDED] = ir.UnitAttr.get()

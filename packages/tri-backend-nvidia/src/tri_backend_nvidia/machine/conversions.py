@@ -12,7 +12,7 @@ from tri_backend_nvidia.machine.base import Array
 from tri_core.api import Unsupported
 from tri_gpu_dialect.lowering.formats import FORMATS, encode_constant
 
-__all__ = ["convert", "nearest_tf32"]
+__all__ = ["convert"]
 
 #: the instruction set's names of packed formats -> MLIR's
 _PACKED = {"e4m3x2": "f8E4M3FN", "e5m2x2": "f8E5M2"}
@@ -32,7 +32,7 @@ def convert(instruction: str, operands: Sequence[Array]) -> Array:
     if modes == ["rz"] and source == "f32":
         return _toward_zero(operands[0], target)
     if (modes, target, source) == (["rna"], "tf32", "f32"):
-        return nearest_tf32(operands[0])
+        return _nearest_away(operands[0])
     raise Unsupported(f"{instruction} is not simulated", remedy="use the generic expansion")
 
 
@@ -57,8 +57,8 @@ def _decoded(name: str) -> Array:
     return table
 
 
-def nearest_tf32(values: Array) -> Array:
-    """The words of f32 with ten bits of fraction, halves away from zero."""
+def _nearest_away(values: Array) -> Array:
+    """f32 with ten bits of fraction, halves away from zero."""
     bits = values.view(np.uint32)
     rounded = (bits + 0x1000) & 0xFFFFE000
     return np.where(np.isfinite(values), rounded, bits).astype(np.uint32).view(np.int32)

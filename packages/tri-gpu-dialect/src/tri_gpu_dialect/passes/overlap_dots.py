@@ -214,9 +214,14 @@ def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
 
     It does with slots of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
+    Nor does it with a slot that a producer is told to fill again.
     """
     operands = list(dot.operands)
     made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body]
+    told = [op for op in block_ops(body) if op.name == "ttg.arrive_barrier"]
+    freed = {_root(v) for op in told for v in op.operands}
+    if any(not _frees(op) for op in told) or any(_root(v) in freed for v in made):
+        return False
     return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
 
 
