@@ -164,3 +164,15 @@ def along(x, y, z, w, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, REVE
         tl.store(z + tl.arange(0, M), tl.sum(value, 1))
         backwards = N - 1 - tl.arange(0, N)[None, :] + tl.arange(0, M)[:, None] * 0
     tl.store(w + places, tl.gather(value, backwards, AXIS))
+
+
+@tri.jit
+def row_sums(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Sums of the rows of a product, whose columns CTAs share."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns, depth = tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + rows[:, None] * K + (k + depth)[None, :])
+        acc = tl.dot(x, tl.load(b + (k + depth)[:, None] * N + columns[None, :]), acc)
+    tl.store(c + rows, tl.sum(acc, 1))

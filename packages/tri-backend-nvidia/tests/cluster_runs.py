@@ -171,3 +171,11 @@ def counted_gemm(device: Arrays, rng: np.random.Generator, **options) -> None:
     )
     assert turns[0] == 4 * depth // 64
     np.testing.assert_allclose(c, a.astype("f8") @ b.astype("f8"), atol=2e-3)
+
+
+@run
+def row_sums(device: Arrays, rng: np.random.Generator, **options) -> None:
+    a, b = rng.standard_normal((128, 64)).astype("f2"), rng.standard_normal((64, 256)).astype("f2")
+    given = {"BM": 64, "BN": 256, "BK": 32, **options}
+    (c,) = device.launch(kernels.row_sums, (2,), a, b, None, 128, 256, 64, outputs=[poison(128)], **given)
+    np.testing.assert_allclose(c, (a.astype("f8") @ b.astype("f8")).sum(1), atol=2e-2)

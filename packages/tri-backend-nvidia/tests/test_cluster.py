@@ -188,6 +188,16 @@ def test_a_ring_that_forgets_other_ctas_is_found(
         )
 
 
+def test_consumers_alone_exchange_nothing() -> None:
+    with (
+        tri.target("sim:nvidia:sm_90a"),
+        pytest.raises(Unsupported, match="by some of their warps") as caught,
+    ):
+        RUNS["row_sums"](Arrays(), seeded("row_sums"), num_ctas=2, warp_specialize=True)
+    assert caught.value.location is not None
+    assert "warp_specialize=False" in (caught.value.remedy or "")
+
+
 def test_no_copies_for_others_without_dots_that_read_them() -> None:
     x = np.zeros(64, "f4")
     with pytest.raises(Unsupported, match="no dot there reads what CTAs copy for each other"):
