@@ -16,6 +16,7 @@ __all__ = [
     "bits_of",
     "from_words",
     "numpy_type",
+    "steps_of",
     "text",
     "to_words",
     "word_bits",
@@ -34,6 +35,12 @@ else:
 
 class NVM(ext.Dialect, name="nvm"):  # type: ignore[call-arg]  # the bindings are untyped
     """Machine ops of NVIDIA GPUs."""
+
+
+def steps_of(op: ir.Operation) -> list[tuple[int, int, int]]:
+    """What ``op``, several instructions, adds to three addresses in each of them."""
+    flat = list(ir.DenseI32ArrayAttr(op.attributes["steps"]))
+    return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
 
 
 def text(attribute: ir.Attribute) -> str:

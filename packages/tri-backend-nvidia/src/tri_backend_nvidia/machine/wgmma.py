@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tri_backend_nvidia.machine.base import NVM, Array, In, text
+from tri_backend_nvidia.machine.base import NVM, Array, In, steps_of, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
@@ -97,8 +97,7 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
 
     def plan(self) -> list[tuple[int, int, int]]:
         """(tile, offset of A, offset of B) of each instruction."""
-        flat = list(ir.DenseI32ArrayAttr(self.operation.attributes["steps"]))
-        return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+        return steps_of(self.operation)
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """One inline assembly: nothing can come between its instructions."""
