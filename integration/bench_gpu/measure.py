@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 import torch
 
@@ -115,25 +116,42 @@ def _working(
     return found
 
 
+_Key = TypeVar("_Key")
 #: a module, its configuration and the error that it leaves
 _Candidate = tuple[ModuleType, Config, float]
+
+
+def _in_turns(
+    candidates: Mapping[_Key, Callable[[], object]],
+    rounds: int,
+    clock: Callable[[Callable[[], object]], float],
+    seed: int = 0,
+) -> dict[_Key, list[float]]:
+    """What ``clock`` says of each candidate, once a round, the rounds shuffled."""
+    order, shuffler = list(candidates), random.Random(seed)
+    times: dict[_Key, list[float]] = {key: [] for key in order}
+    for _ in range(rounds):
+        shuffler.shuffle(order)
+        for key in order:
+            times[key].append(clock(candidates[key]))
+    return times
 
 
 def _best(
     case: Case, found: Mapping[str, list[_Candidate]], flush: torch.Tensor, rounds: int = 7
 ) -> dict[str, _Candidate]:
     """The fastest configuration of each compiler; all of them take turns, for a card throttles more or less."""
-    keys = [(name, number) for name in found for number in range(len(found[name]))]
-    times: dict[tuple[str, int], list[float]] = {key: [] for key in keys}
-    shuffler = random.Random(1)
-    for _ in range(rounds):
-        shuffler.shuffle(keys)
-        for name, number in keys:
-            module, config, _ = found[name][number]
-            times[name, number].append(event_seconds(functools.partial(case.run, module, config), flush))
+    runs = {
+        (name, number): functools.partial(case.run, module, config)
+        for name, those in found.items()
+        for number, (module, config, _) in enumerate(those)
+    }
+    times = _in_turns(runs, rounds, functools.partial(event_seconds, flush=flush), seed=1)
     medians = {key: statistics.median(seconds[1:]) for key, seconds in times.items()}
-    fastest = sorted(medians, key=medians.__getitem__, reverse=True)
-    return {name: found[name][number] for name, number in fastest}
+    # the last one of a compiler stays
+    return {
+        name: found[name][number] for name, number in sorted(medians, key=medians.__getitem__, reverse=True)
+    }
 
 
 def measure(
@@ -158,11 +176,8 @@ def measure(
         for _ in range(3):
             function()
         made[name].host = host_seconds(function)
-    names, shuffler = list(candidates), random.Random(0)
-    for _ in range(rounds):
-        shuffler.shuffle(names)
-        for name in names:
-            made[name].seconds.append(event_seconds(candidates[name], flush))
+    for name, seconds in _in_turns(candidates, rounds, functools.partial(event_seconds, flush=flush)).items():
+        made[name].seconds = seconds
     return made
 
 
@@ -213,14 +228,9 @@ def launch_microseconds(
 ) -> dict[str, dict[str, float]]:
     """Host time per launch: by kernel, the median of each compiler over shuffled rounds."""
     candidates = {(k, c): f for c in compilers for k, f in _launches(c, folder).items()}
-    times: dict[tuple[str, str], list[float]] = {candidate: [] for candidate in candidates}
     for function in candidates.values():
         host_microseconds(function)
-    order, shuffler = list(candidates), random.Random(0)
-    for _ in range(rounds):
-        shuffler.shuffle(order)
-        for candidate in order:
-            times[candidate].append(host_microseconds(candidates[candidate]))
+    times = _in_turns(candidates, rounds, host_microseconds)
     made: dict[str, dict[str, float]] = {}
     for (kernel, compiler), found in times.items():
         made.setdefault(kernel, {})[compiler] = statistics.median(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tri_backend_nvidia.machine.wgmma import GROUP_WARPS
 from tri_backend_nvidia.scheduling.costs import Machine, Resources, Schedule, choose
 from tri_backend_nvidia.scheduling.work import Unknown, work_of
 from tri_core.mlir import ir
@@ -13,8 +14,6 @@ from tri_gpu_dialect.policy import DefaultPolicy
 __all__ = ["HopperPolicy"]
 
 _MOST_REGISTERS = 255
-#: warps of a group
-_GROUP = 4
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class HopperPolicy(DefaultPolicy):
         Kernels of several consumer groups whose products partly run on their own and partly read registers (attention's
         gradients of f32) gave wrong sums on an H200, and right ones in the simulator; nobody knows why.
         """
-        if self.warps <= _GROUP:
+        if self.warps <= GROUP_WARPS:
             return None
         names = {op.name for op in all_ops(function)}
         mixed = {"tt.dot", "ttg.warp_group_dot"} <= names
