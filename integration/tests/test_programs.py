@@ -30,7 +30,6 @@ from integration.programs.table import (
     sample,
 )
 from integration.steady_loops import cases, machine
-from tri_core import knobs
 from tri_core.errors import TriError
 
 SIMULATED = ("sim:nvidia:sm_80", "sim:nvidia:sm_90a")
@@ -176,28 +175,6 @@ def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
     assert "shared memory" in compiled(replace(case, without="split-stores"), "nvidia:sm_90a").refused
     small = Case(program="matmul", dtype="float16", shape=(40, 40, 72), block=(32, 16, 32), num_warps=64)
     assert "at most 32 warps" in compiled(small, "nvidia:sm_80").problem
-
-
-@pytest.mark.parametrize(
-    ("dtype", "num_warps", "cut"), [("float32", 8, 0), ("float32", 4, 2), ("float16", 8, 2)]
-)
-def test_products_of_two_kinds_stay_with_all_warps(
-    dtype: str, num_warps: int, cut: int, tmp_path: Path
-) -> None:
-    """Seven such cases, roles given to warps, were wrong on a card; 4 warps, and products of one kind, are right there."""
-    case = Case(
-        program="attention backward",
-        dtype=dtype,
-        shape=(1, 128, 64, 0),
-        block=(64, 64),
-        num_warps=num_warps,
-        warp_specialize=True,
-    )
-    with knobs.scope(DUMP_DIR=tmp_path, ALWAYS_COMPILE=True):
-        assert compiled(case, "nvidia:sm_90a").problem == ""
-    texts = [path.read_text() for path in tmp_path.glob("gradients*/*.ttgir")]
-    assert sum("ttg.warp_specialize(" in text for text in texts) == cut
-    assert sum("read registers, others shared memory" in text for text in texts) == 2 - cut
 
 
 def test_a_sweep_goes_on_where_it_was_cut_off(

@@ -190,6 +190,7 @@ def ring(k: Kernel, everyone: bool = True) -> None:
         build(BarrierWaitOp, [full, b.int_(turn % 2)], polls=0)
         word = b.load(b.gep(k.shared(), b.xor(k.thread, b.int_(37)), b.i32), b.i32)
         b.store(word, k.place(1, offset=turn))
+        build(FenceOp, [], kind="proxy.async.shared::cta")
         build(PeerArriveOp, [there, b.true() if everyone else leads], scope="cta")
     meet()
     k.write(2, b.int_(0), b.int_(0))

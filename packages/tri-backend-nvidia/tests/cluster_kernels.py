@@ -68,7 +68,7 @@ def atomics(x, y, old, N: tl.constexpr):
     tl.atomic_add(y + places % 8, tl.load(x + places))
     ticket = tl.atomic_add(y + 8, 1)
     few = tl.atomic_add(y + 9 + tl.arange(0, 4), 1 + tl.arange(0, 4))
-    swapped = tl.atomic_cas(y + 13, ticket, ticket + 1)
+    swapped = tl.atomic_cas(y + 13, 0, ticket + 1)
     tl.store(
         old + tl.program_id(0) * N + places, places * 0 + ticket + 1000 * tl.sum(few, 0) + 100000 * swapped
     )

@@ -113,10 +113,10 @@ def test_what_cannot_be_cut_says_why() -> None:
 # --- what the simulator sees ----------------------------------------------------------------------------------
 
 
-def planted(old: str, new: str, tmp_path, *, count: int = 0):
+def planted(old: str, new: str, tmp_path, *, count: int = 0, dtype: torch.dtype = torch.float16):
     """The kernel with another text at the stage ttgir."""
     options = {"num_warps": 4, "num_stages": 2, "warp_specialize": True}
-    a, b, c = halves(64, 256), halves(256, 64, seed=1), poisoned(64, 64)
+    a, b, c = halves(64, 256).to(dtype), halves(256, 64, seed=1).to(dtype), poisoned(64, 64).to(dtype)
     with tri.target("sim:nvidia:sm_90a"):
         kernel = gemm[(1, 1)](a, b, c, 64, 64, 256, 64, 64, 32, False, 256, **options)
         text = kernel.asm["ttgir"]
@@ -144,6 +144,13 @@ def test_mistakes_are_seen(mistake, tmp_path) -> None:
     with pytest.raises(tri.errors.SimulationError) as found:
         planted(old, new, tmp_path)
     assert re.fullmatch(check, found.value.check)
+
+
+def test_loads_of_a_slot_are_over_when_it_is_freed(tmp_path) -> None:
+    """Operands in registers are loaded from slots: copies overtook such loads on a card, and wrong sums came out."""
+    fence = r" *ttg\.fence_async_shared[^\n]*\n( *ttg\.arrive_barrier )"
+    with pytest.raises(tri.errors.SimulationError, match="may overtake loads of warp"):
+        planted(fence, r"\1", tmp_path, dtype=torch.float32)
 
 
 # --- what ptxas makes of it -----------------------------------------------------------------------------------

@@ -166,6 +166,22 @@ def unfenced(k: Kernel) -> None:
     copy_in(k, barrier)
 
 
+def _fence() -> None:
+    build(FenceOp, [], kind="proxy.async.shared::cta")
+
+
+def over_what_is_read(k: Kernel, *, fenced: bool = False, by: int = 64) -> None:
+    barrier = _start(k, 1)
+    copy_in(k, barrier)
+    wait(k, barrier)
+    k.write(2, k.b.load(k.shared(), k.b.i32))
+    if fenced:
+        k.b.if_(k.b.cmp("ult", k.thread, k.b.int_(by)), _fence)
+    build(BarrierOp, [])
+    copy_in(k, barrier)
+    build(BarrierWaitOp, [barrier, k.b.int_(1)], polls=0)
+
+
 def bad_stride(k: Kernel) -> None:
     copy_in(k, _start(k, 1), tensor=replace(TENSOR, dims=(15, 64), box=(12, 8)))
 
@@ -222,6 +238,8 @@ def map_of_a_store_again(k: Kernel) -> None:
         (misaligned, "misaligned", "no multiple of 128"),
         (by_all, "asynchronous", "64 threads start the same bulk copy"),
         (unfenced, "asynchronous", "no fence is between them"),
+        (over_what_is_read, "asynchronous", "may overtake loads of warp 1"),
+        (lambda k: over_what_is_read(k, fenced=True, by=32), "asynchronous", "may overtake loads of warp 1"),
         (bad_stride, "asynchronous", "multiple of 16 bytes"),
         (too_wide, "asynchronous", "more than the swizzle"),
         (beside_a_piece, "misaligned", "at 2 along rows of f32, which is no multiple of 16 bytes"),
@@ -238,6 +256,10 @@ def test_what_hardware_would_do_wrong_is_an_error(body, check: str, text: str) -
     with pytest.raises(SimulationError, match=text) as caught:
         run(body)
     assert caught.value.check == check
+
+
+def test_a_copy_follows_loads_that_are_fenced() -> None:
+    run(lambda k: over_what_is_read(k, fenced=True))
 
 
 def test_a_map_is_written_again_after_its_copies() -> None:

@@ -133,11 +133,6 @@ class DefaultPolicy:
         said = asks_to_specialize(function)
         return self.producer if (self.specialize if said is None else said) else None
 
-    def keeps_whole(self, function: ir.Operation) -> str | None:
-        """Why ``function`` is not cut in spite of its specialization, when its dots are what they will be."""
-        del function
-        return None
-
 
 DEFAULT_POLICY = DefaultPolicy()
 

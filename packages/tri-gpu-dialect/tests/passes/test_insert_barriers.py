@@ -26,6 +26,7 @@ OUT_OF = (
 )
 INIT = '"ttg.init_barrier"(%m) {count = 1 : i32} : (BAR) -> ()'
 AWAIT = '"ttg.wait_barrier"(%m, %i0) : (BAR, i32) -> ()'
+GIVE = '"ttg.arrive_barrier"(%m, %{0}) : (BAR, MEM) -> ()'
 FENCE = '"ttg.fence_async_shared"() : () -> ()'
 STORED = '"ttg.async_store_wait"() {pendings = 0 : i32} : () -> ()'
 BARRIER = '"ttg.barrier"() {addrSpace = 1 : i32} : () -> ()'
@@ -67,7 +68,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
         "ttg.convert_layout": "convert", "ttg.async_wait": "wait",
         "ttg.init_barrier": "init", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
         "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
-        "ttg.async_store_wait": "stored",
+        "ttg.async_store_wait": "stored", "ttg.arrive_barrier": "give",
     }  # fmt: skip
     found: list[str] = []
 
@@ -98,7 +99,7 @@ def lines(*text: str) -> str:
         # a barrier in memory: all threads meet once it is there; a wait for its phase is enough for what it counts
         (
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), INTO.format("a")),
-            "init barrier into await load barrier into",
+            "init barrier into await load fence barrier into",
         ),
         # copies see what ordinary code wrote after a fence and a barrier, wherever that barrier stands
         (lines(FILL.format("a"), OUT_OF.format("a")), "store fence barrier out stored"),
@@ -108,6 +109,35 @@ def lines(*text: str) -> str:
         (lines(FILL.format("a"), BARRIER, OUT_OF.format("a")), "store barrier fence barrier out stored"),
         (lines(FILL.format("a"), INIT, INTO.format("a"), AWAIT), "store init fence barrier into await"),
         (lines(FILL.format("a"), INIT, INTO.format("b"), AWAIT), "store init barrier into await"),
+        # copies overtake ordinary loads under way: whoever read executes a fence, then all meet
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), BARRIER, INTO.format("a")),
+            "init barrier into await load fence barrier into",
+        ),
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), FENCE, INTO.format("a")),
+            "init barrier into await load fence barrier into",
+        ),
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), INTO.format("b")),
+            "init barrier into await load into",
+        ),
+        (
+            lines(INIT, "scf.for %k = %i0 to %n step %i1 : i32 {", INTO.format("a"), AWAIT, LOAD.format("a", "x"), "}"),
+            "init fence barrier into await load",
+        ),
+        # who gives a buffer away does so before, and no others meet
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), GIVE.format("a"), INTO.format("b")),
+            "init barrier into await load fence give into",
+        ),
+        (lines(INIT, INTO.format("a"), AWAIT, GIVE.format("a")), "init barrier into await give"),
+        (lines(INIT, INTO.format("a"), AWAIT, LOAD.format("b", "x"), GIVE.format("a")), "init barrier into await load give"),
+        (lines(INIT, INTO.format("a"), AWAIT, LOAD.format("b", "x"), GIVE.format("b")), "init barrier into await load give"),
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), FENCE, GIVE.format("a")),
+            "init barrier into await load fence give",
+        ),
         # what copies read is written again when they are done
         (lines(OUT_OF.format("a"), FILL.format("a")), "out stored barrier store"),
         (lines(OUT_OF.format("a"), FILL.format("b")), "out store stored"),

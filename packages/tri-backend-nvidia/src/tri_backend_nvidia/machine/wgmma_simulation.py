@@ -175,9 +175,10 @@ def _read(cta: SimulatedCTA, threads: slice, addresses: Array, *, fenced: bool =
         places, active = np.zeros(cta.num_threads, np.int64), np.zeros(cta.num_threads, np.bool_)
         places[threads.start : threads.start + len(part)] = part
         active[threads.start : threads.start + len(part)] = True
+        memory = as_cta(cta).memory(_SHARED)
         if fenced:
-            as_cta(cta).memory(_SHARED).check_fenced(places, active, _PIECE)
-        words = cta.memory(_SHARED).load(places, np.dtype(np.uint8), active, _PIECE, _PIECE)
+            memory.check_fenced(places, active, _PIECE)
+        words = memory.load(places, np.dtype(np.uint8), active, _PIECE, _PIECE, ordinary=False)
         found[first : first + len(part)] = np.asarray(words)[active]
     return found
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.machine.wgmma import GROUP_WARPS
 from tri_backend_nvidia.scheduling.costs import Machine, Resources, Schedule, choose
 from tri_backend_nvidia.scheduling.work import Unknown, work_of
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.policy import DefaultPolicy
 
 __all__ = ["HopperPolicy"]
@@ -23,18 +21,6 @@ class HopperPolicy(DefaultPolicy):
     machine: Machine = field(default_factory=Machine)
     warps: int = 4
     stages: int = 3
-
-    def keeps_whole(self, function: ir.Operation) -> str | None:
-        """Why ``function`` is not cut into roles.
-
-        Kernels of several consumer groups whose products partly run on their own and partly read registers (attention's
-        gradients of f32) gave wrong sums on an H200, and right ones in the simulator; nobody knows why.
-        """
-        if self.warps <= GROUP_WARPS:
-            return None
-        names = {op.name for op in all_ops(function)}
-        mixed = {"tt.dot", "ttg.warp_group_dot"} <= names
-        return "some products of several warp groups read registers, others shared memory" if mixed else None
 
     def schedule(self, function: ir.Operation) -> Schedule:
         """What is best for ``function``, whose blocks come by descriptors."""

@@ -20,18 +20,22 @@ ordered by barriers in memory, which are the program's matter.
 
 What ordinary code wrote is seen by copies between descriptors and buffers, and by dots that run on their own, only after
 ``ttg.fence_async_shared`` *and* a barrier.  Where neither stands, both are put in.
+
+The same the other way round: copies from descriptors overtake ordinary loads under way, which a barrier does not hold up.  So whoever
+read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttg.arrive_barrier``
+gives the buffer (one of its ``deps``) to threads that copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.edit import SHARED, barrier, block_ops, functions, terminator
+from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
@@ -144,7 +148,8 @@ Range = tuple[int, int]
 class _Pending:
     """Byte ranges read and written since the last barrier.
 
-    ``unfenced``: written by ordinary code since the last fence; ``leaving``: read by copies to descriptors that
+    ``unfenced`` and ``taken``: written and read by ordinary code since the last fence; ``announced``: written before it, and no
+    barrier since; ``leaving``: read by copies to descriptors that
     nobody has waited for; ``under_way``: read by dots that run on their own, until they are waited for; ``coming``: written
     by asynchronous copies that nobody has waited for, which are ordinary writes then.
     """
@@ -152,6 +157,8 @@ class _Pending:
     reads: frozenset[Range] = frozenset()
     writes: frozenset[Range] = frozenset()
     unfenced: frozenset[Range] = frozenset()
+    announced: frozenset[Range] = frozenset()
+    taken: frozenset[Range] = frozenset()
     leaving: frozenset[Range] = frozenset()
     under_way: frozenset[Range] = frozenset()
     coming: frozenset[Range] = frozenset()
@@ -161,6 +168,8 @@ class _Pending:
             self.reads | other.reads,
             self.writes | other.writes,
             self.unfenced | other.unfenced,
+            self.announced | other.announced,
+            self.taken | other.taken,
             self.leaving | other.leaving,
             self.under_way | other.under_way,
             self.coming | other.coming,
@@ -168,11 +177,12 @@ class _Pending:
 
     def met(self) -> _Pending:
         """What is pending after a barrier."""
-        return replace(self, reads=frozenset(), writes=frozenset())
+        return replace(self, reads=frozenset(), writes=frozenset(), announced=frozenset())
 
     def fenced(self) -> _Pending:
-        """What is pending after a fence: others know of it after a barrier."""
-        return replace(self, writes=self.writes | self.unfenced, unfenced=frozenset())
+        """What is pending after a fence: what runs on its own knows of it after a barrier."""
+        announced = self.announced | self.unfenced
+        return replace(self, announced=announced, unfenced=frozenset(), taken=frozenset())
 
     def conflicts(self, later: _Pending) -> bool:
         """Whether ``later`` accesses must wait for these."""
@@ -196,6 +206,7 @@ class InsertBarriers(Pass):
         """Insert ``ttg.barrier`` ops."""
         for function in functions(module):
             insertion = _Insertion(aliases(function))
+            insertion.copied = insertion.own_copies = insertion.copies(all_ops(function))
             for block in function.regions[0].blocks:
                 if insertion.block(block, _NOTHING).leaving:
                     end = terminator(block)
@@ -207,6 +218,9 @@ class _Insertion:
     aliases: Aliases
     #: waits that have their barrier
     waits: set[ir.Operation] = field(default_factory=set)
+    #: what copies from descriptors write somewhere in the function, and in the region that is gone through
+    copied: frozenset[Range] = frozenset()
+    own_copies: frozenset[Range] = frozenset()
     #: the two ops behind the one that is looked at
     behind: Sequence[ir.Operation] = ()
 
@@ -221,8 +235,10 @@ class _Insertion:
 
     def op(self, op: ir.Operation, pending: _Pending) -> _Pending:
         known = _MARKS.get(op.name)
-        if known is not None:
-            return known(self, op, pending)
+        return known(self, op, pending) if known is not None else self.access(op, pending)
+
+    def access(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        """What is pending after ``op``, before which stands what it needs."""
         own = self.effects(op)
         scratch = self.scratch(op)
         if own is _NOTHING and scratch is None:
@@ -240,10 +256,11 @@ class _Insertion:
             case "ttg.warp_group_dot":
                 return pending | replace(own, under_way=own.reads)
         if scratch is None:
-            return pending | replace(own, unfenced=own.writes)
+            return pending | replace(own, unfenced=own.writes, taken=own.reads)
         # the barrier inside an op with scratch orders all that came before
-        unfenced = pending.unfenced | own.writes
-        return replace(pending.met(), reads=frozenset({scratch}), unfenced=unfenced)
+        left = frozenset({scratch})
+        ordinary = _Pending(unfenced=own.writes, taken=own.reads | left)
+        return replace(pending.met() | ordinary, reads=left)
 
     def ordered(self, op: ir.Operation, pending: _Pending, own: _Pending) -> _Pending:
         """Put what ``op`` needs before it; gives what is pending then."""
@@ -254,10 +271,9 @@ class _Insertion:
             pending, needs_barrier = replace(pending, leaving=frozenset()), True
         # a copy's barrier in memory is among its reads, and needs no fence
         seen = {_IN: own.writes, _OUT: own.reads, _DOT: own.reads}.get(op.name, frozenset())
-        if _meet(seen, pending.unfenced):
-            ir.Operation.create("ttg.fence_async_shared", ip=ip, loc=location)
-            pending, needs_barrier = pending.fenced(), True
-        if not needs_barrier:
+        if _meet(seen, pending.unfenced) or (op.name == _IN and _meet(own.writes, pending.taken)):
+            pending = self.fenced(op, pending)
+        if not needs_barrier and not _meet(seen, pending.announced):
             return pending
         barrier(ip, location, SHARED)
         return pending.met()
@@ -265,8 +281,12 @@ class _Insertion:
     # --- ops that order others --------------------------------------------------------------------------
 
     def barrier(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        shared = ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED
-        return pending.met() if shared else pending
+        if not _meets(op):
+            return pending
+        if _meet(pending.taken, self.own_copies):
+            # a thread that copies behind this barrier overtakes what others load: these hold up, not it
+            pending = self.fenced(op, pending)
+        return pending.met()
 
     def wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
         is_fenced = self.meet_after(op)
@@ -285,6 +305,18 @@ class _Insertion:
         everything = ir.IntegerAttr(op.attributes["pendings"]).value == 0
         left = frozenset() if everything else pending.under_way
         return replace(pending, reads=pending.reads | pending.under_way, under_way=left)
+
+    def arrive(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        """Buffers are given to those who wait for the barrier, and are copies' then."""
+        given = self.ranges(list(op.operands)[1:]) & self.copied
+        if _meet(given, pending.taken | pending.unfenced):
+            pending = self.fenced(op, pending)
+        return self.access(op, pending)
+
+    def fenced(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        """A fence before ``op``; what is pending behind it."""
+        ir.Operation.create("ttg.fence_async_shared", ip=ir.InsertionPoint(op), loc=op.location)
+        return pending.fenced()
 
     def fence(self, op: ir.Operation, pending: _Pending) -> _Pending:
         return pending if "global" in op.attributes else pending.fenced()
@@ -317,6 +349,10 @@ class _Insertion:
         else:
             return _NOTHING
         return _Pending(self.ranges(reads), self.ranges(writes))
+
+    def copies(self, ops: Iterable[ir.Operation]) -> frozenset[Range]:
+        """What copies from descriptors among ``ops`` write."""
+        return self.ranges([_copies_in(op)[1][0] for op in ops if op.name == _IN])
 
     def ranges(self, values: Sequence[ir.Value]) -> frozenset[Range]:
         found = set()
@@ -360,8 +396,13 @@ class _Insertion:
             barrier(ir.InsertionPoint(op), op.location, SHARED)
         apart = pending.met()
         for block in partition_blocks(op):
-            self.block(block, apart)
-        return self.block(default_block(op), apart)
+            self.alone(block, apart)
+        return self.alone(default_block(op), apart)
+
+    def alone(self, block: ir.Block, pending: _Pending) -> _Pending:
+        """Go through a region of its own."""
+        ops = (inner for op in block_ops(block) for inner in all_ops(op))
+        return replace(self, own_copies=self.copies(ops)).block(block, pending)
 
 
 def _meets(op: ir.Operation) -> bool:
@@ -379,6 +420,7 @@ _MARKS = {
     "ttg.async_wait": _Insertion.wait,
     "ttg.async_store_wait": _Insertion.store_wait,
     "ttg.fence_async_shared": _Insertion.fence,
+    "ttg.arrive_barrier": _Insertion.arrive,
     "ttg.warp_group_dot_wait": _Insertion.dot_wait,
 }
 _CONTROL = {

@@ -91,10 +91,6 @@ class WarpSpecialize(Pass):
         copies = getattr(self.policy, "bulk_copies", None)
         if copies is None:
             return Refusal("the target has no copies of blocks", function)
-        keeps_whole = getattr(self.policy, "keeps_whole", None)
-        reason: str | None = None if keeps_whole is None else keeps_whole(function)
-        if reason is not None:
-            return Refusal(reason, function)
         uses = []
         for ring in slices.rings:
             use = ring_use(ring, slices.consumer, copies)

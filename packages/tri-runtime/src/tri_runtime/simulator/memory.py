@@ -115,11 +115,13 @@ class Memory:
         active: Array,
         count: int = 1,
         alignment: int = 0,
+        *,
+        ordinary: bool = True,
     ) -> Array:
         """``count`` adjacent values per thread where ``active``; zero elsewhere.
 
         The result has shape ``(threads,)`` for a count of 1, else ``(threads, count)``.  ``alignment`` is what
-        the instruction needs, in bytes: by default that of one element.
+        the instruction needs, in bytes: by default that of one element.  Not ``ordinary``: a matrix unit reads for the threads.
         """
         nbytes = dtype.itemsize * count
         values = np.zeros((len(addresses), count), dtype)
@@ -131,7 +133,7 @@ class Memory:
                 offsets = at[chosen] - allocation.start
                 values[threads[chosen]] = _gather(allocation, offsets, dtype, count)
                 if (tracker := self._tracker(allocation)) is not None:
-                    tracker.read(offsets, threads[chosen] + self.first_thread, nbytes)
+                    tracker.read(offsets, threads[chosen] + self.first_thread, nbytes, ordinary=ordinary)
         return values[:, 0] if count == 1 else values
 
     def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:

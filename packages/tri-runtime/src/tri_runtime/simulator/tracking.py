@@ -24,7 +24,8 @@ _SEVERAL = -2
 class _Reads:
     """Who of a CTA, whose first thread is number ``first``, has read each byte since it was ordered before all.
 
-    ``reader`` is a thread, or several; ``warps`` has a bit for each warp of the CTA.
+    ``reader`` is a thread, or several; ``warps`` has a bit for each warp of the CTA.  ``taken`` is when ordinary code last read
+    a byte since a bulk copy brought it (0: never), and ``takers`` has the warps that did and that no fence has followed since.
     """
 
     def __init__(self, size: int, first: int) -> None:
@@ -33,6 +34,8 @@ class _Reads:
         self.time = np.zeros(size, np.int64)
         self.site = np.full(size, -1, np.int32)
         self.warps = np.zeros(size, np.uint64)
+        self.taken = np.zeros(size, np.int64)
+        self.takers = np.zeros(size, np.uint64)
 
 
 class Tracker:
@@ -68,8 +71,8 @@ class Tracker:
         self._ordinary = np.zeros(size, np.bool_)
         self._fenced = np.zeros(clocks.num_threads, np.int64)
 
-    def read(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
-        """``threads`` read ``nbytes`` at ``offsets``, one each."""
+    def read(self, offsets: Indices, threads: Indices, nbytes: int, *, ordinary: bool = True) -> None:
+        """``threads`` read ``nbytes`` at ``offsets``, one each; not ``ordinary``: bulk copies and matrix units read for them."""
         places = offsets[:, None] + np.arange(nbytes)
         self._check_copies(places, threads, "read")
         if not self._defined[places].all():
@@ -82,7 +85,9 @@ class Tracker:
                 remedy="write them first, or mask the read",
             )
         self._check_writers(places, threads, self._true(places), "reads")
-        self._remember_read(places, threads)
+        reads = self._remember_read(places, threads)
+        if ordinary:
+            self._remember_taken(reads, places, threads)
 
     def write(self, offsets: Indices, threads: Indices, nbytes: int, same: Mask) -> None:
         """``threads`` write ``nbytes`` at ``offsets``, one each; ``same`` where the value is there already."""
@@ -114,6 +119,7 @@ class Tracker:
         self._check_writers(places, threads, self._true(places), "overwrites")
         if bulk:
             self._check_fences(places, threads)
+            self._check_taken(places, threads)
         self._coming[places] = self.scene.site
         self._copies += 1
 
@@ -129,7 +135,7 @@ class Tracker:
     def start_leaving(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
         """A bulk copy by ``threads`` reads ``offsets``: nobody may write there until it is waited for."""
         places = offsets[:, None] + np.arange(nbytes)
-        self.read(offsets, threads, nbytes)
+        self.read(offsets, threads, nbytes, ordinary=False)
         self._check_fences(places, threads)
         self._leaving[places] = self.scene.site
         self._leaves += 1
@@ -148,7 +154,7 @@ class Tracker:
         self._check_fences(offsets[:, None] + np.arange(nbytes), threads)
 
     def fence(self, threads: Mask) -> None:
-        """What ``threads`` wrote before is seen by bulk copies and matrix units."""
+        """What ``threads`` wrote before is seen by bulk copies and matrix units, and what they read is read."""
         self._fenced[threads] = self.clocks.now
         self.clocks.now += 1
 
@@ -206,6 +212,47 @@ class Tracker:
                 remedy="the writing threads execute a proxy fence, then pass a barrier",
             )
 
+    def _check_taken(self, places: Indices, threads: Indices) -> None:
+        """Ordinary code's reads are followed by a fence of those who read: a bulk copy overtakes loads under way."""
+        for reads in self._reads.values():
+            takers = reads.takers[places]
+            if not takers.any():
+                continue
+            late = self._unfenced(reads, takers, reads.taken[places])
+            if late.any():
+                row, column = np.argwhere(late)[0]
+                site = int(reads.site[places[row, column]])
+                warp = int(late[row, column]).bit_length() - 1
+                raise self.scene.error(
+                    "asynchronous",
+                    f"thread {threads[row]}: a bulk copy to shared memory may overtake loads of warp "
+                    f"{reads.first // self._lanes + warp}{self.scene.told(site)}: no fence is between them",
+                    thread=int(threads[row]),
+                    other=site,
+                    remedy="the reading threads execute a proxy fence, then pass or arrive at a barrier",
+                )
+            reads.takers[places] = 0
+
+    def _unfenced(self, reads: _Reads, takers: Array, stamps: Indices) -> Array:
+        """Those of ``takers``, bits of warps, of which a thread has executed no fence since ``stamps``."""
+        first = reads.first // self._lanes
+        count = -(-self._cta_threads // self._lanes)
+        fenced = np.minimum.reduceat(self._fenced, np.arange(0, len(self._fenced), self._lanes))
+        late = np.zeros_like(takers)
+        for warp, time in enumerate(fenced[first : first + count]):
+            late |= np.where(stamps > time, takers & np.uint64(1 << warp), np.uint64(0))
+        return late
+
+    def _remember_taken(self, reads: _Reads, places: Indices, threads: Indices) -> None:
+        again = reads.takers[places]
+        if again.any():
+            # of those who read before, whoever has fenced since is done with it
+            reads.takers[places] = self._unfenced(reads, again, reads.taken[places])
+        warps = (threads - reads.first) // self._lanes
+        for warp in range(int(warps[0]), int(warps[-1]) + 1):
+            reads.takers[places[warps == warp]] |= np.uint64(1 << warp)
+        reads.taken[places] = self.clocks.now
+
     def _check_writers(self, places: Indices, threads: Indices, matters: Mask, verb: str) -> None:
         stamps = self._write_time[places]
         late = matters & (stamps > self.clocks.floor)
@@ -244,7 +291,7 @@ class Tracker:
                 found |= had & ~self.clocks.ordered(own, first, stamps)
         return found
 
-    def _remember_read(self, places: Indices, threads: Indices) -> None:
+    def _remember_read(self, places: Indices, threads: Indices) -> _Reads:
         now, own = self.clocks.now, threads[:, None]
         rank = int(threads[0]) // self._cta_threads
         reads = self._reads.get(rank)
@@ -262,6 +309,7 @@ class Tracker:
             reads.warps[places[warps == warp]] |= np.uint64(1 << warp)
         reads.time[places] = now
         reads.site[places] = self.scene.site
+        return reads
 
     def _race(
         self,
