@@ -25,6 +25,7 @@ OUT_OF = (
     " : (!tt.tensordesc<tensor<64x32xf32>>, i32, i32, MEM) -> ()"
 )
 INIT = '"ttg.init_barrier"(%m) {count = 1 : i32} : (BAR) -> ()'
+INVAL = '"ttg.inval_barrier"(%m) : (BAR) -> ()'
 AWAIT = '"ttg.wait_barrier"(%m, %i0) : (BAR, i32) -> ()'
 GIVE = '"ttg.arrive_barrier"(%m, %{0}) : (BAR, MEM) -> ()'
 FENCE = '"ttg.fence_async_shared"() : () -> ()'
@@ -66,7 +67,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
     short = {
         "ttg.barrier": "barrier", "ttg.local_load": "load", "ttg.local_store": "store",
         "ttg.convert_layout": "convert", "ttg.async_wait": "wait",
-        "ttg.init_barrier": "init", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
+        "ttg.init_barrier": "init", "ttg.inval_barrier": "inval", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
         "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
         "ttg.async_store_wait": "stored", "ttg.arrive_barrier": "give",
     }  # fmt: skip
@@ -101,6 +102,10 @@ def lines(*text: str) -> str:
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), INTO.format("a")),
             "init barrier into await load fence barrier into",
         ),
+        # one thread starts and ends all barriers in memory, in order; others meet it before they use them, and before their end
+        (lines(INIT, INIT, AWAIT), "init init barrier await"),
+        (lines(INIT, AWAIT, INVAL, INIT, AWAIT), "init barrier await barrier inval init barrier await"),
+        (lines(FILL.format("a"), INIT, INIT, LOAD.format("a", "x"), AWAIT), "store init init barrier load await"),
         # copies see what ordinary code wrote after a fence and a barrier, wherever that barrier stands
         (lines(FILL.format("a"), OUT_OF.format("a")), "store fence barrier out stored"),
         (lines(FILL.format("a"), FENCE, OUT_OF.format("a")), "store fence barrier out stored"),
@@ -220,6 +225,21 @@ def test_both_sides_of_a_branch_are_pending_after_it(context: StageContext) -> N
     assert names(lines(branch, FILL.format("b")), context) == ["store", "load", "barrier", "store"]
     before = lines(FILL.format("a"), f"scf.if %c {{\n{BARRIER}\n}}", LOAD.format("a", "y"))
     assert names(before, context) == ["store", "barrier", "barrier", "load"]
+
+
+def test_a_barrier_in_memory_that_others_have_used_waits_for_them(context: StageContext) -> None:
+    """In bytes that were a buffer's, and round a loop; two branches that start one do not wait for each other."""
+    used = (
+        '%p = "ttg.local_alloc"() : () -> MEM', FILL.format("p"), '"ttg.local_dealloc"(%p) : (MEM) -> ()',
+        '%q = "ttg.local_alloc"() : () -> BAR',
+    )  # fmt: skip
+    ends = '"ttg.local_dealloc"(%q) : (BAR) -> ()'
+    taken = lines(*used, INIT.replace("%m", "%q"), INIT, AWAIT, ends)
+    assert names(taken, context) == ["store", "barrier", "init", "init", "barrier", "await"]
+    started = LOOP.format(lines(INIT, AWAIT))
+    assert names(started, context) == ["barrier", "init", "barrier", "await"]
+    branch = lines(f"scf.if %c {{\n{INIT}\n}} else {{\n{INIT}\n}}", INIT, AWAIT)
+    assert names(branch, context) == ["init", "init", "init", "barrier", "await"]
 
 
 def test_while_loops_come_round(context: StageContext) -> None:

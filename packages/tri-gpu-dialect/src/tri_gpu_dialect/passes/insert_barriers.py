@@ -13,7 +13,7 @@ wait.  Buffers that copies to descriptors read may be written again after ``ttg.
 both are put in where something else is written there, and the wait before the function ends.
 
 Barriers in memory: their start (and end) write them, and whatever else uses them reads them, so that all
-threads meet in between.  A copy that they count is seen by whoever waits for its phase: no barrier follows.
+threads meet in between.  One thread starts all of them, so that starts need no meeting between them.  A copy that they count is seen by whoever waits for its phase: no barrier follows.
 
 The regions of a ``ttg.warp_specialize`` are gone through one by one: what one does to the memory of another is
 ordered by barriers in memory, which are the program's matter.
@@ -140,6 +140,8 @@ def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
 
 _IN, _OUT = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
 _DOT = "ttg.warp_group_dot"
+#: done by the first of the threads that run them
+_BY_ONE = frozenset({"ttg.init_barrier", "ttg.inval_barrier"})
 
 Range = tuple[int, int]
 
@@ -148,7 +150,8 @@ Range = tuple[int, int]
 class _Pending:
     """Byte ranges read and written since the last barrier.
 
-    ``unfenced`` and ``taken``: written and read by ordinary code since the last fence; ``announced``: written before it, and no
+    ``begun``: written by starts and ends of barriers in memory, which one thread does, and by nothing else; ``unfenced`` and
+    ``taken``: written and read by ordinary code since the last fence; ``announced``: written before it, and no
     barrier since; ``leaving``: read by copies to descriptors that
     nobody has waited for; ``under_way``: read by dots that run on their own, until they are waited for; ``coming``: written
     by asynchronous copies that nobody has waited for, which are ordinary writes then.
@@ -156,6 +159,7 @@ class _Pending:
 
     reads: frozenset[Range] = frozenset()
     writes: frozenset[Range] = frozenset()
+    begun: frozenset[Range] = frozenset()
     unfenced: frozenset[Range] = frozenset()
     announced: frozenset[Range] = frozenset()
     taken: frozenset[Range] = frozenset()
@@ -167,6 +171,7 @@ class _Pending:
         return _Pending(
             self.reads | other.reads,
             self.writes | other.writes,
+            self.begun | other.begun,
             self.unfenced | other.unfenced,
             self.announced | other.announced,
             self.taken | other.taken,
@@ -177,16 +182,18 @@ class _Pending:
 
     def met(self) -> _Pending:
         """What is pending after a barrier."""
-        return replace(self, reads=frozenset(), writes=frozenset(), announced=frozenset())
+        none: frozenset[Range] = frozenset()
+        return replace(self, reads=none, writes=none, begun=none, announced=none)
 
     def fenced(self) -> _Pending:
         """What is pending after a fence: what runs on its own knows of it after a barrier."""
         announced = self.announced | self.unfenced
         return replace(self, announced=announced, unfenced=frozenset(), taken=frozenset())
 
-    def conflicts(self, later: _Pending) -> bool:
-        """Whether ``later`` accesses must wait for these."""
-        return _meet(later.writes, self.reads | self.writes) or _meet(later.reads, self.writes)
+    def conflicts(self, later: _Pending, *, by_one: bool) -> bool:
+        """Whether ``later`` accesses must wait for these; ``by_one``: they are a barrier's start or end."""
+        written = self.writes if by_one else self.writes | self.begun
+        return _meet(later.writes, self.reads | written) or _meet(later.reads, written)
 
 
 def _meet(left: frozenset[Range], right: frozenset[Range]) -> bool:
@@ -255,6 +262,8 @@ class _Insertion:
                 return pending | _Pending(leaving=own.reads)
             case "ttg.warp_group_dot":
                 return pending | replace(own, under_way=own.reads)
+            case "ttg.init_barrier" | "ttg.inval_barrier":
+                return pending | _Pending(begun=own.writes, unfenced=own.writes)
         if scratch is None:
             return pending | replace(own, unfenced=own.writes, taken=own.reads)
         # the barrier inside an op with scratch orders all that came before
@@ -265,7 +274,7 @@ class _Insertion:
     def ordered(self, op: ir.Operation, pending: _Pending, own: _Pending) -> _Pending:
         """Put what ``op`` needs before it; gives what is pending then."""
         ip, location = ir.InsertionPoint(op), op.location
-        needs_barrier = pending.conflicts(own)
+        needs_barrier = pending.conflicts(own, by_one=op.name in _BY_ONE)
         if _meet(own.writes, pending.leaving):
             _store_wait(ip, location)
             pending, needs_barrier = replace(pending, leaving=frozenset()), True
@@ -392,7 +401,7 @@ class _Insertion:
 
     def partitions(self, op: ir.Operation, pending: _Pending) -> _Pending:
         """All threads meet before they part; then each region has barriers of its own."""
-        if pending.reads or pending.writes:
+        if pending.reads or pending.writes or pending.begun:
             barrier(ir.InsertionPoint(op), op.location, SHARED)
         apart = pending.met()
         for block in partition_blocks(op):
