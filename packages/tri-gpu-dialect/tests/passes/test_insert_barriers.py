@@ -27,6 +27,7 @@ OUT_OF = (
 INIT = '"ttg.init_barrier"(%m) {count = 1 : i32} : (BAR) -> ()'
 INVAL = '"ttg.inval_barrier"(%m) : (BAR) -> ()'
 AWAIT = '"ttg.wait_barrier"(%m, %i0) : (BAR, i32) -> ()'
+DOT_WAIT = '%{0} = "ttg.warp_group_dot_wait"(%t) {{pendings = 0 : i32}} : (TENSOR) -> TENSOR'
 GIVE = '"ttg.arrive_barrier"(%m, %{0}) : (BAR, MEM) -> ()'
 FENCE = '"ttg.fence_async_shared"() : () -> ()'
 STORED = '"ttg.async_store_wait"() {pendings = 0 : i32} : () -> ()'
@@ -70,6 +71,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
         "ttg.init_barrier": "init", "ttg.inval_barrier": "inval", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
         "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
         "ttg.async_store_wait": "stored", "ttg.arrive_barrier": "give",
+        "ttg.warp_group_dot_wait": "dots",
     }  # fmt: skip
     found: list[str] = []
 
@@ -139,6 +141,15 @@ def lines(*text: str) -> str:
         (lines(INIT, INTO.format("a"), AWAIT, GIVE.format("a")), "init barrier into await give"),
         (lines(INIT, INTO.format("a"), AWAIT, LOAD.format("b", "x"), GIVE.format("a")), "init barrier into await load give"),
         (lines(INIT, INTO.format("a"), AWAIT, LOAD.format("b", "x"), GIVE.format("b")), "init barrier into await load give"),
+        # while dots run that are waited for in between
+        (
+            lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), DOT_WAIT.format("y"), GIVE.format("a")),
+            "init barrier into await load fence dots give",
+        ),
+        (
+            lines(INIT, INTO.format("a"), AWAIT, DOT_WAIT.format("y"), LOAD.format("a", "x"), GIVE.format("a")),
+            "init barrier into await dots load fence give",
+        ),
         (
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), FENCE, GIVE.format("a")),
             "init barrier into await load fence give",

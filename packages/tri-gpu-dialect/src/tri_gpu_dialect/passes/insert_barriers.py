@@ -23,7 +23,7 @@ What ordinary code wrote is seen by copies between descriptors and buffers, and 
 
 The same the other way round: copies from descriptors overtake ordinary loads under way, which a barrier does not hold up.  So whoever
 read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttg.arrive_barrier``
-gives the buffer (one of its ``deps``) to threads that copy.
+gives the buffer (one of its ``deps``) to threads that copy; before a wait for dots right in front of that, for it is done while they run.
 """
 
 from __future__ import annotations
@@ -318,8 +318,10 @@ class _Insertion:
     def arrive(self, op: ir.Operation, pending: _Pending) -> _Pending:
         """Buffers are given to those who wait for the barrier, and are copies' then."""
         given = self.ranges(list(op.operands)[1:]) & self.copied
-        if _meet(given, pending.taken | pending.unfenced):
+        if _meet(given, pending.unfenced):
             pending = self.fenced(op, pending)
+        elif _meet(given, pending.taken):
+            pending = self.fenced(_dots_end(op), pending)
         return self.access(op, pending)
 
     def fenced(self, op: ir.Operation, pending: _Pending) -> _Pending:
@@ -412,6 +414,15 @@ class _Insertion:
         """Go through a region of its own."""
         ops = (inner for op in block_ops(block) for inner in all_ops(op))
         return replace(self, own_copies=self.copies(ops)).block(block, pending)
+
+
+def _dots_end(op: ir.Operation) -> ir.Operation:
+    """The wait for dots that stands before ``op`` with nothing but arithmetic in between, else ``op``: a fence is done while dots run."""
+    ops = block_ops(op.block)
+    place = ops.index(op)
+    while place and ops[place - 1].name.startswith(("arith.", "ttg.memdesc_index")):
+        place -= 1
+    return ops[place - 1] if place and ops[place - 1].name == "ttg.warp_group_dot_wait" else op
 
 
 def _meets(op: ir.Operation) -> bool:
