@@ -1,4 +1,7 @@
-"""What the assembler makes of the end of a tile: 16 bytes at a time, and room for four blocks of 128x256x64 beside it."""
+"""What the assembler makes of a kernel's start and of a tile's end.
+
+Maps are fetched before copies need them; a tile leaves 16 bytes at a time, with room for four blocks of 128x256x64 beside it.
+"""
 
 from __future__ import annotations
 
@@ -84,3 +87,14 @@ def test_tiles_leave_in_wide_accesses(name: str) -> None:
     kinds = ("STS", "STSM", "STG", "UTMASTG", "LDS.128")
     found = {n: names.count(n) for n in set(names) if n.startswith(kinds) and n not in ("STS", "LDS.64")}
     assert found == CASES[name][1]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_maps_are_fetched_by_one_thread_before_the_threads_meet(name: str) -> None:
+    """Each once, the way out's too: what copies through them would wait for their 128 bytes of memory."""
+    ptx = assembled(name).asm["ptx"]
+    maps = ptx.count(".param .align 64 .b8 ")
+    fetched = [m.start() for m in re.finditer(r"@%p\d+ prefetch\.tensormap \[", ptx)]
+    assert len(fetched) == ptx.count("prefetch.tensormap") == maps
+    assert (maps > 0) is (name != "no warps that copy")
+    assert all(place < ptx.index("bar.sync") for place in fetched)

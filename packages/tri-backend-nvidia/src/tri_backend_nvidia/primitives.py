@@ -18,6 +18,7 @@ from tri_backend_nvidia.machine import (
     GridDependencyOp,
     LoadOp,
     MapaOp,
+    MapPrefetchOp,
     PartitionBarrierOp,
     PeerLoadOp,
     ReadRegisterOp,
@@ -114,6 +115,14 @@ class NvidiaPrimitives(Primitives):
             "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
             "nvvm.grid_constant": ir.UnitAttr.get(),
         }
+
+    def prefetch_descriptor(self, b: Builder, pointer: ir.Value) -> None:
+        """``prefetch.tensormap`` by a thread of the last warp, while the first one starts barriers.
+
+        Else the first copy of a tile waits for the map's 128 bytes to come from memory, and so does the first one out.
+        """
+        last = b.int_((self.num_warps - 1) * self.threads_per_warp)
+        MapPrefetchOp.build([pointer, b.cmp("eq", self.thread_id(b), last)])
 
     def native(self, type_name: str) -> bool:
         """LLVM's own floats; bf16 where the hardware converts it."""

@@ -311,12 +311,14 @@ class Lowering:
         return b.gep(self._scratch, b.add(start, b.int_(self._scratch_offsets[op], 64)), b.i8)
 
     def encoded_descriptor(self, descriptor: LaunchDescriptor) -> ir.Value:
-        """A pointer to the parameter that holds ``descriptor`` as the device has it."""
+        """A pointer to the parameter that holds ``descriptor`` as the device has it; fetched where the kernel begins."""
         found = self._encoded.get(descriptor)
         if found is None:
             self.descriptors.append(descriptor)
             found = self.b.entry.add_argument(self.b.ptr(), ir.Location.unknown())
             self._encoded[descriptor] = found
+            with self.b.at_entry():
+                self.hw.prefetch_descriptor(self.b, found)
         return found
 
     # --- shared memory ------------------------------------------------------------------------------------

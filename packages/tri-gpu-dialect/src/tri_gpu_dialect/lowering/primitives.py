@@ -96,6 +96,9 @@ class Primitives(abc.ABC):
         """Attributes of a parameter, a pointer, that holds an encoded descriptor by value."""
         raise Unsupported(f"{self.target} has no descriptors that a launch encodes")
 
+    def prefetch_descriptor(self, b: Builder, pointer: ir.Value) -> None:  # noqa: B027 (hardware may have no way)
+        """Fetch the encoded descriptor at ``pointer``, which copies will read, where the hardware can do so ahead of them."""
+
     def image_attributes(self) -> Mapping[str, object]:
         """JSON-able facts for the attributes of the image, of what these words have been used for."""
         return {}
