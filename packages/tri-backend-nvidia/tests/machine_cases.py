@@ -29,6 +29,7 @@ from tri_backend_nvidia.machine import (
     LoadOp,
     MmaOp,
     PartitionBarrierOp,
+    PermuteBytesOp,
     ReadRegisterOp,
     RecordFaultOp,
     SetRegistersOp,
@@ -616,6 +617,23 @@ add(
     each(_SIZES, _SIZES),
     bound=ulps(2),
     grid=(64, 1, 1),
+)
+
+
+def _permuted(k: Kernel) -> None:
+    operands = [v for i in range(3) for v in k.read(i)]
+    k.write(3, *PermuteBytesOp.build(operands, [k.b.i32]))
+
+
+# every digit of a selector, with and without the sign's bit
+add(
+    "permute_bytes",
+    PermuteBytesOp,
+    ("i4", "i4", "i4"),
+    ("i4",),
+    _permuted,
+    each(*[any_bits("i4")] * 3),
+    grid=(16, 1, 1),
 )
 
 

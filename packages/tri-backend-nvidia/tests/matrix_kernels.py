@@ -149,11 +149,13 @@ def carried(a, b, c, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, TWIC
 
 
 @tri.jit
-def imprecise(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MOST: tl.constexpr):
-    """One dot whose tensor core may add up ``MOST`` products before they go into f32; columns of ``b`` are rows."""
+def imprecise(
+    a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MOST: tl.constexpr, ROWS: tl.constexpr = False,
+):  # fmt: skip
+    """One dot whose tensor core may add up ``MOST`` products before they go into f32; columns of ``b`` are rows but for ``ROWS``."""
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x = tl.load(a + m[:, None] * K + k[None, :])
-    y = tl.load(b + n[None, :] * K + k[:, None])
+    y = tl.load(b + (k[:, None] * N + n[None, :] if ROWS else n[None, :] * K + k[:, None]))
     z = tl.dot(x, y, max_num_imprecise_acc=MOST)
     tl.store(c + m[:, None] * N + n[None, :], z)
 

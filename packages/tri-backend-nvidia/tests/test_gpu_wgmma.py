@@ -57,8 +57,8 @@ def test_types_and_majors(dtype, out, result, bound, columns, warps) -> None:
         a, b, c = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1), poisoned(m, n, dtype=result)
         given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
         kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
-        turned = dtype == torch.float32 and not columns[0]
-        assert ("wgmma" in kernel.asm["ptx"]) == (dtype.itemsize == 2 or columns[1] or turned)
+        # one operand may come from registers: the right one in a product that is turned
+        assert ("wgmma" in kernel.asm["ptx"]) == (dtype.itemsize == 2 or columns[1] or not columns[0])
         close(c, a.double() @ b.double(), bound)
 
 
@@ -111,8 +111,43 @@ def test_no_iteration_gives_zeros() -> None:
     assert torch.equal(c, torch.zeros_like(c))
 
 
+SCHEDULES = (
+    {"warp_specialize": False},
+    {"warp_specialize": True},
+    {"warp_specialize": True, "persistent": True},
+)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=str)
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize(
+    "block", [(64, 64, 64, 4), (128, 256, 128, 8), (256, 128, 128, 8), (128, 256, 64, 16)]
+)
+@pytest.mark.parametrize(("dtype", "out", "result", "bound"), TYPES[3:], ids=str)
+def test_turned_products(dtype, out, result, bound, block, stages, schedule) -> None:
+    """Rows of B along n, in all schedules, with masks and many turns of the ring."""
+    *block, warps = block
+    if dtype == torch.float32:
+        block[2] = 32
+    # sums in the tensor core of 8-bit floats are short, so errors grow with k
+    for m, n, k, growth in ((304, 272, 496, 1), (128, 512, 4096, 10)):
+        a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
+        grid = (-(-m // block[0]), -(-n // block[1]))
+        for _ in range(3):
+            c = poisoned(m, n, dtype=result)
+            try:
+                kernel = tiles[grid](
+                    a, b, c, m, n, k, k, 1, n, 1, *block, out, stages, num_warps=warps, **schedule
+                )
+            except tri.OutOfResources:
+                pytest.skip("more shared memory than there is")
+            assert "columnBits" in kernel.asm["ttgir"]
+            close(c, a.double() @ b.double(), growth * bound)
+
+
+@pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("most", [32, 64, 128])
-def test_promotion_makes_sums_of_small_floats_precise(most) -> None:
+def test_promotion_makes_sums_of_small_floats_precise(most, rows) -> None:
     m, n, k = 64, 64, 512
     # torch takes no absolute value of such floats
     a, b = (values(*s, dtype=torch.float32, seed=i).abs().to(FP8) for i, s in enumerate([(m, k), (k, n)]))
@@ -120,7 +155,7 @@ def test_promotion_makes_sums_of_small_floats_precise(most) -> None:
     errors = []
     for limit in (most, k):
         c = poisoned(m, n)
-        imprecise[(1,)](a, b.t().contiguous(), c, m, n, k, limit, num_warps=4)
+        imprecise[(1,)](a, b if rows else b.t().contiguous(), c, m, n, k, limit, rows, num_warps=4)
         errors.append(float((c.double() - expected).abs().max() / expected.abs().max()))
     assert errors[0] < errors[1] < 1e-2
     assert errors[0] < 1e-3

@@ -37,8 +37,8 @@ multiplied = partial(matrix_data.multiplied, where=SIMULATED)
 @pytest.mark.parametrize(("dtype", "out", "bound"), TYPES, ids=str)
 def test_types_and_majors(dtype, out, bound, columns) -> None:
     kernel, c, expected = multiplied((64, 64, 64), dtype, out, columns=columns)
-    # elements of 8 and 32 bits are read along k only: one of f32's operands may go through registers, and A of 8 bits
-    is_group = dtype.itemsize == 2 or columns[1] or (dtype.itemsize == 4 and not columns[0])
+    # elements of 8 and 32 bits are read along k only: one of the operands may go through registers
+    is_group = dtype.itemsize == 2 or columns[1] or not columns[0]
     assert ("nvm.wgmma" in kernel.asm["llir"]) == is_group
     assert ("nvm.mma" in kernel.asm["llir"]) != is_group
     close(c, expected, bound)

@@ -28,8 +28,8 @@ MADE = Compiler("nvidia:sm_90a", {"warp_specialize": False})
 compiled, gemm, flash, one = MADE.compiled, MADE.gemm, MADE.flash, MADE.one
 
 
-def promoted():
-    constants = {"M": 64, "N": 64, "K": 128, "MOST": 32}
+def promoted(rows=False):
+    constants = {"M": 64, "N": 64, "K": 128, "MOST": 32, "ROWS": rows}
     return compiled(imprecise, constants, {"a": "*fp8e4nv", "b": "*fp8e4nv", "c": "*fp32"}, warps=4)
 
 
@@ -51,6 +51,7 @@ CASES = {
     "one dot": (lambda: one("fp16", (False, False)), 0),
     "A from registers": (lambda: one("fp8e5", (True, True)), 0),
     "promotion": (promoted, 0),
+    "promotion, B from registers": (lambda: promoted(rows=True), 0),
 }
 
 

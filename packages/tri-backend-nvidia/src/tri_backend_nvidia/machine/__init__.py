@@ -17,7 +17,7 @@ from tri_backend_nvidia.machine.cluster import (
 )
 from tri_backend_nvidia.machine.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
 from tri_backend_nvidia.machine.faults import RecordFaultOp
-from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp
+from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp, PermuteBytesOp
 from tri_backend_nvidia.machine.matrix import LdMatrixOp, MmaOp
 from tri_backend_nvidia.machine.mbarrier import (
     BarrierArriveOp,
@@ -111,6 +111,7 @@ __all__ = [
     "PeerLoadOp",
     "PeerStoreOp",
     "PeerWaitOp",
+    "PermuteBytesOp",
     "ReadRegisterOp",
     "RecordFaultOp",
     "ScaledDescriptor",

@@ -1,4 +1,4 @@
-"""Machine ops of arithmetic: hardware approximations, fast division, conversions of small floats."""
+"""Machine ops of arithmetic: hardware approximations, fast division, conversions of small floats, bytes of words."""
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
@@ -8,7 +8,7 @@ from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["ApproximateOp", "ConvertOp", "DivideFullOp"]
+__all__ = ["ApproximateOp", "ConvertOp", "DivideFullOp", "PermuteBytesOp"]
 
 
 class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[ext.Pure]):
@@ -80,6 +80,29 @@ class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[ext.Pure]):
         from tri_backend_nvidia.machine.conversions import convert
 
         return [convert(text(self.instruction), operands)]
+
+
+class PermuteBytesOp(MachineOp, dialect=NVM, name="permute_bytes", traits=[ext.Pure]):
+    """``prmt.b32``: byte i of the result (i32) is that of ``high:low`` which the low bits of digit i of ``selector`` name.
+
+    Bytes 0 to 3 are those of ``low``.  Bit 3 of a digit repeats the byte's sign.  PTX ISA, "Data Movement and Conversion
+    Instructions": ``prmt``, its default mode.
+    """
+
+    low: In
+    high: In
+    selector: In
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's intrinsic."""
+        return b.intrinsic("llvm.nvvm.prmt", [self.low, self.high, self.selector], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """A gather of bytes."""
+        from tri_backend_nvidia.machine import simulation
+
+        return [simulation.permute_bytes(*operands)]
 
 
 def _register(type_: ir.Type) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "elect",
     "load",
     "nanoseconds",
+    "permute_bytes",
     "read_register",
     "shuffle",
     "store",
@@ -198,6 +199,16 @@ def divide(a: Array, b: Array) -> Array:
     with np.errstate(all="ignore"):
         quotient: Array = (a.astype(np.float64) / b).astype(np.float32)
     return quotient
+
+
+def permute_bytes(low: Array, high: Array, selector: Array) -> Array:
+    """A gather of bytes of ``high:low``; bit 3 of a selector's digit repeats the sign of the byte."""
+    given = np.ascontiguousarray(np.stack([low, high], axis=1)).view(np.uint8)
+    digits = selector.view(np.uint32)[:, None] >> 4 * np.arange(4, dtype=np.uint32) & 15
+    found = np.take_along_axis(given, (digits & 7).astype(np.intp), axis=1)
+    chosen = np.where(digits & 8, np.where(found >= 128, 255, 0), found).astype(np.uint8)
+    words: Array = np.ascontiguousarray(chosen).view(np.int32)[:, 0]
+    return words
 
 
 def nanoseconds(cta: SimulatedCTA) -> Array:

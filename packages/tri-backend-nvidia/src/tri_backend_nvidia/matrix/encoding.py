@@ -87,6 +87,10 @@ class NvidiaMma(MatrixEncoding):
         """Warps of a group share rows."""
         return self.version_major == 3 and not self.is_turned
 
+    def reads_rows(self, operand: int, k_width: int) -> bool:
+        """Bytes of a turned product's operand 1: ``ldmatrix`` transposes pairs of them."""
+        return self.is_turned and operand == 1 and k_width == 4
+
     def spread(self, shape: Shape, warps: Shape) -> "NvidiaMma":
         """Over ``warps``; instructions of version 3 as wide as a warp group's share of ``shape``, no wider than this."""
         if self.version_major == 2:

@@ -43,8 +43,9 @@ PTX_TYPES = {
 _BESIDE_SUM = 26
 #: bits of a column's number in the order in which the instruction that computes the transposed product has them in its rows' numbers, by
 #: the width of elements.  f32: lanes read pairs of columns (bit 0) from rows of 128 bytes whose pieces of 16 are permuted by xor with k;
-#: the lanes of half a warp have 4 values of k, which choose between pieces by bits 2 and 3, and here columns' bits 1 and 4
-_TURNED = {32: (1, 4, 2, 0, 3, 5)}
+#: the lanes of half a warp have 4 values of k, which choose between pieces by bits 2 and 3, and here columns' bits 1 and 4.
+#: 8 bits: ``ldmatrix`` transposes pairs of columns, so bit 0 is what a lane has twice, its rows 8 apart
+_TURNED = {32: (1, 4, 2, 0, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
 #: bits of those that ``wgmma`` has
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8}
 

@@ -50,6 +50,13 @@ class MatrixEncoding(DistributedEncoding):
         """
         return ()
 
+    def reads_rows(self, operand: int, k_width: int) -> bool:
+        """Whether matrix loads read operand 0 or 1 in rows of 16 bytes across k, whatever its lanes hold of them.
+
+        ``k_width`` as in :meth:`fragment`.
+        """
+        return False
+
     def spread(self, shape: Shape, warps: Shape) -> Self:
         """This encoding for a result of ``shape`` over ``warps``; instructions of several sizes are chosen here."""
         made: Self = replace(self, warps_per_cta=warps)  # type: ignore[type-var]  # a dataclass by contract

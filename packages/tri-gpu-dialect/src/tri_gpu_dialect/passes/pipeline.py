@@ -30,6 +30,7 @@ from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.dot_stages import LATE
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_dot_buffer, is_pure, schedule
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
@@ -40,7 +41,7 @@ from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.passes.overlap_dots import carried_dots
 from tri_gpu_dialect.passes.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.plans import scratch_bytes, views
-from tri_gpu_dialect.plans.operand_memory import memory_in_block
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -166,7 +167,8 @@ class _Buffer:
         assert info is not None
         own = layouts.of(result.type)
         chosen = _chosen_encoding(load)
-        readers = tuple(_seen_from(load, reader) for reader in _readers(load)) or (own,)
+        by_element = [op for op in _readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
+        readers = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
         encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, readers)
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
         return cls(encoding, size, is_read_in_place=chosen is not None)

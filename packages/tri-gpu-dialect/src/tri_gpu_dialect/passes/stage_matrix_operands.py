@@ -26,7 +26,7 @@ from tri_gpu_dialect.layouts import BLOCK, REGISTER
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
-from tri_gpu_dialect.plans.operand_memory import memory_in_block
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.types import tensor_info
 
@@ -99,7 +99,8 @@ def _stage(op: ir.Operation) -> ir.Operation:
     source, result = op.operands[0], op.results[0]
     info = tensor_info(source.type)
     assert info is not None
-    encoding = memory_in_block(info.shape, info.bitwidth, layouts.of(source.type), (layouts.of(result.type),))
+    readers = () if is_read_in_rows(encoding_of(result)) else (layouts.of(result.type),)
+    encoding = memory_in_block(info.shape, info.bitwidth, layouts.of(source.type), readers)
     type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
     with ir.InsertionPoint(op), op.location:
         buffer = ir.Operation.create("ttg.local_alloc", results=[type_], operands=[source]).results[0]

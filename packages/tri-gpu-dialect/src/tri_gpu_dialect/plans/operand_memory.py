@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+from tri_gpu_dialect.encodings import DotOperand, Encoding, MatrixEncoding
 from tri_gpu_dialect.encodings.shared import SwizzledShared
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout, bank_conflicts, layout_for, vector_access
 from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
 
-__all__ = ["PIECE_BYTES", "memory_in_block", "operand_memory", "vector_order"]
+__all__ = ["PIECE_BYTES", "is_read_in_rows", "memory_in_block", "operand_memory", "vector_order"]
 
 Shape = tuple[int, ...]
 
@@ -44,6 +45,13 @@ def operand_memory(
             break
     assert best is not None
     return best
+
+
+def is_read_in_rows(encoding: Encoding | None) -> bool:
+    """Whether a tensor in ``encoding`` is read by matrix loads across k: places of its elements say nothing of conflicts then."""
+    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+        return False
+    return encoding.parent.reads_rows(encoding.op_idx, encoding.k_width)
 
 
 def memory_in_block(
