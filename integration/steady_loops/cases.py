@@ -34,8 +34,10 @@ def _tiles(m: int, n: int, k: int) -> dict[str, int]:
     return {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k}
 
 
-def _matmul(element: str, out: str, block: tuple[int, int, int], *, columns: bool = False) -> Case:
-    """Pointers; with ``columns`` b is stored by columns."""
+def _matmul(
+    element: str, out: str, block: tuple[int, int, int], *, columns: bool = False, remark: str = ""
+) -> Case:
+    """Pointers; with ``columns`` b is stored by columns; ``remark`` is the end of the case's label."""
     strides = {"stride_am": "i32", "stride_ak": "1", "stride_cm": "i32", "stride_cn": "1"}
     strides |= {"stride_bk": "1", "stride_bn": "i32"} if columns else {"stride_bk": "i32", "stride_bn": "1"}
     types = {
@@ -48,7 +50,7 @@ def _matmul(element: str, out: str, block: tuple[int, int, int], *, columns: boo
     }
     text = "; ".join(f"{name}: {type_}" for name, type_ in (types | strides).items())
     return Case(
-        "matmul", "matmul", f"{element} {'x'.join(map(str, block))}", text, _tiles(*block) | {"GROUP_M": 8}, 8, 4, _ROLES
+        "matmul", "matmul", f"{element} {'x'.join(map(str, block))}{remark}", text, _tiles(*block) | {"GROUP_M": 8}, 8, 4, _ROLES
     )  # fmt: skip
 
 
@@ -79,6 +81,8 @@ CASES: Sequence[Case] = (
     _matmul("fp8e4nv", "bf16", (128, 256, 128), columns=True),
     _matmul("fp32", "fp32", (128, 256, 32)),
     _matmul("i8", "i32", (128, 256, 128), columns=True),
+    _matmul("fp8e4nv", "bf16", (128, 256, 128), remark=", rows of b"),
+    _matmul("i8", "i32", (128, 256, 128), remark=", rows of b"),
     Case("matmul_descriptor", "matmul_descriptor", "fp16 128x256x64", _DESCRIBED, _tiles(128, 256, 64) | {"GROUP_M": 8}, 8, 4, _ROLES),
     Case("grouped_matmul", "grouped_matmul", "fp16 128x256x64", _GROUPED, _tiles(128, 256, 64) | {"PROGRAMS": 132}, 8, 4, _ROLES),
     _attention("attention", "D128", *_FORWARD, 128, 128, 128, False),

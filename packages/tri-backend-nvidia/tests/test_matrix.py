@@ -245,10 +245,13 @@ def test_the_table_follows_the_architecture() -> None:
     assert len(old) == 5
     assert len(new) == 9
     assert {row.a for row in new} - {row.a for row in old} == {"f8E4M3FN", "f8E5M2"}
-    # those of warp groups come first: all but f64; then that of B which is read along n
-    assert [row.group_warps for row in group] == [4] * 9 + [1] * 9
+    # those of warp groups come first: all but f64; then those of B which is read along n
+    assert [row.group_warps for row in group] == [4] * 14 + [1] * 9
     assert {row.a for row in new} - {row.a for row in group[:8]} == {"f64"}
-    assert [(row.a, row.in_registers) for row in group if row.turned] == [("f32", (1,))]
+    floats = ("f8E4M3FN", "f8E5M2")
+    kinds = [("f32", "f32"), ("i8", "i8"), *((a, b) for a in floats for b in floats)]
+    assert [(row.a, row.b) for row in group if row.turned] == kinds
+    assert {row.in_registers for row in group if row.turned} == {(1,)}
 
 
 @pytest.mark.parametrize(
