@@ -78,6 +78,10 @@ def overlap(one: range, other: range) -> bool:
 # --- in the rings' memory ---------------------------------------------------------------------------------
 
 
+#: more stages than there is room for: rings leave none beside them
+FULL = 99
+
+
 @pytest.mark.parametrize("warps", [4, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("dtype", "out", "bound"), TYPES, ids=str)
 def test_a_tile_leaves_through_the_rings(dtype, out, bound, warps) -> None:
@@ -86,7 +90,14 @@ def test_a_tile_leaves_through_the_rings(dtype, out, bound, warps) -> None:
         256 if dtype == torch.int8 else 32
     )  # rings of a few kilobytes are kept apart from what comes after them
     kernel, c, expected = run(
-        finished_tile, (rows - 16, 48, 96), (rows, 64, depth), dtype, out, grid=(1, 1), warps=warps
+        finished_tile,
+        (rows - 16, 48, 96),
+        (rows, 64, depth),
+        dtype,
+        out,
+        grid=(1, 1),
+        warps=warps,
+        stages=FULL,
     )
     rings, tiles = offsets(kernel)
     assert tiles
@@ -105,19 +116,49 @@ def test_fewer_blocks_than_slots_and_more(k) -> None:
 
 def test_warps_that_do_not_meet_before_the_tile_is_stored_race(tmp_path) -> None:
     """Another warp's products still read what a tile is written to."""
-    given = ((64, 64, 192), (64, 64, 32), torch.float16, torch.float16)
-    kernel, *_ = run(finished_tile, *given, grid=(1, 1))
+    given = ((64, 64, 1792), (64, 64, 32), torch.float16, torch.float16)
+    kernel, *_ = run(finished_tile, *given, grid=(1, 1), stages=FULL)
     text = kernel.asm["ttgir"]
     changed = re.sub(r"\n *ttg\.barrier local[^\n]*(?=\n[^\n]*ttg\.local_alloc %)", "", text)
     assert changed != text
     path = tmp_path / "tile.ttgir"
     path.write_text(changed)
     with pytest.raises(tri.errors.SimulationError) as found:
-        run(finished_tile, *given, grid=(1, 1), ir_override=str(path))
+        run(finished_tile, *given, grid=(1, 1), stages=FULL, ir_override=str(path))
     assert re.fullmatch("race|asynchronous", found.value.check)
 
 
 # --- beside the rings -------------------------------------------------------------------------------------
+
+
+def test_a_tile_leaves_beside_the_rings_where_that_costs_no_cta() -> None:
+    """Warps write it while others still multiply: they meet once, before it is copied."""
+    kernel, c, expected = run(
+        finished_tile, (64, 64, 96), (64, 64, 32), torch.float16, torch.float16, grid=(1, 1), stages=14
+    )
+    rings, tiles = offsets(kernel)
+    assert len(tiles) == 1
+    assert any(overlap(tiles[0], ring) for ring in rings)
+    kernel, c, expected = run(
+        finished_tile, (64, 64, 96), (64, 64, 32), torch.float16, torch.float16, grid=(1, 1), stages=16
+    )
+    rings, tiles = offsets(kernel)
+    assert len(tiles) == 1
+    assert not any(overlap(tiles[0], ring) for ring in rings)
+    after = kernel.asm["ttgir"].split("scf.for", 1)[1].split("partition0")[0]
+    assert after.count("ttg.barrier local") == 1
+    check(c, expected, 1e-3)
+
+
+@pytest.mark.parametrize(("kernel", "grid"), [(finished_tile, (1, 1)), (finished_tiles, (1,))])
+def test_a_large_tile_leaves_in_two_pieces_apart(kernel, grid) -> None:
+    """64 KiB, for all of which there is room: the first piece is copied out while the second is written."""
+    shape, block = (120, 248, 128), (128, 256, 64)
+    made, c, expected = run(kernel, shape, block, torch.float16, torch.float16, grid=grid, warps=8)
+    _, tiles = offsets(made)
+    assert [len(tile) for tile in tiles] == [32 << 10] * 2
+    assert not overlap(*tiles)
+    check(c, expected, 1e-3)
 
 
 def test_tiles_of_a_loop_leave_beside_the_rings() -> None:

@@ -51,7 +51,7 @@ CASES = {
         lambda: compiled(finished, "bf16", dtype="bf16", **LARGE), {"STSM.16.M88.4": 16, "UTMASTG.2D": 4}
     ),
     "pointers, columns": (
-        lambda: compiled(finished, "fp16", turned=True, **LARGE), {"STSM.16.MT88.4": 16, "UTMASTG.2D": 2}
+        lambda: compiled(finished, "fp16", turned=True, **LARGE), {"STSM.16.MT88.4": 16, "UTMASTG.2D": 4}
     ),
     "a loop of tiles, f16": (lambda: compiled(finished_tiles, "fp16", **LARGE), {"STSM.16.M88.4": 16, "UTMASTG.2D": 4}),
     "a loop of tiles, f32": (lambda: compiled(finished_tiles, "fp32", **LARGE), {"STS.64": 64, "UTMASTG.2D": 8}),

@@ -17,6 +17,7 @@ from tri_gpu_dialect.passes.allocate_shared_memory import ALIGNMENT, Need, buffe
 BLOCKED = Blocked((1, 4), (4, 8), (4, 1), (1, 0))
 OTHER = Blocked((4, 1), (8, 4), (1, 4), (0, 1))
 SHARED = SwizzledShared(1, 1, 1, (1, 0))
+DESC = "!tt.tensordesc<tensor<64x32xf32>>"
 
 
 def memory(shape: tuple[int, ...] = (64, 32), encoding: Encoding = SHARED) -> MemDescType:
@@ -30,9 +31,9 @@ def module(body: str) -> ir.Module:
     )
     attributes = '"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32, "ttg.num-ctas" = 1 : i32'
     return ir.Module.parse(
-        f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1):\n'
+        f'module attributes {{{attributes}}} {{ "tt.func"() ({{ ^bb0(%n: i32, %c: i1, %desc: {DESC}):\n'
         f"%t = arith.constant dense<0.0> : tensor<64x32xf32, {BLOCKED}>\n{text.replace('MEM', str(memory()))}\n"
-        f'"tt.return"() : () -> () }}) {{sym_name = "f", function_type = (i32, i1) -> ()}} : () -> () }}'
+        f'"tt.return"() : () -> () }}) {{sym_name = "f", function_type = (i32, i1, {DESC}) -> ()}} : () -> () }}'
     )
 
 
@@ -188,6 +189,30 @@ def test_fewer_stages_that_fit_are_named(
     assert "of the elements fit" in str(caught.value) or f"num_stages={nearest['num_stages']} fits" in str(
         caught.value
     )
+
+
+OUT = f'"ttg.async_copy_local_to_descriptor"(%desc, %i0, %i0, %{{0}}) : ({DESC}, i32, i32, MEM) -> ()'
+
+
+@pytest.mark.parametrize(
+    ("limit", "offsets", "total"),
+    [
+        # one CTA whatever is done: the first tile beside the slots, the second on these
+        (48_000, [0, 24576, 0], 32768),
+        # two CTAs with 24 KiB, not with 32: tiles on the slots, apart from each other; with 32 as well
+        (60_000, [0, 0, 8192], 24576),
+        (65_536, [0, 24576, 0], 32768),
+        (30_000, [0, 0, 8192], 24576),
+    ],
+)
+def test_tiles_that_are_copied_out_are_apart_where_that_costs_no_cta(
+    context: StageContext, limit: int, offsets: list[int], total: int
+) -> None:
+    small = dataclasses.replace(context.target, spec=TargetSpec(limits={"shared": limit}))
+    slots = both("%i0 = arith.constant 0 : i32", SLOTTED.replace("SLOTS", str(memory((3, 64, 32)))))
+    tiles = (line.format(name) for name in "ab" for line in (ALLOC, OUT))
+    given = dataclasses.replace(context, target=small)
+    assert allocated(both(slots, *tiles), given, apart=0) == (offsets, total)
 
 
 def test_smaller_blocks_that_fit_are_named(context: StageContext) -> None:

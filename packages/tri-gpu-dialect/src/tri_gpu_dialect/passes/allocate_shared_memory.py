@@ -5,13 +5,18 @@ where it meets no other.  Offsets stand on the ops as ``allocation.offset`` (byt
 as ``ttg.shared``.
 
 Small ones are kept apart from the first that is made when they are no longer needed, although they could share: that one may then
-be written while other warps still read the one before, which saves a barrier.
+be written while other warps still read the one before, which saves a barrier.  So are tiles that are copied out to descriptors, large
+as they may be, from what is before them, where as many CTAs as before have room beside each other: a tile is written while other
+warps still compute, and while the piece before it is copied.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext
@@ -30,6 +35,7 @@ __all__ = ["ALIGNMENT", "AllocateSharedMemory", "Need", "buffer_bytes", "place"]
 
 #: bytes that every offset is a multiple of: the widest access
 ALIGNMENT = 16
+_NO_SIZES: Mapping[ir.Operation, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -72,22 +78,46 @@ class AllocateSharedMemory(Pass):
         """Every buffer and scratch memory of ``function`` with its offset in bytes; kept apart if that fits."""
         found = buffers(function, scratch_bytes)
         close = place([Need.of(b) for b in found])
-        wide = place([Need.of(b) for b in self.apart(found)])
-        return wide if limit is None or _extent(wide) <= limit else close
+        stored, none = frozenset(i for i, b in enumerate(found) if _is_stored(b)), frozenset[int]()
+        room = _room(_extent(close), limit)
+        tries = [(frozenset(range(len(found))), stored, room), (stored, stored, room)] if stored else []
+        for before, after, most in (*tries, (none, none, limit)):
+            wide = place([Need.of(b) for b in self.apart(found, before, after)])
+            if most is None or _extent(wide) <= most:
+                return wide
+        return close
 
-    def needed(self, function: ir.Operation) -> int:
-        """The bytes of shared memory that ``function`` takes at least, as it is."""
-        return _extent(place([Need.of(b) for b in buffers(function, scratch_bytes)]))
+    def needed(self, function: ir.Operation, sizes: Mapping[ir.Operation, int] = _NO_SIZES) -> int:
+        """The bytes of shared memory that ``function`` takes at least, as it is, or with buffers of other ``sizes`` in bytes."""
+        needs = [Need.of(b) for b in buffers(function, scratch_bytes)]
+        return _extent(place([replace(n, size=sizes.get(n.buffer.op, n.size)) for n in needs]))
 
-    def apart(self, given: list[Buffer]) -> list[Buffer]:
-        """``given``, the lives of small ones ending only with the first that is made after them."""
+    def apart(
+        self, found: Sequence[Buffer], before: AbstractSet[int], after: AbstractSet[int]
+    ) -> list[Buffer]:
+        """``found``, the lives of some ending only with the first that is made after them: small ones, and those of
+        ``before`` which are followed by one of ``after``.
+        """
+        given = [replace(b) for b in found]
         ends = [b.end for b in given]
         order = sorted(range(len(given)), key=lambda i: (given[i].start, i))
         for place, i in enumerate(order):
-            if Need.of(given[i]).size <= self.apart_bytes:
-                after = next((j for j in order[place + 1 :] if given[j].start > ends[i]), i)
-                given[i].end = max(ends[i], ends[after])
+            next_ = next((j for j in order[place + 1 :] if given[j].start > ends[i]), i)
+            if (i in before and next_ in after) or Need.of(given[i]).size <= self.apart_bytes:
+                given[i].end = max(ends[i], ends[next_])
         return given
+
+
+def _is_stored(buffer: Buffer) -> bool:
+    """Whether copies to a descriptor read ``buffer``."""
+    if buffer.is_scratch:
+        return False
+    return any(use.owner.name == "ttg.async_copy_local_to_descriptor" for use in buffer.op.results[0].uses)
+
+
+def _room(extent: int, limit: int | None) -> int | None:
+    """The bytes that a CTA may take where as many have room in ``limit`` as if each took ``extent``."""
+    return limit if limit is None or not 0 < extent <= limit else limit // (limit // extent)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Tiles that are stored through shared memory go in pieces, where there is no room for the whole.
+"""Tiles that are stored through shared memory go in pieces, where there is no room for the whole, and large ones in two anyway.
 
     buffer of x; copy -> d[i, j]                 d, e: the same tensor, e in blocks of half the size
 
@@ -10,7 +10,10 @@ becomes
 
 The second buffer takes the place of the first, once that has been read.  The largest tiles are cut first, and pieces again, until all
 fits or nothing can be cut: along rows while these keep 128 bytes, else across, and only where every thread has both
-halves, so that cutting moves nothing.  The pieces are the tile, each element once: what is computed per element stays as it is.
+halves, so that cutting moves nothing.
+
+A tile of ``large_bytes`` for which there is room is cut once, if its halves leave no room for more CTAs than the whole: then
+`allocate-shared-memory` keeps them apart, and the first is copied out while the second is written.  The pieces are the tile, each element once: what is computed per element stays as it is.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ class SplitStores(Pass):
 
     policy: Policy = DEFAULT_POLICY
     allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
+    large_bytes: int = 1 << 16
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Cut stores of functions that need more than the target has."""
@@ -56,10 +60,19 @@ class SplitStores(Pass):
         for function in functions(module):
             made: dict[tuple[ir.Value, ir.Type], ir.Value] = {}
             while self.allocation.needed(function) > limit:
-                stores = [s for s in _stores(function) if copies.suits(*s.half(copies))]
+                stores = _stores(function, copies)
                 if not stores:
                     break
                 _split(max(stores, key=lambda s: s.bytes), copies, made)
+            for store in _stores(function, copies):
+                if store.bytes >= self.large_bytes and self.is_room_kept(function, store, limit):
+                    _split(store, copies, made)
+
+    def is_room_kept(self, function: ir.Operation, store: _Store, limit: int) -> bool:
+        """Whether as many CTAs have room in ``limit`` with halves of the tile in one place as with the whole, at least one."""
+        whole = self.allocation.needed(function)
+        halved = self.allocation.needed(function, {store.buffer: store.bytes // 2})
+        return whole <= limit and limit // whole == limit // halved
 
 
 @dataclass(frozen=True)
@@ -85,8 +98,13 @@ class _Store:
         return plain, copies.encoding(plain)
 
 
-def _stores(function: ir.Operation) -> Iterator[_Store]:
-    """The stores that can be cut."""
+def _stores(function: ir.Operation, copies: BulkCopies) -> list[_Store]:
+    """The stores that can be cut, into halves that ``copies`` can store."""
+    return [s for s in _whole_stores(function) if copies.suits(*s.half(copies))]
+
+
+def _whole_stores(function: ir.Operation) -> Iterator[_Store]:
+    """Stores of tiles of which every thread has both halves."""
     for copy in all_ops(function):
         if copy.name != _COPY:
             continue
