@@ -21,6 +21,7 @@ def tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, int]]:
 
 _WIDE = tiles((128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4))
 _BYTES = tiles((128, 256, 128, 8, 3), (128, 256, 128, 8, 4), (128, 128, 128, 4, 4), (128, 128, 128, 8, 4))
+_BYTES_BY_ROWS = tiles((128, 256, 128, 8, 4), (256, 128, 128, 8, 4), (128, 128, 128, 4, 4))
 _WORDS = tiles(
     (128, 256, 32, 8, 3), (128, 256, 32, 8, 4), (256, 128, 32, 8, 3), (256, 128, 32, 8, 4), (128, 128, 32, 8, 4), (128, 128, 32, 4, 4)
 )  # fmt: skip
@@ -107,6 +108,11 @@ def scaled(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> object:
     return torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=out.dtype, use_fast_accum=True)
 
 
+def scaled_by_rows(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> object:
+    """cuBLASLt, which reads ``b`` by columns alone: it is transposed first."""
+    return scaled(a, b.t().contiguous().t(), out)
+
+
 def grouped(groups: int, rows: int, size: int) -> Case:
     """``groups`` products of [rows, size] and [size, size]; the library does them one after the other."""
     a = _random(groups * rows, size, dtype=torch.float16)
@@ -158,6 +164,12 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "matmul_i8_8192": lambda: matmul(
         "8192 int8, K-major", 8192, torch.int8, _BYTES, out_dtype=torch.int32, columns=True, library=lambda a, b, out: torch._int_mm(a, b), bound=0.0
+    ),
+    "matmul_f8_rows_8192": lambda: matmul(
+        "8192 e4m3, row-major", 8192, _F8, _BYTES_BY_ROWS, out_dtype=torch.bfloat16, library=scaled_by_rows, goal=2.0, against="triton", bound=3e-2
+    ),
+    "matmul_i8_rows_8192": lambda: matmul(
+        "8192 int8, row-major", 8192, torch.int8, _BYTES_BY_ROWS, out_dtype=torch.int32, library=lambda a, b, out: torch._int_mm(a, b), goal=2.0, against="triton", bound=0.0
     ),
     "grouped": lambda: grouped(8, 1024, 4096),
 }  # fmt: skip
