@@ -32,6 +32,7 @@ from tri_backend_nvidia.machine import (
     PermuteBytesOp,
     ReadRegisterOp,
     RecordFaultOp,
+    ScaledMmaOp,
     SetRegistersOp,
     ShuffleOp,
     StMatrixOp,
@@ -739,6 +740,58 @@ _mma("m8n8k4", "f64", "f64", "f64", (1, 1, 2))
 for _left in ("e4m3", "e5m2"):
     for _right in ("e4m3", "e5m2"):
         _mma("m16n8k32", _left, _right, "f32", (4, 2, 4))
+
+
+#: the registers of the operands of a block-scaled product, and of its sum
+SCALED_COUNTS = (4, 2, 4)
+
+
+def scaled_mma(
+    k: Kernel, kind: str, kinds: str, selectors: Sequence[int], operands: Sequence[ir.Value]
+) -> Sequence[ir.Value]:
+    """The op with words of A and B, sums, and a word of scales for each."""
+    attributes = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([*SCALED_COUNTS, 1, 1]),
+        "kind": ir.StringAttr.get(kind),
+        "kinds": ir.StringAttr.get(kinds),
+        "selectors": ir.DenseI32ArrayAttr.get(list(selectors)),
+    }
+    return ScaledMmaOp.build(operands, [k.b.f32] * SCALED_COUNTS[2], attributes)
+
+
+def _scale_words(scale: str):
+    """Scales around 1: e8m0 of any byte near 127, e4m3 without a sign."""
+    low, high = (120, 135) if scale == "ue8m0" else (0x28, 0x48)
+    return lambda rng, rows: rng.integers(low, high, (rows, 4)).astype("u1").view("i4")
+
+
+def _scaled(kind: str, left: str, right: str, scale: str, selectors: tuple[int, int, int, int]) -> None:
+    def body(k: Kernel) -> None:
+        operands = [v for i in range(5) for v in k.read(i)]
+        k.write(5, *scaled_mma(k, kind, f"{left} {right} {scale}", selectors, operands))
+
+    def bound(_: Arrays, expected: np.ndarray) -> np.ndarray:
+        return np.full(expected.shape, SUM_ERROR_8 * float(np.abs(expected).max()))
+
+    def totals(rng: np.random.Generator, rows: int) -> np.ndarray:
+        return rng.standard_normal((rows, SCALED_COUNTS[2]))
+
+    a, b, c = SCALED_COUNTS
+    makers = [any_bits("i4", n) if kind != "mxf8f6f4" else _words(t, n) for t, n in ((left, a), (right, b))]
+    scales = [_scale_words(scale)] * 2
+    name = f"mma_scaled-{kind}-{left}-{right}-{scale}-{''.join(map(str, selectors))}"
+    columns = (("i4", a), ("i4", b), ("f4", c), "i4", "i4")
+    values = each(*makers, totals, *scales)
+    add(name, ScaledMmaOp, columns, (("f4", c),), body, values, bound=bound, arch="sm_120a")
+
+
+for _left in ("e4m3", "e5m2"):
+    for _right in ("e4m3", "e5m2"):
+        _scaled("mxf8f6f4", _left, _right, "ue8m0", (3, 1, 2, 3))
+_scaled("mxf8f6f4", "e4m3", "e4m3", "ue8m0", (0, 0, 0, 0))
+_scaled("mxf8f6f4", "e4m3", "e4m3", "ue8m0", (1, 0, 3, 1))
+_scaled("mxf4", "e2m1", "e2m1", "ue8m0", (2, 1, 0, 2))
+_scaled("mxf4nvf4", "e2m1", "e2m1", "ue4m3", (0, 1, 0, 3))
 
 
 def _ldmatrix(count: int, transposed: bool) -> None:

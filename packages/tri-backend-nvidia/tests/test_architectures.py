@@ -35,6 +35,8 @@ def test_features_grow_with_age():
     assert of("nvidia:sm_90a").has("wgmma")
     assert not of("nvidia:sm_90").has("wgmma")
     assert of("nvidia:sm_100f").has("tcgen05")
+    assert of("nvidia:sm_120a").has("mma-block-scale")
+    assert not of("nvidia:sm_120").has("mma-block-scale")
 
 
 @pytest.mark.parametrize("text", ["nvidia:90a", "nvidia:sm90a", "nvidia:sm_90a"])

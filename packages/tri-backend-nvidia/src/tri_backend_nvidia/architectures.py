@@ -85,7 +85,7 @@ _PLAIN = (
     _row(121, "Blackwell (DGX Spark)", 99, 48, (256, 1024), ptx=88),
 )
 #: what matrix instruction the suffix ``a`` brings, by major number
-_SPECIFIC = {9: "wgmma", 10: "tcgen05", 11: "tcgen05"}
+_SPECIFIC = {9: "wgmma", 10: "tcgen05", 11: "tcgen05", 12: "mma-block-scale"}
 
 
 def _variants(row: Architecture) -> list[Architecture]:

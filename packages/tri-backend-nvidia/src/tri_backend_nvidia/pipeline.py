@@ -12,12 +12,11 @@ from tri_backend_nvidia.matrix import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
+from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
 from tri_backend_nvidia.scheduling import ChooseSchedule, HopperPolicy, Machine, producer
 from tri_backend_nvidia.tensor_memory import table as tensor_memory
 from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
 from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
-from tri_backend_nvidia.tensor_memory.scaled import AccelerateDotScaled
-from tri_backend_nvidia.tensor_memory.scaled_table import ScaledProducts
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target, Unsupported
 from tri_core.passes import (
     CSE,
@@ -146,8 +145,8 @@ class _Scaled:
 
 
 def _scaled(target: Target, options: CommonOptions) -> _Scaled:
-    """Scaled products stay where ``tcgen05`` does them; where nothing of the kind is, the stage decomposes them all."""
-    products = ScaledProducts.of(
+    """Scaled products stay where an instruction does them; where none is, the stage decomposes them all."""
+    products = scaled_products(
         target, options.num_warps, options.num_ctas, specialize=_specialized(target, options)
     )
     if products is None:
@@ -169,8 +168,9 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
     stage = ttgir_stage(target, options, policy(target, options))
     if target.has("wgmma") and stage.passes is not None:
         stage.passes.insert("ttgir.pipeline", RoundCopies())
-    if target.has("tcgen05") and stage.passes is not None:
+    if stage.passes is not None and (target.has("tcgen05") or target.has("mma-block-scale")):
         stage.passes.insert("ttgir.matmul", AccelerateDotScaled())
+    if target.has("tcgen05") and stage.passes is not None:
         stage.passes.insert("ttgir.end", PlaceAccumulators())
         stage.passes.steps.append(MeetBeforeDots())
     return stage

@@ -88,11 +88,11 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_nvidia.bulk.round_copies import RoundCopies
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.matrix import TTNG
+    from tri_backend_nvidia.scaled_products import AccelerateDotScaled
     from tri_backend_nvidia.scheduling import ChooseSchedule
     from tri_backend_nvidia.tensor_memory import ops, scales  # noqa: F401  there when the dialect is
     from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
     from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
-    from tri_backend_nvidia.tensor_memory.scaled import AccelerateDotScaled
 
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)

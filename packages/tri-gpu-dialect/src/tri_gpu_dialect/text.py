@@ -262,6 +262,7 @@ TTG = DialectSyntax(
         TypeSyntax("#ttg.blocked", alias="blocked", write=_BOXES, read=read_cluster),
         TypeSyntax("#ttg.slice", write=_in_order("dim", "parent")),
         TypeSyntax("#ttg.dot_op", write=_write_operand, read=_read_operand),
+        TypeSyntax("#ttg.dot_scale", write=_in_order("opIdx", "parent")),
         TypeSyntax("#ttg.linear", alias="linear", write=_write_linear, read=_read_linear),
         TypeSyntax("#ttg.swizzled_shared", alias="shared", write=_SWIZZLE, read=read_cluster),
         TypeSyntax("#ttg.padded_shared", alias="shared", write=_write_padded, read=_read_padded),

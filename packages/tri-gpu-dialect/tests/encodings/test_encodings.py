@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from tri_gpu_dialect.encodings import (
     Blocked,
     DistributedEncoding,
     DotOperand,
+    DotScale,
     Encoding,
     Linear,
     PaddedShared,
@@ -22,6 +24,7 @@ from tri_gpu_dialect.encodings import (
     decode,
     registered,
 )
+from tri_gpu_dialect.testing.matrix import RefMatrix
 
 BLOCKED = Blocked((1, 4), (8, 4), (4, 1), (1, 0))
 EXAMPLES = [
@@ -127,3 +130,32 @@ def test_only_layouts_of_matrix_units_have_operands() -> None:
 def test_malformed_attributes_are_refused(text: str, message: str) -> None:
     with pytest.raises(VerificationError, match=message):
         decode(ir.Attribute.parse(text))
+
+
+@dataclass(frozen=True)
+class Scaled(RefMatrix):
+    """The made-up instruction with scales: each lane has a row's."""
+
+    def scale_layout(self, operand: int, shape: tuple[int, ...]) -> layouts.LinearLayout:
+        """Rows over lanes, groups over registers; those of operand 1 the other way round."""
+        rows, groups = shape
+        names = (layouts.LANE, layouts.REGISTER) if operand == 0 else (layouts.REGISTER, layouts.LANE)
+        made = layouts.LinearLayout.identity1d(rows, names[0], "dim0")
+        return made * layouts.LinearLayout.identity1d(groups, names[1], "dim1")
+
+
+def test_scales_of_a_dot_lie_as_its_result_says() -> None:
+    for operand, dim in ((0, layouts.LANE), (1, layouts.REGISTER)):
+        made = DotScale(operand, Scaled()).linear_layout((32, 4))
+        assert made.in_size(dim) == 32
+        assert made.out_sizes == {"dim0": 32, "dim1": 4}
+    with pytest.raises(ValueError, match="RefMatrix has no products with block scales"):
+        DotScale(0, RefMatrix()).linear_layout((32, 4))
+
+
+@pytest.mark.parametrize(
+    ("operand", "parent", "error"), [(2, RefMatrix(), ValueError), (0, BLOCKED, TypeError)]
+)
+def test_what_has_no_scales(operand: int, parent: Encoding, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"0 or 1|matrix instruction"):
+        DotScale(operand, parent)

@@ -29,6 +29,7 @@ from tri_backend_nvidia.machine.mbarrier import (
     FenceOp,
 )
 from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
+from tri_backend_nvidia.machine.mma_scaled import ScaledMmaOp
 from tri_backend_nvidia.machine.stmatrix import StMatrixOp
 from tri_backend_nvidia.machine.tcgen05 import (
     InstructionDescriptor,
@@ -116,6 +117,7 @@ __all__ = [
     "RecordFaultOp",
     "ScaledDescriptor",
     "ScaledKind",
+    "ScaledMmaOp",
     "ScaledStep",
     "SetRegistersOp",
     "ShuffleOp",

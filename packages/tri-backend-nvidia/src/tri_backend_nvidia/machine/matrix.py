@@ -9,7 +9,7 @@ from tri_backend_nvidia.machine.base import NVM, Array, In, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["LdMatrixOp", "MmaOp"]
+__all__ = ["LdMatrixOp", "MmaOp", "register_group"]
 
 _Ins = Sequence[ext.Operand[Any]]
 _Outs = Sequence[ext.Result[Any]]
@@ -18,7 +18,8 @@ _Outs = Sequence[ext.Result[Any]]
 _REGISTER = {"i32": "r", "f32": "f", "f64": "d"}
 
 
-def _group(first: int, count: int) -> str:
+def register_group(first: int, count: int) -> str:
+    """Operands ``first`` to ``first + count - 1`` of inline assembly as a vector of registers."""
     return "{" + ", ".join(f"${i}" for i in range(first, first + count)) + "}"
 
 
@@ -45,8 +46,8 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
         left, right, total = self.counts()
         one, other, kind = text(self.kinds).split()
         name = f"mma.sync.aligned.{text(self.shape)}.row.col.{kind}.{one}.{other}.{kind}"
-        own = _group(0, total)
-        body = f"{name} {own}, {_group(total, left)}, {_group(total + left, right)}, {own};"
+        own = register_group(0, total)
+        body = f"{name} {own}, {register_group(total, left)}, {register_group(total + left, right)}, {own};"
         operands, results = list(self.operation.operands), [r.type for r in self.operation.results]
         register = _REGISTER[str(results[0])]
         words = [_REGISTER[str(v.type)] for v in operands[: left + right]]

@@ -55,6 +55,15 @@ def _b_8_bit(group: Array, member: Array, i: Array) -> tuple[Array, Array]:
     return member * 4 + (i & 3) + np.where(i < 4, 0, 16), group + 0 * i
 
 
+def _a_4_bit(group: Array, member: Array, i: Array) -> tuple[Array, Array]:
+    upper = (i < 8) | ((i >= 16) & (i < 24))
+    return np.where(upper, group, group + 8), member * 8 + (i & 7) + np.where(i < 16, 0, 32)
+
+
+def _b_4_bit(group: Array, member: Array, i: Array) -> tuple[Array, Array]:
+    return member * 8 + (i & 7) + np.where(i < 8, 0, 32), group + 0 * i
+
+
 def _c_tall(group: Array, member: Array, i: Array) -> tuple[Array, Array]:
     return np.where(i < 2, group, group + 8), member * 2 + (i & 1)
 
@@ -76,6 +85,7 @@ _FRAGMENTS: dict[tuple[str, int], tuple[tuple[Formula, int], tuple[Formula, int]
     ("m16n8k16", 16): ((_a_16_bit, 8), (_b_16_bit, 4), (_c_tall, 4)),
     ("m16n8k8", 32): ((_a_tf32, 4), (_b_tf32, 2), (_c_tall, 4)),
     ("m16n8k32", 8): ((_a_8_bit, 16), (_b_8_bit, 8), (_c_tall, 4)),
+    ("m16n8k64", 4): ((_a_4_bit, 32), (_b_4_bit, 16), (_c_tall, 4)),
     ("m8n8k4", 64): ((_a_f64, 1), (_b_f64, 1), (_c_f64, 2)),
 }
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.matrix_fragments import LANES, A, B, C, places
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["load_matrices", "multiply", "store_matrices"]
+__all__ = ["fragments", "given_out", "load_matrices", "multiply", "store_matrices"]
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +35,7 @@ def _float8(exponent: int, mantissa: int, *, infinities: bool) -> Array:
 
 _E4M3 = _float8(4, 3, infinities=False)
 _E5M2 = _float8(5, 2, infinities=True)
+_E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
 #: words of a thread -> its elements
 _DECODE: dict[str, Callable[[Array], Array]] = {
@@ -45,10 +46,12 @@ _DECODE: dict[str, Callable[[Array], Array]] = {
     "u8": lambda w: w.view(np.uint8).astype(np.int64),
     "e4m3": lambda w: _E4M3[w.view(np.uint8)],
     "e5m2": lambda w: _E5M2[w.view(np.uint8)],
+    # the first of two numbers in the low bits
+    "e2m1": lambda w: _E2M1[np.stack([w.view(np.uint8) & 15, w.view(np.uint8) >> 4], axis=-1)],
     "f64": lambda w: w,
 }
 #: bits of an operand's element
-_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "f64": 64}
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "e2m1": 4, "f64": 64}
 
 
 def _gathered(values: Array, rows: Array, columns: Array, shape: tuple[int, int]) -> Array:
@@ -57,6 +60,34 @@ def _gathered(values: Array, rows: Array, columns: Array, shape: tuple[int, int]
     matrix = np.zeros((len(per_warp), *shape), values.dtype)
     matrix[:, rows, columns] = per_warp
     return matrix
+
+
+def fragments(
+    cta: SimulatedCTA,
+    shape: str,
+    kinds: tuple[str, str],
+    counts: tuple[int, int, int],
+    operands: Sequence[Array],
+) -> list[Array]:
+    """A, B and the sum so far, (warps, rows, columns) each, from the registers of all threads."""
+    m, n, k = map(int, re.findall(r"\d+", shape))
+    first, second, _ = counts
+    parts = (operands[:first], operands[first : first + second], operands[first + second :])
+    sizes = ((m, k), (k, n), (m, n))
+    matrices = []
+    for role, registers, kind, size in zip((A, B, C), parts, (*kinds, ""), sizes, strict=True):
+        words = np.ascontiguousarray(np.stack(registers, axis=1))
+        values = _DECODE[kind](words) if kind else words
+        place = places(shape, _BITS[kinds[0]], role)
+        matrices.append(_gathered(values.reshape(cta.num_threads, -1), *place, size))
+    return matrices
+
+
+def given_out(cta: SimulatedCTA, shape: str, kind: str, made: Array) -> list[Array]:
+    """The registers of all threads for sums ``made``, (warps, rows, columns); ``kind`` is A's."""
+    rows, columns = places(shape, _BITS[kind], C)
+    dealt = made[:, rows, columns].reshape(cta.num_threads, -1)
+    return [dealt[:, i] for i in range(dealt.shape[1])]
 
 
 def multiply(
@@ -68,25 +99,13 @@ def multiply(
 ) -> list[Array]:
     """The sums of every thread; exact products, added in double precision (integers: exactly)."""
     left, right, total = kinds
-    m, n, k = map(int, re.findall(r"\d+", shape))
-    first, second, _ = counts
-    parts = (operands[:first], operands[first : first + second], operands[first + second :])
-    sizes = ((m, k), (k, n), (m, n))
-    matrices = []
-    for role, registers, kind, size in zip((A, B, C), parts, (left, right, ""), sizes, strict=True):
-        words = np.ascontiguousarray(np.stack(registers, axis=1))
-        values = _DECODE[kind](words) if kind else words
-        place = places(shape, _BITS[left], role)
-        matrices.append(_gathered(values.reshape(cta.num_threads, -1), *place, size))
-    a, b, c = matrices
+    a, b, c = fragments(cta, shape, (left, right), counts, operands)
     with np.errstate(all="ignore"):
         if total == "s32":
             made = (a @ b + c.astype(np.int64)).astype(np.int32)
         else:
             made = (a @ b + c.astype(np.float64)).astype(c.dtype)
-    rows, columns = places(shape, _BITS[left], C)
-    dealt = made[:, rows, columns].reshape(cta.num_threads, -1)
-    return [dealt[:, i] for i in range(dealt.shape[1])]
+    return given_out(cta, shape, left, made)
 
 
 def load_matrices(cta: SimulatedCTA, pointer: Array, count: int, transposed: bool) -> list[Array]:

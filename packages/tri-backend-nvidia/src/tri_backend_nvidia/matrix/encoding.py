@@ -4,6 +4,7 @@
 
 from dataclasses import dataclass, replace
 
+from tri_backend_nvidia.matrix.mma_scales import scale_layout
 from tri_core.mlir import ext
 from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
@@ -106,6 +107,14 @@ class NvidiaMma(MatrixEncoding):
             return self._instruction(role, k_width)
         layout = self._instruction({0: 1, 1: 0}.get(role, role), k_width)
         return layout.rename_outs({_ROWS: _COLUMNS, _COLUMNS: _ROWS}).transpose_outs([_ROWS, _COLUMNS])
+
+    def scale_layout(self, operand: int, shape: Shape) -> LinearLayout:
+        """Where ``mma.sync`` finds block scales: see :mod:`.mma_scales`.  ValueError for other instructions, and clusters."""
+        if self.version_major != 2 or self.instr_shape[-2:] != (16, 8) or self.cga_layout:
+            raise ValueError(
+                f"{self} has no products with block scales; version 2, 16 x 8 and one CTA are expected"
+            )
+        return scale_layout(operand, shape, self.warps_per_cta)
 
     def _instruction(self, role: int, k_width: int) -> LinearLayout:
         """Who holds what of the operands and the result of the instruction itself."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.matrix import copies, loads, stores, warp_group
+from tri_backend_nvidia.matrix import copies, loads, scaled_rules, stores, warp_group
 from tri_core.api import Target
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -20,5 +20,7 @@ def add_rules(table: LoweringTable, target: Target) -> None:
     if target.has("cp-async"):
         table.add("ttg.async_copy_global_to_local", copies.copy, when=copies.suits)
         table.update(copies.RULES)
+    if target.has("mma-block-scale"):
+        table.add("tt.dot_scaled", scaled_rules.dot)
     if target.has("wgmma"):
         table.update(warp_group.RULES)

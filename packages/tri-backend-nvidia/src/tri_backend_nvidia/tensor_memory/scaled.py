@@ -1,48 +1,33 @@
-"""Gives block-scaled products to ``tcgen05.mma``: factors and scales go to shared memory, as the instruction wants them.
+"""Block-scaled products for ``tcgen05.mma``: factors and scales go to shared memory, as the instruction wants them.
 
     c = dot_scaled(a, sa, b, sb, c0)    ->    c = warp_group_dot(alloc a, alloc b, c0, use_c, scales alloc sa, alloc sb); wait
 
-What :class:`ScaledProducts` refuses is gone by now.  Where the scales go in tensor memory is a matter of
-``place-accumulators``.
+Where the scales go in tensor memory is a matter of ``place-accumulators``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from tri_backend_nvidia.matrix.memory import FourBitShared, NvmmaShared
+from tri_backend_nvidia.matrix.scaled import as_loaded, bare
+from tri_backend_nvidia.matrix.scaled_table import Factors, ScaledRow
 from tri_backend_nvidia.tensor_memory.cells import DOT, WAIT
 from tri_backend_nvidia.tensor_memory.encoding import BLOCK_M, GROUP_WARPS, TensorMemoryRows
-from tri_backend_nvidia.tensor_memory.scaled_table import Factors, ScaledRow
+from tri_backend_nvidia.tensor_memory.scaled_table import ROWS
 from tri_backend_nvidia.tensor_memory.scales import ScalesShared
-from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
+from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import all_ops, constant, convert, functions, i32_attribute, module_int
+from tri_gpu_dialect.edit import constant, convert, i32_attribute
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.matrix import contiguous_dimension, split_groups
 from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["AccelerateDotScaled", "factor_memory"]
+__all__ = ["factor_memory", "group_dot"]
 
 Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class AccelerateDotScaled(Pass):
-    """See the module; runs behind ``accelerate-matmul``."""
-
-    name: ClassVar[str] = "accelerate-dot-scaled"
-
-    def apply(self, module: ir.Module, context: StageContext) -> None:
-        """Rewrite the scaled products of every function of ``module``."""
-        for function in functions(module):
-            for op in [op for op in all_ops(function) if op.name == "tt.dot_scaled"]:
-                _rewrite(op, module_int(module, "ttg.num-warps"))
 
 
 def factor_memory(
@@ -61,9 +46,11 @@ def factor_memory(
     return NvmmaShared.widest(shape, 8, transposed=along == 0)
 
 
-def _rewrite(op: ir.Operation, warps: int) -> None:
+def group_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
+    """``op``, which :class:`ScaledProducts` does not refuse, becomes a dot of buffers, waited for at once."""
+    del axes  # its scales are read from memory
     factors, (m, n) = Factors.of(op), shape_of(op.results[0].type)
-    row = factors.row()
+    row = factors.row(ROWS)
     assert row is not None
     assert factors.scales is not None
     split = split_groups((m, n), BLOCK_M, warps, GROUP_WARPS, whole_rows=False)
@@ -73,13 +60,13 @@ def _rewrite(op: ir.Operation, warps: int) -> None:
     with ir.InsertionPoint(op), op.location:
         buffers = []
         for index, format_ in enumerate((factors.a, factors.b)):
-            value = _bytes(op.operands[index])
+            value = as_loaded(op.operands[index])
             shape = shape_of(value.type)
             memory = factor_memory(row, format_, index, shape, contiguous_dimension(value))
             buffers.append(_buffer(value, memory))
-        scales = [_buffer(_bytes(v), ScalesShared.of(shape_of(v.type))) for v in factors.scales]
-        total = convert(_bare(op.operands[2]), encoding, ir.InsertionPoint.current, op.location)
-        adds = constant(1, 0 if is_zero(_bare(op.operands[2])) else 1)
+        scales = [_buffer(as_loaded(v), ScalesShared.of(shape_of(v.type))) for v in factors.scales]
+        total = convert(bare(op.operands[2]), encoding, ir.InsertionPoint.current, op.location)
+        adds = constant(1, 0 if is_zero(bare(op.operands[2])) else 1)
         made = ir.Operation.create(
             DOT,
             results=[total.type],
@@ -98,19 +85,6 @@ def _rewrite(op: ir.Operation, warps: int) -> None:
         back = convert(done, old, ir.InsertionPoint.current, op.location)
     op.results[0].replace_all_uses_with(back)
     op.erase()
-
-
-def _bare(value: ir.Value, *through: str) -> ir.Value:
-    """``value`` without conversions of its layout, and what ops called ``through`` make of it."""
-    names = ("ttg.convert_layout", *through)
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in names:
-        value = value.owner.operation.operands[0]
-    return value
-
-
-def _bytes(value: ir.Value) -> ir.Value:
-    """``value`` as it was loaded: what its bits mean is the instruction's matter, not the buffer's."""
-    return _bare(value, "tt.bitcast")
 
 
 def _buffer(value: ir.Value, encoding: SharedEncoding) -> ir.Value:

@@ -13,6 +13,7 @@ from tri_backend_nvidia.machine import (
     TensorCopyOp,
     TensorMultiplyScaledOp,
 )
+from tri_backend_nvidia.matrix.scaled_table import ScaledRow
 from tri_backend_nvidia.tensor_memory.completion import has_scales
 from tri_backend_nvidia.tensor_memory.encoding import COLUMN, TensorMemory
 from tri_backend_nvidia.tensor_memory.rules import (
@@ -22,7 +23,7 @@ from tri_backend_nvidia.tensor_memory.rules import (
     fence,
     first_thread,
 )
-from tri_backend_nvidia.tensor_memory.scaled_table import ROWS, ScaledRow
+from tri_backend_nvidia.tensor_memory.scaled_table import ROWS
 from tri_backend_nvidia.tensor_memory.scales import BLOCK_ROWS, WORD
 from tri_core.api import InternalError, Target
 from tri_core.dialects.tt.enums import ScaleDotElemType

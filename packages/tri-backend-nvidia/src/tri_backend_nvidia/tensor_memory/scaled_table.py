@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tri_backend_nvidia.matrix.scaled_table import Factors, ScaledRow, refused_formats, refused_roles
 from tri_backend_nvidia.tensor_memory.encoding import BLOCK_M, GROUP_WARPS, TensorMemory
 from tri_backend_nvidia.tensor_memory.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
 from tri_core.api import Target
@@ -12,24 +13,11 @@ from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
 
-__all__ = ["ROWS", "Factors", "ScaledProducts", "ScaledRow"]
+__all__ = ["ROWS", "ScaledProducts"]
 
 Format = ScaleDotElemType
 E2M1, E4M3, E5M2 = Format.E2M1, Format.E4M3, Format.E5M2
 _ANY = (E4M3, E5M2, E2M1)
-#: a loop that says whether its warps are specialised
-_WORD = "tt.warp_specialize"
-
-
-@dataclass(frozen=True)
-class ScaledRow:
-    """An instruction: PTX kind, formats of the operands, MLIR's element type of scales and its name in PTX, elements per scale."""
-
-    kind: str
-    formats: tuple[Format, ...]
-    scale: str
-    scale_name: str
-    group: int
 
 
 #: PTX ISA 9.0, 9.7.16.10.7.1, table "Valid combinations of scale_vectorsize with types and MMA-Kind"; the first that fits is used
@@ -39,48 +27,6 @@ ROWS: tuple[ScaledRow, ...] = (
     ScaledRow("mxf4", (E2M1,), "i8", "ue8m0", 32),
     ScaledRow("mxf8f6f4", _ANY, "i8", "ue8m0", 32),
 )
-
-
-@dataclass(frozen=True)
-class Factors:
-    """What a ``tt.dot_scaled`` says: formats of A and B, sizes with e2m1 unpacked, and its scales, if it has both."""
-
-    a: Format
-    b: Format
-    shape: tuple[int, int, int]
-    scales: tuple[ir.Value, ir.Value] | None
-    packed_along_k: bool
-
-    @classmethod
-    def of(cls, op: ir.Operation) -> Factors:
-        """Those of a product of two dimensions."""
-        sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        a, b = (Format(ir.IntegerAttr(op.attributes[f"{n}_elem_type"]).value) for n in "ab")
-        m, n = shape_of(op.results[0].type)
-        k = shape_of(op.operands[0].type)[1] * (2 if a == E2M1 and _flag(op, "lhs_k_pack") else 1)
-        both = (op.operands[3], op.operands[4]) if sizes[3] and sizes[4] else None
-        packed = all(_flag(op, name) for name in ("lhs_k_pack", "rhs_k_pack"))
-        return cls(a, b, (m, n, k), both, packed)
-
-    def row(self) -> ScaledRow | None:
-        """The instruction for these formats and scales."""
-        if self.scales is None:
-            return None
-        held = [tensor_info(scale.type) for scale in self.scales]
-        types = {str(info.element_type) for info in held if info is not None}
-        groups = {self.shape[2] // info.shape[1] for info in held if info is not None}
-        return next(
-            (
-                row
-                for row in ROWS
-                if {self.a, self.b} <= set(row.formats) and types == {row.scale} and groups == {row.group}
-            ),
-            None,
-        )
-
-
-def _flag(op: ir.Operation, name: str) -> bool:
-    return name not in op.attributes or bool(ir.IntegerAttr(op.attributes[name]).value)
 
 
 @dataclass(frozen=True)
@@ -108,28 +54,15 @@ class ScaledProducts:
         if len(shape_of(op.results[0].type)) != 2:
             return "it has a batch"
         factors = Factors.of(op)
-        return self._launch(op) or self._formats(factors) or self._sizes(factors, op)
+        return self._launch(op) or refused_formats(factors, ROWS) or self._sizes(factors, op)
 
     def _launch(self, op: ir.Operation) -> str | None:
         if self.num_ctas > 1 or self.num_warps % GROUP_WARPS:
             return f"it takes one CTA and a multiple of {GROUP_WARPS} warps; {self.num_warps} warps of {self.num_ctas}"
-        if self.specialize or (self.specialize is None and _is_in_special_loop(op)):
-            return "warps of their own copy blocks, which do not know scales"
-        return None
-
-    @staticmethod
-    def _formats(factors: Factors) -> str | None:
-        if factors.scales is None:
-            return "both operands need scales"
-        if not factors.packed_along_k:
-            return "e2m1 is packed along k"
-        if factors.row() is None:
-            types = " and ".join(str(scale.type) for scale in factors.scales)
-            return f"no instruction has {factors.a.name.lower()} and {factors.b.name.lower()} with scales {types}"
-        return None
+        return refused_roles(op, self.specialize)
 
     def _sizes(self, factors: Factors, op: ir.Operation) -> str | None:
-        row, (m, n, k) = factors.row(), factors.shape
+        row, (m, n, k) = factors.row(ROWS), factors.shape
         assert row is not None
         least = BLOCK_M, LEAST_ROWS, WORD * row.group
         if m < least[0] or n < least[1] or k < least[2]:
@@ -148,11 +81,3 @@ class ScaledProducts:
 def _bytes(type_: ir.Type) -> int:
     info = tensor_info(type_)
     return 0 if info is None else math.prod(info.shape) * bitwidth(info.element_type) // 8
-
-
-def _is_in_special_loop(op: ir.Operation) -> bool:
-    while op.name != "builtin.module" and op.parent is not None:
-        if _WORD in op.attributes and str(op.attributes[_WORD]) != "false":
-            return True
-        op = op.parent.operation
-    return False

@@ -205,7 +205,7 @@ class _Forward:
             # few elements: loading them in any layout is cheaper than moving them
             self.found.operands.pop(op.results[0], None)
             return
-        if op.name not in ("tt.dot", "ttg.local_dot"):
+        if op.name not in ("tt.dot", "tt.dot_scaled", "ttg.local_dot"):
             self.memory.add(result.encoding)
         self.fix(op.results, result.encoding)
 

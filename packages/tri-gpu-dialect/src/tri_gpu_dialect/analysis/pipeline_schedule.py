@@ -44,6 +44,9 @@ _THROUGH = POINTER_OPS | {"ttg.convert_layout"}
 #: ops that write memory through their first operand and order nothing else
 _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
+#: which operands of dots may come by copies ahead: factors, and scales where a dot reads them from registers
+_FACTORS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
+
 
 def is_pure(op: ir.Operation) -> bool:
     """Whether ``op`` only computes its results: it may run earlier, once more, or not at all."""
@@ -137,7 +140,7 @@ def _feeds_dot(load: ir.Operation) -> bool:
 
 def _is_factor(use: ir.OpOperand) -> bool:
     user = use.owner.operation
-    if user.name in ("tt.dot", "ttg.warp_group_dot") and use.operand_number < 2:
+    if use.operand_number in _FACTORS.get(user.name, ()):
         return isinstance(encoding_of(user.results[0]), MatrixEncoding)
     return is_dot_buffer(user)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_gpu_dialect.encodings.distributed import Blocked, DotOperand, Linear, Slice
+from tri_gpu_dialect.encodings.distributed import Blocked, DotOperand, DotScale, Linear, Slice
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.encodings.shared import PaddedShared, SharedLinear, SwizzledShared
 from tri_gpu_dialect.layouts.encoding import (
@@ -18,6 +18,7 @@ __all__ = [
     "Blocked",
     "DistributedEncoding",
     "DotOperand",
+    "DotScale",
     "Encoding",
     "Linear",
     "MatrixEncoding",

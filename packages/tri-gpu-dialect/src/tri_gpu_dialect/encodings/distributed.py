@@ -1,4 +1,4 @@
-"""Encodings of tensors in registers: ``#ttg.blocked``, ``#ttg.slice``, ``#ttg.dot_op``, ``#ttg.linear``."""
+"""Encodings of tensors in registers: ``#ttg.blocked``, ``#ttg.slice``, ``#ttg.dot_op``, ``#ttg.dot_scale``, ``#ttg.linear``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Self
 
 from tri_gpu_dialect.base import TTG
+from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.layouts import distributed
 from tri_gpu_dialect.layouts.cluster import check_cluster
 from tri_gpu_dialect.layouts.encoding import DistributedEncoding, Encoding, encoding, layout_for
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names
 
-__all__ = ["Blocked", "DotOperand", "Linear", "Slice"]
+__all__ = ["Blocked", "DotOperand", "DotScale", "Linear", "Slice"]
 
 Shape = tuple[int, ...]
 Bases = tuple[tuple[int, ...], ...]
@@ -155,6 +156,29 @@ class DotOperand(DistributedEncoding):
         """See :class:`DotOperand`; the parent knows."""
         assert isinstance(self.parent, DistributedEncoding)
         return self.parent.operand_layout(self.op_idx, self.k_width, shape)
+
+
+@encoding(TTG, "dot_scale")
+@dataclass(frozen=True)
+class DotScale(DistributedEncoding):
+    """Scales (rows, groups along k) of operand ``op_idx`` of a block-scaled dot whose result has encoding ``parent``.
+
+    Rows are those of operand 0, or columns of operand 1.
+    """
+
+    op_idx: int
+    parent: Encoding
+
+    def __post_init__(self) -> None:
+        if self.op_idx not in (0, 1):
+            raise ValueError(f"opIdx is {self.op_idx}; 0 or 1 is expected")
+        if not isinstance(self.parent, MatrixEncoding):
+            raise TypeError("the parent of a dot's scales is a matrix instruction's result")
+
+    def linear_layout(self, shape: Shape) -> LinearLayout:
+        """See :class:`DotScale`; the parent knows."""
+        assert isinstance(self.parent, MatrixEncoding)
+        return self.parent.scale_layout(self.op_idx, shape)
 
 
 @encoding(TTG, "linear")

@@ -81,6 +81,13 @@ class MatrixEncoding(DistributedEncoding):
         """The layout of operand 0 or 1: warps and blocks along k hold copies."""
         return self._over_blocks(operand, k_width, shape, len(shape) - 1 if operand == 0 else len(shape) - 2)
 
+    def scale_layout(self, operand: int, shape: Shape) -> LinearLayout:
+        """The layout of the scales (rows, groups along k) of operand 0 or 1 of a block-scaled dot.
+
+        ValueError where no instruction of this encoding takes scales.
+        """
+        raise ValueError(f"{type(self).__name__} has no products with block scales")
+
     def _over_blocks(self, role: int, k_width: int, shape: Shape, inner: int | None) -> LinearLayout:
         split = ranked(self.cga_layout, len(shape))
         blocks = tuple(tuple(0 if d == inner else v for d, v in enumerate(basis)) for basis in split)

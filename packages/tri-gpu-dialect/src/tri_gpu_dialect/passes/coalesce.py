@@ -29,7 +29,7 @@ from tri_gpu_dialect.layouts.cluster import ClusterBases
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
 
-__all__ = ["ACCESSES", "Coalesce"]
+__all__ = ["ACCESSES", "Coalesce", "lay_out"]
 
 #: accesses through a tensor of pointers, which is their first operand
 ACCESSES = frozenset(
@@ -77,7 +77,7 @@ class Coalesce(Pass):
             for group in groups.values():
                 encoding = self.encoding(group, *shape)
                 for access in group:
-                    _change(access.op, encoding)
+                    lay_out(access.op, encoding)
 
     def encoding(
         self, group: list[_Access], num_warps: int, threads_per_warp: int, num_ctas: int
@@ -141,7 +141,7 @@ def _block(op: ir.Operation, blocks: ClusterBases | None) -> _Access:
     return _Access(op, info, tuple(reversed(range(info.rank))), contiguous, info.bitwidth, blocks)
 
 
-def _change(op: ir.Operation, encoding: Encoding) -> None:
+def lay_out(op: ir.Operation, encoding: Encoding) -> None:
     """Give one access ``encoding``, its surroundings staying as they are."""
     for i, value in enumerate(op.operands):
         if tensor_info(value.type) is not None and retyped(value.type, encoding) != value.type:

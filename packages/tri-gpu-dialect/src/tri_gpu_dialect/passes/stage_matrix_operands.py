@@ -21,7 +21,7 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions
-from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
+from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding
 from tri_gpu_dialect.layouts import BLOCK, REGISTER
 from tri_gpu_dialect.passes.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
 from tri_gpu_dialect.plans import scratch_bytes
@@ -81,9 +81,9 @@ def _bring_to_use(load: ir.Operation) -> bool:
 
 
 def is_matrix_operand(value: ir.Value) -> bool:
-    """Whether ``value`` is laid out as a matrix instruction's operand, in elements that it can be loaded in."""
+    """Whether ``value`` is laid out as a matrix instruction's operand or its scales, in elements that it can be loaded in."""
     encoding, info = encoding_of(value), tensor_info(value.type)
-    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+    if not isinstance(encoding, DotOperand | DotScale) or not isinstance(encoding.parent, MatrixEncoding):
         return False
     return info is not None and info.bitwidth >= 8
 

@@ -7,7 +7,7 @@ instruction itself is the vendor's: ``Primitives.matrix_multiply``.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
@@ -16,9 +16,12 @@ from tri_gpu_dialect.encodings.matrix import ACCUMULATOR, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 
-__all__ = ["Fragments", "is_matrix_dot", "matrix_dot"]
+__all__ = ["Fragments", "by_tiles", "is_matrix_dot", "matrix_dot"]
 
 Place = tuple[int, ...]
+Registers = Sequence[ir.Value]
+#: place of a tile, fragments of A, B and the sum so far -> the sum
+Multiply = Callable[[Place, Registers, Registers, Registers], Registers]
 
 
 def is_matrix_dot(ctx: Lowering, op: ir.Operation) -> bool:
@@ -80,7 +83,19 @@ def _k_width(value: ir.Value) -> int:
 
 
 def matrix_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.dot``: along k from 0 upwards, every tile of the result once per step."""
+    """``tt.dot``."""
+
+    def multiply(_: Place, left: Registers, right: Registers, total: Registers) -> Registers:
+        return ctx.hw.matrix_multiply(ctx.b, op, left, right, total)
+
+    return by_tiles(ctx, op, multiply)
+
+
+def by_tiles(ctx: Lowering, op: ir.Operation, multiply: Multiply) -> Sequence[Lowered]:
+    """A dot of registers: along k from 0 upwards, every tile of the result once per step.
+
+    ``multiply`` is given the tile's place (..., m, n, k), and the fragments of A, B and the sum so far.
+    """
     a, b, c = op.operands[0], op.operands[1], op.operands[2]
     encoding = decode(op.results[0].type.encoding)
     assert isinstance(encoding, MatrixEncoding)
@@ -92,9 +107,8 @@ def matrix_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     for k in range(0, a.type.shape[-1], pieces[0].out_size("dim1")):
         for *batch, m, n in origins:
             places = total.places((*batch, m, n))
-            made = ctx.hw.matrix_multiply(
-                ctx.b,
-                op,
+            made = multiply(
+                (*batch, m, n, k),
                 _operand(ctx, op, 0, left, (*batch, m, k)),
                 _operand(ctx, op, 1, right, (*batch, k, n)),
                 [cells[place] for place in places],

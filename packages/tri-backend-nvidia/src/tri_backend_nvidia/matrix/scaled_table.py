@@ -1,0 +1,145 @@
+"""What a block-scaled product (``tt.dot_scaled``) says, and which of them ``mma.sync`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tri_backend_nvidia.machine import SCALED_KINDS
+from tri_core.api import Target
+from tri_core.dialects.tt.enums import ScaleDotElemType
+from tri_core.mlir import ir
+from tri_gpu_dialect.types import shape_of, tensor_info
+
+__all__ = ["ROWS", "TILE", "Factors", "ScaledRow", "WarpScaledProducts", "refused_formats", "refused_roles"]
+
+Format = ScaleDotElemType
+E2M1, E4M3, E5M2 = Format.E2M1, Format.E4M3, Format.E5M2
+#: a loop that says whether its warps are specialised
+_WORD = "tt.warp_specialize"
+#: rows and columns of one instruction's result
+TILE = (16, 8)
+
+
+@dataclass(frozen=True)
+class ScaledRow:
+    """An instruction: PTX kind, formats of the operands, MLIR's element type of scales and its name in PTX, elements per scale."""
+
+    kind: str
+    formats: tuple[Format, ...]
+    scale: str
+    scale_name: str
+    group: int
+
+
+#: of ``mma.sync``: PTX ISA, section "Multiply-and-Accumulate Instruction: mma", table of ``.kind``, ``.stype`` and
+#: ``.scale_vec_size``.  e2m1 beside 8 bits is one number in a byte there, which no tensor has
+ROWS: tuple[ScaledRow, ...] = (
+    ScaledRow("mxf4nvf4", (E2M1,), "f8E4M3FN", "ue4m3", 16),
+    ScaledRow("mxf4", (E2M1,), "i8", "ue8m0", 32),
+    ScaledRow("mxf8f6f4", (E4M3, E5M2), "i8", "ue8m0", 32),
+)
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What a ``tt.dot_scaled`` says: formats of A and B, sizes with e2m1 unpacked, and its scales, if it has both."""
+
+    a: Format
+    b: Format
+    shape: tuple[int, int, int]
+    scales: tuple[ir.Value, ir.Value] | None
+    packed_along_k: bool
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> Factors:
+        """Those of a product of two dimensions."""
+        sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        a, b = (Format(ir.IntegerAttr(op.attributes[f"{n}_elem_type"]).value) for n in "ab")
+        m, n = shape_of(op.results[0].type)
+        k = shape_of(op.operands[0].type)[1] * (2 if a == E2M1 and _flag(op, "lhs_k_pack") else 1)
+        both = (op.operands[3], op.operands[4]) if sizes[3] and sizes[4] else None
+        packed = all(_flag(op, name) for name in ("lhs_k_pack", "rhs_k_pack"))
+        return cls(a, b, (m, n, k), both, packed)
+
+    def row(self, rows: Sequence[ScaledRow]) -> ScaledRow | None:
+        """The first instruction of ``rows`` for these formats and scales."""
+        if self.scales is None:
+            return None
+        held = [tensor_info(scale.type) for scale in self.scales]
+        types = {str(info.element_type) for info in held if info is not None}
+        groups = {self.shape[2] // info.shape[1] for info in held if info is not None}
+        return next(
+            (
+                row
+                for row in rows
+                if {self.a, self.b} <= set(row.formats) and types == {row.scale} and groups == {row.group}
+            ),
+            None,
+        )
+
+
+def _flag(op: ir.Operation, name: str) -> bool:
+    return name not in op.attributes or bool(ir.IntegerAttr(op.attributes[name]).value)
+
+
+def refused_formats(factors: Factors, rows: Sequence[ScaledRow]) -> str | None:
+    """Why no instruction of ``rows`` has these formats and scales; None: one has."""
+    if factors.scales is None:
+        return "both operands need scales"
+    if not factors.packed_along_k:
+        return "e2m1 is packed along k"
+    if factors.row(rows) is None:
+        types = " and ".join(str(scale.type) for scale in factors.scales)
+        return f"no instruction has {factors.a.name.lower()} and {factors.b.name.lower()} with scales {types}"
+    return None
+
+
+def refused_roles(op: ir.Operation, specialize: bool | None) -> str | None:
+    """Why ``op`` cannot stay where warps copy for others; ``specialize`` as the option: None, where a loop asks for it."""
+    if specialize or (specialize is None and _is_in_special_loop(op)):
+        return "warps of their own copy blocks, which do not know scales"
+    return None
+
+
+def _is_in_special_loop(op: ir.Operation) -> bool:
+    while op.name != "builtin.module" and op.parent is not None:
+        if _WORD in op.attributes and str(op.attributes[_WORD]) != "false":
+            return True
+        op = op.parent.operation
+    return False
+
+
+@dataclass(frozen=True)
+class WarpScaledProducts:
+    """What ``mma.sync`` with ``.block_scale`` does in kernels of these options."""
+
+    num_ctas: int
+    specialize: bool | None = None
+
+    @classmethod
+    def of(
+        cls, target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None
+    ) -> WarpScaledProducts | None:
+        """For ``target``; None where it has no such instruction.  Any number of warps will do."""
+        del num_warps
+        return cls(num_ctas, specialize) if target.has("mma-block-scale") else None
+
+    def refuses(self, op: ir.Operation) -> str | None:
+        """Why no instruction does ``op``, a ``tt.dot_scaled``; None: one does."""
+        if len(shape_of(op.results[0].type)) != 2:
+            return "it has a batch"
+        if self.num_ctas > 1:
+            return f"it takes one CTA; {self.num_ctas} share a program"
+        factors = Factors.of(op)
+        return refused_roles(op, self.specialize) or refused_formats(factors, ROWS) or _sizes(factors)
+
+
+def _sizes(factors: Factors) -> str | None:
+    row = factors.row(ROWS)
+    assert row is not None
+    least = (*TILE, SCALED_KINDS[row.kind].k)
+    if all(size >= needed for size, needed in zip(factors.shape, least, strict=True)):
+        return None
+    have, wanted = (" x ".join(map(str, sizes)) for sizes in (factors.shape, least))
+    return f"{have} is less than {wanted}, one instruction of kind::{row.kind}"

@@ -1,0 +1,77 @@
+"""Gives block-scaled products to the target's instruction: tensors or buffers where it reads factors and scales.
+
+    c = dot_scaled(a, sa, b, sb, c0)
+
+becomes, by ``tcgen05.mma``, which reads memory,
+
+    c = warp_group_dot(alloc a, alloc b, c0, use_c, scales alloc sa, alloc sb); wait
+
+and by ``mma.sync``, which reads registers, the same op in the layouts of its fragments.  What the instruction does not do is
+gone by now: ``decompose-dot-scaled`` has asked :func:`scaled_products`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_backend_nvidia.matrix.scaled import warp_dot
+from tri_backend_nvidia.matrix.scaled_table import WarpScaledProducts
+from tri_backend_nvidia.tensor_memory.scaled import group_dot
+from tri_backend_nvidia.tensor_memory.scaled_table import ScaledProducts
+from tri_core.api import Pass, StageContext, Target
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.edit import all_ops, functions, module_int
+
+__all__ = ["AccelerateDotScaled", "scaled_products"]
+
+Products = ScaledProducts | WarpScaledProducts
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A target's ``feature``: what its instruction does, and how a product (of so many warps) is given to it."""
+
+    feature: str
+    products: Callable[..., Products | None]
+    give: Callable[[ir.Operation, int, AxisInfos], None]
+
+
+_UNITS = (
+    _Unit("tcgen05", ScaledProducts.of, group_dot),
+    _Unit("mma-block-scale", WarpScaledProducts.of, warp_dot),
+)
+
+
+def _unit(target: Target) -> _Unit | None:
+    return next((unit for unit in _UNITS if target.has(unit.feature)), None)
+
+
+def scaled_products(
+    target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None
+) -> Products | None:
+    """What ``target`` does in kernels of these options; None where it has no instruction with block scales."""
+    unit = _unit(target)
+    return None if unit is None else unit.products(target, num_warps, num_ctas, specialize=specialize)
+
+
+@dataclass(frozen=True)
+class AccelerateDotScaled(Pass):
+    """See the module; runs behind ``accelerate-matmul``."""
+
+    name: ClassVar[str] = "accelerate-dot-scaled"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the scaled products of every function of ``module``."""
+        unit = _unit(context.target)
+        if unit is None:
+            return
+        for function in functions(module):
+            dots = [op for op in all_ops(function) if op.name == "tt.dot_scaled"]
+            if not dots:
+                continue
+            axes = axis_info(function)
+            for op in dots:
+                unit.give(op, module_int(module, "ttg.num-warps"), axes)
