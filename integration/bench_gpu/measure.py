@@ -79,17 +79,18 @@ def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
 def configurations(case: Case, compiler: str) -> list[Config]:
     """Those of the case; ours, whose schedule is chosen by cost, also with each schedule that the case allows as options.
 
-    In chains of products, with the second one in flight beside the next iteration's first and without.
+    In chains of products, with the second one in flight beside the next iteration's first and without, and with tiles from registers.
     """
     configs = list(case.configs)
+    roles = [{**c, "warp_specialize": True} for c in case.configs]
     if compiler == "tri" and case.specialized:
-        roles = [{**c, "warp_specialize": True} for c in case.configs]
         configs += [{**c, "warp_specialize": False} for c in case.configs]
         configs += roles
         configs += [{**c, "persistent": True} for c in roles] if case.persistent else []
     if compiler == "tri" and case.chained:
         configs += [{**c, "delay_dots": True} for c in case.configs]
         configs += [{**c, "warp_specialize": True, "delay_dots": False} for c in case.configs]
+        configs += [{**c, "persistent": True, "bulk_stores": False} for c in roles] if case.persistent else []
     return configs
 
 

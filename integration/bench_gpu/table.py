@@ -20,6 +20,7 @@ def _config(made: Measured) -> str:
     roles = made.config.get("warp_specialize")
     special = "" if roles is None else " specialised" if roles else " plain"
     special += " persistent" if made.config.get("persistent") else ""
+    special += " from registers" if made.config.get("bulk_stores") is False else ""
     delayed = made.config.get("delay_dots")
     flight = "" if delayed is None else f" {'two' if delayed else 'one'} in flight"
     return f"{tile} w{made.config['num_warps']}{stages}{special}{flight}".strip()

@@ -77,6 +77,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "stage-matrix-operands",
         "reorder-instructions",
         "ping-pong",
+        "start-sums",
         "copy-descriptor-blocks",
         "sink-conversions",
         "@ttgir.end",

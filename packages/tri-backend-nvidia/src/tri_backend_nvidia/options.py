@@ -36,6 +36,8 @@ class NvidiaOptions(CommonOptions):
     ``ping_pong``: whether groups of warps that multiply take turns in loops that compute much between dots, such as attention's (None: yes).
     ``split_loops``: whether loops of products whose blocks are copied by warps of their own are split where a mask of indices begins or
     ceases to matter (None: yes).
+    ``bulk_stores``: whether tiles that warps with blocks copied for them store through descriptors leave in bulk, by way of shared memory
+    (None: yes); else each warp stores what it computed from its registers, and no warp waits for another.
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
 
@@ -52,6 +54,7 @@ class NvidiaOptions(CommonOptions):
     delay_dots: bool | None = None
     ping_pong: bool | None = None
     split_loops: bool | None = None
+    bulk_stores: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -125,12 +125,13 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
     rewrite = _rewrite(bulk)
     finals: tuple[Pass, ...] = ()
     if _specialized(target, options):
+        rewrite = _stores(rewrite, options)
         finals = _for_roles(rewrite)
     elif _chooses(target, options):
         # what loops of products load stays open until the end
         plain = (rewrite, Combine(), Canonicalize(), CSE(), LICM())
         rewrite = _rewrite(replace(bulk, in_products=True))
-        finals = (ChooseSchedule(policy(target, options), _for_roles(rewrite), plain),)
+        finals = (ChooseSchedule(policy(target, options), _for_roles(_stores(rewrite, options)), plain),)
     return ttir_stage(
         native=("descriptors", *scaled.native), rewrites=(rewrite, *scaled.rewrites), finals=finals
     )
@@ -156,6 +157,13 @@ def _scaled(target: Target, options: CommonOptions) -> _Scaled:
 
 def _rewrite(bulk: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
     return RewriteTensorDescriptors(refuses=bulk.refuses, conditions=places.conditions)
+
+
+def _stores(rewrite: RewriteTensorDescriptors, options: CommonOptions) -> RewriteTensorDescriptors:
+    """Tiles leave from registers where the options say so."""
+    if not isinstance(options, NvidiaOptions) or options.bulk_stores is not False:
+        return rewrite
+    return replace(rewrite, by_pointers=lambda _: True)
 
 
 def _for_roles(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:

@@ -156,6 +156,36 @@ def test_what_a_running_kernel_is_asked(function: Callable[..., str], after: Cal
     )
 
 
+def test_stores_by_pointers(function: Callable[..., str], after: Callable[..., str]) -> None:
+    """Of a whole block without a mask, where 0 <= i, i + 16 <= m and so on; else as any store. Loads stay, and nothing else is asked."""
+    accesses = f"""
+%v = "tt.descriptor_load"(%d, %i, %i) : ({D}, i32, i32) -> tensor<16x32xf16>
+"tt.descriptor_store"(%d, %v, %i, %i) : ({D}, tensor<16x32xf16>, i32, i32) -> ()
+"""
+    one = RewriteTensorDescriptors(
+        refuses=lambda _: None,
+        conditions=lambda ops: [_even] * len(ops),
+        by_pointers=lambda op: op.name == "tt.descriptor_store",
+    )
+    filecheck(
+        after(one, function(ARGUMENTS, body(accesses))),
+        """CHECK: %[[V:.*]] = "tt.descriptor_load"
+           CHECK: %[[I:.*]] = "arith.extsi"(%arg4)
+           CHECK: %[[END:.*]] = "arith.addi"(%[[I]], %{{.*}})
+           CHECK: "arith.cmpi"(%{{.*}}, %[[I]]) <{predicate = 3 : i64}>
+           CHECK: "arith.cmpi"(%[[END]], %{{.*}}) <{predicate = 3 : i64}>
+           CHECK: "arith.cmpi"
+           CHECK: "arith.cmpi"
+           CHECK: %[[ALL:.*]] = "arith.andi"
+           CHECK-NEXT: "scf.if"(%[[ALL]])
+           CHECK-NOT: arith.cmpi
+           CHECK: "tt.store"(%{{[^,]*}}, %[[V]]) {{.*}}tt.own_rows
+           CHECK-NEXT: "scf.yield"()
+           CHECK: arith.cmpi
+           CHECK: "tt.store"(%{{[^,]*}}, %[[V]], %{{.*}}) {{.*}}tt.seldom""",
+    )
+
+
 def test_a_load_in_two_ways(function: Callable[..., str], after: Callable[..., str]) -> None:
     load = f"""
 %v = "tt.descriptor_load"(%d, %i, %i) : ({D}, i32, i32) -> tensor<16x32xf16>

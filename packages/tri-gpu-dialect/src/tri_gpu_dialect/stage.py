@@ -46,6 +46,7 @@ from tri_gpu_dialect.passes import (
     StageDotOperands,
     StageMatrixOperands,
     StartDots,
+    StartSums,
     WarpSpecialize,
 )
 from tri_gpu_dialect.policy import DEFAULT_POLICY
@@ -112,6 +113,7 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             StageMatrixOperands(),
             ReorderInstructions(),
             PingPong(policy=policy),
+            StartSums(policy=policy),
             CopyDescriptorBlocks(policy=policy),
             SinkConversions(),
             Anchor("ttgir.end"),

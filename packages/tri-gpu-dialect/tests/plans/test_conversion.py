@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP, LinearLayout, gf2
-from tri_gpu_dialect.plans import Exchange, ThroughShared, plan_conversion
+from tri_gpu_dialect.plans import Exchange, ThroughShared, in_words, plan_conversion
 from tri_gpu_dialect.testing import distributed
 
 Array = npt.NDArray[np.int64]
@@ -107,3 +107,46 @@ def test_large_conversions_go_in_pieces() -> None:
     assert len(plan.pieces) == 2
     assert plan.scratch_bytes == 32 * 1024
     assert (run_shared(plan, held(source), destination) == held(destination)).all()
+
+
+@settings(max_examples=200)
+@given(pairs(), st.sampled_from([2, 4]))
+def test_neighbours_travel_as_words(pair: tuple[LinearLayout, LinearLayout], count: int) -> None:
+    """Layouts of words, taken apart again: registers ``count * i`` on hold the elements of word i, in order, on both sides."""
+    narrow = [_with_low_registers(side, count.bit_length() - 1) for side in pair]
+    found = in_words(*narrow, count)
+    assert found is not None
+    plan = plan_conversion(*found, 32)
+    sides = [held(side).reshape(*held(side).shape[:2], -1, count) for side in narrow]
+    if isinstance(plan, Exchange):
+        words, wanted = (side[..., 0] for side in sides)
+        assert (run_exchange(plan, words) == wanted).all()
+    for side in sides:
+        assert (side - side[..., :1] == np.arange(count)).all()
+
+
+def _with_low_registers(layout: LinearLayout, bits: int) -> LinearLayout:
+    """``layout`` of elements each of which is ``2 ** bits`` neighbours, in a thread's first registers."""
+    layout = layout.flatten_outs("index")
+    grown = [(name, n + bits if name == REGISTER else n) for name, n in layout.ins]
+    columns = {name: [c << bits for c in layout.packed(name)] for name, _ in layout.ins}
+    columns[REGISTER] = [*(1 << i for i in range(bits)), *columns[REGISTER]]
+    flat = tuple(c for name, _ in grown for c in columns[name])
+    return LinearLayout(tuple(grown), (("index", layout.out_bits + bits),), flat)
+
+
+def test_others_are_no_words() -> None:
+    """Registers that a lane holds on the other side, or that are in another order."""
+    units = [(1 << i,) for i in range(7)]
+    low = LinearLayout.from_bases(
+        {"register": units[:2], "lane": units[2:], "warp": [], "block": []}, {"dim0": 128}
+    )
+    high = LinearLayout.from_bases(
+        {"register": units[5:], "lane": units[:5], "warp": [], "block": []}, {"dim0": 128}
+    )
+    turned = LinearLayout.from_bases(
+        {"register": units[1::-1], "lane": units[2:], "warp": [], "block": []}, {"dim0": 128}
+    )
+    assert in_words(low, low, 4) is not None
+    assert in_words(low, high, 2) is None
+    assert in_words(low, turned, 2) is None

@@ -21,9 +21,9 @@ from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, make
 from tri_core.passes.rules.uniform import uniform_attr
 
-__all__ = ["ACCESSES", "Descriptor"]
+__all__ = ["ACCESSES", "Descriptor", "block_inside", "store_whole"]
 
-_SLT, _SGE = 2, 5
+_SLT, _SLE, _SGE = 2, 3, 5
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,10 @@ def _compare(op: ir.Operation, predicate: int, x: ir.Value, y: ir.Value) -> ir.V
     return make(op, "arith.cmpi", type_, [x, y], {"predicate": ir.IntegerAttr.get(_int(64), predicate)})
 
 
-def _block_places(op: ir.Operation, desc: Descriptor, indices: Sequence[ir.Value]) -> _Places:
-    """The places of a block that begins at ``indices`` (i32)."""
+def _block_places(
+    op: ir.Operation, desc: Descriptor, indices: Sequence[ir.Value], *, masked: bool = True
+) -> _Places:
+    """The places of a block that begins at ``indices`` (i32); without a mask where it is known to be inside of the tensor."""
     shape = list(desc.block.shape)
     base = desc.base
     along: list[tuple[ir.Value, ir.Value | None, ir.Value]] = []
@@ -133,7 +135,7 @@ def _block_places(op: ir.Operation, desc: Descriptor, indices: Sequence[ir.Value
         wide = make(op, "arith.extsi", _int(64), [index]) if _known(index) is None else _wide(op, index)
         base = _moved(op, base, wide, desc.strides[dim])
         along.append((_along(op, _range(op, size), dim, len(shape)), wide, desc.strides[dim]))
-    return _places(op, desc, base, shape, along)
+    return _places(op, desc, base, shape, along, masked=masked)
 
 
 def _wide(op: ir.Operation, index: ir.Value) -> ir.Value:
@@ -160,6 +162,8 @@ def _places(
     base: ir.Value,
     shape: Sequence[int],
     along: Sequence[tuple[ir.Value, ir.Value | None, ir.Value]],
+    *,
+    masked: bool = True,
 ) -> _Places:
     """``along``: for every dimension the places along it, where they begin, and the stride."""
     offsets = mask = None
@@ -170,6 +174,8 @@ def _places(
             steps = make(op, "arith.muli", type_, [places, _with_shape(op, stride, type_.shape)])
         steps = _with_shape(op, steps, shape)
         offsets = steps if offsets is None else make(op, "arith.addi", steps.type, [offsets, steps])
+        if not masked:
+            continue
         inside = _with_shape(op, _inside(op, places, index, desc.shape[dim]), shape)
         mask = inside if mask is None else make(op, "arith.andi", inside.type, [mask, inside])
     pointers = _with_shape(op, base, shape)
@@ -219,11 +225,12 @@ def _stored(op: ir.Operation, value: ir.Value, places: _Places) -> ir.Value:
     return _reshaped(op, value, _tensor(shape, ir.RankedTensorType(value.type).element_type))
 
 
-def _write(op: ir.Operation, value: ir.Value, places: _Places) -> None:
-    ir.Operation.create(
+def _write(op: ir.Operation, value: ir.Value, places: _Places) -> ir.Operation:
+    mask = [] if places.mask is None else [places.mask]
+    return ir.Operation.create(
         "tt.store",
-        operands=[places.pointers, _stored(op, value, places), places.mask],
-        attributes=_hints(op) | _segments(1, 1, 1),
+        operands=[places.pointers, _stored(op, value, places), *mask],
+        attributes=_hints(op) | _segments(1, 1, len(mask)),
         loc=op.location,
         ip=ir.InsertionPoint(op),
     )
@@ -240,6 +247,30 @@ def _gather(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
 def _store(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
     _write(op, op.operands[1], _block_places(op, desc, list(op.operands)[2:]))
     return []
+
+
+def block_inside(op: ir.Operation, desc: Descriptor) -> ir.Value:
+    """Whether the block that a ``tt.descriptor_store`` writes is inside of the tensor (i1), computed before ``op``."""
+    found = None
+    for size, shape, index in zip(desc.block.shape, desc.shape, list(op.operands)[2:], strict=True):
+        wide = make(op, "arith.extsi", _int(64), [index])
+        end = make(op, "arith.addi", _int(64), [wide, constant(op, ir.IntegerAttr.get(_int(64), size))])
+        zero = constant(op, ir.IntegerAttr.get(_int(64), 0))
+        for lower, upper in ((zero, wide), (end, shape)):
+            holds = _ordered(op, lower, upper)
+            found = holds if found is None else make(op, "arith.andi", _int(1), [found, holds])
+    assert found is not None
+    return found
+
+
+def _ordered(op: ir.Operation, x: ir.Value, y: ir.Value) -> ir.Value:
+    """``x <= y`` of signed scalars."""
+    return make(op, "arith.cmpi", _int(1), [x, y], {"predicate": ir.IntegerAttr.get(_int(64), _SLE)})
+
+
+def store_whole(op: ir.Operation, desc: Descriptor) -> ir.Operation:
+    """The ``tt.store`` without a mask that does a ``tt.descriptor_store`` whose block is inside of the tensor."""
+    return _write(op, op.operands[1], _block_places(op, desc, list(op.operands)[2:], masked=False))
 
 
 def _scatter(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:

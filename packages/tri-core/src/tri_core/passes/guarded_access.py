@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.mlir import ir
-from tri_core.passes.descriptor_access import ACCESSES, Descriptor
+from tri_core.passes.descriptor_access import ACCESSES, Descriptor, block_inside, store_whole
 
-__all__ = ["ASKED", "SELDOM", "branched", "guarded", "narrowed"]
+__all__ = ["ASKED", "OWN_ROWS", "SELDOM", "branched", "guarded", "is_half", "narrowed", "stored_by_pointers"]
 
 #: the attribute of an access that is done only where its condition holds
 ASKED = "tt.asked"
 #: the attribute of a store by pointers that is done only where such a condition does not hold: what it costs matters little
 SELDOM = "tt.seldom"
+#: the attribute of a store of a whole block for which no element should leave the warp that computed it
+OWN_ROWS = "tt.own_rows"
 
 
 def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -> None:
@@ -36,9 +38,7 @@ def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -
     access.move_before(_yield(inside, access.location, list(access.results)))
     values = ACCESSES[access.name](copy, descriptor)
     copy.erase()
-    for view in outside:
-        if view.operation.name == "tt.store":
-            view.operation.attributes[SELDOM] = ir.UnitAttr.get()
+    _mark_stores(outside)
     _yield(outside, access.location, values)
 
 
@@ -55,10 +55,51 @@ def branched(access: ir.Operation, condition: ir.Value) -> ir.Operation:
     return copy
 
 
+def stored_by_pointers(access: ir.Operation, descriptor: Descriptor) -> None:
+    """Do a ``tt.descriptor_store`` by pointers: without a mask where the block is inside of the tensor, each warp what it computed.
+
+    What :func:`guarded` asked before does not matter then.
+    """
+    if ASKED in access.attributes:
+        asked = access.parent.operation
+        access.move_before(asked)
+        asked.erase()
+    branch = ir.Operation.create(
+        "scf.if",
+        operands=[block_inside(access, descriptor)],
+        regions=2,
+        loc=access.location,
+        ip=ir.InsertionPoint(access),
+    )
+    inside, outside = (region.blocks.append() for region in branch.regions)
+    copy = access.clone(ip=ir.InsertionPoint(inside)).operation
+    store_whole(copy, descriptor).attributes[OWN_ROWS] = ir.UnitAttr.get()
+    copy.erase()
+    _yield(inside, access.location, [])
+    copy = access.clone(ip=ir.InsertionPoint(outside)).operation
+    ACCESSES[access.name](copy, descriptor)
+    copy.erase()
+    _mark_stores(outside)
+    _yield(outside, access.location, [])
+    access.erase()
+
+
+def _mark_stores(block: ir.Block) -> None:
+    for view in block:
+        if view.operation.name == "tt.store":
+            view.operation.attributes[SELDOM] = ir.UnitAttr.get()
+
+
+def is_half(access: ir.Operation) -> bool:
+    """Whether ``access`` is one of the two that :func:`branched` made."""
+    around = access.parent.operation
+    return around.name == "scf.if" and ASKED in around.attributes
+
+
 def narrowed(access: ir.Operation, condition: ir.Value) -> bool:
     """Add ``condition``, computed right before ``access``, to that of the ``scf.if`` that :func:`branched` made; False without one."""
     branch = access.parent.operation
-    if branch.name != "scf.if" or ASKED not in branch.attributes:
+    if not is_half(access):
         return False
     for view in list(access.block):
         if view.operation == access:

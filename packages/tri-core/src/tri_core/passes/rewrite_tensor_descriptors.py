@@ -14,7 +14,7 @@ from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor
 from tri_core.passes.expansion import Expansion, expand
-from tri_core.passes.guarded_access import ASKED, guarded, narrowed
+from tri_core.passes.guarded_access import ASKED, guarded, is_half, narrowed, stored_by_pointers
 from tri_core.passes.rewriting import constant, make
 from tri_core.pipeline import StageContext
 
@@ -43,13 +43,24 @@ class RewriteTensorDescriptors(Pass):
     refuses: Callable[[ir.Operation], str | None] | None = None
     #: for all accesses that stay: what each of them needs
     conditions: Callable[[Sequence[ir.Operation]], Sequence[Condition]] | None = None
+    #: which ``tt.descriptor_store`` go by pointers all the same, each warp what it computed
+    by_pointers: Callable[[ir.Operation], bool] | None = None
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         if _has_descriptors(module):
             kept = () if self.refuses is None else _native(module, self.refuses)
             expand(module, _part_types, _RULES, kept)
-            self._guard([op for op in kept if op.name in ACCESSES and ASKED not in op.attributes])
+            accesses = [op for op in kept if op.name in ACCESSES]
+            stores = [op for op in accesses if self._goes_by_pointers(op)]
+            self._guard([op for op in accesses if ASKED not in op.attributes and op not in stores])
+            for store in stores:
+                stored_by_pointers(store, _descriptor_of(store))
+
+    def _goes_by_pointers(self, access: ir.Operation) -> bool:
+        if self.by_pointers is None or access.name != "tt.descriptor_store" or is_half(access):
+            return False
+        return self.by_pointers(access)
 
     def _guard(self, accesses: Sequence[ir.Operation]) -> None:
         if self.conditions is None or not accesses:

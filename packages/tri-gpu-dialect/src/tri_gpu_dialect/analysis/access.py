@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from tri_gpu_dialect.encodings import Encoding, Linear
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout, layout_for
-from tri_gpu_dialect.layouts.encoding import Encoding
 
-__all__ = ["stores_as_well"]
+__all__ = ["stores_as_well", "within_warps"]
 
 #: bytes that memory systems move at once for one warp's row; longer runs gain nothing
 LINE_BYTES = 128
@@ -41,6 +41,36 @@ def stores_as_well(candidate: Encoding, chosen: Encoding, shape: tuple[int, ...]
     wide_enough = min(vectors[1], MIN_VECTOR_BYTES) <= vectors[0] <= max(vectors[1], MAX_VECTOR_BYTES)
     few = new.in_size(REGISTER) <= FEW_ELEMENTS and rows[0] >= min(rows[1], SECTOR_BYTES)
     return few or (wide_enough and rows[0] >= min(rows[1], LINE_BYTES) and _copies(new) <= _copies(old))
+
+
+@lru_cache(maxsize=1024)
+def within_warps(made: Encoding, chosen: Encoding, shape: tuple[int, ...], bits: int) -> Encoding:
+    """``made`` with lanes and registers exchanged until threads hold vectors as wide as in ``chosen``; warps keep their elements.
+
+    ``made`` itself where that takes more than exchanges of single bits.
+    """
+    new, old = layout_for(made, shape), layout_for(chosen, shape)
+    fastest = _fastest(old)
+    if fastest is None:
+        return made
+    start = sum(size for name, size in new.outs[: new.out_dims.index(fastest)])
+    wanted = min(_run(old, fastest, (REGISTER,)), max(MAX_VECTOR_BYTES * 8 // bits, 1)).bit_length() - 1
+    first = [1 << start + i for i in range(wanted)]
+    columns = {name: list(new.packed(name)) for name in new.in_dims}
+    registers, lanes = columns[REGISTER], columns[LANE]
+    # the next neighbours along the dimension go to lanes, so that these hold neighbouring vectors
+    others = [1 << start + i for i in range(wanted, dict(new.outs)[fastest])]
+    spare = [c for c in others if c in registers]
+    for unit in first:
+        if unit in registers:
+            continue
+        if unit not in lanes or not spare:
+            return made
+        other = spare.pop(0)
+        lanes[lanes.index(unit)], registers[registers.index(other)] = other, unit
+    columns[REGISTER] = [*first, *(c for c in registers if c not in first)]
+    flat = tuple(c for name in new.in_dims for c in columns[name])
+    return Linear.of(LinearLayout(new.ins, new.outs, flat))
 
 
 def _fastest(layout: LinearLayout) -> str | None:

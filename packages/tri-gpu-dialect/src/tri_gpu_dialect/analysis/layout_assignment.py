@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tri_core.mlir import ir
-from tri_core.passes.guarded_access import SELDOM
-from tri_gpu_dialect.analysis.access import stores_as_well
+from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
+from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.edit import terminator
 from tri_gpu_dialect.encodings import Encoding
@@ -120,7 +120,9 @@ class _Forward:
             made, chosen = self.found.fixed.get(op.operands[1]), self.found.decided(op)
             if info is None or made is None or chosen is None or chosen[1] is None:
                 continue
-            seldom = SELDOM in op.attributes
+            if OWN_ROWS in op.attributes:
+                made = within_warps(made, chosen[1], info.shape, info.bitwidth)
+            seldom = SELDOM in op.attributes or OWN_ROWS in op.attributes
             if made != chosen[1] and (seldom or stores_as_well(made, chosen[1], info.shape, info.bitwidth)):
                 key = key_of(op)
                 assert key is not None

@@ -16,7 +16,7 @@ from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["most_registers"]
+__all__ = ["compared_registers", "most_registers"]
 
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
@@ -39,6 +39,14 @@ def most_registers(ops: Sequence[ir.Operation]) -> int:
         live |= _tensors(v for v in _uses(op) if _source(v) in made)
         most = max(most, sum(registers_of(v) for v in live))
     return outside + most
+
+
+def compared_registers(ops: Sequence[ir.Operation]) -> int:
+    """Registers of the rows of indices that comparisons of tensors among ``ops`` read: assemblers make them ahead of time."""
+    compared = {_source(v) for op in ops if op.name == "arith.cmpi" for v in op.operands}
+    return sum(
+        registers_of(v) for v in compared if tensor_info(v.type) is not None and _is_made_of_numbers(v)
+    )
 
 
 def _uses(op: ir.Operation) -> Iterable[ir.Value]:

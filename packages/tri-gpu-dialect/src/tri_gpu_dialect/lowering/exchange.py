@@ -10,11 +10,14 @@ from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply
 from tri_gpu_dialect.lowering.views import load_from_peers, load_vectors, store_vectors
 from tri_gpu_dialect.lowering.words import bit_width, from_words, memory_type, to_words
-from tri_gpu_dialect.plans import Exchange, ThroughShared, plan_conversion
+from tri_gpu_dialect.plans import Exchange, ThroughShared, in_words, plan_conversion
 
 __all__ = ["banks", "convert"]
 
 Columns = tuple[int, ...]
+
+#: bits of a register, which is what a shuffle moves
+_WORD = 32
 
 
 def convert(
@@ -25,7 +28,7 @@ def convert(
         return values
     plan = plan_conversion(have, want, bit_width(values[0].type), banks(ctx))
     if isinstance(plan, Exchange):
-        return _exchange(ctx, values, plan)
+        return _in_words(ctx, values, have, want) or _exchange(ctx, values, plan)
     return _through_shared(ctx, values, plan, scratch(), want.in_size(REGISTER))
 
 
@@ -38,6 +41,20 @@ def banks(ctx: Lowering) -> Banks:
 
 
 # --- within warps -----------------------------------------------------------------------------------------
+
+
+def _in_words(ctx: Lowering, values: Registers, have: LinearLayout, want: LinearLayout) -> Registers | None:
+    """Values of 8 or 16 bits that stay neighbours are selected, and travel, as one word; None where they do not, or none moves."""
+    type_ = values[0].type
+    per = _WORD // bit_width(type_)
+    found = in_words(have, want, per) if per in (2, 4) else None
+    if found is None:
+        return None
+    plan = plan_conversion(*found, _WORD, banks(ctx))
+    if not isinstance(plan, Exchange) or plan.only_renames:
+        return None
+    words = _exchange(ctx, to_words(ctx.b, values), plan)
+    return from_words(ctx.b, words, type_, len(words) * per)
 
 
 def _exchange(ctx: Lowering, values: Registers, plan: Exchange) -> Registers:

@@ -28,6 +28,7 @@ from tri_gpu_dialect.passes.split_stores import SplitStores
 from tri_gpu_dialect.passes.stage_dot_operands import StageDotOperands
 from tri_gpu_dialect.passes.stage_matrix_operands import StageMatrixOperands
 from tri_gpu_dialect.passes.start_dots import StartDots
+from tri_gpu_dialect.passes.start_sums import StartSums
 from tri_gpu_dialect.passes.verify_layouts import VerifyLayouts
 from tri_gpu_dialect.passes.warp_specialize import WarpSpecialize
 
@@ -58,6 +59,7 @@ __all__ = [
     "StageDotOperands",
     "StageMatrixOperands",
     "StartDots",
+    "StartSums",
     "VerifyLayouts",
     "WarpSpecialize",
 ]

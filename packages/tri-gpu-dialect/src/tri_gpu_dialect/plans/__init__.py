@@ -11,6 +11,7 @@ from tri_gpu_dialect.plans.conversion import (
     Exchange,
     ThroughShared,
     block_memory,
+    in_words,
     plan_conversion,
 )
 from tri_gpu_dialect.plans.reduction import ReductionPlan, plan_reduction
@@ -24,6 +25,7 @@ __all__ = [
     "ScanPlan",
     "ThroughShared",
     "block_memory",
+    "in_words",
     "plan_conversion",
     "plan_reduction",
     "plan_scan",

@@ -46,6 +46,7 @@ __all__ = [
     "Piece",
     "ThroughShared",
     "block_memory",
+    "in_words",
     "normalized",
     "plan_conversion",
 ]
@@ -161,6 +162,23 @@ def plan_conversion(
     if found is not None:
         return found
     return _through_shared(source, destination, max(element_bits, 8), banks or Banks())
+
+
+def in_words(
+    source: LinearLayout, destination: LinearLayout, count: int
+) -> tuple[LinearLayout, LinearLayout] | None:
+    """Both layouts of words of ``count`` registers, a power of two, that are neighbours on both sides; None where they are not."""
+    source, destination = (normalized(side).flatten_outs("index") for side in (source, destination))
+    bits: list[int] = []
+    for i in range(count.bit_length() - 1):
+        firsts = [side.packed(REGISTER)[i : i + 1] for side in (source, destination)]
+        if firsts[0] != firsts[1] or not firsts[0] or firsts[0][0].bit_count() != 1:
+            return None
+        # no other input may move it
+        if any(sum(bool(c & firsts[0][0]) for c in side.columns) != 1 for side in (source, destination)):
+            return None
+        bits.append(firsts[0][0].bit_length() - 1)
+    return _without_bits(source, bits), _without_bits(destination, bits)
 
 
 @dataclass(frozen=True)
