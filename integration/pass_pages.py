@@ -85,9 +85,7 @@ EXAMPLES: dict[str, Example] = {
         options={"num_warps": 8},
     ),
     "start-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
-    "start-sums": Example(
-        "product-pairs", f"{_CHAIN},warp-specialize,start-dots,overlap-dots", target="nvidia:sm_90a"
-    ),
+    "start-sums": Example("product-rows", target="nvidia:sm_90a"),
     "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "accelerate-dot-scaled": Example("scaled-large", f"{_GPU},coalesce", target="nvidia:sm_100a"),
