@@ -417,12 +417,26 @@ class _Insertion:
 
 
 def _dots_end(op: ir.Operation) -> ir.Operation:
-    """The wait for dots that stands before ``op`` with nothing but arithmetic in between, else ``op``: a fence is done while dots run."""
+    """The wait for dots that stands before ``op`` with nothing but arithmetic in between, else ``op``: a fence is done while dots run.
+
+    Not where these multiply what was loaded: their loads are over when they are, and an assembler of 2025 dies of fences beside such dots.
+    """
     ops = block_ops(op.block)
     place = ops.index(op)
     while place and ops[place - 1].name.startswith(("arith.", "ttg.memdesc_index")):
         place -= 1
-    return ops[place - 1] if place and ops[place - 1].name == "ttg.warp_group_dot_wait" else op
+    wait = ops[place - 1] if place else op
+    return (
+        wait if wait.name == "ttg.warp_group_dot_wait" and not any(map(_is_of_loads, wait.operands)) else op
+    )
+
+
+def _is_of_loads(sums: ir.Value) -> bool:
+    """Whether a dot that gives ``sums`` reads what ``ttg.local_load`` brought to registers."""
+    if isinstance(sums.owner, ir.Block) or sums.owner.operation.name != _DOT:
+        return False
+    factors = [v for v in list(sums.owner.operation.operands)[:2] if not isinstance(v.owner, ir.Block)]
+    return any(v.owner.operation.name == "ttg.local_load" for v in factors)
 
 
 def _meets(op: ir.Operation) -> bool:
