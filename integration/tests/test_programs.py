@@ -177,6 +177,23 @@ def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
     assert "at most 32 warps" in compiled(small, "nvidia:sm_80").problem
 
 
+@pytest.mark.parametrize(
+    ("program", "block", "num_warps"), [("attention", (64, 64), 16), ("attention backward", (128, 64), 8)]
+)
+def test_nobody_meets_in_a_turn(program: str, block: tuple[int, int], num_warps: int) -> None:
+    """Conversions in the loop go through memory, where all groups meet: kernels that took turns there hung on a card."""
+    case = Case(
+        program=program,
+        dtype="float16",
+        shape=(1, 256, 64, 1),
+        block=block,
+        num_warps=num_warps,
+        without="remove-layout-conversions",
+        warp_specialize=True,
+    )
+    assert run(case, "sim:nvidia:sm_90a").problem == ""
+
+
 def test_a_sweep_goes_on_where_it_was_cut_off(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ INIT = '"ttg.init_barrier"(%m) {count = 1 : i32} : (BAR) -> ()'
 INVAL = '"ttg.inval_barrier"(%m) : (BAR) -> ()'
 AWAIT = '"ttg.wait_barrier"(%m, %i0) : (BAR, i32) -> ()'
 DOT_WAIT = '%{0} = "ttg.warp_group_dot_wait"(%t) {{pendings = 0 : i32}} : (TENSOR) -> TENSOR'
+TURN = '"ttg.warp_group_turn"() {{group_warps = 4 : i32, step = "{0}"}} : () -> ()'
 GIVE = '"ttg.arrive_barrier"(%m, %{0}) : (BAR, MEM) -> ()'
 FENCE = '"ttg.fence_async_shared"() : () -> ()'
 STORED = '"ttg.async_store_wait"() {pendings = 0 : i32} : () -> ()'
@@ -71,7 +72,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
         "ttg.init_barrier": "init", "ttg.inval_barrier": "inval", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
         "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
         "ttg.async_store_wait": "stored", "ttg.arrive_barrier": "give",
-        "ttg.warp_group_dot_wait": "dots",
+        "ttg.warp_group_dot_wait": "dots", "ttg.warp_group_turn": "turn",
     }  # fmt: skip
     found: list[str] = []
 
@@ -86,6 +87,10 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
 
 def lines(*text: str) -> str:
     return "\n".join(text)
+
+
+def in_turn(*ops: str) -> list[str]:
+    return [TURN.format("open"), TURN.format("wait"), *ops, TURN.format("pass"), TURN.format("close")]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +158,14 @@ def lines(*text: str) -> str:
         (
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), FENCE, GIVE.format("a")),
             "init barrier into await load fence give",
+        ),
+        # no turn in which all would meet, and none begins where none is left
+        (lines(*in_turn(LOAD.format("a", "x"))), "turn turn load turn turn"),
+        (lines(*in_turn(FILL.format("a"), LOAD.format("a", "x"))), "store barrier load"),
+        (lines(*in_turn(CONVERT.format("y"))), "convert"),
+        (
+            lines(*in_turn(CONVERT.format("y"), TURN.format("pass"), TURN.format("wait"), LOAD.format("a", "x"))),
+            "turn convert turn load turn turn",
         ),
         # what copies read is written again when they are done
         (lines(OUT_OF.format("a"), FILL.format("a")), "out stored barrier store"),

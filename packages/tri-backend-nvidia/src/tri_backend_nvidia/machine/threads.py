@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 
+from tri_backend_nvidia.machine import turn_simulation
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -71,6 +72,7 @@ class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The CTA's barrier."""
+        turn_simulation.meets(cta)
         cta.barrier()
         return []
 
@@ -88,6 +90,7 @@ class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A barrier of that name."""
+        turn_simulation.meets(cta)
         cta.barrier(ir.IntegerAttr(self.number).value, ir.IntegerAttr(self.threads).value)
         return []
 
@@ -125,7 +128,8 @@ class TurnOp(MachineOp, dialect=NVM, name="turn"):
         return b.inline_asm(assembly, "r,~{memory}", [number], convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Groups of one partition run in step here, and values do not depend on who is first."""
+        """Groups of one partition run in step here, and values do not depend on who is first; who meets in a turn is told."""
+        turn_simulation.step(cta, text(self.step))
         return []
 
 

@@ -24,6 +24,8 @@ What ordinary code wrote is seen by copies between descriptors and buffers, and 
 The same the other way round: copies from descriptors overtake ordinary loads under way, which a barrier does not hold up.  So whoever
 read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttg.arrive_barrier``
 gives the buffer (one of its ``deps``) to threads that copy; before a wait for dots right in front of that, for it is done while they run.
+
+Turns of warp groups (``ttg.warp_group_turn``) are taken back where threads must meet in them: the other groups wait for theirs.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions,
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.passes.turns import drop_turns
 from tri_gpu_dialect.plans import scratch_bytes
 
 __all__ = ["EFFECTS", "Effects", "InsertBarriers", "effects_of"]
@@ -218,6 +221,7 @@ class InsertBarriers(Pass):
                 if insertion.block(block, _NOTHING).leaving:
                     end = terminator(block)
                     _store_wait(ir.InsertionPoint(end), end.location)
+            drop_turns(function)
 
 
 @dataclass

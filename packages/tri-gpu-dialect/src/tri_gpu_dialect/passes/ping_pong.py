@@ -22,11 +22,11 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
 from tri_gpu_dialect.partitions import NAME, default_block
+from tri_gpu_dialect.passes.turns import TURN
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
 __all__ = ["PingPong"]
 
-_TURN = "ttg.warp_group_turn"
 #: what takes so long that another group's dots are done meanwhile
 _LONG = frozenset({"tt.reduce", "math.exp", "math.exp2"})
 #: what all groups of consumers go through in the same way
@@ -81,4 +81,4 @@ def _started_together(block: ir.Block) -> Sequence[ir.Operation]:
 
 def _turn(step: str, warps: int, ip: ir.InsertionPoint, location: ir.Location) -> None:
     with ip, location:
-        make(_TURN, step=ir.StringAttr.get(step), group_warps=i32_attribute(warps))
+        make(TURN, step=ir.StringAttr.get(step), group_warps=i32_attribute(warps))

@@ -1,0 +1,52 @@
+"""Turns (``ttg.warp_group_turn``) in which all groups would meet: the others wait for theirs, so nobody would go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import SHARED, all_ops, block_ops
+
+__all__ = ["TURN", "drop_turns"]
+
+TURN = "ttg.warp_group_turn"
+
+
+def drop_turns(function: ir.Operation) -> None:
+    """Erase the turns of blocks in which threads meet between ``wait`` and ``pass``, and all of them where none is left.
+
+    Meetings are known when barriers have been put in and scratch memory has its place.
+    """
+    turns = [op for op in all_ops(function) if op.name == TURN]
+    waits = [op for op in turns if _step(op) == "wait"]
+    ends = [op for op in turns if _step(op) in ("open", "close")]
+    left = [wait for wait in waits if not _dropped(wait)]
+    for op in ends if not left else ():
+        op.erase()
+
+
+def _dropped(wait: ir.Operation) -> bool:
+    """Erase the turn that begins with ``wait``, if threads meet in it; whether that was so."""
+    ops = block_ops(wait.block)
+    start = ops.index(wait)
+    end = next(i for i in range(start, len(ops)) if ops[i].name == TURN and _step(ops[i]) == "pass")
+    if not _meets(ops[start:end]):
+        return False
+    ops[end].erase()
+    wait.erase()
+    return True
+
+
+def _meets(ops: Sequence[ir.Operation]) -> bool:
+    return any(_is_meeting(inner) for op in ops for inner in all_ops(op))
+
+
+def _is_meeting(op: ir.Operation) -> bool:
+    """Whether all threads meet at ``op``, or inside of it where it goes through scratch memory."""
+    if op.name == "ttg.barrier":
+        return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
+    return op.name != "ttg.local_alloc" and "allocation.offset" in op.attributes
+
+
+def _step(turn: ir.Operation) -> str:
+    return str(ir.StringAttr(turn.attributes["step"]).value)
