@@ -27,10 +27,9 @@ def step(cta: SimulatedCTA, name: str) -> None:
 
 def meets(cta: SimulatedCTA) -> None:
     """SimulationError where the active threads meet in a turn: on hardware one group is there, the others wait for their turns."""
-    real = as_cta(cta)
-    turns = _TURNS.get(real)
-    if turns is not None and (turns & real.active).any():
-        raise real.scene.error(
+    turns = _TURNS.get(cta)
+    if turns is not None and turns[np.asarray(cta.active, np.bool_)].any():
+        raise as_cta(cta).scene.error(
             "deadlock",
             "threads meet at a barrier while one warp group has its turn: the other groups wait for theirs",
             remedy="pass the turn on before the barrier",
