@@ -14,10 +14,12 @@ __all__ = [
     "ancestor_in",
     "block_of",
     "block_ops",
+    "buffer_of",
     "constant",
     "convert",
     "functions",
     "i32_attribute",
+    "is_barrier",
     "make",
     "module_int",
     "retyped",
@@ -149,3 +151,15 @@ def convert(value: ir.Value, encoding: Encoding, ip: ir.InsertionPoint, loc: ir.
 def barrier(ip: ir.InsertionPoint, loc: ir.Location, spaces: int) -> None:
     """A new ``ttg.barrier`` for the memories ``spaces`` (bits, see :data:`SHARED`)."""
     ir.Operation.create("ttg.barrier", attributes={"addrSpace": i32_attribute(spaces)}, ip=ip, loc=loc)
+
+
+def buffer_of(value: ir.Value) -> ir.Value:
+    """The buffer that ``value``, a descriptor of memory, is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def is_barrier(op: ir.Operation, spaces: int) -> bool:
+    """Whether ``op`` is a ``ttg.barrier`` for any of the memories ``spaces``."""
+    return op.name == "ttg.barrier" and bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & spaces)

@@ -11,7 +11,18 @@ from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["ROWS", "TILE", "Factors", "ScaledRow", "WarpScaledProducts", "refused_formats", "refused_roles"]
+__all__ = [
+    "E2M1",
+    "E4M3",
+    "E5M2",
+    "ROWS",
+    "TILE",
+    "Factors",
+    "ScaledRow",
+    "WarpScaledProducts",
+    "refused_formats",
+    "refused_roles",
+]
 
 Format = ScaleDotElemType
 E2M1, E4M3, E5M2 = Format.E2M1, Format.E4M3, Format.E5M2

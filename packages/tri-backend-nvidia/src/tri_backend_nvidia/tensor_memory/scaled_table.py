@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tri_backend_nvidia.matrix.scaled_table import Factors, ScaledRow, refused_formats, refused_roles
+from tri_backend_nvidia.matrix.scaled_table import (
+    E2M1,
+    E4M3,
+    E5M2,
+    Factors,
+    ScaledRow,
+    refused_formats,
+    refused_roles,
+)
 from tri_backend_nvidia.tensor_memory.encoding import BLOCK_M, GROUP_WARPS, TensorMemory
 from tri_backend_nvidia.tensor_memory.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
 from tri_core.api import Target
-from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
 
 __all__ = ["ROWS", "ScaledProducts"]
 
-Format = ScaleDotElemType
-E2M1, E4M3, E5M2 = Format.E2M1, Format.E4M3, Format.E5M2
 _ANY = (E4M3, E5M2, E2M1)
 
 

@@ -24,7 +24,7 @@ from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, make
+from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, is_barrier, make
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.policy import DEFAULT_POLICY, BulkCopies
 from tri_gpu_dialect.types import bitwidth, tensor_info
@@ -184,8 +184,8 @@ def _order_global_memory(function: ir.Operation) -> None:
 
 def _orders(op: ir.Operation) -> bool:
     """Whether ``op`` orders accesses of global memory."""
-    if op.name == "ttg.barrier":
-        return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & GLOBAL)
+    if is_barrier(op, GLOBAL):
+        return True
     sem = op.attributes["sem"] if op.name.startswith("tt.atomic_") and "sem" in op.attributes else None
     return sem is not None and ir.IntegerAttr(sem).value != MemSemantic.RELAXED
 

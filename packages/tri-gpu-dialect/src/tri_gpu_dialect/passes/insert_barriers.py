@@ -37,7 +37,7 @@ from typing import ClassVar, TypeVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions, terminator
+from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions, is_barrier, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
@@ -294,7 +294,7 @@ class _Insertion:
     # --- ops that order others --------------------------------------------------------------------------
 
     def barrier(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        if not _meets(op):
+        if not is_barrier(op, SHARED):
             return pending
         if _meet(pending.taken, self.own_copies):
             # a thread that copies behind this barrier overtakes what others load: these hold up, not it
@@ -342,7 +342,7 @@ class _Insertion:
         if op not in self.waits:  # a loop's body is gone through several times
             self.waits.add(op)
             after, next_ = (self.behind[0], self.behind[1]) if is_fenced else (op, self.behind[0])
-            if not _meets(next_):
+            if not is_barrier(next_, SHARED):
                 barrier(ir.InsertionPoint.after(after), op.location, SHARED)
         return is_fenced
 
@@ -441,11 +441,6 @@ def _is_of_loads(sums: ir.Value) -> bool:
         return False
     factors = [v for v in list(sums.owner.operation.operands)[:2] if not isinstance(v.owner, ir.Block)]
     return any(v.owner.operation.name == "ttg.local_load" for v in factors)
-
-
-def _meets(op: ir.Operation) -> bool:
-    """Whether all threads meet at ``op``, with shared memory consistent after it."""
-    return op.name == "ttg.barrier" and bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
 
 
 def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:

@@ -24,7 +24,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.analysis.pressure import most_registers
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.edit import all_ops, block_ops, functions
+from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.partitions import NAME, default_registers
 from tri_gpu_dialect.policy import DEFAULT_POLICY
@@ -115,7 +115,7 @@ class _Block:
 
         If a wait for a dot comes before that, and registers suffice, the read stands before the wait: it is done by then.
         """
-        root, start = _root(self.ops[read].operands[0]), self.order.index(read)
+        root, start = buffer_of(self.ops[read].operands[0]), self.order.index(read)
         moving, place = {read}, start
         for i in self.order[start + 1 :]:
             op, place = self.ops[i], place + 1
@@ -175,12 +175,12 @@ class _Block:
     def needed(self, dot: int, between: set[int]) -> set[int] | None:
         """Those of the ops ``between`` that ``dot`` needs; None where one may not move."""
         found: set[int] = set()
-        buffers = {_root(v) for v in self.ops[dot].operands if tensor_info(v.type) is None}
+        buffers = {buffer_of(v) for v in self.ops[dot].operands if tensor_info(v.type) is None}
         ahead = [dot]
         for i in between:
             op = self.ops[i]
             if op.name == _WAIT:
-                guarded = {_root(v) for v in list(op.operands)[2:]}
+                guarded = {buffer_of(v) for v in list(op.operands)[2:]}
                 if not guarded or guarded & buffers:
                     ahead.append(i)
         while ahead:
@@ -220,16 +220,9 @@ def _may_move(op: ir.Operation) -> bool:
 
 def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
     """Whether a slot of ``root`` may be filled again behind ``arrive``."""
-    guarded = [_root(v) for v in list(arrive.operands)[1:]]
+    guarded = [buffer_of(v) for v in list(arrive.operands)[1:]]
     return not guarded or root in guarded
 
 
 def _may_be_passed(op: ir.Operation) -> bool:
     return op.name in _PASSED or op.name.startswith("ttg.memdesc_") or is_pure(op)
-
-
-def _root(value: ir.Value) -> ir.Value:
-    """The buffer that ``value`` is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
-        value = value.owner.operation.operands[0]
-    return value

@@ -19,7 +19,7 @@ from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, make
+from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, make
 from tri_gpu_dialect.partitions import NAME, default_registers
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
@@ -165,7 +165,7 @@ def _made_of(value: ir.Value, dot: ir.Operation) -> list[ir.Operation] | None:
     if op.name == _READ:
         view = _maker(op.operands[0])
         known = view is None or _between(dot, view) is None
-        root = _root(op.operands[0])
+        root = buffer_of(op.operands[0])
         return [op] if known and not any(_stops(each, root) for each in behind) else None
     found = _made_of(op.operands[0], dot) if op.name in _COPIES else None
     return [*found, op] if found else None
@@ -183,12 +183,6 @@ def _between(first: ir.Operation, last: ir.Operation) -> list[ir.Operation] | No
 def _stops(op: ir.Operation, root: ir.Value) -> bool:
     """Whether a read of the buffer ``root`` may not pass ``op``: it guards that, or may write memory."""
     if op.name in (_WAIT, _ARRIVE):
-        deps = [_root(v) for v in list(op.operands)[2 if op.name == _WAIT else 1 :]]
+        deps = [buffer_of(v) for v in list(op.operands)[2 if op.name == _WAIT else 1 :]]
         return not deps or root in deps
     return not op.name.startswith(_PURE) and op.name not in _HARMLESS
-
-
-def _root(value: ir.Value) -> ir.Value:
-    """The buffer that ``value`` is a view of."""
-    op = _maker(value)
-    return value if op is None or not op.name.startswith("ttg.memdesc_") else _root(op.operands[0])

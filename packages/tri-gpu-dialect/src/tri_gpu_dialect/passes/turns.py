@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import SHARED, all_ops, block_ops
+from tri_gpu_dialect.edit import SHARED, all_ops, block_ops, is_barrier
 
 __all__ = ["TURN", "drop_turns"]
 
@@ -43,9 +43,8 @@ def _meets(ops: Sequence[ir.Operation]) -> bool:
 
 def _is_meeting(op: ir.Operation) -> bool:
     """Whether all threads meet at ``op``, or inside of it where it goes through scratch memory."""
-    if op.name == "ttg.barrier":
-        return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
-    return op.name != "ttg.local_alloc" and "allocation.offset" in op.attributes
+    through_scratch = op.name != "ttg.local_alloc" and "allocation.offset" in op.attributes
+    return through_scratch or is_barrier(op, SHARED)
 
 
 def _step(turn: ir.Operation) -> str:
