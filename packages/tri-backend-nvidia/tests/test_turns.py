@@ -1,6 +1,8 @@
-"""Turns of warp groups: a group that has its turn meets nobody."""
+"""Turns of warp groups: a group that has its turn meets none of the others."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 
@@ -9,44 +11,47 @@ from machine_runs import simulated
 from tri_backend_nvidia.machine import BarrierOp, PartitionBarrierOp, TurnOp
 from tri_core.errors import SimulationError
 
-
-def turn(k: Kernel, step: str) -> None:
-    build(TurnOp, [k.b.int_(0)], step=step, first=14, groups=2, threads=32)
-
-
-def meet(k: Kernel, named: bool) -> None:
-    del k
-    if named:
-        build(PartitionBarrierOp, [], number=1, threads=64)
-    else:
-        build(BarrierOp, [])
+#: what 64 threads, two groups of 32, meet at
+MEETINGS: dict[str, Callable[[], object]] = {
+    "all": lambda: build(BarrierOp, []),
+    "by name": lambda: build(PartitionBarrierOp, [], number=1, threads=64),
+}
 
 
-def run(body) -> None:
-    case = MachineCase(
-        "turn", "", (Column("i4"),), (Column("i4"),), body, each(any_bits("i4")), grid=(1, 1, 1)
-    )
-    simulated(case)
+def run(*steps: str | Callable[[], object]) -> None:
+    """Two rounds of ``steps``: steps of turns and meetings."""
 
-
-@pytest.mark.parametrize("named", [True, False])
-def test_threads_that_meet_in_a_turn_wait_forever(named: bool) -> None:
     def body(k: Kernel) -> None:
-        turn(k, "wait")
-        meet(k, named)
-        turn(k, "pass")
+        group = k.b.lshr(k.thread, 5)
 
-    with pytest.raises(SimulationError, match="while one warp group has its turn") as found:
-        run(body)
-    assert found.value.check == "deadlock"
+        def turn(step: str) -> None:
+            build(TurnOp, [group], step=step, first=14, groups=2, threads=32)
 
-
-@pytest.mark.parametrize("named", [True, False])
-def test_threads_meet_outside_of_turns(named: bool) -> None:
-    def body(k: Kernel) -> None:
-        turn(k, "wait")
-        turn(k, "pass")
-        meet(k, named)
+        turn("open")
+        for step in steps * 2:
+            turn(step) if isinstance(step, str) else step()
+        turn("close")
         k.write(1, k.read(0)[0])
 
-    run(body)
+    column = (Column("i4"),)
+    simulated(MachineCase("turn", "", column, column, body, each(any_bits("i4")), grid=(1, 1, 1)))
+
+
+@pytest.mark.parametrize("meet", MEETINGS.values(), ids=MEETINGS)
+def test_threads_that_meet_in_a_turn_wait_forever(meet) -> None:
+    with pytest.raises(
+        SimulationError, match=r"deadlock: threads 0-31 wait for barrier .*, where 32 of 64"
+    ) as found:
+        run("wait", meet, "pass")
+    assert found.value.check == "deadlock"
+    assert "threads 32-63 wait for barrier 15, where 32 of 64 threads are" in found.value.message
+
+
+@pytest.mark.parametrize("meet", MEETINGS.values(), ids=MEETINGS)
+def test_threads_meet_outside_of_turns(meet) -> None:
+    run("wait", "pass", meet)
+
+
+def test_a_turn_that_is_not_passed_on() -> None:
+    with pytest.raises(SimulationError, match="deadlock: threads 0-31 wait for barrier 14"):
+        run("wait")

@@ -60,7 +60,8 @@ def wait(cta: CTA, operands: Sequence[Array]) -> Sequence[Array]:
 
 
 def init(cta: CTA, operands: Sequence[Array]) -> Sequence[Array]:
-    cta.phases.init(FLAG, 32)
+    if cta.active[0]:
+        cta.phases.init(FLAG, 32, np.arange(cta.num_threads) == 0)
     return []
 
 
@@ -108,6 +109,8 @@ def call(name: str) -> str:
     return f"llvm.call @{name}() : () -> ()\n"
 
 
+#: one thread starts the barrier in memory, and all know
+START = call("init") + call("barrier")
 STORE = "llvm.store %t, %mine : i32, !llvm.ptr<3>\n"
 
 
@@ -200,7 +203,7 @@ def test_a_deadlock_names_the_waiters() -> None:
         call("barrier") + "llvm.return", call("half_barrier") * 2 + call("wait_phase") + "llvm.return"
     )
     refused("asynchronous", body, "no barrier was initialised")
-    body = call("init") + halves(call("barrier") + "llvm.return", call("wait_phase") + "llvm.return")
+    body = START + halves(call("barrier") + "llvm.return", call("wait_phase") + "llvm.return")
     error = refused("deadlock", body, "threads 0-31 wait for a barrier that 32 of 64 threads reach")
     assert "threads 32-63 wait for phase 0 of the barrier at 0x10200 (0 of 32 arrivals" in error.message
 
@@ -209,20 +212,18 @@ PRODUCE = STORE + call("arrive") + "llvm.return"
 
 
 def test_a_consumer_waits_for_its_producer() -> None:
-    x = run(call("init") + halves(call("wait_phase") + load("theirs"), PRODUCE))
+    x = run(START + halves(call("wait_phase") + load("theirs"), PRODUCE))
     np.testing.assert_array_equal(x[:32], np.arange(32) + 32)
 
 
 def test_a_consumer_that_does_not_wait_races() -> None:
-    body = call("init") + halves(
-        call("half_barrier") * 2 + "llvm.br ^late\n^late:\n" + load("theirs"), PRODUCE
-    )
+    body = START + halves(call("half_barrier") * 2 + "llvm.br ^late\n^late:\n" + load("theirs"), PRODUCE)
     # the consumer runs first here, and finds what nobody has written yet
     refused("uninitialised", body, "nobody has written")
 
 
 def test_a_phase_that_is_never_signalled() -> None:
-    body = call("init") + halves(call("wait_phase") + load("theirs"), STORE + "llvm.return")
+    body = START + halves(call("wait_phase") + load("theirs"), STORE + "llvm.return")
     error = refused("deadlock", body, "threads 0-31 wait for phase 0")
     assert "threads 32-63 have left the kernel" in error.message
 
@@ -257,10 +258,10 @@ def test_a_copy_that_nobody_waits_for() -> None:
 
 def test_a_copy_lands_when_its_phase_is_complete() -> None:
     produce = call("expect") + call("bring") + "llvm.return"
-    x = run(call("init") + halves(call("wait_phase") + load("theirs"), produce))
+    x = run(START + halves(call("wait_phase") + load("theirs"), produce))
     np.testing.assert_array_equal(x[:32], np.arange(32) + 132)
 
 
 def test_bytes_that_never_come() -> None:
-    body = call("init") + halves(call("wait_phase") + load("theirs"), call("expect") + "llvm.return")
+    body = START + halves(call("wait_phase") + load("theirs"), call("expect") + "llvm.return")
     refused("deadlock", body, r"32 of 32 arrivals, 128 bytes to come")

@@ -48,14 +48,14 @@ def init(cta: SimulatedCTA, address: Array, predicate: Array, count: int) -> Non
     """A phase for ``count`` arrivals."""
     active = cta.active & predicate
     if active.any():
-        as_cta(cta).phases.init(_written(cta, address, active, count), count)
+        as_cta(cta).phases.init(_written(cta, address, active, count), count, active)
 
 
 def inval(cta: SimulatedCTA, address: Array, predicate: Array) -> None:
     """No phase any more."""
     active = cta.active & predicate
     if active.any():
-        as_cta(cta).phases.forget(_written(cta, address, active, 0))
+        as_cta(cta).phases.forget(_written(cta, address, active, 0), active)
 
 
 def arrive(cta: SimulatedCTA, address: Array, predicate: Array, size: int = 0) -> None:

@@ -72,7 +72,6 @@ class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The CTA's barrier."""
-        turn_simulation.meets(cta)
         cta.barrier()
         return []
 
@@ -90,7 +89,6 @@ class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A barrier of that name."""
-        turn_simulation.meets(cta)
         cta.barrier(ir.IntegerAttr(self.number).value, ir.IntegerAttr(self.threads).value)
         return []
 
@@ -128,8 +126,9 @@ class TurnOp(MachineOp, dialect=NVM, name="turn"):
         return b.inline_asm(assembly, "r,~{memory}", [number], convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Groups of one partition run in step here, and values do not depend on who is first; who meets in a turn is told."""
-        turn_simulation.step(cta, text(self.step))
+        """Groups of one partition run in step here, and values do not depend on who is first: the barriers are told, no more."""
+        first, groups, threads = (ir.IntegerAttr(x).value for x in (self.first, self.groups, self.threads))
+        turn_simulation.step(cta, text(self.step), operands[0], range(first, first + groups), 2 * threads)
         return []
 
 

@@ -1,9 +1,9 @@
-"""Turns of warp groups in the simulator: groups run in step there, so it is told who has a turn when threads meet."""
+"""Turns of warp groups in the simulator, where groups run in step: what they do at their barriers, for who asks about other orders."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -11,26 +11,16 @@ import numpy.typing as npt
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import as_cta
 
-__all__ = ["meets", "step"]
-
-#: by CTA: the threads whose groups have had their turn begun and not passed on
-_TURNS: WeakKeyDictionary[Any, npt.NDArray[np.bool_]] = WeakKeyDictionary()
+__all__ = ["step"]
 
 
-def step(cta: SimulatedCTA, name: str) -> None:
-    """The active threads begin (``wait``) or pass on (``pass``) their groups' turns."""
-    if name in ("wait", "pass"):
-        real = as_cta(cta)
-        before = _TURNS.get(real, np.zeros(real.num_threads, np.bool_))
-        _TURNS[real] = before | real.active if name == "wait" else before & ~real.active
-
-
-def meets(cta: SimulatedCTA) -> None:
-    """SimulationError where the active threads meet in a turn: on hardware one group is there, the others wait for their turns."""
-    turns = _TURNS.get(cta)
-    if turns is not None and turns[np.asarray(cta.active, np.bool_)].any():
-        raise as_cta(cta).scene.error(
-            "deadlock",
-            "threads meet at a barrier while one warp group has its turn: the other groups wait for theirs",
-            remedy="pass the turn on before the barrier",
-        )
+def step(cta: SimulatedCTA, name: str, group: npt.NDArray[Any], barriers: Sequence[int], count: int) -> None:
+    """The active threads do step ``name`` of their ``group``'s turn; group g has its turn when ``count`` threads are at ``barriers[g]``."""
+    real, groups = as_cta(cta), len(barriers)
+    opens, closes = name == "open", name == "close"
+    for number in np.unique(group[cta.active]):
+        if (opens and number != groups - 1) or (closes and number != 0):
+            continue
+        waits = name in ("wait", "close")
+        place = barriers[number if waits else (number + 1) % groups]
+        real.barriers.tell(place, cta.active & (group == number), count, waits=waits)

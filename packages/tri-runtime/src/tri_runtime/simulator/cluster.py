@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.trace import Barrier, Trace
 
 if TYPE_CHECKING:
     from tri_runtime.simulator.cta import CTA
@@ -25,6 +26,7 @@ __all__ = ["WINDOW", "Cluster", "ClusterBarrier", "Share", "rank_of", "window"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
+_WHOLE = Barrier("cluster")
 #: bytes of address space that each CTA's shared memory has in the cluster's window; none has more
 WINDOW = 1 << 24
 
@@ -117,6 +119,7 @@ class ClusterBarrier:
                 f"thread {int(np.flatnonzero(again)[0])} of the cluster arrives twice at its barrier",
                 remedy="wait for the barrier before arriving again",
             )
+        cta.cluster.trace.add("join", _WHOLE, threads, site=cta.scene.site)
         self.arrived |= threads
         known = self.clocks.release(threads)
         self._known = known if self._known is None else np.maximum(self._known, known)
@@ -133,6 +136,7 @@ class ClusterBarrier:
                 "threads wait for the barrier of a cluster at which they have not arrived",
                 remedy="arrive before waiting",
             )
+        cta.cluster.trace.add("pass", _WHOLE, threads, site=cta.scene.site)
 
         def ready() -> bool:
             if self.phase <= phase:
@@ -163,10 +167,14 @@ class ClusterBarrier:
 
 
 class Cluster:
-    """The CTAs ``members`` of one program, by rank; each has ``num_threads`` threads."""
+    """The CTAs ``members`` of one program, by rank; each has ``num_threads`` threads, ``lanes`` of them a warp.
 
-    def __init__(self, clocks: Clocks, num_threads: int) -> None:
+    ``trace`` is what they do at barriers.
+    """
+
+    def __init__(self, clocks: Clocks, num_threads: int, lanes: int = 1) -> None:
         self.clocks, self.num_threads = clocks, num_threads
+        self.trace = Trace(lanes)
         self.members: list[CTA] = []
         self.barrier = ClusterBarrier(clocks)
 

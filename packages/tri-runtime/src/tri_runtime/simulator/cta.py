@@ -22,7 +22,7 @@ from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BulkStores
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.program import Program
-from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.scene import Scene, numbers
 from tri_runtime.simulator.synchronization import Barriers, Phases
 
 __all__ = ["CTA", "as_cta"]
@@ -72,7 +72,7 @@ class CTA:
         self.place = np.zeros(num_threads, np.int64)
         whole = clocks or Clocks(num_threads)
         #: the CTAs that run together, this one among them as number ``rank``
-        self.cluster = cluster or Cluster(whole, num_threads)
+        self.cluster = cluster or Cluster(whole, num_threads, threads_per_warp)
         self.rank = self.cluster.join(self)
         alone = whole.num_threads == num_threads
         self.clocks = whole if alone else Share(whole, self.rank * num_threads, num_threads)
@@ -194,10 +194,10 @@ class CTA:
 
     def _told(self) -> str:
         """Who waits for what."""
-        lines = [f"{_numbers(w.threads)} wait for {w.what()}{self.scene.told(w.site)}" for w in self._waiters]
+        lines = [f"{numbers(w.threads)} wait for {w.what()}{self.scene.told(w.site)}" for w in self._waiters]
         waiting = np.logical_or.reduce([w.threads for w in self._waiters])
         if not waiting.all():
-            lines.append(f"{_numbers(~waiting)} have left the kernel")
+            lines.append(f"{numbers(~waiting)} have left the kernel")
         return "; ".join(lines)
 
     # --- values -------------------------------------------------------------------------------------------
@@ -240,12 +240,3 @@ def as_cta(cta: object) -> CTA:
     if not isinstance(cta, CTA):
         raise InternalError(f"a {type(cta).__name__} has no barriers in memory and no bulk copies")
     return cta
-
-
-def _numbers(threads: Mask) -> str:
-    """``threads 0-31, 64-95``."""
-    found = np.flatnonzero(threads)
-    runs = np.split(found, np.flatnonzero(np.diff(found) > 1) + 1)
-    parts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs[:8]]
-    more = f" and {len(found) - sum(map(len, runs[:8]))} more" if len(runs) > 8 else ""
-    return f"{'threads' if len(found) > 1 else 'thread'} {', '.join(parts)}{more}"

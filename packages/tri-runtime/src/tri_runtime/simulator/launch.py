@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from tri_runtime.simulator.cluster import Cluster, window
 from tri_runtime.simulator.cta import CTA
 from tri_runtime.simulator.memory import Access, Allocation, Memory
 from tri_runtime.simulator.program import External, Program, find_kernel
+from tri_runtime.simulator.progress import check_progress
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.tracking import Tracker
 from tri_runtime.simulator.values import shape_of, to_bf16
@@ -69,10 +70,13 @@ class Machine:
 
         programs = (grid[0] // self.cluster, grid[1], grid[2])
 
+        checked: set[Hashable] = set()
+
         def start(place: Place) -> _Running:
             made = self._cluster(place, programs, memory, listener)
             # a CTA alone needs no turns among those of its cluster
-            return _Running(made, made.run(given) if self.cluster > 1 else made.members[0].run(given))
+            turns = made.run(given) if self.cluster > 1 else made.members[0].run(given)
+            return _Running(made, _with_progress(turns, made, checked))
 
         places = (
             (x, y, z) for z in range(programs[2]) for y in range(programs[1]) for x in range(programs[0])
@@ -86,7 +90,7 @@ class Machine:
         """The CTAs of program ``place``, with their shared memory."""
         scene = memory.scene
         clocks = Clocks(self.num_threads * self.cluster)
-        cluster = Cluster(clocks, self.num_threads)
+        cluster = Cluster(clocks, self.num_threads, self.threads_per_warp)
         own = [self._shared(rank, clocks, scene, listener) for rank in range(self.cluster)]
         if self.cluster > 1:
             _open_windows(own, self._shared_base)
@@ -130,6 +134,15 @@ def _open_windows(own: Sequence[Memory], base: int) -> None:
             shared.add(
                 Allocation(f"shared memory of CTA {rank}", start, peer.contents(base), tracker=peer.tracker)
             )
+
+
+def _with_progress(turns: Iterator[None], cluster: Cluster, checked: set[Hashable]) -> Iterator[None]:
+    """The turns of ``cluster``; at their end, whether its threads come there in other orders, if not ``checked`` before."""
+    yield from turns
+    key = cluster.trace.key()
+    if key not in checked:
+        check_progress(cluster.trace, cluster.members[0].scene)
+        checked.add(key)
 
 
 @dataclass(eq=False)

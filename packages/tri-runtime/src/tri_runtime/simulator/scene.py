@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from tri_core.errors import SimulationError, SourceLocation
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 
-__all__ = ["Scene", "Site", "in_kernel"]
+__all__ = ["Scene", "Site", "in_kernel", "numbers"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,15 @@ class Site:
 def in_kernel(place: SourceLocation | None) -> SourceLocation | None:
     """The line of the kernel itself: of an inlined function, where the kernel calls it."""
     return place.call_sites[-1] if place is not None and place.call_sites else place
+
+
+def numbers(threads: npt.NDArray[np.bool_]) -> str:
+    """A mask of threads as part of a sentence: ``threads 0-31, 64-95``."""
+    found = np.flatnonzero(threads)
+    runs = np.split(found, np.flatnonzero(np.diff(found) > 1) + 1)
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs[:8]]
+    more = f" and {len(found) - sum(map(len, runs[:8]))} more" if len(runs) > 8 else ""
+    return f"{'threads' if len(found) > 1 else 'thread'} {', '.join(parts)}{more}"
 
 
 @dataclass

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tri_runtime.simulator.trace import Barrier, What
+
 if TYPE_CHECKING:
     from tri_runtime.simulator.cta import CTA
 
@@ -34,9 +36,22 @@ class Barriers:
         self._cta = cta
         self._open: dict[int, _Barrier] = {}
 
+    def tell(self, name: int, threads: Mask, count: int, *, waits: bool) -> None:
+        """Have it on record that ``threads`` come to barrier ``name`` of ``count``, and wait for the others if ``waits``.
+
+        Nothing else happens: for barriers that hardware needs to order groups which run in step here.
+        """
+        cta, barrier = self._cta, Barrier("named", self._cta.rank, name)
+        trace, whole, site = cta.cluster.trace, cta.in_cluster(threads), cta.scene.site
+        if waits:
+            trace.meet(barrier, whole, count, site=site)
+        else:
+            trace.add("join", barrier, whole, count, site=site)
+
     def arrive(self, name: int, count: int) -> None:
         """The active threads come to barrier ``name`` and wait until ``count`` have."""
         cta = self._cta
+        self.tell(name, cta.active, count, waits=True)
         if cta.whole and count == cta.num_threads and name not in self._open:
             cta.clocks.meet_all()
             return
@@ -84,15 +99,17 @@ class Phases:
         self._cta = cta
         self._found: dict[int, _Phase] = {}
 
-    def init(self, address: int, count: int) -> None:
-        """A barrier for ``count`` arrivals at ``address``."""
+    def init(self, address: int, count: int, threads: Mask) -> None:
+        """``threads`` start a barrier for ``count`` arrivals at ``address``."""
         if count <= 0:
             raise self._cta.scene.error("asynchronous", f"a barrier for {count} arrivals")
         self._found[address] = _Phase(count)
+        self._tell("start", address, threads, count)
 
-    def forget(self, address: int) -> None:
-        """The barrier at ``address`` ends; nobody may wait for it."""
+    def forget(self, address: int, threads: Mask) -> None:
+        """``threads`` end the barrier at ``address``; nobody may wait for it."""
         self._at(address)
+        self._tell("end", address, threads)
         del self._found[address]
 
     def number(self, address: int) -> int:
@@ -112,6 +129,7 @@ class Phases:
     def arrive(self, address: int, threads: Mask, expected_bytes: int = 0, *, by: CTA | None = None) -> None:
         """Each of ``threads``, of this CTA or of ``by``, arrives; together they expect ``expected_bytes`` more bytes in this phase."""
         phase = self._at(address)
+        self._tell("arrive", address, threads, int(threads.sum()), expected_bytes, by=by)
         phase.arrived += int(threads.sum())
         phase.bytes_to_come += expected_bytes
         self._learn(phase, (by or self._cta).clocks.release(threads))
@@ -138,6 +156,8 @@ class Phases:
         """
         starter = by or self._cta
         phase, threads = self._at(address), starter.active
+        if nbytes:
+            self._tell("bring", address, threads, nbytes=nbytes, by=by)
 
         def arrive() -> None:
             land()
@@ -153,6 +173,7 @@ class Phases:
     def wait(self, address: int, parity: int) -> None:
         """The active threads wait until the phase of ``parity`` is complete."""
         phase, threads, clocks = self._at(address), self._cta.active, self._cta.clocks
+        self._tell("wait", address, threads, parity)
 
         def ready() -> bool:
             if phase.phase % 2 == parity % 2:
@@ -183,6 +204,22 @@ class Phases:
                     f"nobody waits for a copy that counts at the barrier at {address:#x}",
                     remedy="wait for its phase before the kernel ends",
                 )
+
+    def _tell(
+        self,
+        what: What,
+        address: int,
+        threads: Mask,
+        number: int = 0,
+        nbytes: int = 0,
+        *,
+        by: CTA | None = None,
+    ) -> None:
+        """Have it on record that ``threads``, of this CTA or of ``by``, do it."""
+        actor, barrier = by or self._cta, Barrier("memory", self._cta.rank, address)
+        actor.cluster.trace.add(
+            what, barrier, actor.in_cluster(threads), number, nbytes, site=self._cta.scene.site
+        )
 
     @staticmethod
     def _learn(phase: _Phase, known: Array) -> None:

@@ -1,0 +1,287 @@
+"""Whether threads come to the end however fast each warp is.
+
+The simulator runs threads in one order, and those at the same place in step; hardware promises no order.  What they did
+at barriers (:class:`Trace`) is therefore done again, in orders in which one warp is as late as can be: it goes on by one
+act when no other warp can.  Who cannot come to the end then would wait forever on hardware.
+
+Barriers let no thread go on sooner for another's being late, except that a barrier in memory tells a phase from the one
+before by its parity alone, and counts what comes too early: these show when one warp lags as far as it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.errors import SimulationError
+from tri_runtime.simulator.scene import Scene, numbers
+from tri_runtime.simulator.trace import Act, Barrier, Trace
+
+__all__ = ["check_progress"]
+
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.intp]
+
+_REMEDY = (
+    "let threads wait only for what others do without waiting for them, whatever the order in which warps run"
+)
+
+
+def check_progress(trace: Trace, scene: Scene) -> None:
+    """SimulationError, check ``deadlock``, when in some order threads of ``trace`` would wait forever or come too early."""
+    if trace.acts:
+        parts = _Parts.of(trace)
+        for slow in (None, *parts.slow_ones()):
+            _Run(parts.cast(slow), scene, slow).to_the_end()
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Which acts a thread has a part in: those of its kind, ``acts[kinds[thread]]``; warps with the same ``alike`` have the same."""
+
+    trace: Trace
+    kinds: Numbers
+    alike: Numbers
+    #: by kind: the masks that have it, and the acts by number
+    masks: Sequence[Numbers]
+    acts: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(cls, trace: Trace) -> _Parts:
+        """Threads are of a kind that are in the same masks."""
+        members, kinds = np.unique(np.stack(trace.masks), axis=1, return_inverse=True)
+        kinds = kinds.reshape(-1)
+        by_warp = np.pad(kinds, (0, -kinds.size % trace.lanes), constant_values=-1).reshape(-1, trace.lanes)
+        alike = np.unique(by_warp, axis=0, return_inverse=True)[1].reshape(-1)
+        acts = [[n for n, act in enumerate(trace.acts) if within[act.threads]] for within in members.T]
+        return cls(trace, kinds, alike, [np.flatnonzero(within) for within in members.T], acts)
+
+    def slow_ones(self) -> Iterator[int]:
+        """Warps that may be late: of those that are alike, the first."""
+        yield from np.unique(self.alike, return_index=True)[1].tolist()
+
+    def cast(self, slow: int | None) -> _Cast:
+        """Warps that are alike go together, but for ``slow``, which is one of its own."""
+        warps = self.alike.copy()
+        if slow is not None:
+            warps[slow] = warps.max() + 1
+        of_threads = warps[np.arange(self.kinds.size) // self.trace.lanes]
+        pairs, counts = np.unique(np.stack([of_threads, self.kinds]), axis=1, return_counts=True)
+        groups = [
+            _Group(int(w), int(n), self.acts[k], (of_threads == w) & (self.kinds == k))
+            for (w, k), n in zip(pairs.T, counts, strict=True)
+        ]
+        together: dict[tuple[int, int], tuple[int, ...]] = {}
+        for number, (warp, kind) in enumerate(pairs.T):
+            for mask in self.masks[kind]:
+                key = int(warp), int(mask)
+                together[key] = (*together.get(key, ()), number)
+        return _Cast(self.trace, groups, together, None if slow is None else int(warps[slow]))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """``count`` threads (the mask ``threads``) of one or more warps in step, which do the same acts."""
+
+    warp: int
+    count: int
+    acts: Sequence[int]
+    threads: Mask
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """All ``groups``, and by (warp, mask of an act) those that do it together; the warp ``late`` is to be late."""
+
+    trace: Trace
+    groups: Sequence[_Group]
+    together: dict[tuple[int, int], tuple[int, ...]]
+    late: int | None
+
+
+@dataclass
+class _Meeting:
+    """A barrier at which threads meet: how many have come this time, and how often it was passed."""
+
+    come: int = 0
+    times: int = 0
+    #: by group: which time it came last
+    last: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Phase:
+    """A barrier in memory."""
+
+    count: int
+    phase: int = 0
+    arrived: int = 0
+    bytes_to_come: int = 0
+
+    def complete(self) -> None:
+        """The next phase begins, if everything has come."""
+        if self.arrived >= self.count and not self.bytes_to_come:
+            self.phase, self.arrived = self.phase + 1, 0
+
+
+class _Run:
+    """The acts of a cast in an order in which warp ``slow``, or none, is late."""
+
+    def __init__(self, cast: _Cast, scene: Scene, slow: int | None) -> None:
+        self._cast, self._scene, self._slow = cast, scene, slow
+        self._at = [0] * len(cast.groups)
+        self._left = sum(group.count for group in cast.groups)
+        self._meetings: dict[Barrier, _Meeting] = {}
+        self._phases: dict[Barrier, _Phase] = {}
+        self._brought: set[int] = set()
+        for group, each in enumerate(cast.groups):
+            if not each.acts:
+                self._leave(group)
+
+    def to_the_end(self) -> None:
+        """SimulationError when some do not come there."""
+        groups = self._cast.groups
+        late = [n for n, group in enumerate(groups) if group.warp == self._cast.late]
+        others = [n for n in range(len(groups)) if n not in late]
+        while any(self._as_far_as_it_goes(g) for g in others) or any(self._one_act(g) for g in late):
+            pass
+        if any(at < len(each.acts) for at, each in zip(self._at, groups, strict=True)):
+            raise self._stuck()
+
+    def _as_far_as_it_goes(self, group: int) -> bool:
+        moved = False
+        while self._one_act(group):
+            moved = True
+        return moved
+
+    def _one_act(self, group: int) -> bool:
+        """Do the next act of ``group``, with the other lanes of its warp that do it too; whether they could."""
+        number = self._next(group)
+        if number is None:
+            return False
+        act = self._cast.trace.acts[number]
+        groups = self._cast.together[self._cast.groups[group].warp, act.threads]
+        # the first of them acts for all
+        if group != groups[0] or any(self._next(g) != number for g in groups):
+            return False
+        if not self._done(number, act, groups):
+            return False
+        for each in groups:
+            self._at[each] += 1
+            if self._next(each) is None:
+                self._leave(each)
+        return True
+
+    def _next(self, group: int) -> int | None:
+        acts, at = self._cast.groups[group].acts, self._at[group]
+        return acts[at] if at < len(acts) else None
+
+    def _leave(self, group: int) -> None:
+        """Its threads leave the kernel: meetings of all that are left do not wait for them."""
+        self._left -= self._cast.groups[group].count
+        for meeting in (m for barrier, m in self._meetings.items() if barrier.kind == "cluster"):
+            self._hold(meeting, self._left)
+
+    # --- acts ---------------------------------------------------------------------------------------------
+
+    def _done(self, number: int, act: Act, groups: Sequence[int]) -> bool:
+        """Do an act; False when it must wait."""
+        if act.what == "join":
+            self._join(act, groups)
+            return True
+        if act.what == "pass":
+            meeting = self._meetings[act.barrier]
+            return meeting.times > meeting.last[groups[0]]
+        if act.what == "start":
+            self._phases[act.barrier] = _Phase(act.number)
+            return True
+        phase = self._phases.get(act.barrier)
+        return phase is not None and self._at_phase(number, act, phase, groups)
+
+    def _join(self, act: Act, groups: Sequence[int]) -> None:
+        meeting = self._meetings.setdefault(act.barrier, _Meeting())
+        if any(meeting.last.get(g) == meeting.times for g in groups):
+            raise self._error(
+                act, groups, f"{self._told(groups)} come to {act.barrier} again before it was passed"
+            )
+        meeting.come += self._threads(groups)
+        meeting.last.update(dict.fromkeys(groups, meeting.times))
+        self._hold(meeting, act.number or self._left)
+
+    @staticmethod
+    def _hold(meeting: _Meeting, count: int) -> None:
+        if 0 < meeting.come >= count:
+            meeting.come, meeting.times = 0, meeting.times + 1
+
+    def _at_phase(self, number: int, act: Act, phase: _Phase, groups: Sequence[int]) -> bool:
+        if act.what == "wait":
+            return phase.phase % 2 != act.number % 2
+        if act.what == "end":
+            del self._phases[act.barrier]
+        elif act.what == "arrive":
+            self._arrive(act, phase, groups)
+        elif number not in self._brought:
+            self._brought.add(number)
+            phase.bytes_to_come -= act.nbytes
+            phase.complete()
+        return True
+
+    def _arrive(self, act: Act, phase: _Phase, groups: Sequence[int]) -> None:
+        count = self._threads(groups)
+        phase.arrived += count
+        phase.bytes_to_come += act.nbytes * count // act.number
+        if phase.arrived > phase.count:
+            told = (
+                f"{phase.arrived} threads arrive at {act.barrier}, which is for {phase.count}, in one phase"
+            )
+            raise self._error(act, groups, told)
+        phase.complete()
+
+    def _threads(self, groups: Sequence[int]) -> int:
+        return sum(self._cast.groups[g].count for g in groups)
+
+    # --- errors -------------------------------------------------------------------------------------------
+
+    def _error(self, act: Act, groups: Sequence[int], message: str) -> SimulationError:
+        trace = self._cast.trace
+        late = ""
+        if self._slow is not None:
+            slow = np.arange(len(trace.masks[0])) // trace.lanes == self._slow
+            late = f" where {numbers(slow)} are late"
+        self._scene.site = act.site
+        return self._scene.error(
+            "deadlock", f"deadlock{late}: {message}", thread=self._first(groups[0]), remedy=_REMEDY
+        )
+
+    def _stuck(self) -> SimulationError:
+        acts = self._cast.trace.acts
+        waiting: dict[int, list[int]] = {}
+        for group in sorted(range(len(self._cast.groups)), key=self._first):
+            number = self._next(group)
+            if number is not None:
+                waiting.setdefault(number, []).append(group)
+        lines = [f"{self._told(groups)} wait for {self._what(acts[n])}" for n, groups in waiting.items()]
+        first, groups = next(iter(waiting.items()))
+        return self._error(acts[first], groups, "; ".join(lines[:8]))
+
+    def _first(self, group: int) -> int:
+        """The first thread of ``group``."""
+        return int(self._cast.groups[group].threads.argmax())
+
+    def _told(self, groups: Sequence[int]) -> str:
+        """The threads of ``groups``."""
+        return numbers(np.logical_or.reduce([self._cast.groups[g].threads for g in groups]))
+
+    def _what(self, act: Act) -> str:
+        """What is waited for, and where."""
+        told = str(act.barrier)
+        if act.what == "pass":
+            meeting = self._meetings[act.barrier]
+            told += f", where {meeting.come} of {act.number or self._left} threads are"
+        elif act.what == "wait" and act.barrier in self._phases:
+            phase = self._phases[act.barrier]
+            told += f" (phase {phase.phase}, {phase.arrived} of {phase.count} arrivals, {phase.bytes_to_come} bytes to come)"
+        return told + self._scene.told(act.site)

@@ -1,0 +1,79 @@
+"""What threads do at barriers, in the order of the simulator: enough to ask what becomes of them in any other order."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Act", "Barrier", "Trace", "What"]
+
+Mask = npt.NDArray[np.bool_]
+
+#: ``join`` a meeting and ``pass`` it; of barriers in memory: ``start`` and ``end`` one, ``arrive``, ``bring`` bytes, ``wait``
+What = Literal["join", "pass", "start", "end", "arrive", "bring", "wait"]
+
+
+class Barrier(NamedTuple):
+    """A barrier: by name or in memory, of CTA ``rank`` of the cluster, or the cluster's own."""
+
+    kind: Literal["named", "memory", "cluster"]
+    rank: int = 0
+    place: int = 0
+
+    def __str__(self) -> str:
+        named = {"named": f"barrier {self.place}", "memory": f"the barrier at {self.place:#x}"}
+        return named.get(self.kind, "the barrier of the cluster")
+
+
+class Act(NamedTuple):
+    """What the threads of a mask (its number) did at ``barrier``, by op ``site``.
+
+    ``number``: the threads that a meeting is for (0: all that have not left the kernel), the arrivals that a phase is
+    for, the parity that is waited for.  ``nbytes``: those that an arrival expects, all its threads together, or a copy brings.
+    """
+
+    what: What
+    barrier: Barrier
+    threads: int
+    number: int
+    nbytes: int
+    site: int
+
+
+class Trace:
+    """The acts of a program's threads, which ``masks`` name: all of a cluster, ``lanes`` of them a warp."""
+
+    def __init__(self, lanes: int = 1) -> None:
+        self.lanes = lanes
+        self.acts: list[Act] = []
+        self.masks: list[Mask] = []
+        self._numbers: dict[bytes, int] = {}
+
+    def add(
+        self, what: What, barrier: Barrier, threads: Mask, number: int = 0, nbytes: int = 0, *, site: int
+    ) -> None:
+        """``threads`` (a mask over the cluster) do it."""
+        self.acts.append(Act(what, barrier, self._number(threads), number, nbytes, site))
+
+    def meet(self, barrier: Barrier, threads: Mask, count: int, *, site: int) -> None:
+        """``threads`` come to a meeting of ``count`` and wait for the others; all of them, twice in a row, are once."""
+        number = self._number(threads)
+        if len(self.acts) > 1 and threads.all():
+            before = self.acts[-2]
+            if before[:4] == ("join", barrier, number, count) and self.acts[-1].what == "pass":
+                return
+        self.acts += (Act(w, barrier, number, count, 0, site) for w in ("join", "pass"))
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for programs whose threads did the same."""
+        return tuple(self.acts), tuple(self._numbers)
+
+    def _number(self, threads: Mask) -> int:
+        raw = threads.tobytes()
+        found = self._numbers.get(raw)
+        if found is None:
+            found = self._numbers[raw] = len(self.masks)
+            self.masks.append(threads.copy())
+        return found
