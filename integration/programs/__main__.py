@@ -11,22 +11,23 @@ import argparse
 import sys
 from pathlib import Path
 from random import Random
+from typing import get_args
 
 from rich.console import Console
 from rich.progress import Progress
 
-from integration.programs.program import Case
+from integration.programs.program import Case, Scale
 from integration.programs.running import Outcome, compiled, on_device, outcomes, run
 from integration.programs.table import all_cases, choices_of, crossed, sample
 
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
     choices = choices_of(options.target)
-    large = options.large or on_device(options.target) is not None
+    scale = options.scale or ("small" if on_device(options.target) is None else "large")
     if options.all or options.crossed:
-        found = list((all_cases if options.all else crossed)(choices, large=large))
+        found = list((all_cases if options.all else crossed)(choices, scale=scale))
     else:
-        found = sample(choices, strength=options.strength, large=large)
+        found = sample(choices, strength=options.strength, scale=scale)
     cases = [case for case in found if options.only in str(case)]
     if options.most:
         # any of them, the same ones each time
@@ -64,7 +65,11 @@ def main() -> int:
         "--crossed", action="store_true", help="every combination of warps, stages and passes"
     )
     parser.add_argument("--all", action="store_true", help="the whole product")
-    parser.add_argument("--large", action="store_true", help="sizes for devices, which a device gets anyway")
+    parser.add_argument(
+        "--scale",
+        choices=get_args(Scale),
+        help="sizes for simulators, blocks of devices but few of them, or sizes for devices; by default what the target is",
+    )
     parser.add_argument("--only", default="", help="cases whose text has this")
     parser.add_argument(
         "--compile-only", action="store_true", help="launch nothing: a GPU target needs no GPU"

@@ -14,14 +14,6 @@ from integration.programs.table import PROGRAMS, Choices
 
 __all__ = ["Agreement", "agreement", "shared_cases"]
 
-#: shapes that blocks of ``Sizes.large`` leave a rest of, and that a simulator does in seconds
-_SHAPES: dict[str, tuple[int, ...]] = {
-    "attention": (2, 128, 64, 1),
-    "attention backward": (1, 128, 64, 1),
-    "convolution": (1, 9, 8, 24, 40, 3, 2, 1, 1, 1),
-}
-_PRODUCT = (130, 72, 104)
-
 
 @dataclass(frozen=True)
 class Agreement:
@@ -32,12 +24,11 @@ class Agreement:
 
 
 def shared_cases(choices: Choices) -> Iterator[Case]:
-    """Each program and type with its two first large blocks and every schedule."""
+    """Each program and type with its first shape of few blocks, two blocks and every schedule."""
     for program in PROGRAMS.values():
         roles = [(w, p) for w, p in product(choices.warp_specialize, choices.persistent) if w or not p]
-        for dtype, block, (warps, grid) in product(program.bounds, program.large.blocks[:2], roles):
-            shape = _SHAPES.get(program.name, _PRODUCT)
-            case = Case(program=program.name, dtype=dtype, shape=shape, block=block)
+        for dtype, block, (warps, grid) in product(program.bounds, program.few.blocks[:2], roles):
+            case = Case(program=program.name, dtype=dtype, shape=program.few.shapes[0], block=block)
             yield replace(case, warp_specialize=warps, persistent=grid)
 
 

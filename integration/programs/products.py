@@ -38,6 +38,7 @@ _LARGE = Sizes(
     shapes=((300, 200, 520), (512, 256, 1024)),
     blocks=((64, 64, 32), (128, 64, 64), (64, 128, 64)),
 )
+_FEW = Sizes(shapes=((130, 72, 104), (150, 200, 392)), blocks=_LARGE.blocks)
 
 
 def strides(array: Any) -> tuple[int, ...]:
@@ -189,28 +190,29 @@ def _convolved(data: Data, case: Case) -> list[Numbers]:
 
 PRODUCTS = (
     Program(
-        name="matmul", bounds={k: v for k, v in _BOUNDS.items() if k != "float64"}, small=_SMALL, large=_LARGE, columns=_ORDERS,
+        name="matmul", bounds={k: v for k, v in _BOUNDS.items() if k != "float64"}, small=_SMALL, few=_FEW, large=_LARGE, columns=_ORDERS,
         make=_operands, launch=_matmul, oracle=_product,
     ),
     Program(
-        name="matmul through descriptors", bounds=_WIDE, small=_SMALL, large=_LARGE,
+        name="matmul through descriptors", bounds=_WIDE, small=_SMALL, few=_FEW, large=_LARGE,
         make=_operands, launch=_descriptors, oracle=_product,
     ),
     Program(
-        name="persistent matmul", bounds=_BOUNDS, small=_SMALL, large=_LARGE, columns=_ORDERS,
+        name="persistent matmul", bounds=_BOUNDS, small=_SMALL, few=_FEW, large=_LARGE, columns=_ORDERS,
         make=_operands, launch=_persistent, oracle=_product,
     ),
     Program(
-        name="persistent matmul through descriptors", bounds=_WIDE, small=_SMALL, large=_LARGE,
+        name="persistent matmul through descriptors", bounds=_WIDE, small=_SMALL, few=_FEW, large=_LARGE,
         make=_operands, launch=_persistent_descriptors, oracle=_product,
     ),
     Program(
-        name="grouped matmul", bounds=_WIDE, small=_SMALL, large=_LARGE,
+        name="grouped matmul", bounds=_WIDE, small=_SMALL, few=_FEW, large=_LARGE,
         make=_groups, launch=_grouped, oracle=_products_of_groups,
     ),
     Program(
         name="convolution", bounds=_WIDE,
         small=Sizes(((2, 5, 4, 40, 24, 3, 1, 1, 1, 1), (1, 9, 8, 16, 32, 2, 2, 2, 2, 2)), _SMALL.blocks),
+        few=Sizes(((1, 9, 8, 24, 40, 3, 2, 1, 1, 1), (1, 13, 14, 72, 96, 2, 3, 2, 3, 2)), _LARGE.blocks),
         large=Sizes(((3, 17, 14, 72, 96, 3, 3, 1, 1, 1), (2, 30, 31, 64, 128, 5, 3, 2, 3, 2)), _LARGE.blocks),
         make=_images, launch=_convolve, oracle=_convolved,
     ),

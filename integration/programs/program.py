@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Case", "Data", "Numbers", "Program", "Sizes", "Start", "dtype_of", "poisoned", "values"]
+__all__ = [
+    "Array",
+    "Case",
+    "Data",
+    "Numbers",
+    "Program",
+    "Scale",
+    "Sizes",
+    "Start",
+    "dtype_of",
+    "poisoned",
+    "values",
+]
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.float64]
+#: which sizes of a program
+Scale = Literal["small", "few", "large"]
 #: what is to be called with the arguments of a kernel over a grid: the launch, or something else that takes them
 Start = Callable[[Any, tuple[int, ...]], Callable[..., object]]
 
@@ -85,17 +99,23 @@ class Program:
     """A kernel, or several, with data and an oracle.
 
     ``bounds``: the largest right error of each element type, of the largest value of the output.  ``small`` are sizes for
-    simulators and CPUs, ``large`` those for devices.  ``launch`` starts its kernels by the function that it is given.
+    simulators and CPUs, ``large`` those for devices; ``few`` have the blocks of devices, as many as a simulator does in
+    seconds.  ``launch`` starts its kernels by the function that it is given.
     """
 
     name: str
     bounds: Mapping[str, float]
     small: Sizes
+    few: Sizes
     large: Sizes
     make: Callable[[Case, np.random.Generator], Data]
     launch: Callable[[Data, Case, Start], object]
     oracle: Callable[[Data, Case], Sequence[Numbers]]
     columns: tuple[tuple[bool, bool], ...] = field(default=((False, False),))
+
+    def sizes(self, scale: Scale) -> Sizes:
+        """Those of its name."""
+        return {"small": self.small, "few": self.few, "large": self.large}[scale]
 
 
 def values(random: np.random.Generator, shape: Sequence[int], dtype: str, *, columns: bool = False) -> Array:

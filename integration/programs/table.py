@@ -12,7 +12,7 @@ from integration.changes import optional_passes
 from integration.programs.attention import ATTENTION
 from integration.programs.cover import cover
 from integration.programs.products import PRODUCTS
-from integration.programs.program import Case, Program, Sizes
+from integration.programs.program import Case, Program, Scale
 from tri_core.targets import resolve
 
 __all__ = [
@@ -32,10 +32,6 @@ NUM_WARPS = (1, 2, 4, 8, 16)
 NUM_STAGES = (1, 2, 3, 4, 5)
 #: the axes that say how a program is compiled; the others are its data
 OPTIONS = ("num_warps", "num_stages", "without")
-
-
-def _sizes(program: Program, large: bool) -> Sizes:
-    return program.large if large else program.small
 
 
 @dataclass(frozen=True)
@@ -59,9 +55,9 @@ def choices_of(target: str) -> Choices:
     return Choices(tuple(optional_passes(target)), roles, grids)
 
 
-def _axes(program: Program, large: bool, choices: Choices) -> dict[str, Sequence[Hashable]]:
+def _axes(program: Program, scale: Scale, choices: Choices) -> dict[str, Sequence[Hashable]]:
     """Options by axis; shapes and blocks by number, which have a meaning over all programs."""
-    sizes = _sizes(program, large)
+    sizes = program.sizes(scale)
     return {
         "program": (program.name,),
         "dtype": tuple(program.bounds),
@@ -76,32 +72,32 @@ def _axes(program: Program, large: bool, choices: Choices) -> dict[str, Sequence
     }
 
 
-def _case(row: Mapping[str, Any], large: bool) -> Case:
-    sizes = _sizes(PROGRAMS[row["program"]], large)
+def _case(row: Mapping[str, Any], scale: Scale) -> Case:
+    sizes = PROGRAMS[row["program"]].sizes(scale)
     return Case(**{**row, "shape": sizes.shapes[row["shape"]], "block": sizes.blocks[row["block"]]})
 
 
-def sample(choices: Choices, *, strength: int = 2, large: bool = False) -> list[Case]:
+def sample(choices: Choices, *, strength: int = 2, scale: Scale = "small") -> list[Case]:
     """Cases with every combination of ``strength`` options."""
-    tables = [_axes(program, large, choices) for program in PROGRAMS.values()]
-    return [_case(row, large) for row in cover(tables, strength)]
+    tables = [_axes(program, scale, choices) for program in PROGRAMS.values()]
+    return [_case(row, scale) for row in cover(tables, strength)]
 
 
-def all_cases(choices: Choices, *, large: bool = False) -> Iterator[Case]:
+def all_cases(choices: Choices, *, scale: Scale = "small") -> Iterator[Case]:
     """The whole product."""
     for program in PROGRAMS.values():
-        axes = _axes(program, large, choices)
+        axes = _axes(program, scale, choices)
         for options in product(*axes.values()):
-            yield _case(dict(zip(axes, options, strict=True)), large)
+            yield _case(dict(zip(axes, options, strict=True)), scale)
 
 
-def crossed(choices: Choices, axes: Sequence[str] = OPTIONS, *, large: bool = False) -> Iterator[Case]:
+def crossed(choices: Choices, axes: Sequence[str] = OPTIONS, *, scale: Scale = "small") -> Iterator[Case]:
     """For each program every combination of ``axes``, with the combinations of all other options taking turns."""
     for program in PROGRAMS.values():
-        found = _axes(program, large, choices)
+        found = _axes(program, scale, choices)
         rest = list(product(*(found[name] for name in found if name not in axes)))
         # all turn by turn, in an order that is not that of the axes
         Random(program.name).shuffle(rest)
         names = [*axes, *(name for name in found if name not in axes)]
         for options, others in zip(product(*(found[name] for name in axes)), cycle(rest), strict=False):
-            yield _case(dict(zip(names, (*options, *others), strict=True)), large)
+            yield _case(dict(zip(names, (*options, *others), strict=True)), scale)

@@ -32,7 +32,7 @@ def found() -> list[Outcome]:
     """Every combination of two options, passes left out among them."""
     pytest.importorskip("torch")
     target = _target()
-    cases = sample(choices_of(target), strength=2, large=True)
+    cases = sample(choices_of(target), strength=2, scale="large")
     return list(outcomes(cases, target, jobs=min(_MOST, os.cpu_count() or 1)))
 
 

@@ -69,6 +69,15 @@ def test_every_three_options(target: str, program: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("target", SIMULATED)
+def test_every_pair_of_options_with_blocks_of_devices(target: str, program: str) -> None:
+    """Instructions of warp groups, roles and turns take tiles that small sizes do not have."""
+    cases = [case for case in sample(choices_of(target), scale="few") if case.program == program]
+    assert problems(list(outcomes(cases, target, jobs=os.cpu_count() or 1))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("target", SIMULATED)
 def test_every_combination_of_options(target: str, program: str) -> None:
     """Warps, stages and each pass, crossed."""
     cases = [case for case in crossed(choices_of(target)) if case.program == program]
