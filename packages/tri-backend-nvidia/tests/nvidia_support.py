@@ -13,9 +13,11 @@ from tri_backend_nvidia.machine import NVM
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptxas import assemble, ptxas
-from tri_core.api import TargetKey
+from tri_core.api import Pass, StageContext, TargetKey
 from tri_core.llvm_text import to_llvm_text
-from tri_core.mlir import ir, registry, run_passes, session
+from tri_core.mlir import ir, registry, run_passes, session, verify
+from tri_core.plugins import manager
+from tri_core.text import parse_module, print_module
 from tri_gpu_dialect.lowering import Builder, EmitMachineOps
 
 if "nvm" not in registry.dialects:
@@ -31,6 +33,20 @@ def target(arch: str = "sm_90a"):
 def primitives(arch: str = "sm_90a", num_warps: int = 4, **options):
     options = NvidiaOptions(num_warps=num_warps, **options)
     return NvidiaPrimitives(target(arch), options, threads_per_warp=32, num_warps=num_warps)
+
+
+def after_pass(pass_: Pass, text: str, arch: str, num_warps: int = 4) -> str:
+    """The module ``text`` after a pass for ``arch``; its text says all there is."""
+    manager().register_ir(registry, target(arch))
+    with session():
+        module = parse_module(text)
+        options = NvidiaOptions(num_warps=num_warps)
+        context = StageContext(target=target(arch), options=options, kernel_name="k", codegen=None)
+        pass_.apply(module, context)
+        verify(module)
+        made = print_module(module, locations=False)
+        assert print_module(parse_module(made), locations=False) == made
+    return made
 
 
 Body = Callable[[Builder, NvidiaPrimitives, Sequence[ir.Value]], None]

@@ -1,16 +1,29 @@
-"""Random operands in formats with block scales, and their exact products."""
+"""Random operands in formats with block scales, their exact products, and what products of every instruction are asked."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 
 import tri
+from matrix_machine_code import Compiler
 from scaled_kernels import scaled_product, scaled_tiles
 
-__all__ = ["FORMATS", "Operand", "product", "tiled"]
+__all__ = [
+    "FORMATS",
+    "Operand",
+    "check_decomposed",
+    "check_scales_that_are_no_numbers",
+    "close",
+    "compiled_tiles",
+    "launched",
+    "product",
+    "tiled",
+    "tiled_by_warps_that_copy",
+]
 
 FORMATS = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
@@ -72,6 +85,21 @@ class Operand:
         return cls(held, given, plain, plain * np.repeat(factors, group, 1))
 
 
+def close(got, exact, bound=1e-6) -> None:
+    error = np.abs(got - exact).max()
+    assert error <= bound * np.abs(exact).max(), error
+
+
+def launched(c, a: Operand, b: Operand, left: str, right: str, *, where: str, warps: int = 4):
+    """The kernel that has made ``c`` of two operands."""
+    (m, n), (_, groups) = c.shape, a.scales.shape
+    with tri.target(where):
+        return scaled_product[(1,)](
+            c, a.held, b.held, a.scales, b.scales, left, right, False, m, n,
+            a.held.shape[1], b.held.shape[1], groups, True, num_warps=warps,
+        )  # fmt: skip
+
+
 def product(
     shape,
     left,
@@ -114,3 +142,48 @@ def tiled(shape, block, left, right, group=32, scale="ue8m0", *, where, stages=1
             a.held.shape[1] * bk // k, b.held.shape[1] * bk // k, bk // group, stages, num_warps=warps,
         )  # fmt: skip
     return kernel, c, a.exact @ b.exact.T
+
+
+def tiled_by_warps_that_copy(rows: int, *, where: str):
+    """A loop of two steps of 128 over a square of ``rows``, with roles: the kernel, what it gives, and what it should."""
+    a = Operand.random(np.random.default_rng(2), rows, 256, "e4m3")
+    c = np.full((rows, rows), np.nan, np.float32)
+    with tri.target(where):
+        kernel = scaled_tiles[(1, 1)](
+            c, a.held, a.held, a.scales, a.scales, rows, 2, "e4m3", "e4m3", rows, rows, 128, 128, 4, 2,
+            num_warps=4, warp_specialize=True,
+        )  # fmt: skip
+    return kernel, c, a.exact @ a.exact.T
+
+
+def compiled_tiles(arch: str, formats, group: int, scale: str, *, depth: int, warps: int):
+    """The kernel of 128 x 128 x ``depth`` a step, three stages; ``scale`` is its type in a signature."""
+    held = [depth // 2 if kind == "e2m1" else depth for kind in formats]
+    constants = {
+        "LEFT": formats[0], "RIGHT": formats[1], "BM": 128, "BN": 128,
+        "AK": held[0], "BK": held[1], "G": depth // group, "STAGES": 3,
+    }  # fmt: skip
+    types = {"c": "*fp32", "a": "*u8", "b": "*u8", "N": "i32", "steps": "i32"}
+    types |= dict.fromkeys(("a_scale", "b_scale"), f"*{scale}")
+    return Compiler(f"nvidia:{arch}").compiled(scaled_tiles, constants, types, warps=warps)
+
+
+def check_scales_that_are_no_numbers(where: str):
+    """A scale of e8m0 that is no number makes its row, or its column, no numbers; the kernel."""
+    a, b = (Operand.random(np.random.default_rng(1), rows, 128, "e4m3") for rows in (128, 32))
+    a.scales[5, 1] = b.scales[7, 2] = 0xFF
+    c = np.zeros((128, 32), np.float32)
+    kernel = launched(c, a, b, "e4m3", "e4m3", where=where)
+    invalid = np.zeros(c.shape, bool)
+    invalid[5] = invalid[:, 7] = True
+    assert (np.isnan(c) == invalid).all()
+    close(c[~invalid], (a.exact @ b.exact.T)[~invalid])
+    return kernel
+
+
+def check_decomposed(kernel, c, exact, reason: str) -> None:
+    """It is right, and one remark says why, and of which line."""
+    (said,) = kernel.metadata.attrs["remarks"]
+    assert reason in said
+    assert re.match(r".*scaled_kernels\.py:\d+: ", said)
+    close(c, exact)

@@ -184,7 +184,7 @@ def beyond(k: Kernel) -> None:
         (overwritten, "race", "reads what thread 0 wrote"),
         (gone, "asynchronous", "CTA 1 uses the shared memory of CTA 0 of its cluster, which has left"),
         (alone, "deadlock", "not arrived"),
-        (never, "deadlock", "in CTA 3 threads 0-63 wait for phase 0"),
+        (never, "deadlock", "in CTA 3 threads 0-63 wait for the barrier at .* .phase 0"),
         (twice, "deadlock", "arrives twice"),
         (nobody, "out-of-bounds", "of a cluster of 4"),
         (beyond, "out-of-bounds", "shared memory of CTA"),

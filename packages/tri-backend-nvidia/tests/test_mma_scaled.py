@@ -14,9 +14,8 @@ torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 import scaled_data  # noqa: E402
-from matrix_machine_code import Compiler  # noqa: E402
 from nvidia_support import known_to_ptxas  # noqa: E402
-from scaled_kernels import scaled_tiles  # noqa: E402
+from scaled_data import close  # noqa: E402
 from tri_backend_nvidia.matrix import encoding  # noqa: E402
 from tri_backend_nvidia.matrix.mma_scales import scale_layout  # noqa: E402
 from tri_core import knobs  # noqa: E402
@@ -33,11 +32,6 @@ FORMATS = [
     ("mxf4", ("e2m1", "e2m1"), 32, "ue8m0"),
     ("mxf4nvf4", ("e2m1", "e2m1"), 16, "ue4m3"),
 ]
-
-
-def close(got, exact, bound=1e-6) -> None:
-    error = np.abs(got - exact).max()
-    assert error <= bound * np.abs(exact).max(), error
 
 
 def kinds(kernel) -> set[str]:
@@ -81,19 +75,7 @@ def test_columns_of_b(left, right) -> None:
 
 
 def test_a_scale_that_is_no_number() -> None:
-    a, b = (scaled_data.Operand.random(np.random.default_rng(1), rows, 128, "e4m3") for rows in (128, 32))
-    a.scales[5, 1] = b.scales[7, 2] = 0xFF
-    c = np.zeros((128, 32), np.float32)
-    with tri.target(SIMULATED):
-        kernel = scaled_data.scaled_product[(1,)](
-            c, a.held, b.held, a.scales, b.scales, "e4m3", "e4m3", False, 128, 32, 128, 128, 4, True
-        )
-    assert kinds(kernel) == {"mxf8f6f4"}
-    expected = a.exact @ b.exact.T
-    invalid = np.zeros(c.shape, bool)
-    invalid[5] = invalid[:, 7] = True
-    assert (np.isnan(c) == invalid).all()
-    close(c[~invalid], expected[~invalid])
+    assert kinds(scaled_data.check_scales_that_are_no_numbers(SIMULATED)) == {"mxf8f6f4"}
 
 
 @given(
@@ -116,11 +98,7 @@ def test_any_numbers_with_any_scales(formats, m, n, steps, warps, seed, scales) 
         for rows, kind in ((m, left), (n, right))
     )
     c = np.full((m, n), np.nan, np.float32)
-    with tri.target(SIMULATED):
-        kernel = scaled_data.scaled_product[(1,)](
-            c, a.held, b.held, a.scales, b.scales, left, right, False, m, n,
-            a.held.shape[1], b.held.shape[1], k // group, True, num_warps=warps,
-        )  # fmt: skip
+    kernel = scaled_data.launched(c, a, b, left, right, where=SIMULATED, warps=warps)
     assert kinds(kernel) == {formats[0]}
     depth, exact = 32 if left != "e2m1" else 64, np.zeros((m, n), np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -150,10 +128,7 @@ def test_what_does_not_suit_is_decomposed_and_said(name: str) -> None:
     changed = {"shape": (64, 64, 128), "right": "e4m3", **changed}
     kernel, c, exact = product(changed.pop("shape"), "e4m3", changed.pop("right"), **changed)
     assert "nvm.mma_scaled" not in kernel.asm["llir"]
-    (said,) = kernel.metadata.attrs["remarks"]
-    assert reason in said
-    assert re.match(r".*scaled_kernels\.py:\d+: ", said)
-    close(c, exact)
+    scaled_data.check_decomposed(kernel, c, exact, reason)
 
 
 def test_the_plain_architecture_has_no_such_instruction() -> None:
@@ -225,16 +200,10 @@ def test_tiles_of_a_grid() -> None:
 
 
 def test_loops_that_warps_of_their_own_copy_for_are_decomposed() -> None:
-    a = scaled_data.Operand.random(np.random.default_rng(2), 64, 256, "e4m3")
-    c = np.full((64, 64), np.nan, np.float32)
-    with tri.target(SIMULATED):
-        kernel = scaled_tiles[(1, 1)](
-            c, a.held, a.held, a.scales, a.scales, 64, 2, "e4m3", "e4m3", 64, 64, 128, 128, 4, 2,
-            num_warps=4, warp_specialize=True,
-        )  # fmt: skip
+    kernel, c, exact = scaled_data.tiled_by_warps_that_copy(64, where=SIMULATED)
     assert "nvm.mma_scaled" not in kernel.asm["llir"]
     assert any("warps of their own" in text for text in kernel.metadata.attrs["remarks"])
-    close(c, a.exact @ a.exact.T)
+    close(c, exact)
 
 
 # --- machine code -----------------------------------------------------------------------------------------
@@ -253,13 +222,6 @@ def test_nothing_is_spilled(arch, formats, group, scale) -> None:
     """128 x 128 x 128, three stages, 8 warps: 32 instructions of 8 bits in each warp's step, one for each tile and group."""
     if not known_to_ptxas(arch):
         pytest.skip(f"{arch} needs ptxas of CUDA 13")
-    held = {"e2m1": 64}
-    constants = {
-        "LEFT": formats[0], "RIGHT": formats[1], "BM": 128, "BN": 128,
-        "AK": held.get(formats[0], 128), "BK": held.get(formats[1], 128), "G": 128 // group, "STAGES": 3,
-    }  # fmt: skip
-    types = {"c": "*fp32", "a": "*u8", "b": "*u8", "N": "i32", "steps": "i32"}
-    types |= dict.fromkeys(("a_scale", "b_scale"), f"*{scale}")
-    kernel = Compiler(f"nvidia:{arch}").compiled(scaled_tiles, constants, types, warps=8)
-    assert kernel.asm["ptx"].count(".block_scale.scale_vec::") == (32 if held.get(formats[0]) else 64)
+    kernel = scaled_data.compiled_tiles(arch, formats, group, scale, depth=128, warps=8)
+    assert kernel.asm["ptx"].count(".block_scale.scale_vec::") == (32 if "e2m1" in formats else 64)
     assert kernel.metadata.resources["spills"] == 0

@@ -12,17 +12,12 @@ from hypothesis import strategies as st
 
 from machine_cases import CASES, Kernel, MachineCase, scaled_mma
 from machine_runs import ptx_text, simulated
-from nvidia_support import assembled, known_to_ptxas, target
+from nvidia_support import after_pass, assembled, known_to_ptxas, target
 from tri_backend_nvidia.machine.matrix_fragments import A, B, C, places
 from tri_backend_nvidia.matrix import NvidiaMma
 from tri_backend_nvidia.matrix.mma_scales import THREADS, WORD, lane_of, scale_layout
-from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
-from tri_core.api import StageContext
-from tri_core.mlir import registry, session, verify
-from tri_core.plugins import manager
 from tri_core.testing import filecheck
-from tri_core.text import parse_module, print_module
 from tri_gpu_dialect.encodings import Blocked, DotScale
 
 SCALED = [name for name, case in CASES.items() if case.op == "nvm.mma_scaled"]
@@ -193,18 +188,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 
 
 def test_the_pass_gives_the_layouts_of_fragments() -> None:
-    manager().register_ir(registry, target("sm_120a"))
-    with session():
-        module = parse_module(MODULE)
-        options = NvidiaOptions(num_warps=4)
-        context = StageContext(target=target("sm_120a"), options=options, kernel_name="k", codegen=None)
-        AccelerateDotScaled().apply(module, context)
-        verify(module)
-        text = print_module(module, locations=False)
-        # the text says all there is
-        assert print_module(parse_module(text), locations=False) == text
     filecheck(
-        text,
+        after_pass(AccelerateDotScaled(), MODULE, "sm_120a"),
         """CHECK: #mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>
            CHECK-NOT: tt.bitcast
            CHECK: %[[A:.*]] = ttg.convert_layout %a : tensor<64x128xi8, #blocked> -> tensor<64x128xi8, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 4}>>

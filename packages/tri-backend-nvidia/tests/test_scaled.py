@@ -14,9 +14,8 @@ torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
 import scaled_data  # noqa: E402
-from matrix_machine_code import Compiler  # noqa: E402
 from nvidia_support import known_to_ptxas  # noqa: E402
-from scaled_kernels import scaled_tiles  # noqa: E402
+from scaled_data import close  # noqa: E402
 from tri_backend_nvidia.tensor_memory.completion import Completion  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import SimulationError  # noqa: E402
@@ -26,11 +25,6 @@ from tri_gpu_dialect.edit import constant  # noqa: E402
 SIMULATED = "sim:nvidia:sm_100a"
 product = partial(scaled_data.product, where=SIMULATED)
 tiled = partial(scaled_data.tiled, where=SIMULATED)
-
-
-def close(got, exact, bound=1e-6) -> None:
-    error = np.abs(got - exact).max()
-    assert error <= bound * np.abs(exact).max(), error
 
 
 def is_placed(kernel) -> bool:
@@ -89,17 +83,7 @@ def test_two_numbers_of_a_nan_scale() -> None:
     kernel, c, _ = product((128, 32, 128), "e4m3", "e4m3")
     assert is_placed(kernel)
     assert np.isfinite(c).all()
-    a, b = (scaled_data.Operand.random(np.random.default_rng(1), rows, 128, "e4m3") for rows in (128, 32))
-    a.scales[5, 1] = b.scales[7, 2] = 0xFF
-    with tri.target(SIMULATED):
-        scaled_data.scaled_product[(1,)](
-            c, a.held, b.held, a.scales, b.scales, "e4m3", "e4m3", False, 128, 32, 128, 128, 4, True
-        )
-    expected = a.exact @ b.exact.T
-    invalid = np.zeros(c.shape, bool)
-    invalid[5] = invalid[:, 7] = True
-    assert (np.isnan(c) == invalid).all()
-    close(c[~invalid], expected[~invalid])
+    assert is_placed(scaled_data.check_scales_that_are_no_numbers(SIMULATED))
 
 
 @given(
@@ -120,12 +104,7 @@ def test_any_numbers_with_any_scales(formats, n, steps, seed, scales) -> None:
         for rows, kind in ((128, left), (n, right))
     )
     c = np.full((128, n), np.nan, np.float32)
-    with tri.target(SIMULATED):
-        kernel = scaled_data.scaled_product[(1,)](
-            c, a.held, b.held, a.scales, b.scales, left, right, False, 128, n,
-            a.held.shape[1], b.held.shape[1], k // group, True,
-        )  # fmt: skip
-    assert is_placed(kernel)
+    assert is_placed(scaled_data.launched(c, a, b, left, right, where=SIMULATED))
     with np.errstate(over="ignore"):
         exact = (a.exact @ b.exact.T).astype(np.float32)
     bound = 1e-6 * (np.abs(a.exact) @ np.abs(b.exact).T) + 2.0**-149
@@ -155,10 +134,7 @@ def test_what_does_not_suit_is_decomposed_and_said(name: str) -> None:
     given = {"shape": (128, 64, 128), **given}
     kernel, c, exact = product(given.pop("shape"), "e4m3", "e4m3", **given)
     assert not is_placed(kernel)
-    (said,) = kernel.metadata.attrs["remarks"]
-    assert reason in said
-    assert re.match(r".*scaled_kernels\.py:\d+: ", said)
-    close(c, exact)
+    scaled_data.check_decomposed(kernel, c, exact, reason)
 
 
 def test_targets_without_tensor_memory_say_nothing() -> None:
@@ -217,16 +193,10 @@ def test_tiles_of_a_grid() -> None:
 
 
 def test_loops_that_warps_of_their_own_copy_for_are_decomposed() -> None:
-    a = scaled_data.Operand.random(np.random.default_rng(2), 128, 256, "e4m3")
-    c = np.full((128, 128), np.nan, np.float32)
-    with tri.target(SIMULATED):
-        kernel = scaled_tiles[(1, 1)](
-            c, a.held, a.held, a.scales, a.scales, 128, 2, "e4m3", "e4m3", 128, 128, 128, 128, 4, 2,
-            num_warps=4, warp_specialize=True,
-        )  # fmt: skip
+    kernel, c, exact = scaled_data.tiled_by_warps_that_copy(128, where=SIMULATED)
     assert not is_placed(kernel)
     assert any("warps of their own" in text for text in kernel.metadata.attrs["remarks"])
-    close(c, a.exact @ a.exact.T)
+    close(c, exact)
 
 
 # --- machine code -----------------------------------------------------------------------------------------
@@ -266,14 +236,7 @@ def test_families_of_targets_assemble(arch, formats, group, scale) -> None:
 
 def assembled(arch: str, formats, group: int, scale: str, warps: int) -> str:
     """128 x 128 x 256, three stages: nothing is spilled; gives the PTX."""
-    depths = {"e2m1": 128}
-    constants = {
-        "LEFT": formats[0], "RIGHT": formats[1], "BM": 128, "BN": 128,
-        "AK": depths.get(formats[0], 256), "BK": depths.get(formats[1], 256), "G": 256 // group, "STAGES": 3,
-    }  # fmt: skip
-    types = {"c": "*fp32", "a": "*u8", "b": "*u8", "N": "i32", "steps": "i32"}
-    types |= dict.fromkeys(("a_scale", "b_scale"), f"*{scale}")
-    kernel = Compiler(f"nvidia:{arch}").compiled(scaled_tiles, constants, types, warps=warps)
+    kernel = scaled_data.compiled_tiles(arch, formats, group, scale, depth=256, warps=warps)
     ptx: str = kernel.asm["ptx"]
     assert "tcgen05.cp.cta_group::1.32x128b.warpx4" in ptx
     assert ".block_scale." in ptx

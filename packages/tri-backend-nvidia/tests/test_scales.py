@@ -6,19 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nvidia_support import target
+from nvidia_support import after_pass, target
 from tri_backend_nvidia.matrix.memory import FourBitShared, NvmmaShared
-from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.scaled_products import AccelerateDotScaled
 from tri_backend_nvidia.tensor_memory.scaled import factor_memory
 from tri_backend_nvidia.tensor_memory.scaled_table import ROWS, ScaledProducts
 from tri_backend_nvidia.tensor_memory.scales import ScalesShared, TensorMemoryScales
-from tri_core.api import StageContext
 from tri_core.dialects.tt.enums import ScaleDotElemType
-from tri_core.mlir import registry, session, verify
-from tri_core.plugins import manager
 from tri_core.testing import filecheck
-from tri_core.text import parse_module, print_module
 from tri_gpu_dialect.layouts import layout_for
 from tri_gpu_dialect.layouts.shared import pad_offset, padded_size
 
@@ -132,18 +127,8 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 
 
 def test_the_pass_makes_buffers_of_factors_and_scales() -> None:
-    manager().register_ir(registry, target("sm_100a"))
-    with session():
-        module = parse_module(MODULE)
-        options = NvidiaOptions(num_warps=4)
-        context = StageContext(target=target("sm_100a"), options=options, kernel_name="k", codegen=None)
-        AccelerateDotScaled().apply(module, context)
-        verify(module)
-        text = print_module(module, locations=False)
-        # the text says all there is
-        assert print_module(parse_module(text), locations=False) == text
     filecheck(
-        text,
+        after_pass(AccelerateDotScaled(), MODULE, "sm_100a"),
         """CHECK-DAG: #padded = #ttng.fp4_padded_shared<{swizzlingByteWidth = 128, transposed = true}>
            CHECK: %[[A:.*]] = ttg.local_alloc %a :
            CHECK-SAME: memdesc<128x128xi8, #shared

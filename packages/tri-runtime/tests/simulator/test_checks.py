@@ -205,7 +205,7 @@ def test_a_deadlock_names_the_waiters() -> None:
     refused("asynchronous", body, "no barrier was initialised")
     body = START + halves(call("barrier") + "llvm.return", call("wait_phase") + "llvm.return")
     error = refused("deadlock", body, "threads 0-31 wait for a barrier that 32 of 64 threads reach")
-    assert "threads 32-63 wait for phase 0 of the barrier at 0x10200 (0 of 32 arrivals" in error.message
+    assert "threads 32-63 wait for the barrier at 0x10200 (phase 0, 0 of 32 arrivals" in error.message
 
 
 PRODUCE = STORE + call("arrive") + "llvm.return"
@@ -224,7 +224,7 @@ def test_a_consumer_that_does_not_wait_races() -> None:
 
 def test_a_phase_that_is_never_signalled() -> None:
     body = START + halves(call("wait_phase") + load("theirs"), STORE + "llvm.return")
-    error = refused("deadlock", body, "threads 0-31 wait for phase 0")
+    error = refused("deadlock", body, "threads 0-31 wait for the barrier at 0x10200 .phase 0")
     assert "threads 32-63 have left the kernel" in error.message
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from tri_core.errors import SimulationError
 from tri_runtime.simulator.scene import Scene, numbers
+from tri_runtime.simulator.synchronization import PhaseCount
 from tri_runtime.simulator.trace import Act, Barrier, Trace
 
 __all__ = ["check_progress"]
@@ -112,21 +113,6 @@ class _Meeting:
     last: dict[int, int] = field(default_factory=dict)
 
 
-@dataclass
-class _Phase:
-    """A barrier in memory."""
-
-    count: int
-    phase: int = 0
-    arrived: int = 0
-    bytes_to_come: int = 0
-
-    def complete(self) -> None:
-        """The next phase begins, if everything has come."""
-        if self.arrived >= self.count and not self.bytes_to_come:
-            self.phase, self.arrived = self.phase + 1, 0
-
-
 class _Run:
     """The acts of a cast in an order in which warp ``slow``, or none, is late."""
 
@@ -135,7 +121,7 @@ class _Run:
         self._at = [0] * len(cast.groups)
         self._left = sum(group.count for group in cast.groups)
         self._meetings: dict[Barrier, _Meeting] = {}
-        self._phases: dict[Barrier, _Phase] = {}
+        self._phases: dict[Barrier, PhaseCount] = {}
         self._brought: set[int] = set()
         for group, each in enumerate(cast.groups):
             if not each.acts:
@@ -196,7 +182,7 @@ class _Run:
             meeting = self._meetings[act.barrier]
             return meeting.times > meeting.last[groups[0]]
         if act.what == "start":
-            self._phases[act.barrier] = _Phase(act.number)
+            self._phases[act.barrier] = PhaseCount(act.number)
             return True
         phase = self._phases.get(act.barrier)
         return phase is not None and self._at_phase(number, act, phase, groups)
@@ -216,7 +202,7 @@ class _Run:
         if 0 < meeting.come >= count:
             meeting.come, meeting.times = 0, meeting.times + 1
 
-    def _at_phase(self, number: int, act: Act, phase: _Phase, groups: Sequence[int]) -> bool:
+    def _at_phase(self, number: int, act: Act, phase: PhaseCount, groups: Sequence[int]) -> bool:
         if act.what == "wait":
             return phase.phase % 2 != act.number % 2
         if act.what == "end":
@@ -226,10 +212,10 @@ class _Run:
         elif number not in self._brought:
             self._brought.add(number)
             phase.bytes_to_come -= act.nbytes
-            phase.complete()
+            phase.goes_on()
         return True
 
-    def _arrive(self, act: Act, phase: _Phase, groups: Sequence[int]) -> None:
+    def _arrive(self, act: Act, phase: PhaseCount, groups: Sequence[int]) -> None:
         count = self._threads(groups)
         phase.arrived += count
         phase.bytes_to_come += act.nbytes * count // act.number
@@ -238,7 +224,7 @@ class _Run:
                 f"{phase.arrived} threads arrive at {act.barrier}, which is for {phase.count}, in one phase"
             )
             raise self._error(act, groups, told)
-        phase.complete()
+        phase.goes_on()
 
     def _threads(self, groups: Sequence[int]) -> int:
         return sum(self._cast.groups[g].count for g in groups)
@@ -282,6 +268,5 @@ class _Run:
             meeting = self._meetings[act.barrier]
             told += f", where {meeting.come} of {act.number or self._left} threads are"
         elif act.what == "wait" and act.barrier in self._phases:
-            phase = self._phases[act.barrier]
-            told += f" (phase {phase.phase}, {phase.arrived} of {phase.count} arrivals, {phase.bytes_to_come} bytes to come)"
+            told += f" ({self._phases[act.barrier]})"
         return told + self._scene.told(act.site)

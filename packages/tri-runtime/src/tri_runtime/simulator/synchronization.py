@@ -14,7 +14,7 @@ from tri_runtime.simulator.trace import Barrier, What
 if TYPE_CHECKING:
     from tri_runtime.simulator.cta import CTA
 
-__all__ = ["Barriers", "Phases"]
+__all__ = ["Barriers", "PhaseCount", "Phases"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -73,13 +73,31 @@ def _told(name: int, barrier: _Barrier) -> str:
 
 
 @dataclass
-class _Phase:
-    """A barrier in memory: complete when ``count`` threads have arrived and all bytes that they expect have come."""
+class PhaseCount:
+    """A barrier in memory: a phase is complete when ``count`` threads have arrived and all bytes that they expect have come."""
 
     count: int
     phase: int = 0
     arrived: int = 0
     bytes_to_come: int = 0
+
+    def goes_on(self) -> bool:
+        """Whether the phase is complete; then the next one begins."""
+        complete = self.arrived >= self.count and self.bytes_to_come == 0
+        if complete:
+            self.phase, self.arrived = self.phase + 1, 0
+        return complete
+
+    def __str__(self) -> str:
+        return (
+            f"phase {self.phase}, {self.arrived} of {self.count} arrivals, {self.bytes_to_come} bytes to come"
+        )
+
+
+@dataclass
+class _Phase(PhaseCount):
+    """With what happens when it is complete."""
+
     known: Array | None = None
     #: copies that land when the phase is complete, and those of complete phases that nobody has waited for
     landings: list[Callable[[], None]] = field(default_factory=list)
@@ -187,10 +205,7 @@ class Phases:
             return True
 
         def what() -> str:
-            return (
-                f"phase {phase.phase} of the barrier at {address:#x} ({phase.arrived} of {phase.count} arrivals, "
-                f"{phase.bytes_to_come} bytes to come)"
-            )
+            return f"the barrier at {address:#x} ({phase})"
 
         self._cta.wait_until(ready, what)
 
@@ -227,9 +242,6 @@ class Phases:
 
     @staticmethod
     def _complete(phase: _Phase) -> None:
-        if phase.arrived < phase.count or phase.bytes_to_come != 0:
-            return
-        phase.complete += phase.landings
-        phase.landings = []
-        phase.phase += 1
-        phase.arrived = 0
+        if phase.goes_on():
+            phase.complete += phase.landings
+            phase.landings = []
