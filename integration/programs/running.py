@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -19,9 +18,10 @@ import tri
 from integration.changes import Change, changed
 from integration.programs.program import Array, Case, Data
 from integration.programs.table import PROGRAMS
+from tri_core.compiler import CompiledKernel
 from tri_core.errors import OutOfResources
 
-__all__ = ["Outcome", "compiled", "error_of", "launched", "on_device", "outcomes", "run"]
+__all__ = ["Outcome", "compiled", "error_of", "kernels", "launched", "on_device", "outcomes", "run"]
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +72,6 @@ def _launch(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
     return launch
 
 
-def _warm_up(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
-    return partial(kernel.warmup, grid=grid)
-
-
 def launched(case: Case, target: str) -> Sequence[Array]:
     """What ``case`` leaves in its outputs on ``target``; its data are the same each time."""
     return _launched(case, target, PROGRAMS[case.program].make(case, _random(case)))
@@ -113,14 +109,24 @@ def run(case: Case, target: str) -> Outcome:
 
 def compiled(case: Case, target: str) -> Outcome:
     """Compile ``case`` for ``target``, which need not be there: only errors and refusals of the compile are seen."""
-    program = PROGRAMS[case.program]
 
     def judge() -> Outcome:
-        with changed(target, Change(without=case.without)), tri.target(target):
-            program.launch(program.make(case, _random(case)), case, _warm_up)
+        kernels(case, target)
         return Outcome(case)
 
     return _outcome(case, judge)
+
+
+def kernels(case: Case, target: str) -> list[CompiledKernel]:
+    """What the kernels of ``case`` are compiled to for ``target``, which need not be there, in the order of their launches."""
+    program, made = PROGRAMS[case.program], list[CompiledKernel]()
+
+    def start(kernel: Any, grid: tuple[int, ...]) -> Callable[..., object]:
+        return lambda *given, **options: made.append(kernel.warmup(*given, grid=grid, **options))
+
+    with changed(target, Change(without=case.without)), tri.target(target):
+        program.launch(program.make(case, _random(case)), case, start)
+    return made
 
 
 def _random(case: Case) -> np.random.Generator:

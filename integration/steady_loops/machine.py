@@ -7,6 +7,7 @@ import importlib
 import tri
 from integration.steady_loops.cases import Case, source_of
 from tri_backend_nvidia.disassembly import loops
+from tri_core.compiler import CompiledKernel
 
 __all__ = ["compiled", "products", "steady"]
 
@@ -21,7 +22,7 @@ def steady(sass: str) -> list[str]:
     return min(products(sass), key=len)
 
 
-def compiled(case: Case) -> tri.CompiledKernel:
+def compiled(case: Case) -> CompiledKernel:
     """Ours."""
     kernel = getattr(importlib.import_module(f"integration.kernels.{case.module}"), case.kernel)
     options = {"num_warps": case.warps, "num_stages": case.stages, **case.schedule}

@@ -18,6 +18,7 @@ __all__ = [
     "constant",
     "convert",
     "functions",
+    "guarded_buffers",
     "i32_attribute",
     "is_barrier",
     "make",
@@ -158,6 +159,11 @@ def buffer_of(value: ir.Value) -> ir.Value:
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
         value = value.owner.operation.operands[0]
     return value
+
+
+def guarded_buffers(op: ir.Operation) -> list[ir.Value]:
+    """The buffers that a ``ttg.wait_barrier`` or ``ttg.arrive_barrier`` names; without one it is about all."""
+    return [buffer_of(v) for v in list(op.operands)[2 if op.name == "ttg.wait_barrier" else 1 :]]
 
 
 def is_barrier(op: ir.Operation, spaces: int) -> bool:

@@ -22,17 +22,9 @@ def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -
 
     Unsupported for what pointers cannot do.
     """
-    branch = ir.Operation.create(
-        "scf.if",
-        results=[r.type for r in access.results],
-        operands=[condition],
-        regions=2,
-        loc=access.location,
-        ip=ir.InsertionPoint(access),
-    )
+    branch, inside, outside = _branch(access, condition)
     for result, value in zip(access.results, branch.results, strict=True):
         result.replace_all_uses_with(value)
-    inside, outside = (region.blocks.append() for region in branch.regions)
     copy = access.clone(ip=ir.InsertionPoint(outside)).operation
     access.attributes[ASKED] = ir.UnitAttr.get()
     access.move_before(_yield(inside, access.location, list(access.results)))
@@ -44,11 +36,8 @@ def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -
 
 def branched(access: ir.Operation, condition: ir.Value) -> ir.Operation:
     """Put ``access``, which gives nothing, in the second branch of an ``scf.if`` on ``condition``; gives its copy in the first."""
-    branch = ir.Operation.create(
-        "scf.if", operands=[condition], regions=2, loc=access.location, ip=ir.InsertionPoint(access),
-        attributes={ASKED: ir.UnitAttr.get()},
-    )  # fmt: skip
-    inside, outside = (region.blocks.append() for region in branch.regions)
+    branch, inside, outside = _branch(access, condition)
+    branch.attributes[ASKED] = ir.UnitAttr.get()
     copy = access.clone(ip=ir.InsertionPoint(inside)).operation
     _yield(inside, access.location, [])
     access.move_before(_yield(outside, access.location, []))
@@ -64,14 +53,7 @@ def stored_by_pointers(access: ir.Operation, descriptor: Descriptor) -> None:
         asked = access.parent.operation
         access.move_before(asked)
         asked.erase()
-    branch = ir.Operation.create(
-        "scf.if",
-        operands=[block_inside(access, descriptor)],
-        regions=2,
-        loc=access.location,
-        ip=ir.InsertionPoint(access),
-    )
-    inside, outside = (region.blocks.append() for region in branch.regions)
+    _, inside, outside = _branch(access, block_inside(access, descriptor))
     copy = access.clone(ip=ir.InsertionPoint(inside)).operation
     store_whole(copy, descriptor).attributes[OWN_ROWS] = ir.UnitAttr.get()
     copy.erase()
@@ -112,6 +94,20 @@ def narrowed(access: ir.Operation, condition: ir.Value) -> bool:
     branch.operands[0] = both.result
     access.attributes[ASKED] = ir.UnitAttr.get()
     return True
+
+
+def _branch(access: ir.Operation, condition: ir.Value) -> tuple[ir.Operation, ir.Block, ir.Block]:
+    """An ``scf.if`` before ``access``, with results as it has, and the two blocks, which are empty."""
+    branch = ir.Operation.create(
+        "scf.if",
+        results=[r.type for r in access.results],
+        operands=[condition],
+        regions=2,
+        loc=access.location,
+        ip=ir.InsertionPoint(access),
+    )
+    inside, outside = (region.blocks.append() for region in branch.regions)
+    return branch, inside, outside
 
 
 def _yield(block: ir.Block, location: ir.Location, values: Sequence[ir.Value]) -> ir.Operation:

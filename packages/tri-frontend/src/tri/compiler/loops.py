@@ -250,7 +250,7 @@ def _finish(
     Gives the names that the body took away and that nothing in it reads: they are gone after the loop.
     """
     lost = {name for name in before if name not in g.names and name != skip}
-    for name in lost:
+    for name in sorted(lost):
         if _is_read(node.body, name):
             raise CompilationError(
                 f"{name!r} has no value in the next turn of the loop: {g.lost.get(name, 'it is not bound')}",

@@ -146,7 +146,7 @@ def _torch_place(tensor: Any) -> Place | None:
     from tri_runtime import runtime
 
     kinds = {info.runtime for info in manager().backends().values() if kind in info.device_kinds}
-    for owner in kinds:
+    for owner in sorted(kinds):
         for device in runtime(owner).devices():
             if device.index == index:
                 return place_of(device)

@@ -14,12 +14,28 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.dot_stages import registers_of
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.partitions import NAME, default_registers
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["compared_registers", "most_registers"]
+__all__ = ["compared_registers", "most_registers", "registers_for_tensors"]
 
+#: registers of a thread for numbers and addresses
+_OTHERS = 16
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
+
+
+def registers_for_tensors(op: ir.Operation, registers: int | None) -> int | None:
+    """How many registers a thread has for the tensors around ``op``; None: nobody says.
+
+    ``registers`` is what it has in all where ``ttg.warp_specialize`` does not say.
+    """
+    while op.name not in ("tt.func", NAME):
+        op = op.parent.operation
+    have = registers
+    if op.name == NAME:
+        have = default_registers(op) or have
+    return None if have is None else have - _OTHERS
 
 
 def most_registers(ops: Sequence[ir.Operation]) -> int:

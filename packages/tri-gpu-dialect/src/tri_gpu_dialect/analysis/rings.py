@@ -45,7 +45,7 @@ class SlotBuffer:
         values = {alloc.operands[0] for alloc in made}
         for use in self.load.results[0].uses:
             user = use.owner.operation
-            if user.name == "tt.trans" and user.results[0] in values and _all_users(user) <= set(made):
+            if user.name == "tt.trans" and user.results[0] in values and set(_all_users(user)) <= set(made):
                 made.append(user)
         return made
 
@@ -56,8 +56,9 @@ class SlotBuffer:
         return [op for op in _all_users(self.load) if op not in gone]
 
 
-def _all_users(op: ir.Operation) -> set[ir.Operation]:
-    return {use.owner.operation for result in op.results for use in result.uses}
+def _all_users(op: ir.Operation) -> list[ir.Operation]:
+    """Each once, in an order that is the same in every run."""
+    return list(dict.fromkeys(use.owner.operation for result in op.results for use in result.uses))
 
 
 def slot_buffer(load: ir.Operation, copies: BulkCopies) -> SlotBuffer:

@@ -468,7 +468,7 @@ class _Expansion:
             pending[reader.results[0]] = (reader, view if trans is None else _permuted(view, trans))
         straight = {r.results[0] for r in readers if _transposed(r) is None}
         users = [use.owner.operation for use in load.results[0].uses]
-        through = {_transposed(r) for r in readers} - {None}
+        through = list(dict.fromkeys(t for r in readers if (t := _transposed(r)) is not None))
         others = [
             u
             for u in users
@@ -479,7 +479,6 @@ class _Expansion:
         else:
             known[load.results[0]] = load.results[0]
             for op in through:
-                assert op is not None
                 pending.setdefault(op.results[0], (op, view))
 
     def fetch(
@@ -499,7 +498,7 @@ class _Expansion:
 
 def _only(
     user: ir.Operation,
-    through: set[ir.Operation | None],
+    through: Sequence[ir.Operation],
     pending: dict[ir.Value, tuple[ir.Operation, ir.Value]],
 ) -> bool:
     """Whether ``user`` is a transpose that nobody but pending readers reads."""

@@ -22,18 +22,15 @@ from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
-from tri_gpu_dialect.analysis.pressure import most_registers
+from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tensors
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions
+from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers
 from tri_gpu_dialect.encodings import DotOperand
-from tri_gpu_dialect.partitions import NAME, default_registers
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["StartDots"]
 
-#: registers of a thread for numbers and addresses
-_OTHERS = 16
 _WAIT, _ARRIVE, _READ = "ttg.wait_barrier", "ttg.arrive_barrier", "ttg.local_load"
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
@@ -59,19 +56,10 @@ class StartDots(Pass):
         for function in functions(module):
             blocks = [b for op in all_ops(function) for region in op.regions for b in region.blocks]
             for block in blocks:
-                found = _Block(block, self.registers(block))
+                have = registers_for_tensors(block.owner.operation, getattr(self.policy, "registers", None))
+                found = _Block(block, have)
                 if found.can_move:
                     found.run()
-
-    def registers(self, block: ir.Block) -> int | None:
-        """How many registers a thread has for the tensors of ``block``; None: nobody says."""
-        outer = block.owner.operation
-        while outer.name not in ("tt.func", NAME):
-            outer = outer.parent.operation
-        have: int | None = getattr(self.policy, "registers", None)
-        if outer.name == NAME:
-            have = default_registers(outer) or have
-        return None if have is None else have - _OTHERS
 
 
 class _Block:
@@ -180,7 +168,7 @@ class _Block:
         for i in between:
             op = self.ops[i]
             if op.name == _WAIT:
-                guarded = {buffer_of(v) for v in list(op.operands)[2:]}
+                guarded = set(guarded_buffers(op))
                 if not guarded or guarded & buffers:
                     ahead.append(i)
         while ahead:
@@ -220,7 +208,7 @@ def _may_move(op: ir.Operation) -> bool:
 
 def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
     """Whether a slot of ``root`` may be filled again behind ``arrive``."""
-    guarded = [buffer_of(v) for v in list(arrive.operands)[1:]]
+    guarded = guarded_buffers(arrive)
     return not guarded or root in guarded
 
 

@@ -17,16 +17,13 @@ from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers
+from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
 from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, make
-from tri_gpu_dialect.partitions import NAME, default_registers
+from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers, make
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 
 __all__ = ["StartSums"]
 
-#: registers of a thread for numbers and addresses
-_OTHERS = 16
 _READ, _WAIT, _ARRIVE = "ttg.local_load", "ttg.wait_barrier", "ttg.arrive_barrier"
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
@@ -60,16 +57,7 @@ class StartSums(Pass):
             for op in [op for op in all_ops(function) if op.name in ("arith.addf", "arith.subf")]:
                 found = _found(op)
                 if found is not None:
-                    found.apply(self.registers(op))
-
-    def registers(self, op: ir.Operation) -> int | None:
-        """How many registers a thread has for the tensors around ``op``; None: nobody says."""
-        while op.name not in ("tt.func", NAME):
-            op = op.parent.operation
-        have: int | None = getattr(self.policy, "registers", None)
-        if op.name == NAME:
-            have = default_registers(op) or have
-        return None if have is None else have - _OTHERS
+                    found.apply(registers_for_tensors(op, getattr(self.policy, "registers", None)))
 
 
 @dataclass(frozen=True)
@@ -183,6 +171,6 @@ def _between(first: ir.Operation, last: ir.Operation) -> list[ir.Operation] | No
 def _stops(op: ir.Operation, root: ir.Value) -> bool:
     """Whether a read of the buffer ``root`` may not pass ``op``: it guards that, or may write memory."""
     if op.name in (_WAIT, _ARRIVE):
-        deps = [buffer_of(v) for v in list(op.operands)[2 if op.name == _WAIT else 1 :]]
-        return not deps or root in deps
+        guarded = guarded_buffers(op)
+        return not guarded or root in guarded
     return not op.name.startswith(_PURE) and op.name not in _HARMLESS

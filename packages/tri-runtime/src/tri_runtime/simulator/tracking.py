@@ -15,6 +15,7 @@ __all__ = ["Tracker"]
 
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
 #: in place of a reader: several threads
@@ -36,6 +37,12 @@ class _Reads:
         self.warps = np.zeros(size, np.uint64)
         self.taken = np.zeros(size, np.int64)
         self.takers = np.zeros(size, np.uint64)
+
+    def add_warps(self, bits: Bits, places: Indices, threads: Indices, lanes: int) -> None:
+        """Set the bits of the warps (of ``lanes``) of ``threads``, a row of ``places`` each, in ``bits``."""
+        warps = (threads - self.first) // lanes
+        for warp in range(int(warps[0]), int(warps[-1]) + 1):
+            bits[places[warps == warp]] |= np.uint64(1 << warp)
 
 
 class Tracker:
@@ -248,9 +255,7 @@ class Tracker:
         if again.any():
             # of those who read before, whoever has fenced since is done with it
             reads.takers[places] = self._unfenced(reads, again, reads.taken[places])
-        warps = (threads - reads.first) // self._lanes
-        for warp in range(int(warps[0]), int(warps[-1]) + 1):
-            reads.takers[places[warps == warp]] |= np.uint64(1 << warp)
+        reads.add_warps(reads.takers, places, threads, self._lanes)
         reads.taken[places] = self.clocks.now
 
     def _check_writers(self, places: Indices, threads: Indices, matters: Mask, verb: str) -> None:
@@ -304,9 +309,7 @@ class Tracker:
         # two threads of this very access may share a byte: the last one would hide the others
         several |= reads.reader[places] != own
         reads.reader[places[several]] = _SEVERAL
-        warps = (threads - reads.first) // self._lanes
-        for warp in range(int(warps[0]), int(warps[-1]) + 1):
-            reads.warps[places[warps == warp]] |= np.uint64(1 << warp)
+        reads.add_warps(reads.warps, places, threads, self._lanes)
         reads.time[places] = now
         reads.site[places] = self.scene.site
         return reads
