@@ -23,7 +23,7 @@ from integration.programs.table import all_cases, choices_of, crossed, sample
 
 def _chosen(options: argparse.Namespace) -> list[Case]:
     choices = choices_of(options.target)
-    scale = options.scale or ("small" if on_device(options.target) is None else "large")
+    scale: Scale = options.scale or ("small" if on_device(options.target) is None else "large")
     if options.all or options.crossed:
         found = list((all_cases if options.all else crossed)(choices, scale=scale))
     else:

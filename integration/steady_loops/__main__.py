@@ -20,7 +20,7 @@ from integration.steady_loops.record import RECORD, recorded
 
 def main(triton_python: Annotated[str, typer.Option(help="a Python that has Triton")] = "") -> None:
     """Print the table."""
-    mine = {case.name: len(steady(compiled(case).asm["sass"])) for case in CASES}
+    mine = {case.name: len(steady(str(compiled(case).asm["sass"]))) for case in CASES}
     if triton_python:
         RECORD.write_text(json.dumps(recorded(triton_python), indent=1) + "\n")
     theirs = json.loads(RECORD.read_text())
