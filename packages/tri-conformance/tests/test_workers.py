@@ -12,7 +12,8 @@ from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_conformance import Selection, Subject, cases, judge
 from tri_conformance.case import Case
 from tri_conformance.subject import arrays_in, with_arrays
-from tri_conformance.workers import Workers
+from tri_conformance.workers import Workers, tool_seconds
+from tri_core import knobs
 
 
 @pytest.fixture
@@ -54,6 +55,16 @@ def test_a_case_that_takes_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch
     made.close()
     assert result.verdict == "failed"
     assert "CaseDied: no answer after 0.01 s" in result.detail
+
+
+def test_a_tool_is_stopped_before_its_case_is() -> None:
+    """Else a block too large, which a tool may take minutes for, is a case that died instead of an error of its own."""
+    assert tool_seconds(100) == 80
+    with knobs.scope(CODEGEN_TIMEOUT=600.0):
+        assert tool_seconds(100) == 80
+        assert tool_seconds(None) == 600
+    with knobs.scope(CODEGEN_TIMEOUT=5.0):
+        assert tool_seconds(100) == 5
 
 
 class Pair(NamedTuple):

@@ -14,8 +14,9 @@ from tri_conformance.case import Case
 from tri_conformance.judge import Result, judge, weighed
 from tri_conformance.levels import LEVELS
 from tri_conformance.subject import Subject
+from tri_core import knobs
 
-__all__ = ["CaseDied", "Workers"]
+__all__ = ["CaseDied", "Workers", "tool_seconds"]
 
 #: started anew: a fork would share the driver's state of the parent
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -23,20 +24,31 @@ _CONTEXT = multiprocessing.get_context("spawn")
 _START_SECONDS = 120.0
 
 
+#: of a case's time, what a compiler in it may take: its own limit comes first, and is the answer
+_TOOL_SHARE = 0.8
+
+
 class CaseDied(Exception):
     """The process that ran a case ended, or was ended for taking too long."""
 
 
-def _serve(pipe: Connection, target: str) -> None:
+def tool_seconds(timeout: float | None) -> float:
+    """Seconds that LLVM or an assembler may take in a case of ``timeout`` seconds (None: no limit)."""
+    given: float = knobs.get("CODEGEN_TIMEOUT")
+    return given if timeout is None else min(given, _TOOL_SHARE * timeout)
+
+
+def _serve(pipe: Connection, target: str, timeout: float | None) -> None:
     """Judge the cases whose ids come through ``pipe`` until None comes."""
     subject = Subject(target)
     known: dict[str, dict[str, Case]] = {}
-    while (asked := pipe.recv()) is not None:
-        level, identity = asked
-        if level not in known:
-            known[level] = {case.id: case for case in LEVELS[level]()}
-        made = judge(known[level][identity], subject)
-        pipe.send((made.verdict, made.detail, made.seconds))
+    with knobs.scope(CODEGEN_TIMEOUT=tool_seconds(timeout)):
+        while (asked := pipe.recv()) is not None:
+            level, identity = asked
+            if level not in known:
+                known[level] = {case.id: case for case in LEVELS[level]()}
+            made = judge(known[level][identity], subject)
+            pipe.send((made.verdict, made.detail, made.seconds))
 
 
 class _Worker:
@@ -71,7 +83,9 @@ class _Worker:
 
     def _start(self) -> None:
         self._pipe, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(theirs, self._target), daemon=True)
+        self._process = _CONTEXT.Process(
+            target=_serve, args=(theirs, self._target, self._timeout), daemon=True
+        )
         self._process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
 
