@@ -12,7 +12,7 @@ from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_conformance import Selection, Subject, cases, judge
 from tri_conformance.case import Case
 from tri_conformance.subject import arrays_in, with_arrays
-from tri_conformance.workers import Workers, tool_seconds
+from tri_conformance.workers import Workers, tool_limits
 from tri_core import knobs
 
 
@@ -59,12 +59,10 @@ def test_a_case_that_takes_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch
 
 def test_a_tool_is_stopped_before_its_case_is() -> None:
     """Else a block too large, which a tool may take minutes for, is a case that died instead of an error of its own."""
-    assert tool_seconds(100) == 80
-    with knobs.scope(CODEGEN_TIMEOUT=600.0):
-        assert tool_seconds(100) == 80
-        assert tool_seconds(None) == 600
-    with knobs.scope(CODEGEN_TIMEOUT=5.0):
-        assert tool_seconds(100) == 5
+    Subject("cpu")
+    for given, timeout, limit in ((600.0, 100, 40), (600.0, None, 600), (5.0, 100, 5)):
+        with knobs.scope(CODEGEN_TIMEOUT=given):
+            assert tool_limits(timeout)["CODEGEN_TIMEOUT"] == limit
 
 
 class Pair(NamedTuple):

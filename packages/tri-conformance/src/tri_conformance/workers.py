@@ -16,7 +16,7 @@ from tri_conformance.levels import LEVELS
 from tri_conformance.subject import Subject
 from tri_core import knobs
 
-__all__ = ["CaseDied", "Workers", "tool_seconds"]
+__all__ = ["CaseDied", "Workers", "tool_limits"]
 
 #: started anew: a fork would share the driver's state of the parent
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -24,25 +24,25 @@ _CONTEXT = multiprocessing.get_context("spawn")
 _START_SECONDS = 120.0
 
 
-#: of a case's time, what a compiler in it may take: its own limit comes first, and is the answer
-_TOOL_SHARE = 0.8
+#: of a case's time, what each tool in it may take, LLVM and an assembler: their own limits come first, and are the answer
+_TOOL_SHARE = 0.4
 
 
 class CaseDied(Exception):
     """The process that ran a case ended, or was ended for taking too long."""
 
 
-def tool_seconds(timeout: float | None) -> float:
-    """Seconds that LLVM or an assembler may take in a case of ``timeout`` seconds (None: no limit)."""
-    given: float = knobs.get("CODEGEN_TIMEOUT")
-    return given if timeout is None else min(given, _TOOL_SHARE * timeout)
+def tool_limits(timeout: float | None) -> dict[str, float]:
+    """By knob (``..._TIMEOUT``) the seconds that a tool may take in a case of ``timeout`` seconds (None: no limit)."""
+    given = {name: float(knobs.get(name)) for name in knobs.known() if name.endswith("_TIMEOUT")}
+    return {name: s if timeout is None else min(s, _TOOL_SHARE * timeout) for name, s in given.items()}
 
 
 def _serve(pipe: Connection, target: str, timeout: float | None) -> None:
     """Judge the cases whose ids come through ``pipe`` until None comes."""
     subject = Subject(target)
     known: dict[str, dict[str, Case]] = {}
-    with knobs.scope(CODEGEN_TIMEOUT=tool_seconds(timeout)):
+    with knobs.scope(**tool_limits(timeout)):
         while (asked := pipe.recv()) is not None:
             level, identity = asked
             if level not in known:
