@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -151,6 +152,29 @@ def test_an_arrival_before_the_phase_is_complete() -> None:
         play.trace.add("arrive", barrier, play.threads(0, lane=0), 1, 64, site=-1)
         play.trace.add("bring", barrier, play.threads(1, lane=0), nbytes=64, site=-1)
     play.refused("2 threads arrive at the barrier at 0x0, which is for 1, in one phase")
+
+
+def two_sides(*, at_once: bool) -> Play:
+    """Warp 0, and warps 1 and 2, free the slots of both sides: lane 0 arrives at the barrier of the one, lane 1 at that of the other."""
+    play, sides = Play(), {0: (0,), 1: (1, 2)}
+    for side in sides:
+        play.trace.add("start", Barrier("memory", side, 0), play.threads(0, lane=0), 3, site=-1)
+    play.meet(0, 0, 1, 2)
+    for turn in range(2):
+        for side, warps in sides.items():
+            if turn:
+                play.trace.add("wait", Barrier("memory", side, 0), play.threads(*warps), 0, site=-1)
+            with play.trace.at_once() if at_once else nullcontext():
+                for lane in (0, 1):
+                    threads = play.threads(*warps, lane=lane)
+                    play.trace.add("arrive", Barrier("memory", lane, 0), threads, len(warps), site=-1)
+    return play
+
+
+def test_lanes_that_arrive_at_two_barriers() -> None:
+    """By one op; else the second side could be a phase ahead of the first lane."""
+    two_sides(at_once=True).check()
+    two_sides(at_once=False).refused("4 threads arrive at the barrier at 0x0, which is for 3")
 
 
 def test_lanes_that_part_and_meet_again() -> None:

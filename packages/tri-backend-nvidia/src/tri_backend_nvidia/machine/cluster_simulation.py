@@ -65,9 +65,10 @@ def arrive(cta: SimulatedCTA, address: Array, predicate: Array) -> None:
     active = cta.active & predicate
     real = _reached(cta, address, active)
     real.memory(_SHARED).load(address, _STATE, active)
-    for place in np.unique(address[active]):
-        peer = real.cluster.member(rank_of(int(place)), real)
-        peer.phases.arrive(int(place) % WINDOW, active & (address == place), by=real)
+    with real.cluster.trace.at_once():
+        for place in np.unique(address[active]):
+            peer = real.cluster.member(rank_of(int(place)), real)
+            peer.phases.arrive(int(place) % WINDOW, active & (address == place), by=real)
 
 
 def receivers(cta: CTA, mask: int) -> list[CTA]:

@@ -102,6 +102,16 @@ class _Cast:
     together: dict[tuple[int, int], tuple[int, ...]]
     late: int | None
 
+    def parts(self, number: int, warp: int) -> list[tuple[int, tuple[int, ...]]]:
+        """The acts of the op of act ``number`` that lanes of ``warp`` do, and the groups that do each."""
+        acts, found = self.trace.acts, []
+        for n in range(acts[number].op, len(acts)):
+            if acts[n].op != acts[number].op:
+                break
+            if (warp, acts[n].threads) in self.together:
+                found.append((n, self.together[warp, acts[n].threads]))
+        return found
+
 
 @dataclass
 class _Meeting:
@@ -148,18 +158,22 @@ class _Run:
         number = self._next(group)
         if number is None:
             return False
-        act = self._cast.trace.acts[number]
-        groups = self._cast.together[self._cast.groups[group].warp, act.threads]
+        parts = self._cast.parts(number, self._cast.groups[group].warp)
         # the first of them acts for all
-        if group != groups[0] or any(self._next(g) != number for g in groups):
+        if group != parts[0][1][0] or any(self._next(g) != n for n, groups in parts for g in groups):
             return False
-        if not self._done(number, act, groups):
-            return False
-        for each in groups:
-            self._at[each] += 1
-            if self._next(each) is None:
-                self._leave(each)
+        for n, groups in parts:
+            # only an act that is an op of its own may have to wait
+            if not self._done(n, self._cast.trace.acts[n], groups):
+                return False
+            self._go_on(groups)
         return True
+
+    def _go_on(self, groups: Sequence[int]) -> None:
+        for group in groups:
+            self._at[group] += 1
+            if self._next(group) is None:
+                self._leave(group)
 
     def _next(self, group: int) -> int | None:
         acts, at = self._cast.groups[group].acts, self._at[group]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +30,7 @@ class Barrier(NamedTuple):
 
 
 class Act(NamedTuple):
-    """What the threads of a mask (its number) did at ``barrier``, by op ``site``.
+    """What the threads of a mask (its number) did at ``barrier``, by op ``site``; acts of one ``op`` are done by a warp's lanes at once.
 
     ``number``: the threads that a meeting is for (0: all that have not left the kernel), the arrivals that a phase is
     for, the parity that is waited for.  ``nbytes``: those that an arrival expects, all its threads together, or a copy brings.
@@ -40,6 +42,7 @@ class Act(NamedTuple):
     number: int
     nbytes: int
     site: int
+    op: int
 
 
 class Trace:
@@ -50,12 +53,23 @@ class Trace:
         self.acts: list[Act] = []
         self.masks: list[Mask] = []
         self._numbers: dict[bytes, int] = {}
+        self._op: int | None = None
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Acts that are added now are one op: its lanes do different things, as arriving at several barriers."""
+        self._op = len(self.acts)
+        try:
+            yield
+        finally:
+            self._op = None
 
     def add(
         self, what: What, barrier: Barrier, threads: Mask, number: int = 0, nbytes: int = 0, *, site: int
     ) -> None:
         """``threads`` (a mask over the cluster) do it."""
-        self.acts.append(Act(what, barrier, self._number(threads), number, nbytes, site))
+        op = len(self.acts) if self._op is None else self._op
+        self.acts.append(Act(what, barrier, self._number(threads), number, nbytes, site, op))
 
     def meet(self, barrier: Barrier, threads: Mask, count: int, *, site: int) -> None:
         """``threads`` come to a meeting of ``count`` and wait for the others; all of them, twice in a row, are once."""
@@ -64,7 +78,8 @@ class Trace:
             before = self.acts[-2]
             if before[:4] == ("join", barrier, number, count) and self.acts[-1].what == "pass":
                 return
-        self.acts += (Act(w, barrier, number, count, 0, site) for w in ("join", "pass"))
+        self.add("join", barrier, threads, count, site=site)
+        self.add("pass", barrier, threads, count, site=site)
 
     def key(self) -> tuple[Any, ...]:
         """Equal for programs whose threads did the same."""
