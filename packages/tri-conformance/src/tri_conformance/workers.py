@@ -22,8 +22,6 @@ __all__ = ["CaseDied", "Workers", "tool_limits"]
 _CONTEXT = multiprocessing.get_context("spawn")
 #: for the first case of a process, which imports everything
 _START_SECONDS = 120.0
-
-
 #: of a case's time, what each tool in it may take, LLVM and an assembler: their own limits come first, and are the answer
 _TOOL_SHARE = 0.4
 

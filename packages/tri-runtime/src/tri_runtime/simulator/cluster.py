@@ -172,7 +172,7 @@ class Cluster:
     ``trace`` is what they do at barriers.
     """
 
-    def __init__(self, clocks: Clocks, num_threads: int, lanes: int = 1) -> None:
+    def __init__(self, clocks: Clocks, num_threads: int, lanes: int) -> None:
         self.clocks, self.num_threads = clocks, num_threads
         self.trace = Trace(lanes)
         self.members: list[CTA] = []

@@ -36,7 +36,7 @@ def check_progress(trace: Trace, scene: Scene) -> None:
     if trace.acts:
         parts = _Parts.of(trace)
         for slow in (None, *parts.slow_ones()):
-            _Run(parts.cast(slow), scene, slow).to_the_end()
+            _Run(parts.cast(slow), scene).to_the_end()
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,11 @@ class _Meeting:
 
 
 class _Run:
-    """The acts of a cast in an order in which warp ``slow``, or none, is late."""
+    """The acts of a cast in an order in which its late warp, or none, is late."""
 
-    def __init__(self, cast: _Cast, scene: Scene, slow: int | None) -> None:
-        self._cast, self._scene, self._slow = cast, scene, slow
+    def __init__(self, cast: _Cast, scene: Scene) -> None:
+        self._cast, self._scene = cast, scene
+        self._late = [n for n, group in enumerate(cast.groups) if group.warp == cast.late]
         self._at = [0] * len(cast.groups)
         self._left = sum(group.count for group in cast.groups)
         self._meetings: dict[Barrier, _Meeting] = {}
@@ -140,9 +141,8 @@ class _Run:
     def to_the_end(self) -> None:
         """SimulationError when some do not come there."""
         groups = self._cast.groups
-        late = [n for n, group in enumerate(groups) if group.warp == self._cast.late]
-        others = [n for n in range(len(groups)) if n not in late]
-        while any(self._as_far_as_it_goes(g) for g in others) or any(self._one_act(g) for g in late):
+        others = [n for n in range(len(groups)) if n not in self._late]
+        while any(self._as_far_as_it_goes(g) for g in others) or any(self._one_act(g) for g in self._late):
             pass
         if any(at < len(each.acts) for at, each in zip(self._at, groups, strict=True)):
             raise self._stuck()
@@ -246,11 +246,7 @@ class _Run:
     # --- errors -------------------------------------------------------------------------------------------
 
     def _error(self, act: Act, groups: Sequence[int], message: str) -> SimulationError:
-        trace = self._cast.trace
-        late = ""
-        if self._slow is not None:
-            slow = np.arange(len(trace.masks[0])) // trace.lanes == self._slow
-            late = f" where {numbers(slow)} are late"
+        late = f" where {self._told(self._late)} are late" if self._late else ""
         self._scene.site = act.site
         return self._scene.error(
             "deadlock", f"deadlock{late}: {message}", thread=self._first(groups[0]), remedy=_REMEDY

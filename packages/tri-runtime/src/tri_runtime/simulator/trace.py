@@ -48,7 +48,7 @@ class Act(NamedTuple):
 class Trace:
     """The acts of a program's threads, which ``masks`` name: all of a cluster, ``lanes`` of them a warp."""
 
-    def __init__(self, lanes: int = 1) -> None:
+    def __init__(self, lanes: int) -> None:
         self.lanes = lanes
         self.acts: list[Act] = []
         self.masks: list[Mask] = []
@@ -73,10 +73,11 @@ class Trace:
 
     def meet(self, barrier: Barrier, threads: Mask, count: int, *, site: int) -> None:
         """``threads`` come to a meeting of ``count`` and wait for the others; all of them, twice in a row, are once."""
-        number = self._number(threads)
-        if len(self.acts) > 1 and threads.all():
-            before = self.acts[-2]
-            if before[:4] == ("join", barrier, number, count) and self.acts[-1].what == "pass":
+        if threads.all() and self.acts:
+            last = self.acts[-1]
+            if (last.what, last.barrier, last.number) == ("pass", barrier, count) and self.masks[
+                last.threads
+            ].all():
                 return
         self.add("join", barrier, threads, count, site=site)
         self.add("pass", barrier, threads, count, site=site)
