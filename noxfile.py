@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import nox
@@ -58,13 +58,15 @@ def _packages() -> list[str]:
     return [*first, *(name for name in found if name not in first)]
 
 
-def _install(session: nox.Session, names: list[str] | tuple[str, ...], *, editable: bool = False) -> None:
-    """Install packages of this repository and what they need, siblings from the tree."""
+def _sources(names: Iterable[str], *, editable: bool = False) -> list[str]:
+    """What an installer takes for packages of this repository."""
     flags = ["-e"] if editable else []
-    arguments: list[str] = []
-    for name in names:
-        arguments += [*flags, f"{TOP / 'packages' / name}{EXTRAS.get(name, '')}"]
-    session.install(*arguments)
+    return [word for name in names for word in (*flags, f"{TOP / 'packages' / name}{EXTRAS.get(name, '')}")]
+
+
+def _install(session: nox.Session, names: Iterable[str], *, editable: bool = False) -> None:
+    """Install packages of this repository and what they need, siblings from the tree."""
+    session.install(*_sources(names, editable=editable))
 
 
 def _backend_of(target: str) -> list[str]:
@@ -85,13 +87,19 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Every package's tests and the cross-package ones; arguments go to pytest (``--torch`` installs PyTorch).
 
-    On all cores, unless the arguments say otherwise (``-n 0``).
+    On all cores, unless the arguments say otherwise (``-n 0``).  Tests of what is not installed are skipped;
+    ``nox -s tests -- --torch --last-skipped`` runs them afterwards.
     """
     arguments = [a for a in session.posargs if a != "--torch"]
     session.install(*TEST_TOOLS)
     _install(session, _packages(), editable=True)
-    if "--torch" in session.posargs or os.environ.get("CI"):
+    if "--torch" in session.posargs:
         session.install(TORCH)
+    _test(session, *arguments)
+
+
+def _test(session: nox.Session, *arguments: str) -> None:
+    """Run pytest on all cores."""
     # a cache of its own: what earlier runs compiled must not hide what this one cannot
     with tempfile.TemporaryDirectory() as cache:
         spread = ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
@@ -132,7 +140,26 @@ def nightly(session: nox.Session) -> None:
     session.install(*TEST_TOOLS, TORCH)
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+    session.notify("newest")
+    session.notify("oldest")
     session.notify("matrix", posargs=["--full"])
+
+
+@nox.session
+def newest(session: nox.Session) -> None:
+    """The tests with the newest release of everything, where every warning is an error."""
+    session.install("--upgrade", "--upgrade-strategy", "eager", *TEST_TOOLS)
+    session.install("--upgrade", "--upgrade-strategy", "eager", *_sources(_packages(), editable=True))
+    _test(session, "-W", "error", *session.posargs)
+
+
+@nox.session
+def oldest(session: nox.Session) -> None:
+    """The tests with the oldest release of everything that the packages say they work with."""
+    session.install("uv")
+    lowest = ("uv", "pip", "install", "--resolution", "lowest-direct")
+    session.run(*lowest, *TEST_TOOLS, *_sources(_packages(), editable=True))
+    _test(session, *session.posargs)
 
 
 @nox.session
@@ -194,7 +221,7 @@ def types(session: nox.Session) -> None:
 
 
 def _typed_paths() -> list[Path]:
-    return [*sorted(TOP.glob("packages/*/src")), TOP / "integration", TOP / "noxfile.py"]
+    return [*sorted(TOP.glob("packages/*/src")), TOP / "integration", TOP / "conftest.py", TOP / "noxfile.py"]
 
 
 @nox.session

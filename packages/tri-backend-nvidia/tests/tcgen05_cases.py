@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from machine_cases import SUM_ERROR, SUM_ERROR_8, Column, Kernel, MachineCase
@@ -221,18 +222,15 @@ class Product:
 
 
 def unpacked(kind: str, words: np.ndarray) -> np.ndarray:
-    """The numbers that words hold, in double precision, by NumPy's and PyTorch's types; tf32 cut off."""
-    import torch
-
+    """The numbers that words hold, in double precision, by NumPy's and ml_dtypes' types; tf32 cut off."""
     raw = np.ascontiguousarray(words, "i4")
     types = {
-        "f16": torch.float16, "bf16": torch.bfloat16, "s8": torch.int8,
-        "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "tf32": torch.float32,
+        "f16": np.float16, "bf16": ml_dtypes.bfloat16, "s8": np.int8,
+        "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "tf32": np.float32,
     }  # fmt: skip
     if kind == "tf32":
         raw = raw & ~0x1FFF
-    found: np.ndarray = torch.from_numpy(raw).view(types[kind]).double().numpy()
-    return found
+    return raw.view(types[kind]).astype(np.float64)
 
 
 def _add(product: Product) -> None:

@@ -6,6 +6,7 @@ line.  Reductions and forms are of public literature, named in the modules that 
 
 from __future__ import annotations
 
+import inspect
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ TARGET = Path(__file__).parents[1] / "src/tri_gpu_dialect/lowering/functions/coe
 DIGITS = 60
 #: smallest argument of the functions that have a removable singularity at 0: there their values are good to 20 digits
 NEAR_ZERO = mpf(10) ** -18
+
+
+#: mpmath gives the highest power first; from 1.4 on the constant first when it is asked to
+ASCENDING = {"asc": True} if "asc" in inspect.signature(mpmath.chebyfit).parameters else {}
 
 
 @dataclass(frozen=True)
@@ -155,8 +160,9 @@ def coefficients(fit: Fit, width: int) -> tuple[list[float], float]:
     """The polynomial, constant first, and how far it is off at most."""
     with mp.workdps(DIGITS):
         count = fit.f32 if width == 32 else fit.f64
-        found, error = mpmath.chebyfit(fit.function, [fit.low(), fit.high()], count, error=True)
-        return [rounded(c, width) for c in reversed(found)], float(error)
+        found, error = mpmath.chebyfit(fit.function, [fit.low(), fit.high()], count, error=True, **ASCENDING)
+        ascending = found if ASCENDING else reversed(found)
+        return [rounded(c, width) for c in ascending], float(error)
 
 
 def constants() -> Iterator[tuple[str, str, list[mpf]]]:

@@ -1,0 +1,74 @@
+"""What the whole test-suite shares: tests that were skipped can be run again where what they lacked is there.
+
+A machine without PyTorch, browsers and other compilers skips the tests that need them.  Every run remembers which
+it skipped, in pytest's cache; ``pytest --last-skipped`` runs these and no others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+#: where pytest's cache has the ids: of tests, and of files that are skipped whole
+_KEY = "tri/skipped"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--last-skipped``, named after pytest's ``--last-failed``."""
+    parser.addoption("--last-skipped", action="store_true", help="run only what the last run skipped")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One object records or selects: workers of a distributed run select, and leave recording to the controller."""
+    if config.getoption("last_skipped"):
+        config.pluginmanager.register(_Selection(config))
+    elif not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Record(config))
+
+
+class _Record:
+    """Remembers what is skipped."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.skipped: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that is skipped whole."""
+        self._add(report)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test."""
+        self._add(report)
+
+    def _add(self, report: pytest.CollectReport | pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self.skipped.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write it down."""
+        if self.config.cache is not None and not self.config.option.collectonly:
+            self.config.cache.set(_KEY, sorted(set(self.skipped)))
+
+
+class _Selection:
+    """Collects only files with something that was skipped, and of these only that."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        if config.cache is None:
+            raise pytest.UsageError("--last-skipped reads pytest's cache, which is switched off")
+        self.ids = frozenset(config.cache.get(_KEY, []))
+        self.files = frozenset(config.rootpath / node.partition("::")[0] for node in self.ids)
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Files without anything that was skipped."""
+        return True if collection_path.suffix == ".py" and collection_path not in self.files else None
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Tests that were not skipped, alone or with their file."""
+        kept = [
+            item for item in items if not self.ids.isdisjoint((item.nodeid, item.nodeid.partition("::")[0]))
+        ]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
