@@ -48,17 +48,19 @@ class _Record:
 
     def pytest_sessionfinish(self) -> None:
         """Write it down."""
-        if self.config.cache is not None and not self.config.option.collectonly:
-            self.config.cache.set(_KEY, sorted(set(self.skipped)))
+        cache = getattr(self.config, "cache", None)  # `-p no:cacheprovider` leaves none
+        if cache is not None and not self.config.option.collectonly:
+            cache.set(_KEY, sorted(set(self.skipped)))
 
 
 class _Selection:
     """Collects only files with something that was skipped, and of these only that."""
 
     def __init__(self, config: pytest.Config) -> None:
-        if config.cache is None:
+        cache = getattr(config, "cache", None)
+        if cache is None:
             raise pytest.UsageError("--last-skipped reads pytest's cache, which is switched off")
-        self.ids = frozenset(config.cache.get(_KEY, []))
+        self.ids = frozenset(cache.get(_KEY, []))
         self.files = frozenset(config.rootpath / node.partition("::")[0] for node in self.ids)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:

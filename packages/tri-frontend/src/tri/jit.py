@@ -162,11 +162,15 @@ class JITFunction:
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
         if self.pre_run_hooks or self.interpreted or grid is None or forced() is not None:
-            return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
+            return lambda *args, **kwargs: self._start(grid, args, kwargs)
         return MethodType(self._dispatcher.call, grid)
 
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+    def run(self, /, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch over ``grid``, or only compile when ``warmup``; the compiled kernel."""
+        return self._start(grid, args, kwargs, warmup)
+
+    def _start(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any], warmup: bool = False) -> Any:
+        """As :meth:`run`; ``kwargs`` may have names of its parameters, which a kernel's may have too."""
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         if warmup:
@@ -186,7 +190,7 @@ class JITFunction:
 
         launch(self, grid, args, kwargs)
 
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+    def warmup(self, /, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
         """Compile for such arguments without a launch; a dtype stands for an array of it.
 
         Inside :class:`tri.AsyncCompileMode` the result is a :class:`tri.FutureKernel`.
@@ -194,7 +198,7 @@ class JITFunction:
         del grid
         return self._dispatcher.warm_up(args, kwargs)
 
-    def plan(self, *args: Any, **kwargs: Any) -> tuple[ASTSource, Target, dict[str, Any]]:
+    def plan(self, /, *args: Any, **kwargs: Any) -> tuple[ASTSource, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target and options."""
         return self._dispatcher.plan(args, kwargs)
 
@@ -220,7 +224,7 @@ class JITFunction:
 
         return DeviceCaches(self._dispatcher)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched over a grid.  Inside of an interpreted kernel, a call."""
         if current() is not None:
             from tri.interpreter.rewrite import as_python

@@ -237,8 +237,8 @@ class Evaluator:
 
 
 def _placed(place: Place, at: tuple[int | None, ...]) -> Place:
-    """``place`` as the operand sees it whose dimensions are those in ``at``."""
-    lane = at.index(place.lane) if place.lane in at else None
+    """``place`` as the operand sees it whose dimensions are those in ``at``, None where it has one element."""
+    lane = at.index(place.lane) if place.lane is not None and place.lane in at else None
     return Place(tuple(ZERO if d is None else place.coordinates[d] for d in at), lane)
 
 

@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from tri_backend_nvidia.machine.fp8_accumulation import FP8, accumulate
 from tri_core.api import DeviceError
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import as_cta
@@ -296,8 +297,9 @@ def _arrived(group: _Group, sums: Array) -> Array:
 def _multiplied(
     shape: WgmmaShape, plan: Plan, own: Array, lefts: list[Array], rights: list[Array], add: bool
 ) -> Array:
-    """The sums' registers (128, n), in double precision (integers: exactly), rounded once."""
+    """The accumulator's registers (128, n): 8-bit floats as Hopper adds them, others in double precision, rounded once."""
     rows, columns = sum_places(shape.n)
+    add_up = accumulate if shape.a in FP8 and shape.sum == "f32" else _exactly
     exact = np.int64 if shape.sum == "s32" else np.float64
     tiles: dict[int, Array] = {}
     with np.errstate(all="ignore"):
@@ -307,12 +309,17 @@ def _multiplied(
                 tiles[tile] = np.zeros((_ROWS, shape.n), exact)
                 if add:
                     tiles[tile][rows, columns] = registers.astype(exact)
-            tiles[tile] = tiles[tile] + left @ right.T
+            tiles[tile] = add_up(tiles[tile], left, right)
         result = own.copy()
         for tile, matrix in tiles.items():
             place = slice(tile * shape.registers, (tile + 1) * shape.registers)
             result[:, place] = matrix[rows, columns].astype(own.dtype)
     return result
+
+
+def _exactly(accumulator: Array, left: Array, right: Array) -> Array:
+    found: Array = accumulator + left @ right.T
+    return found
 
 
 def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Array]:

@@ -214,6 +214,14 @@ def _bitwise(sign: str) -> Callable[[Builder, Any, Any], tensor]:
     return lambda b, x, y: _simple(b, sign, x, y)
 
 
+def _shift_right(b: Builder, x: Any, y: Any) -> tensor:
+    """``x >> y`` in the common type; ``x`` says whether its sign is kept, a number in its place ``y``."""
+    left, right = operands(b, ">>", x, y)
+    decides = _value_type(y if is_plain(x) else x, ">>").scalar
+    common = left.type.scalar
+    return b.value(_op_name(">>", decides if common.is_int() else common), left.type, left, right)
+
+
 def negate(b: Builder, x: tensor) -> tensor:
     """``-x``; 0 - x for integers."""
     scalar = x.type.scalar
@@ -282,7 +290,7 @@ BINARY: dict[str, Callable[[Builder, Any, Any], tensor]] = {
     "|": _bitwise("|"),
     "^": _bitwise("^"),
     "<<": _bitwise("<<"),
-    ">>": _bitwise(">>"),
+    ">>": _shift_right,
 }
 COMPARISONS: dict[str, Callable[[Builder, Any, Any], tensor]] = {s: _comparison(s) for s in _PREDICATES}
 UNARY: dict[str, Callable[[Builder, tensor], tensor]] = {

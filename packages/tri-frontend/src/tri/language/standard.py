@@ -340,12 +340,12 @@ def flip(x, dim: constexpr = None):
 @member
 @jit
 def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running sum along ``axis``."""
-    return associative_scan(input.to(input.dtype if dtype is None else dtype), axis, sum_combine, reverse)
+    """The running sum along ``axis``, of narrow integers in 32 bits."""
+    return associative_scan(input.to(sum_dtype(dtype, input.dtype)), axis, sum_combine, reverse)
 
 
 @member
 @jit
 def cumprod(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running product along ``axis``."""
-    return associative_scan(input.to(input.dtype if dtype is None else dtype), axis, product_combine, reverse)
+    """The running product along ``axis``, of narrow integers in 32 bits."""
+    return associative_scan(input.to(sum_dtype(dtype, input.dtype)), axis, product_combine, reverse)

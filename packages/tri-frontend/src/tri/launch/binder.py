@@ -7,12 +7,15 @@ For ``kernel(x_ptr, n, BLOCK: tl.constexpr = 64)`` it is::
         v1, f1 = readers1[type(n)](n)
         f2 = BLOCK if type(BLOCK) is int else static_fact(BLOCK)
         return (f0, f1, f2), (v0, v1), options
+
+A name of the binder's own that a parameter has as well gets underscores behind it.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tri.jit import JITFunction, KernelParameter
@@ -48,23 +51,38 @@ def _annotated_type(text: str) -> str:
 def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) -> Binder:
     """The binder of ``function`` for targets that specialize by ``divisibility`` and ``equal_to_one``."""
     _refuse_keywords(function)
-    names: dict[str, Any] = {"static_fact": static_fact}
+    own = _Names(frozenset(p.name for p in function.params))
+    names: dict[str, Any] = {own("static_fact"): static_fact, own("type"): type, own("int"): int}
     body: list[str] = []
-    values: list[str] = []
     for parameter in function.params:
         i, name = parameter.num, parameter.name
+        value, fact, reader = own(f"v{i}"), own(f"f{i}"), own(f"readers{i}")
         if parameter.is_constexpr:
-            body.append(f"f{i} = {name} if type({name}) is int else static_fact({name})")
+            static = f"{name} if {own('type')}({name}) is {own('int')} else {own('static_fact')}({name})"
+            body.append(f"{fact} = {static}")
             continue
-        names[f"readers{i}"] = readers(rules_of(parameter, divisibility, equal_to_one))
-        body.append(f"v{i}, f{i} = readers{i}[type({name})]({name})")
-        values.append(f"v{i}")
-    facts = _tuple([f"f{p.num}" for p in function.params])
-    body.append(f"return {facts}, {_tuple(values)}, options")
-    text = f"def bind({_parameters(function.params, names)}):\n    " + "\n    ".join(body)
+        names[reader] = readers(rules_of(parameter, divisibility, equal_to_one))
+        body.append(f"{value}, {fact} = {reader}[{own('type')}({name})]({name})")
+    facts = _tuple([own(f"f{p.num}") for p in function.params])
+    values = _tuple([own(f"v{p.num}") for p in function.params if not p.is_constexpr])
+    body.append(f"return {facts}, {values}, {own('options')}")
+    bind = own("bind")
+    text = f"def {bind}({_parameters(function.params, names, own)}):\n    " + "\n    ".join(body)
     exec(compile(text, f"<binder of {function.__name__}>", "exec"), names)
-    binder: Binder = names["bind"]
+    binder: Binder = names[bind]
     return binder
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Names for the binder's own variables, none of which a parameter has."""
+
+    taken: frozenset[str]
+
+    def __call__(self, name: str) -> str:
+        while name in self.taken:
+            name += "_"
+        return name
 
 
 def _refuse_keywords(function: JITFunction) -> None:
@@ -80,7 +98,7 @@ def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-def _parameters(params: Sequence[KernelParameter], names: dict[str, Any]) -> str:
+def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: _Names) -> str:
     """The parameter list; defaults are put into ``names``."""
     shown = []
     keyword_only = False
@@ -94,10 +112,11 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any]) -> str
             shown.append("*")
         text = parameter.name
         if parameter.has_default:
-            names[f"default{parameter.num}"] = parameter.default
-            text += f"=default{parameter.num}"
+            default = own(f"default{parameter.num}")
+            names[default] = parameter.default
+            text += f"={default}"
         shown.append(text)
-    return ", ".join([*shown, "**options"])
+    return ", ".join([*shown, f"**{own('options')}"])
 
 
 def rules_of(parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True) -> Rules:

@@ -22,7 +22,7 @@ from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
 from tri.tuning.config import Config
 from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
-from tri.tuning.wrapper import Wrapper
+from tri.tuning.wrapper import LAUNCH_KEYWORDS, Wrapper
 from tri_core import knobs
 from tri_core.errors import LaunchError, OptionError, TriError
 
@@ -33,7 +33,6 @@ __all__ = ["Autotuner", "autotune"]
 
 _QUANTILES = (0.5, 0.2, 0.8)
 #: keywords of a launch that are no arguments of the kernel
-_LAUNCH = ("grid", "warmup")
 #: milliseconds of device time spent on a configuration, where the user does not say
 _WARMUP, _REP = 25, 100
 
@@ -107,7 +106,7 @@ class Autotuner(Wrapper):
 
     # --- launching ------------------------------------------------------------------------------------
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch with the best configuration for these arguments, tuning first for a new key."""
         if kwargs.get("warmup"):
             return self._warm_up(args, kwargs)
@@ -118,7 +117,7 @@ class Autotuner(Wrapper):
             config.pre_hook({**nargs, **kwargs, **config.all_kwargs()})
         return self.fn.run(*args, **self._with(config, kwargs))
 
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+    def warmup(self, /, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
         """Compile every configuration that pruning leaves, without launching; the kernels."""
         return self._warm_up(args, {**kwargs, "grid": grid})
 
@@ -128,14 +127,14 @@ class Autotuner(Wrapper):
         kept = self.pruning.choose(self.configs, nargs, given)
         return [self.fn.run(*args, **self._with(config, given)) for config in kept]
 
-    def plan(self, *args: Any, **kwargs: Any) -> Plan:
+    def plan(self, /, *args: Any, **kwargs: Any) -> Plan:
         """What a launch with such arguments would compile, with the configuration chosen for them before."""
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self.cache.get(self._key(nargs, kwargs), self.configs[0])
         return self._plan(config, args, kwargs)
 
     def _plan(self, config: Config, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        keywords = {k: v for k, v in self._with(config, kwargs).items() if k not in _LAUNCH}
+        keywords = {k: v for k, v in self._with(config, kwargs).items() if k not in LAUNCH_KEYWORDS}
         plan: Plan = self.fn.plan(*args, **keywords)
         return plan
 

@@ -130,7 +130,7 @@ def _accumulation(body: ir.Block, number: int) -> _Accumulation | None:
         scale, combine = None, first
     if combine is None or combine.name not in _NEUTRAL or combine.block != body:
         return None
-    if coming != combine.results[0] or _only_user(coming) != terminator(body):
+    if coming != combine.results[0] or not _used_once_by(coming, terminator(body)):
         return None
     so_far = argument if scale is None else scale.results[0]
     place = next((i for i, v in enumerate(combine.operands) if v != so_far), None)
@@ -145,13 +145,18 @@ def _reduction(value: ir.Value, combine: ir.Operation) -> ir.Operation | None:
     reduce = value.owner.operation
     if reduce.name != "tt.reduce" or len(reduce.operands) != 1 or reduce.block != combine.block:
         return None
-    same = _only_user(value) == combine and _operation(reduce) == combine.name
+    same = _used_once_by(value, combine) and _operation(reduce) == combine.name
     return reduce if same else None
 
 
 def _only_user(value: ir.Value) -> ir.Operation | None:
     uses = list(value.uses)
     return uses[0].owner.operation if len(uses) == 1 else None
+
+
+def _used_once_by(value: ir.Value, op: ir.Operation) -> bool:
+    user = _only_user(value)
+    return user is not None and user == op
 
 
 def _operation(reduce: ir.Operation) -> str | None:

@@ -32,7 +32,7 @@ class KernelInterface(Generic[T], metaclass=_IsKernel):
 
     run: Callable[..., Any]
 
-    def warmup(self, *args: Any, grid: Any, **kwargs: Any) -> Any:
+    def warmup(self, /, *args: Any, grid: Any, **kwargs: Any) -> Any:
         """Compile only."""
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
