@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from tri.interpreter.arrays import Array, Data, numpy_type
 from tri.interpreter.errors import InvalidAccess, OffsetOverflow, OutOfBounds
+from tri.interpreter.races import Races, overwritten
 from tri.language import types as t
+from tri_runtime.races import Semantics
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder
@@ -98,6 +101,15 @@ class Memory:
     def __init__(self, machine: EagerBuilder) -> None:
         self.machine = machine
         self.allocations: list[Allocation] = []
+        #: whether stores are checked for lanes that overwrite each other, and what programs do to each other
+        self.checks_stores = False
+        self.races: Races | None = None
+
+    def watch(self, programs: int) -> None:
+        """Look for data races of ``programs`` programs from now on, in all that was added."""
+        self.checks_stores = True
+        if programs > 1:
+            self.races = Races(self.machine, self.allocations)
 
     def add(self, allocation: Allocation) -> int:
         """The number by which pointers name ``allocation``."""
@@ -113,6 +125,9 @@ class Memory:
         dtype = numpy_type(type_)
         shape = pointers.data.shape
         parts = list(self.parts(pointers, mask, dtype.itemsize, verb))
+        if self.races is not None:
+            for part in parts:
+                self.races.read(part, dtype.itemsize)
         if len(parts) == 1 and parts[0].lanes is None:
             return Array(np.asarray(parts[0].target.read(parts[0].offsets, dtype)))
         values = np.empty(shape, dtype)
@@ -128,7 +143,26 @@ class Memory:
         """Put ``values`` at ``pointers`` where ``mask``."""
         for part in self.parts(pointers, mask, values.dtype.itemsize, verb):
             self.check_writable(part, verb)
-            part.target.write(part.offsets, values if part.lanes is None else values[part.lanes])
+            given = np.asarray(values if part.lanes is None else values[part.lanes])
+            if self.races is not None:
+                self.races.write(part, part.target.read(part.offsets, given.dtype), given)
+            part.target.write(part.offsets, given)
+            if self.checks_stores and given.ndim and not (self.races and self.races.in_atomic):
+                overwritten(self.machine, part, given)
+
+    def atomic(
+        self, pointers: Array, mask: Data | None, size: int, semantics: Semantics, verb: str
+    ) -> AbstractContextManager[None]:
+        """What is done inside is one atomic on ``size`` bytes at each of ``pointers`` where ``mask``."""
+        if self.races is None:
+            return nullcontext()
+        return self.races.atomic(list(self.parts(pointers, mask, size, verb)), size, semantics)
+
+    def volatile(self, pointers: Array, mask: Data | None, size: int) -> AbstractContextManager[None]:
+        """The loads inside, of ``size`` bytes at each of ``pointers``, wait for others."""
+        if self.races is None:
+            return nullcontext()
+        return self.races.volatile(list(self.parts(pointers, mask, size, "load")), size)
 
     def parts(self, pointers: Array, mask: Data | None, size: int, verb: str) -> Iterator[Part]:
         """The access taken apart by allocation; raises a KernelError where a lane may not go."""
