@@ -23,7 +23,9 @@ Mask = npt.NDArray[np.bool_]
 #: bytes of a piece at most
 _LARGEST = 16
 #: what the other access of a conflict was, by the array that has it
-_KINDS = {"writes": "store", "reads": "load", "others": "load", "updates": "atomic", "atomics": "atomic"}
+_KINDS = {"writes": "store", "reads": "load", "updates": "atomic", "atomics": "atomic"}
+#: what a store that conflicts with none of them stands for from then on
+_ENDED = tuple(f"{other}{name}" for name in ("reads", "updates", "atomics") for other in ("", "other "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,9 @@ def unchanged(old: Array, new: Array, pieces: int) -> Mask:
 class Shadow:
     """The accesses to ``nbytes`` bytes.  Methods take pieces (numbers) and return the first conflict, or None.
 
-    Per piece: the last plain store that changed it; two programs' reads since, unordered with each other, where several
-    read; the last atomic, and the last that changed it; the set of accesses that was released there.  A store of what is
-    there already counts as a read that nobody's earlier store conflicts with.
+    Per piece: the last plain store that changed it; since then reads, atomics, and atomics that changed it, of each
+    kind two where nothing orders them; the set of accesses that was released there.  A store of what is there already
+    counts as a read that nobody's earlier store conflicts with.
     """
 
     def __init__(self, nbytes: int, order: Order) -> None:
@@ -89,13 +91,13 @@ class Shadow:
         """A plain read."""
         found = self._conflict(pieces, "writes", "updates")
         if found is None:
-            self._remember_read(pieces, access)
+            self._remember("reads", pieces, access)
         return found
 
     def write(self, pieces: Indices, access: int, same: Mask) -> Conflict | None:
         """A plain store; ``same`` where the value is there already."""
         if same.any():
-            self._remember_read(pieces[same], access)
+            self._remember("reads", pieces[same], access)
             return self._on(np.flatnonzero(~same), pieces, access)
         return self._write(pieces, access)
 
@@ -104,10 +106,10 @@ class Shadow:
         return found and Conflict(int(chosen[found.index]), found.other, found.kind)
 
     def _write(self, pieces: Indices, access: int) -> Conflict | None:
-        found = self._conflict(pieces, "writes", "reads", "others", "atomics")
+        found = self._conflict(pieces, "writes", "reads", "atomics")
         if found is None:
             self._table("writes")[pieces] = access
-            for name in ("reads", "others", "updates", "atomics"):
+            for name in _ENDED:
                 if name in self._tables:
                     self._tables[name][pieces] = 0
         return found
@@ -117,7 +119,7 @@ class Shadow:
     ) -> Conflict | None:
         """An atomic; where it left the value as it was (``same``) it is an atomic read, none if not ``counts_reads``."""
         for chosen, names in (
-            (np.flatnonzero(~same), ("writes", "reads", "others")),
+            (np.flatnonzero(~same), ("writes", "reads")),
             (np.flatnonzero(same), ("writes",) if counts_reads else ()),
         ):
             if not len(chosen) or not names:
@@ -126,13 +128,13 @@ class Shadow:
             found = self._conflict(some, *names)
             if found is not None:
                 return Conflict(int(chosen[found.index]), found.other, found.kind)
-            self._table("atomics")[some] = access
+            self._remember("atomics", some, access)
             if len(names) > 1:
-                self._table("updates")[some] = access
+                self._remember("updates", some, access)
         return None
 
     def _conflict(self, pieces: Indices, *names: str) -> Conflict | None:
-        for name in names:
+        for name in (part for name in names for part in (name, f"other {name}")):
             table = self._tables.get(name)
             if table is None:
                 continue
@@ -142,21 +144,19 @@ class Shadow:
             wrong = ~self.order.before(found)
             if wrong.any():
                 index = int(wrong.argmax())
-                return Conflict(index, int(found[index]), _KINDS[name])
+                return Conflict(index, int(found[index]), _KINDS[name.removeprefix("other ")])
         return None
 
-    def _remember_read(self, pieces: Indices, access: int) -> None:
-        reads = self._table("reads")
-        found = reads[pieces]
-        if not found.any():
-            reads[pieces] = access
-            return
-        before = self.order.before(found)
-        if before.all():
-            reads[pieces] = access
-            return
-        reads[pieces[before]] = access
-        self._table("others")[pieces[~before]] = access
+    def _remember(self, name: str, pieces: Indices, access: int) -> None:
+        """Of programs that nothing orders, the first and the last are remembered."""
+        first = self._table(name)
+        found = first[pieces]
+        if found.any():
+            before = self.order.before(found)
+            if not before.all():
+                self._table(f"other {name}")[pieces[~before]] = access
+                pieces = pieces[before]
+        first[pieces] = access
 
     # --- threads of a program -----------------------------------------------------------------------------------
 

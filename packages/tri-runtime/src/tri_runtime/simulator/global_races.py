@@ -43,7 +43,7 @@ class SimulatedDataRace(SimulationError, DataRace):
     """A data race in global memory; ``check`` is ``"race"``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Load:
     """What ``threads`` (of the cluster) loaded at ``offsets`` of ``shadow``, ``nbytes`` each, at ``stamp``."""
 
@@ -53,6 +53,16 @@ class _Load:
     nbytes: int
     stamp: int
     access: int
+
+    def pieces(self) -> tuple[Indices, Indices]:
+        """The pieces, and the thread of each."""
+        pieces = self.shadow.pieces(self.offsets, self.nbytes)
+        return pieces, np.repeat(self.threads, len(pieces) // len(self.threads))
+
+    def is_by(self, pieces: Indices, users: Indices) -> bool:
+        """Whether it loaded just ``pieces``, each by the one of ``users``."""
+        mine, readers = self.pieces()
+        return np.array_equal(mine, pieces) and np.array_equal(readers, users)
 
 
 class GlobalRaces:
@@ -199,29 +209,36 @@ class GlobalRaces:
     ) -> None:
         """Stores to ``pieces`` by ``users`` against what other threads of the program loaded before."""
         own = np.zeros(len(pieces), np.bool_)
-        for name in ("reads", "others"):
+        for name in ("reads", "other reads"):
             recorded = shadow.last(name, pieces)
             own |= False if recorded is None else self._order.own(recorded)
         if not own.any():
             return
         pieces, users = pieces[own], users[own]
-        for load in self._log():
-            if load.shadow is shadow and (found := self._overtaken(load, pieces, users)) is not None:
+        loads = self._log()
+        answered = []
+        for load in loads:
+            if load.shadow is not shadow:
+                continue
+            if load.is_by(pieces, users):
+                answered.append(load)
+            elif (found := self._overtaken(load, pieces, users)) is not None:
                 row, reader = found
                 raise self._between_threads(
                     allocation, shadow, int(pieces[row]), nbytes, "store", int(users[row]),
                     "load", reader, load.access,
                 )  # fmt: skip
+        for (
+            load
+        ) in answered:  # who stores there next is checked against this store, which its thread did later
+            loads.remove(load)
 
     def _overtaken(self, load: _Load, pieces: Indices, users: Indices) -> tuple[int, int] | None:
         """The first row of stores to ``pieces`` by ``users`` that ``load`` of another thread may come after, and that.
 
         Where the storing thread loaded the piece itself, by the same op, the others have copies of its element.
         """
-        loaded = load.shadow.pieces(load.offsets, load.nbytes)
-        readers = np.repeat(load.threads, len(loaded) // len(load.threads))
-        if len(loaded) == len(pieces) and np.array_equal(loaded, pieces) and np.array_equal(readers, users):
-            return None
+        loaded, readers = load.pieces()
         order = np.argsort(loaded, kind="stable")
         low, high = (np.searchsorted(loaded[order], pieces, side) for side in ("left", "right"))
         counts = high - low
