@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 import tri
-import tri.language as tl
-from integration.demo.cases import CASES
+from integration.demo.cases import CASES, Case
 from integration.kernels.attention import attention
+from integration.kernels.races import gathers, histogram_with_atomics, in_place
 from tri.tools.tensor_descriptor import TensorDescriptor
 
 __all__ = ["launches"]
@@ -31,29 +31,6 @@ _INPUTS: dict[str, tuple[tuple[int, ...], ...]] = {
     "layernorm": ((64, 1000), (1000,), (1000,)),
     "matmul": ((128, 256), (256, 128)),
 }
-
-
-@tri.jit
-def gathers(x, index, out, n, BLOCK: tl.constexpr):
-    """Elements of a table, at random."""
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    places = tl.load(index + i, mask=i < n, other=0)
-    tl.store(out + i, tl.load(x + places, mask=i < n), mask=i < n)
-
-
-@tri.jit
-def counts(x, out, n, BLOCK: tl.constexpr):
-    """A histogram by atomics."""
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.atomic_add(out + tl.load(x + i, mask=i < n, other=0), 1, mask=i < n)
-
-
-@tri.jit
-def in_place(x, n, BLOCK: tl.constexpr):
-    """Every element is loaded and stored eight times."""
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    for _ in range(8):
-        tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
 
 
 def _attention(random: np.random.Generator) -> Callable[[], object]:
@@ -69,21 +46,26 @@ def _attention(random: np.random.Generator) -> Callable[[], object]:
     )
 
 
+def _demo(case: Case, random: np.random.Generator) -> Callable[[], object]:
+    given = [random.standard_normal(shape).astype(np.float32) for shape in _INPUTS[case.name]]
+    out = np.zeros((128, 128) if case.name == "matmul" else given[0].shape, np.float32)
+    return lambda: case.launch(out, *given)
+
+
 def launches() -> Iterator[tuple[str, Callable[[], object]]]:
     """Names of programs, and a launch of each."""
     random = np.random.default_rng(0)
     for case in CASES:
         if case.name in _INPUTS:
-            given = [random.standard_normal(shape).astype(np.float32) for shape in _INPUTS[case.name]]
-            out = np.zeros((128, 128) if case.name == "matmul" else given[0].shape, np.float32)
-            yield case.name, lambda case=case, out=out, given=given: case.launch(out, *given)
+            yield case.name, _demo(case, random)
     yield "attention", _attention(random)
     n = 16_384
     index, bins = random.integers(0, 4096, (2, n)).astype(np.int32)
-    x, out, total = np.zeros(n, np.float32), np.zeros(n, np.float32), np.zeros(4096, np.int32)
+    x, out = np.zeros((2, n), np.float32)
+    total = np.zeros(4096, np.int32)
     grid = (n // 512,)
     yield "gather", lambda: gathers[grid](x, index, out, n, BLOCK=512)
-    yield "atomic histogram", lambda: counts[grid](bins, total, n, BLOCK=512)
+    yield "atomic histogram", lambda: histogram_with_atomics[grid](bins, total, n, BLOCK=512)
     yield "in place", lambda: in_place[grid](x, n, BLOCK=512)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import tri
-from integration.tests import race_kernels as kernels
+from integration.kernels import races as kernels
+from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core import knobs
 from tri_core.errors import DataRace, SimulationError
 
@@ -42,13 +43,18 @@ def zeros(*shape: int) -> np.ndarray[Any, Any]:
     return np.zeros(shape, np.int32)
 
 
+def boxes(rows: int, columns: int) -> TensorDescriptor:
+    """Boxes of 32 rows."""
+    return TensorDescriptor.from_tensor(floats(rows, columns), [32, columns])
+
+
 def line(kernel: Any, text: str) -> int:
     """The line of ``kernel`` that contains ``text``."""
     code = kernel.fn.__code__
     with open(code.co_filename) as file:
         lines = file.read().splitlines()
     start = code.co_firstlineno
-    return next(i for i in range(start, len(lines)) if text in lines[i - 1])
+    return next(i for i in range(start, len(lines) + 1) if text in lines[i - 1])
 
 
 #: kernel, launch, array, the texts of the earlier and of the later line, their kinds
@@ -107,6 +113,20 @@ RACES: dict[str, tuple[Any, Callable[[Any], object], str, tuple[str, str], tuple
         lambda k: k[(6,)](floats(6, 48), floats(6, 48), floats(2, 48), zeros(4), 6, 48, 48, GROUPS=2, BLOCK=64),
         "dw",
         ("tl.store(own", "tl.load(own"),
+        ("store", "load"),
+    ),
+    "boxes": (
+        kernels.overlapping_boxes,
+        lambda k: k[(2,)](boxes(64, 32), STEP=24, M=32, N=32),
+        "desc",
+        ("desc.store", "desc.store"),
+        ("store", "store"),
+    ),
+    "boxes that are loaded": (
+        kernels.loads_a_box_of_another,
+        lambda k: k[(2,)](boxes(64, 32), M=32, N=32),
+        "desc",
+        ("desc.store", "desc.load"),
         ("store", "load"),
     ),
     "split-K": (
@@ -168,6 +188,8 @@ NO_RACES: dict[str, Callable[[], object]] = {
     "split-K with locks": lambda: kernels.split_k_with_locks[(3,)](
         floats(16, 96), floats(96, 16), floats(16, 16), zeros(1), M=16, N=16, K=32
     ),
+    "boxes": lambda: kernels.overlapping_boxes[(2,)](boxes(64, 32), STEP=32, M=32, N=32),
+    "boxes that are added": lambda: kernels.adds_boxes[(3,)](boxes(32, 32), M=32, N=32),
     "same value": lambda: kernels.same_value_twice[(4,)](zeros(32), BLOCK=64),
     "flag": lambda: kernels.all_say_so[(4,)](zeros(1)),
 }

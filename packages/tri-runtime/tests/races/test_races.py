@@ -89,7 +89,7 @@ class Watched:
             self.shadow.acquire(pieces)
         old = self.memory[cells]
         new = np.full_like(old, act.value)
-        access = self.order.access(site)
+        access = self.order.access(act.kind, site)
         same = unchanged(old, new, len(pieces) // len(cells))
         if act.kind == "load":
             found = self.shadow.read(pieces, access)
@@ -157,15 +157,21 @@ def test_accesses_of_several_sizes_overlap() -> None:
     order = Order()
     shadow = Shadow(64, order)
     order.enter((0, 0, 0))
-    assert shadow.write(shadow.pieces(np.array([0, 16]), 16), order.access(0), np.zeros(2, np.bool_)) is None
+    assert (
+        shadow.write(shadow.pieces(np.array([0, 16]), 16), order.access("store", 0), np.zeros(2, np.bool_))
+        is None
+    )
     assert shadow.step == 16
     order.enter((1, 0, 0))
-    assert shadow.read(shadow.pieces(np.array([32, 36]), 4), order.access(1)) is None
+    assert shadow.read(shadow.pieces(np.array([32, 36]), 4), order.access("store", 1)) is None
     assert shadow.step == 4
-    found = shadow.read(shadow.pieces(np.array([40, 28]), 4), order.access(2))
+    found = shadow.read(shadow.pieces(np.array([40, 28]), 4), order.access("store", 2))
     assert found is not None
     assert (found.index, order.program_of(found.other), order.site_of(found.other)) == (1, (0, 0, 0), 0)
-    assert shadow.write(shadow.pieces(np.array([31]), 1), order.access(3), np.zeros(1, np.bool_)) is not None
+    assert (
+        shadow.write(shadow.pieces(np.array([31]), 1), order.access("store", 3), np.zeros(1, np.bool_))
+        is not None
+    )
     assert shadow.step == 1
 
 
@@ -177,14 +183,14 @@ def test_sets_that_no_address_has_are_forgotten(monkeypatch: pytest.MonkeyPatch)
     for program in range(200):
         order.enter((program, 0, 0))
         shadow.acquire(place)
-        assert shadow.update(place, order.access(0), np.zeros(1, np.bool_)) is None
+        assert shadow.update(place, order.access("store", 0), np.zeros(1, np.bool_)) is None
         shadow.release(place)
     assert len(order._sets) <= 17
     order.enter((200, 0, 0))
     shadow.acquire(place)
-    assert shadow.write(place, order.access(0), np.zeros(1, np.bool_)) is None
+    assert shadow.write(place, order.access("store", 0), np.zeros(1, np.bool_)) is None
     order.enter((201, 0, 0))
-    assert shadow.read(place, order.access(0)) is not None
+    assert shadow.read(place, order.access("store", 0)) is not None
 
 
 def test_a_release_tells_of_what_is_ordered_before_it() -> None:
@@ -193,13 +199,13 @@ def test_a_release_tells_of_what_is_ordered_before_it() -> None:
     shadow = Shadow(8, order)
     data, lock = shadow.pieces(np.array([0]), 4), shadow.pieces(np.array([4]), 4)
     order.enter((0, 0, 0))
-    shadow.write(data, order.access(0, 1, np.array([False, True])), np.zeros(1, np.bool_))
+    shadow.write(data, order.access("store", 0, 1, np.array([False, True])), np.zeros(1, np.bool_))
     shadow.release(lock, is_told=lambda stamp, threads: not threads[1])
     order.enter((1, 0, 0))
     shadow.acquire(lock)
-    assert shadow.read(data, order.access(1)) is not None
+    assert shadow.read(data, order.access("store", 1)) is not None
     order.enter((0, 0, 0))
     shadow.release(lock, is_told=lambda stamp, threads: True)
     order.enter((2, 0, 0))
     shadow.acquire(lock)
-    assert shadow.read(data, order.access(1)) is None
+    assert shadow.read(data, order.access("store", 1)) is None

@@ -62,7 +62,7 @@ class Races:
         if self.in_atomic or not part.target.writable:
             return  # what nobody can write needs no watching
         shadow, pieces = self._pieces(part, size)
-        found = shadow.read(pieces, self._access())
+        found = shadow.read(pieces, self._access("load"))
         if found is not None:
             raise self._error(part, size, shadow, pieces, found, "load")
 
@@ -73,7 +73,7 @@ class Races:
         size = new.dtype.itemsize
         shadow, pieces = self._pieces(part, size)
         same = unchanged(old, new, pieces.size // max(old.size, 1))
-        found = shadow.write(pieces, self._access(), same)
+        found = shadow.write(pieces, self._access("store"), same)
         if found is not None:
             raise self._error(part, size, shadow, pieces, found, "store")
 
@@ -94,7 +94,7 @@ class Races:
         for (part, shadow, pieces), before in zip(known, old, strict=True):
             after = part.target.read(part.offsets, kind)
             same = unchanged(before, after, pieces.size // max(before.size, 1))
-            found = shadow.update(pieces, self._access(), same)
+            found = shadow.update(pieces, self._access("atomic"), same)
             if found is not None:
                 raise self._error(part, size, shadow, pieces, found, "atomic")
         if semantics.releases:
@@ -117,29 +117,29 @@ class Races:
         shadow, above = self._shadows[id(part.target)]
         return shadow, shadow.pieces(part.offsets.ravel() + above, size)
 
-    def _access(self) -> int:
-        """The number of what the running line does."""
+    def _access(self, kind: str) -> int:
+        """The number of what the running line does, a ``kind``."""
         key = instruction()
         site = self._sites.get(key)
         if site is None:
             site = self._sites[key] = len(self._places)
             self._places.append(here())
-        return self._order.access(site)
+        return self._order.access(kind, site)
 
     def _error(
         self, part: Part, size: int, shadow: Shadow, pieces: Data, conflict: Conflict, kind: str
     ) -> KernelDataRace:
         order, target = self._order, part.target
-        other = RaceAccess(
-            conflict.kind, self._places[order.site_of(conflict.other)], order.program_of(conflict.other)
-        )
+        number = conflict.other
+        place = self._places[order.site_of(number)]
+        other = RaceAccess(order.kind_of(number), place, order.program_of(number))
         _, above = self._shadows[id(target)]
         element = (int(pieces[conflict.index]) * shadow.step - above) // size
         own = RaceAccess(kind, here(), self._machine.program)
-        place = "" if other.location is None else f" at {_short(other.location)}"
+        at = "" if place is None else f" at {_short(place)}"
         return self._machine.kernel_error(
             f"data race on element {element} of {target.name!r}, which has {target.extent(size)}: this {kind} and what "
-            f"program {other.program} {_DONE[other.kind]}{place} are not ordered",
+            f"program {other.program} {_DONE[other.kind]}{at} are not ordered",
             KernelDataRace,
             remedy=_REMEDY,
             array=target.name,

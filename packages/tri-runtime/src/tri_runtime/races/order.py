@@ -45,14 +45,14 @@ RELAXED = Semantics()
 class History:
     """A program, by its ``id`` in the grid and its ``number`` here: what it did and what it knows of others.
 
-    ``known``: accesses that happen before what it does now; ``current``: its accesses by line and time that it may
+    ``known``: accesses that happen before what it does now; ``current``: its accesses by kind, line and time that it may
     still add to; ``untold``: its accesses that no release has told of, with the threads that took part.
     """
 
     id: Program
     number: int
     known: int = 0
-    current: dict[tuple[int, int], int] = field(default_factory=dict)
+    current: dict[tuple[str, int, int], int] = field(default_factory=dict)
     untold: dict[int, Mask | None] = field(default_factory=dict)
     mask: Mask | None = None
 
@@ -68,6 +68,7 @@ class Order:
         self._program = np.full(1024, -1, np.int32)
         self._site = np.zeros(1024, np.int32)
         self._stamp = np.zeros(1024, np.int64)
+        self._kinds = [""]
         self._sets: dict[int, int] = {}
         self._by_number: dict[int, int] = {}
         self._next_set = 1
@@ -86,13 +87,14 @@ class Order:
         self.present = found
         return found
 
-    def access(self, site: int, stamp: int = 0, threads: Mask | None = None) -> int:
-        """The number of what the present program does at line ``site`` at time ``stamp``, by ``threads``."""
+    def access(self, kind: str, site: int, stamp: int = 0, threads: Mask | None = None) -> int:
+        """The number of a ``kind`` (load, store, atomic) by the present program at line ``site`` at time ``stamp``, by ``threads``."""
         history = self.present
-        key = site, stamp
+        key = kind, site, stamp
         found = history.current.get(key)
         if found is None:
             found = history.current[key] = self._new(history.number, site, stamp)
+            self._kinds.append(kind)
             history.untold[found] = threads
         elif threads is not None:
             before = history.untold.get(found)
@@ -112,6 +114,10 @@ class Order:
     def program_of(self, access: int) -> Program:
         """The program that did ``access``."""
         return self._numbers[self._program[access]].id
+
+    def kind_of(self, access: int) -> str:
+        """Whether ``access`` is a load, a store or an atomic."""
+        return self._kinds[access]
 
     def site_of(self, access: int) -> int:
         """The line of ``access``."""

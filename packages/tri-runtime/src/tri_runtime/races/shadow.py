@@ -22,19 +22,16 @@ Mask = npt.NDArray[np.bool_]
 
 #: bytes of a piece at most
 _LARGEST = 16
-#: what the other access of a conflict was, by the array that has it
-_KINDS = {"writes": "store", "reads": "load", "updates": "atomic", "atomics": "atomic"}
 #: what a store that conflicts with none of them stands for from then on
 _ENDED = tuple(f"{other}{name}" for name in ("reads", "updates", "atomics") for other in ("", "other "))
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two accesses that nothing orders: piece number ``index`` of those accessed now, and ``other``, a ``kind``."""
+    """Two accesses that nothing orders: that to piece number ``index`` of those accessed now, and ``other``."""
 
     index: int
     other: int
-    kind: str
 
 
 def unchanged(old: Array, new: Array, pieces: int) -> Mask:
@@ -103,7 +100,7 @@ class Shadow:
 
     def _on(self, chosen: Indices, pieces: Indices, access: int) -> Conflict | None:
         found = self._write(pieces[chosen], access) if len(chosen) else None
-        return found and Conflict(int(chosen[found.index]), found.other, found.kind)
+        return found and Conflict(int(chosen[found.index]), found.other)
 
     def _write(self, pieces: Indices, access: int) -> Conflict | None:
         found = self._conflict(pieces, "writes", "reads", "atomics")
@@ -127,14 +124,14 @@ class Shadow:
             some = pieces[chosen]
             found = self._conflict(some, *names)
             if found is not None:
-                return Conflict(int(chosen[found.index]), found.other, found.kind)
+                return Conflict(int(chosen[found.index]), found.other)
             self._remember("atomics", some, access)
             if len(names) > 1:
                 self._remember("updates", some, access)
         return None
 
     def _conflict(self, pieces: Indices, *names: str) -> Conflict | None:
-        for name in (part for name in names for part in (name, f"other {name}")):
+        for name in (full for short in names for full in (short, f"other {short}")):
             table = self._tables.get(name)
             if table is None:
                 continue
@@ -144,7 +141,7 @@ class Shadow:
             wrong = ~self.order.before(found)
             if wrong.any():
                 index = int(wrong.argmax())
-                return Conflict(index, int(found[index]), _KINDS[name.removeprefix("other ")])
+                return Conflict(index, int(found[index]))
         return None
 
     def _remember(self, name: str, pieces: Indices, access: int) -> None:

@@ -45,7 +45,7 @@ class SimulatedDataRace(SimulationError, DataRace):
 
 @dataclass(frozen=True, eq=False)
 class _Load:
-    """What ``threads`` (of the cluster) loaded at ``offsets`` of ``shadow``, ``nbytes`` each, at ``stamp``."""
+    """What ``threads`` (of the cluster) loaded at ``offsets`` of ``shadow``, ``nbytes`` each, at ``stamp``; or stored, when it was there."""
 
     shadow: Shadow
     offsets: Indices
@@ -95,7 +95,7 @@ class GlobalRaces:
             return
         shadow, pieces = self._pieces(allocation, offsets, nbytes)
         users = threads + self._first
-        access = self._access(users)
+        access = self._access("load", users)
         found = shadow.read(pieces, access)
         if found is not None:
             raise self._between_programs(allocation, shadow, pieces, found, "load", users, nbytes)
@@ -117,11 +117,18 @@ class GlobalRaces:
             some = pieces[changed]
             self._check_writers(allocation, shadow, some, own, nbytes, "store")
             self._check_loads(allocation, shadow, some, own, nbytes)
-        found = shadow.write(pieces, self._access(users), held)
+        access = self._access("store", users)
+        found = shadow.write(pieces, access, held)
         if found is not None:
             raise self._between_programs(allocation, shadow, pieces, found, "store", users, nbytes)
         if len(changed):
             shadow.note("threads", some, own)
+        if held.any():  # as if loaded: another value that another thread stores makes a difference
+            kept = np.flatnonzero(held)
+            mine = np.repeat(users, len(pieces) // len(users))[kept]
+            self._log().append(
+                _Load(shadow, pieces[kept] * shadow.step, mine, shadow.step, self._clocks.now, access)
+            )
 
     def overwritten(self, allocation: Allocation, offsets: Indices, threads: Indices, wrong: Mask) -> None:
         """SimulatedDataRace where threads (``wrong``) of one store find another's value where they stored."""
@@ -155,7 +162,7 @@ class GlobalRaces:
         for (allocation, shadow, pieces, users, before), (_, offsets, _) in zip(known, parts, strict=True):
             # a word that is swapped for itself, or partly, may be changed beside that by anybody
             same = unchanged(before, contents(allocation, offsets), len(pieces) // len(before))
-            found = shadow.update(pieces, self._access(users), same, counts_reads=False)
+            found = shadow.update(pieces, self._access("atomic", users), same, counts_reads=False)
             if found is not None:
                 raise self._between_programs(allocation, shadow, pieces, found, "atomic", users, nbytes)
         if semantics.releases:
@@ -201,7 +208,7 @@ class GlobalRaces:
                 row = int(rows[0])
                 raise self._between_threads(
                     allocation, shadow, int(pieces[row]), nbytes, kind, int(mine[row]),
-                    "store", int(writers[row]), int(writes[row]),
+                    int(writers[row]), int(writes[row]),
                 )  # fmt: skip
 
     def _check_loads(
@@ -226,7 +233,7 @@ class GlobalRaces:
                 row, reader = found
                 raise self._between_threads(
                     allocation, shadow, int(pieces[row]), nbytes, "store", int(users[row]),
-                    "load", reader, load.access,
+                    reader, load.access,
                 )  # fmt: skip
         for (
             load
@@ -270,11 +277,11 @@ class GlobalRaces:
             shadow = self._shadows[id(allocation)] = Shadow(allocation.data.size, self._order)
         return shadow, shadow.pieces(offsets, nbytes)
 
-    def _access(self, users: Indices) -> int:
+    def _access(self, kind: str, users: Indices) -> int:
         clocks = self._clocks
         threads = np.zeros(clocks.num_threads, np.bool_)
         threads[users] = True
-        return self._order.access(self._scene.site, clocks.now, threads)
+        return self._order.access(kind, self._scene.site, clocks.now, threads)
 
     def _between_programs(
         self,
@@ -287,7 +294,9 @@ class GlobalRaces:
         nbytes: int,
     ) -> SimulatedDataRace:
         order, site = self._order, self._order.site_of(conflict.other)
-        other = RaceAccess(conflict.kind, self._scene.place(site), order.program_of(conflict.other))
+        other = RaceAccess(
+            order.kind_of(conflict.other), self._scene.place(site), order.program_of(conflict.other)
+        )
         offset = int(pieces[conflict.index]) * shadow.step
         thread = int(users[conflict.index // (len(pieces) // len(users))])
         return self._error(allocation, offset, min(shadow.step, nbytes), kind, thread, other, site)
@@ -300,12 +309,11 @@ class GlobalRaces:
         nbytes: int,
         kind: str,
         thread: int,
-        other_kind: str,
         other: int,
         access: int,
     ) -> SimulatedDataRace:
         site = self._order.site_of(access)
-        earlier = RaceAccess(other_kind, self._scene.place(site), self._scene.program, other)
+        earlier = RaceAccess(self._order.kind_of(access), self._scene.place(site), self._scene.program, other)
         size = min(shadow.step, nbytes)
         return self._error(allocation, piece * shadow.step, size, kind, thread, earlier, site)
 

@@ -202,3 +202,37 @@ def overtakes(x, BLOCK: tl.constexpr, BARRIER: tl.constexpr):
     if BARRIER:
         tl.debug_barrier()
     tl.store(x + i, there)
+
+
+@tri.jit
+def gathers(x, index, out, n, BLOCK: tl.constexpr):
+    """Elements of a table, at random."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    places = tl.load(index + i, mask=i < n, other=0)
+    tl.store(out + i, tl.load(x + places, mask=i < n), mask=i < n)
+
+
+@tri.jit
+def in_place(x, n, BLOCK: tl.constexpr):
+    """Every element is loaded and stored eight times."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for _ in range(8):
+        tl.store(x + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+
+@tri.jit
+def overlapping_boxes(desc, STEP: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    p = tl.program_id(0)
+    desc.store([p * STEP, 0], tl.full((M, N), 1.0, tl.float32) + p)
+
+
+@tri.jit
+def adds_boxes(desc, M: tl.constexpr, N: tl.constexpr):
+    desc.atomic_add([0, 0], tl.full((M, N), 1.0, tl.float32) + tl.program_id(0))
+
+
+@tri.jit
+def loads_a_box_of_another(desc, M: tl.constexpr, N: tl.constexpr):
+    p = tl.program_id(0)
+    other = desc.load([(1 - p) * M, 0])
+    desc.store([p * M, 0], other + 1)
