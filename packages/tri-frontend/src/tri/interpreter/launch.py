@@ -51,7 +51,7 @@ def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict
     """Run every program of ``grid``, x fastest, in this thread; arrays are read and written in place."""
     choice = chosen()
     target = NEUTRAL if choice is None else choice.target
-    arguments = Arguments(function, args, kwargs)
+    arguments = Arguments(function, args, kwargs, target.options_type.__dataclass_fields__)
     builder = EagerBuilder(function.__name__, target, _options(target, arguments.options), _expand)
     shape = function._dispatcher.shape(grid, args, kwargs)
     with ExitStack() as stack:

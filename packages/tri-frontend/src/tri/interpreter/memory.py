@@ -24,6 +24,8 @@ __all__ = ["Allocation", "Memory", "Part", "poison"]
 #: what a masked lane without ``other`` holds, by bytes of an integer: a pattern that is easy to recognise
 _POISON = {1: -0x5B, 2: -0x5A5B, 4: -0x5A5A5B, 8: -0x5A5A5B}
 
+_SHIFTS = {1: 0, 2: 1, 4: 2, 8: 3}
+
 
 def poison(dtype: np.dtype[Any]) -> Data:
     """One element that no kernel should use: NaN, or a recognisable negative number, or True."""
@@ -62,17 +64,15 @@ class Allocation:
 
     def read(self, offsets: Data, dtype: np.dtype[Any]) -> Data:
         """The elements at ``offsets`` (bytes from ``base``, in bounds)."""
-        index, rest = np.divmod(offsets, dtype.itemsize)
-        if not rest.any():
-            return self.view(dtype)[index]
+        if _are_multiples(offsets, dtype.itemsize):
+            return self.view(dtype)[offsets >> _SHIFTS[dtype.itemsize]]
         return np.ascontiguousarray(self.memory[_bytes(offsets, dtype)]).view(dtype)[..., 0]
 
     def write(self, offsets: Data, values: Data) -> None:
         """Put ``values`` at ``offsets`` (bytes from ``base``, in bounds)."""
         dtype = values.dtype
-        index, rest = np.divmod(offsets, dtype.itemsize)
-        if not rest.any():
-            self.view(dtype)[index] = values
+        if _are_multiples(offsets, dtype.itemsize):
+            self.view(dtype)[offsets >> _SHIFTS[dtype.itemsize]] = values
         else:
             self.memory[_bytes(offsets, dtype)] = np.ascontiguousarray(values[..., None]).view(np.uint8)
 
@@ -80,6 +80,11 @@ class Allocation:
         """How large this is, in elements of ``size`` bytes."""
         shape = "" if self.shape is None else f", shape {self.shape}"
         return f"{self.nbytes // size} ({self.dtype}{shape})"
+
+
+def _are_multiples(offsets: Data, size: int) -> bool:
+    """Of ``size``, a power of two."""
+    return not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1)
 
 
 def _bytes(offsets: Data, dtype: np.dtype[Any]) -> Data:

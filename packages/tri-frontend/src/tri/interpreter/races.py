@@ -115,7 +115,8 @@ class Races:
 
     def _pieces(self, part: Part, size: int) -> tuple[Shadow, Data]:
         shadow, above = self._shadows[id(part.target)]
-        return shadow, shadow.pieces(part.offsets.ravel() + above, size)
+        offsets = part.offsets.ravel()
+        return shadow, shadow.pieces(offsets + above if above else offsets, size)
 
     def _access(self, kind: str) -> int:
         """The number of what the running line does, a ``kind``."""

@@ -62,7 +62,7 @@ class Shadow:
     def pieces(self, offsets: Indices, nbytes: int) -> Indices:
         """The pieces of ``nbytes`` at each of ``offsets`` (bytes, one dimension), flat, in order."""
         below = self.step - 1
-        if not self.step or nbytes & below or (below and (offsets & below).any()):
+        if not self.step or (below and (nbytes | int(np.bitwise_or.reduce(offsets))) & below):
             self._refine(offsets, nbytes)
         first = offsets >> self._shift
         count = nbytes >> self._shift
