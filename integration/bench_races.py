@@ -19,7 +19,7 @@ from rich.table import Table
 import tri
 from integration.demo.cases import CASES, Case
 from integration.kernels.attention import attention
-from integration.kernels.races import gathers, histogram_with_atomics, in_place
+from integration.kernels.races import gathers, histogram_with_atomics, in_place, scalars
 from tri.tools.tensor_descriptor import TensorDescriptor
 
 __all__ = ["launches"]
@@ -67,6 +67,7 @@ def launches() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "gather", lambda: gathers[grid](x, index, out, n, BLOCK=512)
     yield "atomic histogram", lambda: histogram_with_atomics[grid](bins, total, n, BLOCK=512)
     yield "in place", lambda: in_place[grid](x, n, BLOCK=512)
+    yield "scalars", lambda: scalars[(8,)](x, out, 64)
 
 
 @contextmanager

@@ -236,3 +236,11 @@ def loads_a_box_of_another(desc, M: tl.constexpr, N: tl.constexpr):
     p = tl.program_id(0)
     other = desc.load([(1 - p) * M, 0])
     desc.store([p * M, 0], other + 1)
+
+
+@tri.jit
+def scalars(x, out, n):
+    """One number at a time."""
+    p = tl.program_id(0)
+    for i in range(n):
+        tl.store(out + p, tl.load(out + p) + tl.load(x + i))

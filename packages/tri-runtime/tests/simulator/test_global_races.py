@@ -142,7 +142,7 @@ def test_an_element_that_its_own_thread_updates() -> None:
 
 
 def test_copies_of_an_element() -> None:
-    """All threads load it, one of them stores it anew: the others' copies are not used."""
+    """All threads load it, one of them stores it anew, and all load that: who stores has its own."""
     run(
         """%v = llvm.load %p : !llvm.ptr<1> -> i32
       %w = llvm.add %v, %one : i32
@@ -151,7 +151,8 @@ def test_copies_of_an_element() -> None:
       ^in:
       llvm.store %w, %p : i32, !llvm.ptr<1>
       llvm.br ^out
-      ^out:""",
+      ^out:
+      %u = llvm.load %p : !llvm.ptr<1> -> i32""",
         numbers(),
     )
 

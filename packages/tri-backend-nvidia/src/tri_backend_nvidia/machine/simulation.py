@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from tri_backend_nvidia.machine.base import numpy_type
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.races import Semantics
-from tri_runtime.simulator import CTA, as_cta
+from tri_runtime.simulator import CTA
 from tri_runtime.simulator.values import to_bf16, to_f32
 
 __all__ = [
@@ -107,11 +107,11 @@ def load(
 ) -> Array:
     """A vector, aligned to its size; lanes whose predicate is false keep ``other``."""
     active = cta.active & predicate
-    memory, dtype = as_cta(cta).memory(_GLOBAL), numpy_type(type_)
+    memory, dtype = cta.memory(_GLOBAL), numpy_type(type_)
     columns = other.reshape(cta.num_threads, -1)
     count = columns.shape[1]
     size = dtype.itemsize * count
-    with memory.volatile(pointer, active, size) if volatile else nullcontext():
+    with _volatile(cta, pointer, active, size) if volatile else nullcontext():
         loaded = memory.load(pointer, dtype, active, count, size)
     merged = np.where(active[:, None], loaded.reshape(columns.shape), columns)
     return merged.astype(dtype).reshape(other.shape)
@@ -175,10 +175,10 @@ def _in_turn(
 
     ``order`` is the instruction's memory order and scope (``.acq_rel.gpu``).
     """
-    memory, dtype = as_cta(cta).memory(_GLOBAL), values[0].dtype
+    memory, dtype = cta.memory(_GLOBAL), values[0].dtype
     result = np.zeros(cta.num_threads, dtype)
     threads = np.flatnonzero(cta.active & predicate)
-    with memory.atomic(pointer[threads], threads, dtype.itemsize, _semantics(order)):
+    with _atomic(cta, pointer[threads], threads, dtype.itemsize, order):
         for thread in threads:
             alone = np.arange(cta.num_threads) == thread
             one = slice(thread, thread + 1)
@@ -189,10 +189,20 @@ def _in_turn(
     return result
 
 
-def _semantics(order: str) -> Semantics:
-    """Of ``.acq_rel.gpu`` and its like."""
+def _atomic(
+    cta: object, addresses: Array, threads: Array, nbytes: int, order: str
+) -> AbstractContextManager[None]:
+    """Tells a simulator that looks for races that an atomic of ``order`` is done inside."""
+    if not isinstance(cta, CTA):
+        return nullcontext()
     names = order.strip(".").split(".")
-    return Semantics.named(names[0], names[-1])
+    semantics = Semantics.named(names[0], names[-1])
+    return cta.memory(_GLOBAL).atomic(addresses, threads, nbytes, semantics)
+
+
+def _volatile(cta: object, pointer: Array, active: Array, nbytes: int) -> AbstractContextManager[None]:
+    """Tells a simulator that looks for races that a volatile load is done inside."""
+    return cta.memory(_GLOBAL).volatile(pointer, active, nbytes) if isinstance(cta, CTA) else nullcontext()
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+#: loads of a program between barriers that are compared with its stores
+_MOST_LOADS = 4096
 _DONE = {"load": "loaded", "store": "stored", "atomic": "updated by an atomic"}
 _BETWEEN_PROGRAMS = (
     "update the element with an atomic (tl.atomic_add, ...), have one program own it, or order the programs with an "
@@ -53,6 +56,11 @@ class _Load:
     nbytes: int
     stamp: int
     access: int
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """Where it begins and ends."""
+        return int(self.offsets.min()), int(self.offsets.max()) + self.nbytes
 
     def pieces(self) -> tuple[Indices, Indices]:
         """The pieces, and the thread of each."""
@@ -200,6 +208,10 @@ class GlobalRaces:
         assert writers is not None  # every store of the program noted its threads
         mine = np.repeat(users, len(pieces) // len(users))
         wrong = own & (writers != mine)
+        if (
+            kind == "load" and wrong.any()
+        ):  # where who stored loads, too, the others have copies of its element
+            wrong &= ~np.isin(pieces, pieces[own & (writers == mine)])
         if wrong.any():
             rows = np.flatnonzero(wrong)
             stamps = self._order.stamps(writes[rows])
@@ -224,8 +236,9 @@ class GlobalRaces:
         pieces, users = pieces[own], users[own]
         loads = self._log()
         answered = []
+        begin, end = int(pieces.min()) * shadow.step, (int(pieces.max()) + 1) * shadow.step
         for load in loads:
-            if load.shadow is not shadow:
+            if load.shadow is not shadow or load.extent[0] >= end or load.extent[1] <= begin:
                 continue
             if load.is_by(pieces, users):
                 answered.append(load)
@@ -235,9 +248,10 @@ class GlobalRaces:
                     allocation, shadow, int(pieces[row]), nbytes, "store", int(users[row]),
                     reader, load.access,
                 )  # fmt: skip
-        for (
-            load
-        ) in answered:  # who stores there next is checked against this store, which its thread did later
+            elif np.isin(load.pieces()[0], pieces).all():
+                answered.append(load)
+        # who stores there next is compared with this store
+        for load in answered:
             loads.remove(load)
 
     def _overtaken(self, load: _Load, pieces: Indices, users: Indices) -> tuple[int, int] | None:
@@ -264,8 +278,8 @@ class GlobalRaces:
         """The loads of the present program that not all of its threads know of."""
         number, floor = self._order.present.number, self._clocks.floor
         since, loads = self._loads.get(number, (-1, []))
-        if since != floor:
-            loads = [load for load in loads if load.stamp > floor]
+        if since != floor or len(loads) >= _MOST_LOADS:
+            loads = [load for load in loads[-_MOST_LOADS // 2 :] if load.stamp > floor]
             self._loads[number] = floor, loads
         return loads
 
