@@ -61,7 +61,7 @@ def launches() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "attention", _attention(random)
     n = 16_384
     index, bins = random.integers(0, 4096, (2, n)).astype(np.int32)
-    x, out = np.zeros((2, n), np.float32)
+    x, out = np.ones((2, n), np.float32)
     total = np.zeros(4096, np.int32)
     grid = (n // 512,)
     yield "gather", lambda: gathers[grid](x, index, out, n, BLOCK=512)

@@ -73,6 +73,13 @@ class _Load:
         return np.array_equal(mine, pieces) and np.array_equal(readers, users)
 
 
+def _among(some: Indices, others: Indices) -> Mask:
+    """Whether each of ``some`` is one of ``others``; quick where these are one, as of a scalar."""
+    if len(others) and (others == others[0]).all():
+        return np.asarray(some == others[0])
+    return np.isin(some, others)
+
+
 class GlobalRaces:
     """Finds data races in the global memory of one launch of ``kernel``."""
 
@@ -211,7 +218,7 @@ class GlobalRaces:
         if (
             kind == "load" and wrong.any()
         ):  # where who stored loads, too, the others have copies of its element
-            wrong &= ~np.isin(pieces, pieces[own & (writers == mine)])
+            wrong &= ~_among(pieces, pieces[own & (writers == mine)])
         if wrong.any():
             rows = np.flatnonzero(wrong)
             stamps = self._order.stamps(writes[rows])
@@ -248,7 +255,7 @@ class GlobalRaces:
                     allocation, shadow, int(pieces[row]), nbytes, "store", int(users[row]),
                     reader, load.access,
                 )  # fmt: skip
-            elif np.isin(load.pieces()[0], pieces).all():
+            elif _among(load.pieces()[0], pieces).all():
                 answered.append(load)
         # who stores there next is compared with this store
         for load in answered:
@@ -260,6 +267,10 @@ class GlobalRaces:
         Where the storing thread loaded the piece itself, by the same op, the others have copies of its element.
         """
         loaded, readers = load.pieces()
+        if len(pieces) == 1:
+            who = readers[loaded == pieces[0]]
+            late = ~self._clocks.ordered(users[0], who, np.full(len(who), load.stamp))
+            return None if (who == users[0]).any() or not late.any() else (0, int(who[late.argmax()]))
         order = np.argsort(loaded, kind="stable")
         low, high = (np.searchsorted(loaded[order], pieces, side) for side in ("left", "right"))
         counts = high - low
