@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tri_core.errors import DataRace, SimulationError
+from tri_core.errors import DataRace
 from tri_core.mlir import ir, session
 from tri_runtime.simulator import CTA, External, simulate
+from tri_runtime.simulator.global_races import SimulatedDataRace
 
 Array = npt.NDArray[Any]
 THREADS = 64
@@ -111,7 +112,7 @@ def test_a_barrier_orders_threads(loads_first: bool) -> None:
         with pytest.raises(DataRace, match="not ordered") as caught:
             run(exchange(distance, between, loads_first=loads_first), numbers())
         error = pickle.loads(pickle.dumps(caught.value))
-        assert isinstance(error, SimulationError)
+        assert isinstance(error, SimulatedDataRace)
         assert error.check == "race"
         first, second = error.accesses
         assert first.thread ^ second.thread == distance
