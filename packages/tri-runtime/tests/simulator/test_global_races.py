@@ -115,7 +115,8 @@ def test_a_barrier_orders_threads(loads_first: bool) -> None:
         assert isinstance(error, SimulatedDataRace)
         assert error.check == "race"
         first, second = error.accesses
-        assert first.thread ^ second.thread == distance
+        assert first.thread is not None
+        assert second.thread == first.thread ^ distance
         assert (first.kind, second.kind) == (("load", "store") if loads_first else ("store", "load"))
         assert error.element == (second.thread if loads_first else first.thread)
 
