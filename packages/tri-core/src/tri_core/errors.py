@@ -19,6 +19,7 @@ __all__ = [
     "CodegenCrash",
     "CompilationError",
     "CompileRefused",
+    "DataRace",
     "DeviceError",
     "InternalError",
     "KernelFault",
@@ -26,6 +27,7 @@ __all__ = [
     "OptionError",
     "OutOfResources",
     "PluginError",
+    "RaceAccess",
     "SimulationError",
     "SourceLocation",
     "TargetError",
@@ -211,6 +213,32 @@ class SimulationError(DeviceError):
     program: tuple[int, int, int] | None
     thread: int | None
     other: SourceLocation | None
+
+
+@dataclass(frozen=True)
+class RaceAccess:
+    """One of two accesses that race: a ``kind`` ("load", "store" or "atomic") at ``location`` by ``program`` (x, y, z).
+
+    ``thread`` is its number in the program (in the cluster, where several CTAs run one), None where threads are not told apart.
+    """
+
+    kind: str
+    location: SourceLocation | None
+    program: tuple[int, int, int]
+    thread: int | None = None
+
+
+class DataRace(DeviceError):
+    """Two accesses to one element of global memory, a plain store among them, that nothing orders.
+
+    ``kernel``, ``array`` (the parameter's name) and ``element`` (its index, in elements of the access, from the array's
+    first byte) say where; ``accesses`` has the earlier one first.
+    """
+
+    kernel: str
+    array: str
+    element: int
+    accesses: tuple[RaceAccess, RaceAccess]
 
 
 class LaunchError(TriError):

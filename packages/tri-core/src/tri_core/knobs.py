@@ -124,6 +124,12 @@ CORE = KnobGroup(
         ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
         Knob(name="INTERPRET", default=False, parse=parse_bool, help="run kernels as Python"),
+        Knob(
+            name="INTERPRET_RACES",
+            default=True,
+            parse=parse_bool,
+            help="look for data races in the interpreter",
+        ),
         Knob(name="CODEGEN_TIMEOUT", default=120.0, parse=float, help="seconds LLVM may take"),
         Knob(name="CODEGEN_WORKERS", default=1, parse=int, help="codegen processes kept alive"),
     ),

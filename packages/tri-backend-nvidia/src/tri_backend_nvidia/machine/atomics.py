@@ -49,7 +49,7 @@ class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
         from tri_backend_nvidia.machine import simulation
 
         pointer, value, predicate = operands
-        names = text(self.combine), text(self.kind)
+        names = text(self.combine), text(self.kind), text(self.order)
         return [simulation.atomic_rmw(cta, *names, pointer, value, predicate)]
 
 
@@ -82,4 +82,4 @@ class AtomicCasOp(MachineOp, dialect=NVM, name="atomic_cas"):
         """One thread after another, in the order of their numbers."""
         from tri_backend_nvidia.machine import simulation
 
-        return [simulation.atomic_cas(cta, *operands)]
+        return [simulation.atomic_cas(cta, text(self.order), *operands)]

@@ -86,7 +86,8 @@ class LoadOp(MachineOp, dialect=NVM, name="load"):
         from tri_backend_nvidia.machine import simulation
 
         pointer, predicate, other = operands
-        return [simulation.load(cta, self.result.type, pointer, predicate, other)]
+        volatile = "volatile" in text(self.modifiers)
+        return [simulation.load(cta, self.result.type, pointer, predicate, other, volatile=volatile)]
 
 
 class StoreOp(MachineOp, dialect=NVM, name="store"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.base import numpy_type
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import SimulatedCTA
+from tri_runtime.races import Semantics
 from tri_runtime.simulator import CTA
 from tri_runtime.simulator.values import to_bf16, to_f32
 
@@ -94,13 +96,23 @@ def shuffle(cta: SimulatedCTA, value: Array, other: Array, mode: str) -> Array:
 # --- memory ---------------------------------------------------------------------------------------------
 
 
-def load(cta: SimulatedCTA, type_: ir.Type, pointer: Array, predicate: Array, other: Array) -> Array:
+def load(
+    cta: SimulatedCTA,
+    type_: ir.Type,
+    pointer: Array,
+    predicate: Array,
+    other: Array,
+    *,
+    volatile: bool = False,
+) -> Array:
     """A vector, aligned to its size; lanes whose predicate is false keep ``other``."""
     active = cta.active & predicate
     memory, dtype = cta.memory(_GLOBAL), numpy_type(type_)
     columns = other.reshape(cta.num_threads, -1)
     count = columns.shape[1]
-    loaded = memory.load(pointer, dtype, active, count, dtype.itemsize * count)
+    size = dtype.itemsize * count
+    with _volatile(cta, pointer, active, size) if volatile else nullcontext():
+        loaded = memory.load(pointer, dtype, active, count, size)
     merged = np.where(active[:, None], loaded.reshape(columns.shape), columns)
     return merged.astype(dtype).reshape(other.shape)
 
@@ -126,7 +138,7 @@ _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def atomic_rmw(
-    cta: SimulatedCTA, combine: str, kind: str, pointer: Array, value: Array, predicate: Array
+    cta: SimulatedCTA, combine: str, kind: str, order: str, pointer: Array, value: Array, predicate: Array
 ) -> Array:
     """One thread after another, in the order of their numbers."""
     function = _COMBINE[combine]
@@ -137,32 +149,60 @@ def atomic_rmw(
             return to_bf16(function(to_f32(old), to_f32(new))).view(value.dtype)
         return function(old.view(number), new.view(number)).astype(number).view(value.dtype)
 
-    return _in_turn(cta, pointer, predicate, step, value)
+    return _in_turn(cta, order, pointer, predicate, step, value)
 
 
-def atomic_cas(cta: SimulatedCTA, pointer: Array, compare: Array, value: Array, predicate: Array) -> Array:
+def atomic_cas(
+    cta: SimulatedCTA, order: str, pointer: Array, compare: Array, value: Array, predicate: Array
+) -> Array:
     """One thread after another, in the order of their numbers."""
 
     def step(old: Array, expected: Array, new: Array) -> Array:
         return new if old.tobytes() == expected.tobytes() else old
 
-    return _in_turn(cta, pointer, predicate, step, compare, value)
+    return _in_turn(cta, order, pointer, predicate, step, compare, value)
 
 
 def _in_turn(
-    cta: SimulatedCTA, pointer: Array, predicate: Array, step: Callable[..., Array], *values: Array
+    cta: SimulatedCTA,
+    order: str,
+    pointer: Array,
+    predicate: Array,
+    step: Callable[..., Array],
+    *values: Array,
 ) -> Array:
-    """The old values when each active thread replaces what it finds by ``step(old, *its values)``."""
+    """The old values when each active thread replaces what it finds by ``step(old, *its values)``.
+
+    ``order`` is the instruction's memory order and scope (``.acq_rel.gpu``).
+    """
     memory, dtype = cta.memory(_GLOBAL), values[0].dtype
     result = np.zeros(cta.num_threads, dtype)
-    for thread in np.flatnonzero(cta.active & predicate):
-        alone = np.arange(cta.num_threads) == thread
-        one = slice(thread, thread + 1)
-        found: Array = memory.load(pointer, dtype, alone)
-        result[one] = found[one]
-        found[one] = step(result[one], *(v[one] for v in values))
-        memory.store(pointer, found, alone)
+    threads = np.flatnonzero(cta.active & predicate)
+    with _atomic(cta, pointer[threads], threads, dtype.itemsize, order):
+        for thread in threads:
+            alone = np.arange(cta.num_threads) == thread
+            one = slice(thread, thread + 1)
+            found: Array = memory.load(pointer, dtype, alone)
+            result[one] = found[one]
+            found[one] = step(result[one], *(v[one] for v in values))
+            memory.store(pointer, found, alone)
     return result
+
+
+def _atomic(
+    cta: object, addresses: Array, threads: Array, nbytes: int, order: str
+) -> AbstractContextManager[None]:
+    """Tells a simulator that looks for races that an atomic of ``order`` is done inside."""
+    if not isinstance(cta, CTA):
+        return nullcontext()
+    names = order.strip(".").split(".")
+    semantics = Semantics.named(names[0], names[-1])
+    return cta.memory(_GLOBAL).atomic(addresses, threads, nbytes, semantics)
+
+
+def _volatile(cta: object, pointer: Array, active: Array, nbytes: int) -> AbstractContextManager[None]:
+    """Tells a simulator that looks for races that a volatile load is done inside."""
+    return cta.memory(_GLOBAL).volatile(pointer, active, nbytes) if isinstance(cta, CTA) else nullcontext()
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------

@@ -244,9 +244,12 @@ def store(
         return
     new = box[inside, columns].reshape(int(inside.sum()), -1)
     memory, places = real.memory(_GLOBAL), addresses[inside]
-    if combine:
-        new = _combined(tensor, memory.read_rows(places, new.shape[1], thread), new, combine)
-    memory.write_rows(places, new, thread)
+    if not combine:
+        memory.write_rows(places, new, thread)
+        return
+    with memory.atomic(places, np.full(len(places), thread), new.shape[1]):
+        old = memory.read_rows(places, new.shape[1], thread)
+        memory.write_rows(places, _combined(tensor, old, new, combine), thread)
 
 
 # --- tensor maps ------------------------------------------------------------------------------------------

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from tri.interpreter.errors import AssertionFailed, InvalidAccess, KernelError, OffsetOverflow, OutOfBounds
+from tri.interpreter.errors import (
+    AssertionFailed,
+    InvalidAccess,
+    KernelDataRace,
+    KernelError,
+    OffsetOverflow,
+    OutOfBounds,
+)
 from tri.interpreter.state import interpret
 
-__all__ = ["AssertionFailed", "InvalidAccess", "KernelError", "OffsetOverflow", "OutOfBounds", "interpret"]
+__all__ = [
+    "AssertionFailed",
+    "InvalidAccess",
+    "KernelDataRace",
+    "KernelError",
+    "OffsetOverflow",
+    "OutOfBounds",
+    "interpret",
+]

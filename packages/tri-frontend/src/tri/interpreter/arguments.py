@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -34,9 +34,15 @@ __all__ = ["Arguments"]
 
 
 class Arguments:
-    """The arguments of a call of ``function``: specialized as for a compile, not yet in memory."""
+    """The arguments of a call of ``function``: specialized as for a compile, not yet in memory; ``known`` names are options."""
 
-    def __init__(self, function: JITFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        function: JITFunction,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        known: Collection[str] = (),
+    ) -> None:
         facts, self._read, self.options = function._dispatcher.read(args, kwargs)
         version = specialize(function, facts, 16)
         self._source, self._kept = version.source, version.kept
@@ -44,7 +50,7 @@ class Arguments:
         bound = function.signature.bind(*args, **own)
         bound.apply_defaults()
         self._given = [bound.arguments[p.name] for p in function.params if not p.is_constexpr]
-        for name in self.options:
+        for name in (name for name in self.options if name not in known):
             near = difflib.get_close_matches(name, function.arg_names)
             if near:
                 raise OptionError(

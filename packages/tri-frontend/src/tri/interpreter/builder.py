@@ -78,6 +78,12 @@ class EagerBuilder:
         #: the code generator's place; the interpreter's is on Python's stack
         self.location: Any = None
 
+    def enter(self, program: tuple[int, int, int]) -> None:
+        """``program`` runs from now on."""
+        self.program = program
+        if self.memory.races is not None:
+            self.memory.races.enter(program)
+
     # --- operations -----------------------------------------------------------------------------------
 
     def _run(

@@ -10,6 +10,7 @@ import numpy as np
 from tri.interpreter.arrays import Array, Data, numpy_type, wide
 from tri.interpreter.calls import Call, Rule
 from tri.interpreter.effects import update
+from tri.interpreter.races import semantics_of
 from tri.language import types as t
 from tri_core.errors import InternalError
 
@@ -127,6 +128,7 @@ def _reduce(call: Call) -> None:
         block.data.reshape(inside.shape),
         inside,
         kind,
+        semantics_of({}),
         "descriptor reduction",
     )
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tri.interpreter.arrays import Array, Data, unsigned, wide
+from tri.interpreter.arrays import Array, Data, numpy_type, unsigned, wide
 from tri.interpreter.calls import Call, Rule
 from tri.interpreter.errors import AssertionFailed
 from tri.interpreter.floats import single, widen
 from tri.interpreter.memory import poison
+from tri.interpreter.races import semantics_of
 from tri.language import types as t
 from tri_core.errors import Unsupported
+from tri_runtime.races import Semantics
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder
@@ -59,7 +61,11 @@ def _load(call: Call) -> Array:
     pointers, *rest = call.operands
     mask = rest[0].data if rest else None
     other = rest[1].data if len(rest) > 1 else None
-    return call.machine.memory.load(pointers, call.result, mask, other)
+    memory = call.machine.memory
+    if not call.attributes.get("isVolatile"):
+        return memory.load(pointers, call.result, mask, other)
+    with memory.volatile(pointers, mask, call.dtype.itemsize):
+        return memory.load(pointers, call.result, mask, other)
 
 
 def _store(call: Call) -> None:
@@ -110,6 +116,7 @@ def update(
     values: Data,
     mask: Data | None,
     kind: int,
+    semantics: Semantics,
     verb: str,
 ) -> Array:
     """Read-modify-write of ``kind``, lane after lane; the old values."""
@@ -117,19 +124,27 @@ def update(
     memory = machine.memory
     old = np.empty(pointers.data.shape, values.dtype)
     old[...] = poison(values.dtype)
-    for lanes in _rounds(pointers, mask):
-        found = memory.load(pointers, element, lanes, None, verb).data
-        old[lanes] = found[lanes]
-        memory.store(pointers, np.asarray(function(found, values)), lanes, verb)
+    with memory.atomic(pointers, mask, values.dtype.itemsize, semantics, verb):
+        for lanes in _rounds(pointers, mask):
+            found = memory.load(pointers, element, lanes, None, verb).data
+            old[lanes] = found[lanes]
+            memory.store(pointers, np.asarray(function(found, values)), lanes, verb)
     return Array(old)
 
 
 def _atomic(call: Call) -> Array:
     pointers, values, *rest = call.operands
     mask = rest[0].data if rest else None
-    kind = call.attributes["atomic_rmw_op"]
+    kind, semantics = call.attributes["atomic_rmw_op"], semantics_of(call.attributes)
     return update(
-        call.machine, _element(call.types[0]), pointers, values.data, mask, kind, "atomic operation"
+        call.machine,
+        _element(call.types[0]),
+        pointers,
+        values.data,
+        mask,
+        kind,
+        semantics,
+        "atomic operation",
     )
 
 
@@ -137,11 +152,13 @@ def _compare_and_swap(call: Call) -> Array:
     pointers, expected, values = call.operands
     memory, element = call.machine.memory, _element(call.types[0])
     old = np.empty(pointers.data.shape, values.data.dtype)
-    for lanes in _rounds(pointers, None):
-        found = memory.load(pointers, element, lanes, None, "atomic_cas").data
-        old[lanes] = found[lanes]
-        same = lanes & np.asarray(_bits(found) == _bits(expected.data))
-        memory.store(pointers, values.data, same, "atomic_cas")
+    semantics = semantics_of(call.attributes)
+    with memory.atomic(pointers, None, values.data.dtype.itemsize, semantics, "atomic_cas"):
+        for lanes in _rounds(pointers, None):
+            found = memory.load(pointers, element, lanes, None, "atomic_cas").data
+            old[lanes] = found[lanes]
+            same = lanes & np.asarray(_bits(found) == _bits(expected.data))
+            memory.store(pointers, values.data, same, "atomic_cas")
     return Array(old)
 
 
@@ -151,16 +168,18 @@ def _bits(data: Data) -> Data:
 
 def _atomic_load(call: Call) -> Array:
     pointers, *rest = call.operands
-    return call.machine.memory.load(
-        pointers, call.result, rest[0].data if rest else None, None, "atomic_load"
-    )
+    memory, mask = call.machine.memory, rest[0].data if rest else None
+    with memory.atomic(pointers, mask, call.dtype.itemsize, semantics_of(call.attributes), "atomic_load"):
+        return memory.load(pointers, call.result, mask, None, "atomic_load")
 
 
 def _atomic_poll(call: Call) -> Array:
     """Programs run one after the other: memory that is not as expected now stays so while this one waits."""
     pointers, expected, *timeout = call.operands
-    element = call.types[1]
-    seen = call.machine.memory.load(pointers, element, None, None, "atomic_poll").data
+    element, memory = call.types[1], call.machine.memory
+    size = numpy_type(element).itemsize
+    with memory.atomic(pointers, None, size, semantics_of(call.attributes), "atomic_poll"):
+        seen = memory.load(pointers, element, None, None, "atomic_poll").data
     same = np.asarray(_bits(seen) == _bits(expected.data))
     if not timeout and not same.all():
         raise call.machine.kernel_error(
@@ -173,8 +192,10 @@ def _atomic_poll(call: Call) -> Array:
 def _atomic_store(call: Call) -> None:
     pointers, values, *rest = call.operands
     mask = rest[0].data if rest else None
-    for lanes in _rounds(pointers, mask):
-        call.machine.memory.store(pointers, values.data, lanes, "atomic_store")
+    memory, size = call.machine.memory, values.data.dtype.itemsize
+    with memory.atomic(pointers, mask, size, semantics_of(call.attributes), "atomic_store"):
+        for lanes in _rounds(pointers, mask):
+            memory.store(pointers, values.data, lanes, "atomic_store")
 
 
 # --- what the author asks for -----------------------------------------------------------------------------

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from tri_core.errors import DeviceError, TriError
+from tri_core.errors import DataRace, DeviceError, TriError
 
-__all__ = ["AssertionFailed", "InvalidAccess", "KernelError", "OffsetOverflow", "OutOfBounds"]
+__all__ = [
+    "AssertionFailed",
+    "InvalidAccess",
+    "KernelDataRace",
+    "KernelError",
+    "OffsetOverflow",
+    "OutOfBounds",
+]
 
 
 class KernelError(TriError):
@@ -36,3 +43,7 @@ class OffsetOverflow(KernelError):
 
 class AssertionFailed(KernelError, DeviceError):
     """A ``device_assert`` or ``assume`` of a kernel did not hold."""
+
+
+class KernelDataRace(KernelError, DataRace):
+    """Two programs, or two lanes of one store, touch an element, one with a plain store, and nothing orders them."""

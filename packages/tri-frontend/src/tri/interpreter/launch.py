@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from tri.interpreter.state import Request, forced, running
 from tri.jit import JITFunction, KernelParameter
 from tri.language.constexpr import unwrap
 from tri.language.types import ALL_DTYPES
+from tri_core import knobs
 from tri_core.errors import CompilationError, TriError
 from tri_core.options import CommonOptions
 from tri_core.target import Target, TargetKey, TargetSpec
@@ -49,12 +51,14 @@ def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict
     """Run every program of ``grid``, x fastest, in this thread; arrays are read and written in place."""
     choice = chosen()
     target = NEUTRAL if choice is None else choice.target
-    arguments = Arguments(function, args, kwargs)
+    arguments = Arguments(function, args, kwargs, target.options_type.__dataclass_fields__)
     builder = EagerBuilder(function.__name__, target, _options(target, arguments.options), _expand)
     shape = function._dispatcher.shape(grid, args, kwargs)
     with ExitStack() as stack:
         request = forced() or Request(())
         values = arguments.values(builder, request.arrays, stack)
+        if knobs.get("INTERPRET_RACES") if request.races is None else request.races:
+            builder.memory.watch(math.prod(shape))
         stack.enter_context(running(builder))
         stack.enter_context(np.errstate(all="ignore"))
         try:
@@ -98,7 +102,7 @@ def _run(
     x, y, z = map(range, shape)
     with _progress(function.__name__, shape[0] * shape[1] * shape[2]) as advance:
         for k, j, i in product(z, y, x):
-            builder.program = (i, j, k)
+            builder.enter((i, j, k))
             kernel(*positional, **values)
             advance()
 

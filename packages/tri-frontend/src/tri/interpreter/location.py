@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 
 from tri_core.errors import SourceLocation
 
-__all__ = ["here", "raised_at", "register"]
+__all__ = ["here", "instruction", "raised_at", "register"]
 
 #: rewritten code -> whether it is of the language's own library, whose lines say nothing to users
 _codes: dict[CodeType, bool] = {}
@@ -52,6 +52,18 @@ def _innermost(frames: Iterable[tuple[FrameType, int]]) -> SourceLocation | None
 def here() -> SourceLocation | None:
     """The innermost line of a user's kernel, with the calls that led to it; None outside of kernels."""
     return _innermost(_stack())
+
+
+def instruction() -> tuple[CodeType, int]:
+    """The instruction that runs of the innermost user's kernel: cheap, and another one for each line."""
+    frame: FrameType | None = sys._getframe(1)
+    outermost = frame
+    while frame is not None:
+        if not _codes.get(frame.f_code, True):
+            return frame.f_code, frame.f_lasti
+        outermost, frame = frame, frame.f_back
+    assert outermost is not None  # the first is this function's caller
+    return outermost.f_code, 0
 
 
 def raised_at(error: BaseException) -> SourceLocation | None:

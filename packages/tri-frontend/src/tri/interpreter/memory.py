@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from tri.interpreter.arrays import Array, Data, numpy_type
 from tri.interpreter.errors import InvalidAccess, OffsetOverflow, OutOfBounds
+from tri.interpreter.races import Races, overwritten
 from tri.language import types as t
+from tri_runtime.races import Semantics
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder
@@ -20,6 +23,8 @@ __all__ = ["Allocation", "Memory", "Part", "poison"]
 
 #: what a masked lane without ``other`` holds, by bytes of an integer: a pattern that is easy to recognise
 _POISON = {1: -0x5B, 2: -0x5A5B, 4: -0x5A5A5B, 8: -0x5A5A5B}
+
+_SHIFTS = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
 def poison(dtype: np.dtype[Any]) -> Data:
@@ -59,17 +64,15 @@ class Allocation:
 
     def read(self, offsets: Data, dtype: np.dtype[Any]) -> Data:
         """The elements at ``offsets`` (bytes from ``base``, in bounds)."""
-        index, rest = np.divmod(offsets, dtype.itemsize)
-        if not rest.any():
-            return self.view(dtype)[index]
+        if _are_multiples(offsets, dtype.itemsize):
+            return self.view(dtype)[offsets >> _SHIFTS[dtype.itemsize]]
         return np.ascontiguousarray(self.memory[_bytes(offsets, dtype)]).view(dtype)[..., 0]
 
     def write(self, offsets: Data, values: Data) -> None:
         """Put ``values`` at ``offsets`` (bytes from ``base``, in bounds)."""
         dtype = values.dtype
-        index, rest = np.divmod(offsets, dtype.itemsize)
-        if not rest.any():
-            self.view(dtype)[index] = values
+        if _are_multiples(offsets, dtype.itemsize):
+            self.view(dtype)[offsets >> _SHIFTS[dtype.itemsize]] = values
         else:
             self.memory[_bytes(offsets, dtype)] = np.ascontiguousarray(values[..., None]).view(np.uint8)
 
@@ -77,6 +80,11 @@ class Allocation:
         """How large this is, in elements of ``size`` bytes."""
         shape = "" if self.shape is None else f", shape {self.shape}"
         return f"{self.nbytes // size} ({self.dtype}{shape})"
+
+
+def _are_multiples(offsets: Data, size: int) -> bool:
+    """Of ``size``, a power of two."""
+    return not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1)
 
 
 def _bytes(offsets: Data, dtype: np.dtype[Any]) -> Data:
@@ -98,6 +106,15 @@ class Memory:
     def __init__(self, machine: EagerBuilder) -> None:
         self.machine = machine
         self.allocations: list[Allocation] = []
+        #: whether stores are checked for lanes that overwrite each other, and what programs do to each other
+        self.checks_stores = False
+        self.races: Races | None = None
+
+    def watch(self, programs: int) -> None:
+        """Look for data races of ``programs`` programs from now on, in all that was added."""
+        self.checks_stores = True
+        if programs > 1:
+            self.races = Races(self.machine, self.allocations)
 
     def add(self, allocation: Allocation) -> int:
         """The number by which pointers name ``allocation``."""
@@ -113,6 +130,9 @@ class Memory:
         dtype = numpy_type(type_)
         shape = pointers.data.shape
         parts = list(self.parts(pointers, mask, dtype.itemsize, verb))
+        if self.races is not None:
+            for part in parts:
+                self.races.read(part, dtype.itemsize)
         if len(parts) == 1 and parts[0].lanes is None:
             return Array(np.asarray(parts[0].target.read(parts[0].offsets, dtype)))
         values = np.empty(shape, dtype)
@@ -128,7 +148,26 @@ class Memory:
         """Put ``values`` at ``pointers`` where ``mask``."""
         for part in self.parts(pointers, mask, values.dtype.itemsize, verb):
             self.check_writable(part, verb)
-            part.target.write(part.offsets, values if part.lanes is None else values[part.lanes])
+            given = np.asarray(values if part.lanes is None else values[part.lanes])
+            if self.races is not None:
+                self.races.write(part, part.target.read(part.offsets, given.dtype), given)
+            part.target.write(part.offsets, given)
+            if self.checks_stores and given.ndim and not (self.races and self.races.in_atomic):
+                overwritten(self.machine, part, given)
+
+    def atomic(
+        self, pointers: Array, mask: Data | None, size: int, semantics: Semantics, verb: str
+    ) -> AbstractContextManager[None]:
+        """What is done inside is one atomic on ``size`` bytes at each of ``pointers`` where ``mask``."""
+        if self.races is None:
+            return nullcontext()
+        return self.races.atomic(list(self.parts(pointers, mask, size, verb)), size, semantics)
+
+    def volatile(self, pointers: Array, mask: Data | None, size: int) -> AbstractContextManager[None]:
+        """The loads inside, of ``size`` bytes at each of ``pointers``, wait for others."""
+        if self.races is None:
+            return nullcontext()
+        return self.races.volatile(list(self.parts(pointers, mask, size, "load")), size)
 
     def parts(self, pointers: Array, mask: Data | None, size: int, verb: str) -> Iterator[Part]:
         """The access taken apart by allocation; raises a KernelError where a lane may not go."""

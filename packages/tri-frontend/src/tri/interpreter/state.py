@@ -14,10 +14,13 @@ __all__ = ["Request", "current", "forced", "interpret", "running"]
 
 
 class Request:
-    """What a ``with tri.interpret(...)`` block asks for: the arrays that kernels reach through addresses."""
+    """What a ``with tri.interpret(...)`` block asks for: the arrays that kernels reach through addresses.
 
-    def __init__(self, arrays: tuple[Any, ...]) -> None:
-        self.arrays = arrays
+    ``races``: whether data races are looked for; None for what the knob ``INTERPRET_RACES`` says.
+    """
+
+    def __init__(self, arrays: tuple[Any, ...], races: bool | None = None) -> None:
+        self.arrays, self.races = arrays, races
 
 
 _current: ContextVar[EagerBuilder | None] = ContextVar("tri_interpreter", default=None)
@@ -30,12 +33,13 @@ forced = _forced.get
 
 
 @contextmanager
-def interpret(*arrays: Any) -> Iterator[None]:
+def interpret(*arrays: Any, races: bool | None = None) -> Iterator[None]:
     """Launches inside the ``with`` block, in this thread or task, run as Python on NumPy.
 
     ``arrays``: arrays that are no arguments, but that kernels reach through addresses stored in memory.
+    ``races``: whether a data race in global memory is an error (KernelDataRace); None: unless ``TRI_INTERPRET_RACES=0``.
     """
-    token = _forced.set(Request(arrays))
+    token = _forced.set(Request(arrays, races))
     try:
         yield
     finally:

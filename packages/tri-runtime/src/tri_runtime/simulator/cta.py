@@ -164,6 +164,8 @@ class CTA:
 
     def _run_from(self, place: int) -> None:
         block, first = divmod(place, _STEPS)
+        if (races := self.scene.races) is not None:
+            races.enter(self)
         steps = self._program.steps[block]
         for index in range(first, len(steps)):
             if steps[index](self):

@@ -15,6 +15,7 @@ from tri_core.mlir import ir
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, window
 from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.memory import Access, Allocation, Memory
 from tri_runtime.simulator.program import External, Program, find_kernel
 from tri_runtime.simulator.progress import check_progress
@@ -22,7 +23,7 @@ from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.tracking import Tracker
 from tri_runtime.simulator.values import shape_of, to_bf16
 
-__all__ = ["Machine", "simulate"]
+__all__ = ["Machine", "simulate", "symbols_of", "watch"]
 
 Array = npt.NDArray[Any]
 
@@ -207,6 +208,11 @@ def _stuck(scene: Scene, count: int) -> SimulationError:
     )
 
 
+def watch(memory: Memory, kernel: str) -> None:
+    """Look for data races in global ``memory`` at a launch of ``kernel``."""
+    memory.races = memory.scene.races = GlobalRaces(kernel, memory.scene)
+
+
 def symbols_of(module: ir.Module) -> tuple[str, ...]:
     """The names of the globals of ``module``."""
     found = [op for op in module.body.operations if op.name == "llvm.mlir.global"]
@@ -226,6 +232,7 @@ def simulate(
     global_space: int = 1,
     externals: Mapping[str, External] | None = None,
     check_races: bool = True,
+    check_global_races: bool = False,
     cluster: int = 1,
 ) -> None:
     """Run kernel ``name`` of ``module`` on every CTA of ``grid``, ``cluster`` of them, neighbours along x, together.
@@ -238,6 +245,8 @@ def simulate(
     if len(program.parameters) != len(arguments):
         raise LaunchError(f"{name} takes {len(program.parameters)} arguments; {len(arguments)} given")
     memory = Memory("global", scene=Scene())
+    if check_global_races:
+        watch(memory, name)
     places = [
         memory.allocate(a.reshape(-1).view(np.uint8), f"argument {i}") if isinstance(a, np.ndarray) else None
         for i, a in enumerate(arguments)

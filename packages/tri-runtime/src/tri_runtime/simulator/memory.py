@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import SimulationError
+from tri_runtime.races import RELAXED, Semantics
+from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.tracking import Tracker
 
@@ -74,6 +76,8 @@ class Memory:
         self.name, self.tracker, self.listener = name, tracker, listener
         self.first_thread = first_thread
         self._is_tracked = True
+        #: who looks for data races here, if anybody: in global memory
+        self.races: GlobalRaces | None = None
         self.scene = scene or Scene()
         self.changes = 0
         self._next = base
@@ -97,12 +101,54 @@ class Memory:
     @contextmanager
     def untracked(self) -> Iterator[None]:
         """What is done here is in order with everything: no race."""
-        self._is_tracked = False
-        yield
-        self._is_tracked = True
+        self._is_tracked, before = False, self._is_tracked
+        try:
+            yield
+        finally:
+            self._is_tracked = before
+
+    @contextmanager
+    def atomic(
+        self, addresses: Array, threads: Indices, nbytes: int, semantics: Semantics = RELAXED
+    ) -> Iterator[None]:
+        """What is done inside is one atomic of ``nbytes`` at each of ``addresses``, by ``threads``: no race with others.
+
+        ``semantics``: what it orders between programs.
+        """
+        if self.races is None or not len(threads):
+            with self.untracked():
+                yield
+            return
+        at = addresses.astype(np.int64)
+        places = self._places(at, threads, nbytes, "atomic")
+        parts = [(a, np.atleast_1d(at[chosen] - a.start), threads[chosen]) for a, chosen in places]
+
+        def contents(allocation: Allocation, offsets: Indices) -> Bytes:
+            kind = np.dtype(f"V{nbytes}")
+            rows = allocation.data[offsets[:, None] + np.arange(nbytes)]
+            return np.ascontiguousarray(rows).view(kind)[:, 0]
+
+        with self.untracked(), self.races.atomic(parts, nbytes, semantics, contents):
+            yield
+
+    @contextmanager
+    def volatile(self, addresses: Array, active: Array, nbytes: int) -> Iterator[None]:
+        """The loads inside, of ``nbytes`` at each of ``addresses`` where ``active``, wait for others: they acquire."""
+        threads = np.flatnonzero(active)
+        if self.races is None or not len(threads):
+            yield
+            return
+        at = addresses[threads].astype(np.int64)
+        for allocation, chosen in self._places(at, threads, nbytes, "load"):
+            self.races.acquire(allocation, at[chosen] - allocation.start, nbytes)
+        with self.untracked():
+            yield
 
     def _tracker(self, allocation: Allocation) -> Tracker | None:
         return allocation.tracker if self._is_tracked else None
+
+    def _watcher(self) -> GlobalRaces | None:
+        return self.races if self._is_tracked else None
 
     def contents(self, address: int) -> Bytes:
         """The bytes of the allocation at ``address``."""
@@ -134,6 +180,8 @@ class Memory:
                 values[threads[chosen]] = _gather(allocation, offsets, dtype, count)
                 if (tracker := self._tracker(allocation)) is not None:
                     tracker.read(offsets, threads[chosen] + self.first_thread, nbytes, ordinary=ordinary)
+                if (races := self._watcher()) is not None:
+                    races.read(allocation, offsets, threads[chosen], nbytes)
         return values[:, 0] if count == 1 else values
 
     def store(self, addresses: Array, values: Array, active: Array, alignment: int = 0) -> None:
@@ -155,9 +203,15 @@ class Memory:
             same = allocation.data[places] == new
             if (tracker := self._tracker(allocation)) is not None:
                 tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, same)
+            races = self._watcher()
+            if races is not None:
+                races.write(allocation, offsets, threads[chosen], nbytes, same)
             if not same.all():
                 self.changes += 1
                 allocation.data[places] = new
+                if races is not None:
+                    left = (allocation.data[places] != new).any(axis=1)
+                    races.overwritten(allocation, offsets, threads[chosen], left)
 
     def start_copy(self, addresses: Indices, active: Array, nbytes: int, *, bulk: bool = False) -> None:
         """A copy of ``nbytes`` to each of ``addresses`` where ``active`` is on its way."""
@@ -235,6 +289,8 @@ class Memory:
             for allocation, chosen in self._places(addresses, threads, nbytes, "load"):
                 offsets = addresses[chosen] - allocation.start
                 rows[chosen] = allocation.data[offsets[:, None] + np.arange(nbytes)]
+                if (races := self._watcher()) is not None:
+                    races.read(allocation, offsets, threads[chosen], nbytes)
         return rows
 
     def write_rows(self, addresses: Indices, rows: Bytes, thread: int) -> None:
@@ -246,8 +302,12 @@ class Memory:
         for allocation, chosen in self._places(addresses, threads, nbytes, "store"):
             if not allocation.writable:
                 raise self._read_only(allocation, thread)
-            places = (addresses[chosen] - allocation.start)[:, None] + np.arange(nbytes)
-            if (allocation.data[places] != rows[chosen]).any():
+            offsets = addresses[chosen] - allocation.start
+            places = offsets[:, None] + np.arange(nbytes)
+            same = allocation.data[places] == rows[chosen]
+            if (races := self._watcher()) is not None:
+                races.write(allocation, offsets, threads[chosen], nbytes, same)
+            if not same.all():
                 self.changes += 1
                 allocation.data[places] = rows[chosen]
 

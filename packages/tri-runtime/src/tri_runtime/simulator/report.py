@@ -11,7 +11,7 @@ import numpy as np
 
 from tri_core.errors import LaunchError
 from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
-from tri_runtime.simulator.reporting import active_report, reachable, resident
+from tri_runtime.simulator.reporting import active_report, reachable, resident, watching
 from tri_runtime.simulator.scene import in_kernel
 from tri_runtime.staging import Span
 
@@ -149,7 +149,7 @@ class Report:
 
 @contextmanager
 def simulation(
-    *, report: bool = True, arrays: Sequence[Any] = (), ctas: int | None = None
+    *, report: bool = True, arrays: Sequence[Any] = (), ctas: int | None = None, races: bool | None = None
 ) -> Iterator[Report]:
     """Record the accesses of simulated kernels that are launched inside the ``with`` block, in this thread or task::
 
@@ -159,16 +159,19 @@ def simulation(
 
     ``report=False`` records nothing (the checks are always made).  ``arrays`` (of any library, in host memory) may
     be touched by kernels that find their addresses in memory: others are out of bounds.  ``ctas``: of a persistent kernel,
-    how many the device has room for at the same time (None: as before, 4 at first).
+    how many the device has room for at the same time (None: as before, 4 at first).  ``races``: whether a data race in
+    global memory, between programs or between threads of one, is an error (DataRace; None: as before, no at first).
     """
     made = Report()
     spans = tuple(_span(array) for array in arrays)
     reported = active_report.set(made if report else None)
     reached = reachable.set(reachable.get() + spans)
     room = resident.set(resident.get() if ctas is None else ctas)
+    watched = watching.set(watching.get() if races is None else races)
     try:
         yield made
     finally:
+        watching.reset(watched)
         resident.reset(room)
         reachable.reset(reached)
         active_report.reset(reported)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tri_runtime.simulator.scene import Scene
     from tri_runtime.staging import Span
 
-__all__ = ["active_report", "listening", "reachable", "resident"]
+__all__ = ["active_report", "listening", "reachable", "resident", "watching"]
 
 #: the report of the surrounding ``tri.simulation`` block
 active_report: ContextVar[Report | None] = ContextVar("tri_simulation", default=None)
@@ -23,6 +23,9 @@ reachable: ContextVar[tuple[Span, ...]] = ContextVar("tri_simulation_arrays", de
 
 #: CTAs of a persistent kernel that the simulated device has room for
 resident: ContextVar[int] = ContextVar("tri_simulation_ctas", default=4)
+
+#: whether data races in global memory are looked for
+watching: ContextVar[bool] = ContextVar("tri_simulation_races", default=False)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from tri_core.errors import InternalError
 from tri_runtime.base import RuntimeBase
 from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.limits import check_grid, check_resources
-from tri_runtime.simulator.reporting import listening, reachable, resident
+from tri_runtime.simulator.reporting import listening, reachable, resident, watching
 from tri_runtime.simulator.tensor_map import encode_descriptor
 from tri_runtime.staging import Span, merged
 
@@ -132,6 +132,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
 
 def _launcher(kernel: SimulatedKernel) -> Launch:
     from tri_core import mlir
+    from tri_runtime.simulator.launch import watch
     from tri_runtime.simulator.memory import Memory
     from tri_runtime.simulator.scene import Scene
 
@@ -147,6 +148,8 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         extents: tuple[int, ...] = grid if kernel.hidden.grid else ()
         grid = kernel.hidden.ctas(grid, resident.get())
         memory = Memory("global", scene=Scene())
+        if watching.get():
+            watch(memory, kernel.name)
         _add_arrays(memory, kernel.names, args)
         if may_be_empty:
             stand_ins.add_to(memory)
@@ -158,6 +161,7 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
             kernel.machine.run(grid, [*plain, *extents, *counted, *brought, *of_launch], memory, listener)
+        memory.races = None
         _check_counters(kernel.name, memory, counted)
 
     return launch

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
+from tri_runtime.races import Semantics
 from tri_runtime.simulator.cta import CTA
 from tri_runtime.simulator.program import Program, Step
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16
@@ -87,7 +88,11 @@ def _load(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]
         memory = cta.memory(space)
         cta.write(output, memory.load(cta.values[pointer], shape.dtype, cta.active, shape.count, alignment))
 
-    return program.observed(step)
+    def volatile_step(cta: CTA) -> None:
+        with cta.memory(space).volatile(cta.values[pointer], cta.active, shape.dtype.itemsize * shape.count):
+            step(cta)
+
+    return program.observed(volatile_step if "volatile_" in op.attributes else step)
 
 
 def _store(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
@@ -145,6 +150,20 @@ def _compare_swap(program: Program, op: ir.OpView, inputs: list[int], outputs: l
     return program.observed(_one_by_one(op, inputs, outputs, update))
 
 
+#: LLVM's numbers of memory orders, and its names of the scope of a CTA
+_ORDERS = {4: "acquire", 5: "release", 6: "acq_rel", 7: "acq_rel"}
+_OF_CTA = frozenset({"workgroup", "block", "cta"})
+
+
+def _semantics(op: ir.OpView) -> Semantics:
+    """What an atomic orders between programs."""
+    name = "ordering" if "ordering" in op.attributes else "success_ordering"
+    number = ir.IntegerAttr(op.attributes[name]).value
+    scope = ir.StringAttr(op.attributes["syncscope"]).value if "syncscope" in op.attributes else ""
+    within = scope.removesuffix("-one-as") in _OF_CTA
+    return Semantics.named(_ORDERS.get(number, "relaxed"), "cta" if within else "")
+
+
 def _one_by_one(
     op: ir.OpView,
     inputs: list[int],
@@ -152,14 +171,15 @@ def _one_by_one(
     update: Callable[[Any, Sequence[Any]], tuple[Any, Any]],
 ) -> Step:
     """An atomic: the threads take turns."""
-    space, pair = _space(op.operands[0].type), op.name == "llvm.cmpxchg"
+    space, pair, semantics = _space(op.operands[0].type), op.name == "llvm.cmpxchg", _semantics(op)
 
     def step(cta: CTA) -> None:
         memory, pointers = cta.memory(space), cta.values[inputs[0]]
         rest = [cta.values[i] for i in inputs[1:]]
         old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
-        with memory.untracked():
-            for thread in np.flatnonzero(cta.active):
+        threads = np.flatnonzero(cta.active)
+        with memory.atomic(pointers[threads], threads, rest[0].dtype.itemsize, semantics):
+            for thread in threads:
                 alone = np.arange(cta.num_threads) == thread
                 before = memory.load(pointers, rest[0].dtype, alone)
                 after, told = update(before, rest)
