@@ -111,8 +111,8 @@ def _batches(options: argparse.Namespace, targets: tuple[str, ...], done: set[in
     number, parts = options.part
     for batch in range(number - 1, -(-options.count // BATCH), parts):
         if batch not in done:
-            count = min(BATCH, options.count - batch * BATCH)
-            yield Batch(batch, count, options.seed, targets, options.triton_python, options.limit)
+            first, last = batch * BATCH, min((batch + 1) * BATCH, options.count)
+            yield Batch(batch, first, last, options.seed, targets, options.triton_python, options.limit)
 
 
 def _results(batches: Sequence[Batch], jobs: int, tally: Tally, most: int) -> Iterator[Result]:

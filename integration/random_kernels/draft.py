@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-from hypothesis import strategies as st
+from typing import Any, TypeAlias, TypeVar
 
 from integration.random_kernels.program import INPUT, Statement, Step, Stored
 from integration.random_kernels.values import (
@@ -22,9 +20,10 @@ from integration.random_kernels.values import (
     is_float,
 )
 
-__all__ = ["UNUSUAL_NAMES", "Draft"]
+__all__ = ["UNUSUAL_NAMES", "Choice", "Draft"]
 
 T = TypeVar("T")
+Choice: TypeAlias = Callable[[int, int], int]
 
 #: names that Python allows, and that generated code, launchers and libraries use themselves
 UNUSUAL_NAMES = (
@@ -38,9 +37,9 @@ UNUSUAL_NAMES = (
 
 @dataclass
 class Draft:
-    """Builds one kernel; ``table`` is what may be drawn anywhere, with ``draw`` of hypothesis."""
+    """Builds one kernel; ``integer`` chooses a number of a range, ``table`` is what may be drawn anywhere."""
 
-    draw: st.DrawFn
+    integer: Choice
     inputs: tuple[str, ...]
     table: Sequence[Any] = ()
     unusual: bool = False
@@ -53,15 +52,12 @@ class Draft:
 
     def choose(self, options: Iterable[T]) -> T:
         """One of ``options``."""
-        return self.draw(st.sampled_from(tuple(options)))
+        found = tuple(options)
+        return found[self.integer(0, len(found) - 1)]
 
     def text(self, *options: str) -> str:
         """One of some texts."""
-        return self.draw(st.sampled_from(options))
-
-    def integer(self, low: int, high: int) -> int:
-        """A number of ``low`` to ``high``."""
-        return self.draw(st.integers(low, high))
+        return self.choose(options)
 
     def one_in(self, count: int) -> bool:
         """True once in ``count``; shrinks to False."""

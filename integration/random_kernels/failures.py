@@ -10,7 +10,7 @@ from pathlib import Path
 from integration.random_kernels.persist import save
 from integration.random_kernels.program import RandomKernel
 
-__all__ = ["DISAGREEMENT", "Failure", "FailureFound"]
+__all__ = ["DISAGREEMENT", "Failure"]
 
 DISAGREEMENT = "Disagreement"
 #: what nearly every kernel has
@@ -34,11 +34,15 @@ class Failure:
 
     def explains(self, other: Failure) -> bool:
         """Whether ``other`` is likely to be the same fault: the same error, or a kernel with all that this one has."""
-        if DISAGREEMENT not in (self.kind, other.kind):
-            return (self.kind, self.message) == (other.kind, other.message)
+        if self.kind == DISAGREEMENT == other.kind:
+            return self._telling <= other.kernel.productions
+        return self.same_kind(other)
+
+    def same_kind(self, other: Failure) -> bool:
+        """Whether ``other`` went wrong in the same way: by another result, or by an error of the same message."""
         if self.kind != other.kind:
             return False
-        return self._telling <= other.kernel.productions
+        return self.kind == DISAGREEMENT or self.message == other.message
 
     @property
     def _telling(self) -> frozenset[str]:
@@ -57,11 +61,3 @@ class Failure:
         path = folder / f"{self.name}.json"
         save(self.kernel, path, f"{self.target}: {self.kind}: {self.text.split(chr(10))[0]}")
         return path
-
-
-class FailureFound(AssertionError):
-    """Carries a failure through hypothesis."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.text)
-        self.failure = failure

@@ -1,4 +1,4 @@
-"""A sweep: batches of kernels, each drawn from a seed of its own, checked by processes that survive what they check."""
+"""A sweep: batches of kernels, checked by processes that survive what they check."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
-from integration.random_kernels.failures import DISAGREEMENT, Failure, FailureFound
+from integration.random_kernels.failures import DISAGREEMENT, Failure
 from integration.random_kernels.program import RandomKernel
 from integration.random_kernels.runner import Answer, Runner
 from integration.random_kernels.running import difference, run
-from integration.random_kernels.strategy import random_kernels
+from integration.random_kernels.strategy import choices_of, shrunk
 from integration.random_kernels.triton_interpreter import NAME as TRITON
 from integration.random_kernels.triton_interpreter import TritonError, TritonInterpreter, excused
 
 __all__ = ["BATCH", "Batch", "Result", "check_batch"]
 
-#: kernels that are drawn from one seed
-BATCH = 50
+#: kernels that one process checks before it says what they came to
+BATCH = 20
 #: seconds for the shrinking of one failure
 _SHRINKING = 120.0
 
 
 @dataclass(frozen=True)
 class Batch:
-    """``count`` kernels drawn from ``seed``; ``known`` failures and what they explain are counted, not reported."""
+    """The kernels ``first`` to ``last`` (excluded) of ``seed``; ``known`` failures and what they explain are counted alone."""
 
     number: int
-    count: int
+    first: int
+    last: int
     seed: int
     targets: tuple[str, ...]
     triton_python: str = ""
@@ -45,7 +43,7 @@ class Result:
     """Of a batch: refusals by target and reason, new failures, and how many kernels failed in a known way."""
 
     number: int
-    count: int
+    count: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     explained: Counter[str] = field(default_factory=Counter)
@@ -53,8 +51,8 @@ class Result:
 
 
 @cache
-def _runner() -> Runner:
-    return Runner()
+def _runner(limit: float) -> Runner:
+    return Runner(limit)
 
 
 @cache
@@ -64,7 +62,7 @@ def _triton(python: str) -> TritonInterpreter:
 
 def _ask(batch: Batch, kernel: RandomKernel, target: str) -> Answer:
     if target != TRITON:
-        return _runner().run(kernel, target)
+        return _runner(batch.limit).run(kernel, target)
     if reason := excused(kernel):
         return Answer(None, "Excused", reason, refused=True)
     try:
@@ -73,99 +71,64 @@ def _ask(batch: Batch, kernel: RandomKernel, target: str) -> Answer:
         return Answer(None, type(error).__name__, str(error))
 
 
-@dataclass
-class _Search:
-    """One run of hypothesis: until a failure, and then the shrinking of it."""
+def _failures(
+    batch: Batch, kernel: RandomKernel, targets: Sequence[str], result: Result | None
+) -> list[Failure]:
+    """What ``targets`` do wrong; refusals and times go to ``result``."""
+    expected = run(kernel, "numpy")
+    failures = []
+    for target in targets:
+        before = time.monotonic()
+        answer = _ask(batch, kernel, target)
+        if result is not None:
+            result.seconds[target] += time.monotonic() - before
+        if answer.outputs is not None:
+            if text := difference(kernel, ("numpy", target), expected, answer.outputs):
+                failures.append(Failure(target, DISAGREEMENT, text, kernel))
+        elif not answer.refused:
+            failures.append(Failure(target, answer.kind, answer.text, kernel))
+        elif result is not None:
+            result.refused[f"{target}: {answer.text.splitlines()[0]}"] += 1
+    return failures
 
-    batch: Batch
-    result: Result
-    checked: int = 0
-    found: Failure | None = None
-    began: float = 0.0
-    failed: dict[str, Failure] = field(default_factory=dict)
 
-    def check(self, kernel: RandomKernel) -> None:
-        if self.found is not None:
-            self._shrink(kernel, self.found)
-            return
-        self.checked += 1
-        for failure in self._failures(kernel, self.batch.targets):
-            known = next((f for f in (*self.batch.known, *self.result.failures) if f.explains(failure)), None)
-            if known is None:
-                self.found, self.began = failure, time.monotonic()
-                self._fail(failure)
-            else:
-                self.result.explained[known.name] += 1
-        _runner().end_of_kernel()
+def _shrunk(batch: Batch, choices: list[int], found: Failure) -> Failure:
+    """The failure with a smaller kernel: of the same target, an error with the same message; what hung stays as it is."""
+    if found.kind == "Hung":
+        return found
+    last, end = found, time.monotonic() + _SHRINKING
+    failed: set[str] = set()
 
-    def _fail(self, failure: Failure) -> None:
-        self.failed[failure.kernel.source] = failure
-        raise FailureFound(failure)
+    def fails(kernel: RandomKernel) -> bool:
+        nonlocal last
+        if kernel.source in failed or time.monotonic() > end:
+            return kernel.source in failed
+        same = [f for f in _failures(batch, kernel, (found.target,), None) if found.same_kind(f)]
+        if same:
+            last = same[0]
+            failed.add(kernel.source)
+        return bool(same)
 
-    def _shrink(self, kernel: RandomKernel, found: Failure) -> None:
-        """Fail again in the same way; after a while only for kernels that did."""
-        if kernel.source in self.failed:
-            self._fail(self.failed[kernel.source])
-        if time.monotonic() - self.began > _SHRINKING:
-            return
-        for failure in self._failures(kernel, (found.target,)):
-            if failure.kind == found.kind and (
-                found.kind == DISAGREEMENT or failure.message == found.message
-            ):
-                self._fail(failure)
-
-    def _failures(self, kernel: RandomKernel, targets: Sequence[str]) -> list[Failure]:
-        expected = run(kernel, "numpy")
-        failures = []
-        for target in targets:
-            if target == "numpy":
-                continue
-            before = time.monotonic()
-            answer = _ask(self.batch, kernel, target)
-            self.result.seconds[target] += time.monotonic() - before
-            if answer.outputs is not None:
-                if text := difference(kernel, ("numpy", target), expected, answer.outputs):
-                    failures.append(Failure(target, DISAGREEMENT, text, kernel))
-            elif not answer.refused:
-                failures.append(Failure(target, answer.kind, answer.text, kernel))
-            elif self.found is None:
-                self.result.refused[f"{target}: {answer.text.splitlines()[0]}"] += 1
-        return failures
+    try:
+        kernel = shrunk(choices, fails)
+    except AssertionError:
+        # it comes and goes: that is a failure too
+        return found
+    return last if last.kernel == kernel else Failure(found.target, found.kind, last.text, kernel)
 
 
 def check_batch(batch: Batch) -> Result:
-    """Check all kernels of a batch; each failure is shrunk, and the batch goes on with other kernels."""
-    result = Result(batch.number, 0)
-    attempt = 0
-    while result.count < batch.count:
-        search = _Search(batch, result)
-        entropy = np.random.SeedSequence([batch.seed, batch.number, attempt]).generate_state(1)
-        failure = _searched(search, batch.count - result.count, int(entropy[0]))
-        result.count += search.checked
-        attempt += 1
-        if failure is not None:
-            result.failures.append(failure)
-        elif not search.checked:
-            break
+    """Check all kernels of a batch; each new failure is shrunk."""
+    result = Result(batch.number)
+    targets = [target for target in batch.targets if target != "numpy"]
+    for number in range(batch.first, batch.last):
+        kernel, choices = choices_of(batch.seed, number)
+        result.count += 1
+        for failure in _failures(batch, kernel, targets, result):
+            known = next((f for f in (*batch.known, *result.failures) if f.explains(failure)), None)
+            if known is None:
+                result.failures.append(_shrunk(batch, choices, failure))
+            else:
+                result.explained[known.name] += 1
+        _runner(batch.limit).end_of_kernel()
     return result
-
-
-def _searched(search: _Search, count: int, first: int) -> Failure | None:
-    @seed(first)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-        report_multiple_bugs=False,
-    )
-    @given(random_kernels())
-    def agree(kernel: RandomKernel) -> None:
-        search.check(kernel)
-
-    try:
-        agree()
-    except FailureFound as found:
-        return found.failure
-    return None

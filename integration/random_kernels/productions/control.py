@@ -132,7 +132,68 @@ def _pair_of(x: Array, y: Array, z: Array, count: int, temporary: str) -> tuple[
     return x, y
 
 
-DRAWS = (_loop, _loop, _loop, _branch, _branch, _masked, _pair)
+def _accumulation(d: Draft) -> None:
+    """A loop that combines the reductions of blocks, exact in floats too, with other uses of either."""
+    dtype = d.text("float32", "int32", "float32", "int64")
+    kind = "sum" if d.one_in(2) else d.text("sum", "max", "min", "xor_sum")
+    if kind == "xor_sum" and is_float(dtype):
+        kind = "sum"
+    rows, columns = d.choose(((16, 32), (32, 16), (16, 64), (4, 128)))
+    axis = d.integer(0, 1)
+    shape = ((rows, columns)[1 - axis],)
+    total = d.step("zeros", (), dtype, shape, shape=shape, value=d.choose((0, 1)), to=dtype)
+    other = d.step("zeros", (), dtype, shape, shape=shape, value=2, to=dtype)
+    index = d.fresh("i")
+    outer, values, d.body = d.body, list(d.values), []
+    block = d.load((rows, columns), index=index)
+    block = (
+        d.step("small_float", (block,), dtype, block.shape, to=dtype)
+        if is_float(dtype)
+        else d.cast(block, dtype)
+    )
+    second = d.text("none", "before", "reduced", "after")
+    if second == "before":
+        d.step("arithmetic", (other, total), dtype, shape, name=other.name, sign="+")
+    if kind == "sum" and is_float(dtype) and d.one_in(4):
+        d.step("scaled_float", (total,), dtype, shape, name=total.name)
+    reduced = _combined(d, total, block, axis, kind)
+    if second in ("reduced", "after"):
+        used = total if second == "after" else reduced
+        d.step("arithmetic", (other, used), dtype, shape, name=other.name, sign=d.text("+", "-"))
+    body, d.body = tuple(d.body), outer
+    d.body.append(Loop(d.text("range", "tl.range", "while"), index, "", body))
+    d.values[:] = [*(v for v in values if v.name not in (total.name, other.name)), total, other]
+
+
+def _combined(d: Draft, total: Value, block: Value, axis: int, kind: str) -> Value:
+    """The reduction of ``block``, which is combined with ``total``."""
+    dtype, shape = total.dtype, total.shape
+    if kind == "sum":
+        reduced = sum_of(d, block, axis)
+        d.step("arithmetic", (total, reduced), dtype, shape, name=total.name, sign="+")
+    elif kind == "xor_sum":
+        reduced = d.step("bit_sum", (block,), dtype, shape, kind=kind, axis=axis)
+        d.step("bitwise", (total, reduced), dtype, shape, name=total.name, sign="^")
+    else:
+        name = "float_extremes" if is_float(dtype) else "extremes"
+        reduced = d.step(name, (block,), dtype, shape, kind=kind, axis=axis)
+        d.step("extreme", (total, reduced), dtype, shape, name=total.name, kind=kind, propagate=False)
+    return reduced
+
+
+DRAWS = (
+    _loop,
+    _loop,
+    _loop,
+    _loop,
+    _branch,
+    _branch,
+    _masked,
+    _pair,
+    _accumulation,
+    _accumulation,
+    _accumulation,
+)
 
 PRODUCTIONS = (
     Production("copy", "{0}", lambda x: x),

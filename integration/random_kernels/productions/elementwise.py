@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from integration.random_kernels.values import (
 __all__ = ["PRODUCTIONS"]
 
 
-def _both(d: Draft, name: str, x: Value, y: Value, **attributes: object) -> None:
+def _both(d: Draft, name: str, x: Value, y: Value, **attributes: Any) -> None:
     d.step(name, (x, y), promoted(x.dtype, y.dtype), broadcast(x.shape, y.shape), **attributes)
 
 
@@ -66,7 +67,10 @@ def _of_masks(d: Draft) -> None:
 
 def _shift(d: Draft) -> None:
     x = d.pick(floats=False)
-    _both(d, "shift", x, d.partner(x, floats=False), sign=d.text("<<", ">>"), most=bits(x.dtype) - 1)
+    y = d.partner(x, floats=False)
+    if is_signed(x.dtype) and d.one_in(3):
+        y = d.cast(y, d.choose([k for k in INTEGERS if not is_signed(k) and bits(k) >= bits(x.dtype)]))
+    _both(d, "shift", x, y, sign=d.text("<<", ">>"), most=bits(x.dtype) - 1)
 
 
 def _shift_of(x: Array, y: Array, sign: str, most: int) -> Array:

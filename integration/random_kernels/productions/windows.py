@@ -26,8 +26,8 @@ def _window(d: Draft) -> None:
     shape = (d.integer(1, 20), d.integer(1, stride))
     block = d.choose(_BLOCKS)
     column = 16 * d.integer(-1, shape[1] // 16)
-    if d.one_in(4):
-        column += d.integer(0, 7)
+    if d.one_in(10):
+        column += d.integer(1, 7)
     attributes: dict[str, Any] = {
         "source": source, "first": 16 * d.integer(0, (INPUT - 20 * stride) // 16), "shape": shape, "stride": stride,
         "place": (d.integer(-5, shape[0]), column), "block": block, "temporary": d.fresh(),
@@ -85,7 +85,7 @@ def _store_window(d: Draft) -> None:
         value = d.cast(value, "int32")
     output = d.output(value.dtype, value.numel)
     shape = (d.integer(1, rows), d.integer(1, columns))
-    place = (d.integer(-3, 3), 16 * d.integer(-1, 1) + (d.integer(0, 3) if d.one_in(4) else 0))
+    place = (d.integer(-3, 3), 16 * d.integer(-1, 1) + (d.integer(1, 3) if d.one_in(10) else 0))
     d.steps(
         kind, (value,), (),
         output=output, shape=shape, stride=columns, place=place, block=value.shape, kind=d.choose(_KINDS),
