@@ -6,23 +6,37 @@ import hashlib
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
 import tri
+from integration.random_kernels.model import evaluate
+from integration.random_kernels.productions import PRODUCTIONS
 from integration.random_kernels.program import INPUT, RandomKernel, Stored
+from integration.random_kernels.values import Array, numpy_dtype
 from tri_core.errors import ToolchainError, TriError, Unsupported
 
-__all__ = ["Disagreement", "agree", "check", "run"]
+__all__ = [
+    "Disagreement",
+    "agree",
+    "arguments",
+    "check",
+    "difference",
+    "inputs_of",
+    "is_refusal",
+    "poisoned",
+    "run",
+]
 
-Array = npt.NDArray[Any]
+
+#: modules of kernels that are held, and how many
+_loaded: list[str] = []
+_KEPT = 32
 
 
 class Disagreement(AssertionError):
@@ -37,8 +51,15 @@ def _folder() -> Path:
 def _load(kernel: RandomKernel) -> Any:
     """The kernel, from a file of its own: tracebacks and inspect need one."""
     name = "random_" + hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
+    if name in sys.modules:
+        return sys.modules[name].kernel
+    while len(_loaded) >= _KEPT:
+        forgotten = _loaded.pop(0)
+        del sys.modules[forgotten]
+        (_folder() / f"{forgotten}.py").unlink(missing_ok=True)
+    _loaded.append(name)
     path = _folder() / f"{name}.py"
-    path.write_text(kernel.source)
+    path.write_text(kernel.source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -48,28 +69,41 @@ def _load(kernel: RandomKernel) -> Any:
     return module.kernel
 
 
-def _dtype(name: str) -> np.dtype[Any]:
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+def _aligned(count: int, dtype: str) -> Array:
+    """An array that begins at 64 bytes, as one of a device would."""
+    kind = numpy_dtype(dtype)
+    memory = np.empty(count * kind.itemsize + 64, np.uint8)
+    first = -memory.ctypes.data % 64
+    return memory[first : first + count * kind.itemsize].view(kind)
 
 
-def _inputs(kernel: RandomKernel) -> list[Array]:
+def inputs_of(kernel: RandomKernel) -> list[Array]:
     """Quarters up to 4 for floats: sums and products of a few are exact in every type; any bits for integers."""
     random = np.random.default_rng(kernel.seed)
     made = []
     for name in kernel.inputs:
-        if np.issubdtype(_dtype(name), np.integer):
-            limits = np.iinfo(name)
-            made.append(random.integers(limits.min, limits.max, INPUT, dtype=name, endpoint=True))
+        array = _aligned(INPUT, name)
+        if np.issubdtype(array.dtype, np.integer):
+            limits = np.iinfo(array.dtype)
+            array[:] = random.integers(limits.min, limits.max, INPUT, dtype=array.dtype, endpoint=True)
         else:
-            made.append((random.integers(-16, 17, INPUT) / 4).astype(_dtype(name)))
+            array[:] = (random.integers(-16, 17, INPUT) / 4).astype(array.dtype)
+        made.append(array)
     return made
 
 
-def _poisoned(output: Stored) -> Array:
+def poisoned(output: Stored) -> Array:
     """An array of a value that no kernel writes by chance."""
-    made = np.empty(output.numel, _dtype(output.dtype))
+    made = _aligned(output.numel, output.dtype)
     made.view(np.uint8)[:] = 0xA5
     return made
+
+
+def arguments(kernel: RandomKernel, outputs: Sequence[Array]) -> list[Any]:
+    """The arguments of a launch, in the order of the parameters."""
+    pointers, scalars = [*inputs_of(kernel), *outputs], [kernel.trip_count, kernel.flag]
+    first = kernel.program is not None and kernel.program.parameters.scalars_first
+    return [*scalars, *pointers] if first else [*pointers, *scalars]
 
 
 def _context(target: str) -> AbstractContextManager[Any]:
@@ -81,18 +115,18 @@ def _context(target: str) -> AbstractContextManager[Any]:
 
 
 def run(kernel: RandomKernel, target: str, **options: int) -> list[Array]:
-    """What ``kernel`` stores on ``target``, launched with its own number of warps or with ``options``."""
+    """What ``kernel`` stores on ``target``, launched with its own number of warps or with ``options``.
+
+    Target ``numpy`` is the model of :mod:`~integration.random_kernels.model`.
+    """
+    outputs = [poisoned(o) for o in kernel.outputs]
+    if target == "numpy":
+        evaluate(kernel, PRODUCTIONS, inputs_of(kernel), outputs)
+        return outputs
     function = _load(kernel)
-    outputs = [_poisoned(o) for o in kernel.outputs]
+    launched = {"num_warps": kernel.num_warps, **dict(kernel.options), **options}
     with _context(target):
-        function[(1,)](
-            *_inputs(kernel),
-            *outputs,
-            kernel.trip_count,
-            kernel.flag,
-            **{"num_warps": kernel.num_warps, **options},
-            enable_fp_fusion=False,
-        )
+        function[(1,)](*arguments(kernel, outputs), **launched, enable_fp_fusion=False)
     return outputs
 
 
@@ -109,28 +143,48 @@ def agree(output: Stored, left: Array, right: Array) -> bool:
     return bool(np.allclose(a, b, rtol=output.tolerance, atol=output.tolerance * scale, equal_nan=True))
 
 
+def difference(
+    kernel: RandomKernel, names: tuple[str, str], left: Sequence[Array], right: Sequence[Array]
+) -> str | None:
+    """How the outputs of two targets differ, with the source; None when they agree."""
+    for output, a, b in zip(kernel.outputs, left, right, strict=True):
+        if not agree(output, a, b):
+            where = np.flatnonzero((a != b) & ~((a != a) & (b != b)))[:4]
+            return (
+                f"{names[0]} and {names[1]} disagree in {output.name} ({output.dtype}) at {where}: "
+                f"{a[where]} against {b[where]}; n={kernel.trip_count}, flag={kernel.flag}, "
+                f"num_warps={kernel.num_warps}\n{kernel.source}"
+            )
+    return None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a target says that it can't: a compiler that is too slow says nothing of the kernel, one that dies does."""
+    if isinstance(error, ToolchainError):
+        return "took longer" in error.message
+    return isinstance(error, Unsupported)
+
+
 def check(
-    kernel: RandomKernel, targets: Sequence[str], refused: Callable[[str, TriError], None] | None = None
+    kernel: RandomKernel,
+    targets: Sequence[str],
+    refused: Callable[[str, TriError], None] | None = None,
+    runners: Mapping[str, Callable[[RandomKernel], Iterable[Array] | None]] | None = None,
 ) -> None:
     """Run ``kernel`` on all ``targets``; Disagreement with the source when two differ.
 
     A target but the first may refuse the kernel: ``refused`` is told, and without it the refusal is raised.
+    ``runners`` run targets that are not ours; one that gives None has no answer for this kernel.
     """
     first = run(kernel, targets[0])
     for target in targets[1:]:
+        own = (runners or {}).get(target)
         try:
-            other = run(kernel, target)
+            other = run(kernel, target) if own is None else own(kernel)
         except (Unsupported, ToolchainError) as error:
-            # a compiler that is too slow says nothing of the kernel; one that dies does
-            if refused is None or (isinstance(error, ToolchainError) and "took longer" not in error.message):
+            if refused is None or not is_refusal(error):
                 raise
             refused(target, error)
             continue
-        for output, left, right in zip(kernel.outputs, first, other, strict=True):
-            if not agree(output, left, right):
-                where = np.flatnonzero(left != right)[:4]
-                raise Disagreement(
-                    f"{targets[0]} and {target} disagree in {output.name} ({output.dtype}) at {where}: "
-                    f"{left[where]} against {right[where]}; n={kernel.trip_count}, flag={kernel.flag}, "
-                    f"num_warps={kernel.num_warps}\n{kernel.source}"
-                )
+        if other is not None and (found := difference(kernel, (targets[0], target), first, list(other))):
+            raise Disagreement(found)

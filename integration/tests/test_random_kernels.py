@@ -1,24 +1,87 @@
-"""Random kernels agree on the targets that execute here; ``nox -s random`` runs thousands of them."""
+"""Random kernels agree with NumPy on the targets that execute here; ``nox -s random`` runs thousands of them."""
 
 from __future__ import annotations
 
+import dataclasses
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
+from integration import random_kernels
 from integration.random_kernels import running
-from integration.random_kernels.productions import EPSILON, FUNCTIONS, call_of
-from integration.random_kernels.program import HEADER, RandomKernel, Stored
+from integration.random_kernels.failures import DISAGREEMENT, Failure
+from integration.random_kernels.persist import load, save
+from integration.random_kernels.productions.functions import EPSILON, FUNCTIONS, call_of
+from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, check
-from integration.random_kernels.strategy import random_kernels
+from integration.random_kernels.semantics import divide, fma, shift
+from integration.random_kernels.strategy import random_kernels as kernels
+from integration.random_kernels.triton_interpreter import NAME, PYTHON_VARIABLE, TritonInterpreter, excused
+from integration.random_kernels.values import promoted, summed
 
-_FEW = settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+_EVERYWHERE = (
+    "numpy",
+    "cpu",
+    "interpreter",
+    "sim:nvidia:sm_80",
+    "sim:nvidia:sm_90a",
+    "sim:amd:gfx942",
+    "sim:intel:pvc",
+)
+_settings = settings(
+    deadline=None, database=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False
+)
+_FOUND = sorted((Path(random_kernels.__file__).parent / "found").glob("*.json"))
 
 
-@seed(20261120)
-@_FEW
-@given(random_kernels())
-def test_targets_agree(kernel: RandomKernel) -> None:
-    check(kernel, ["cpu", "interpreter", "intel"])
+@pytest.mark.parametrize("part", range(12))
+def test_targets_agree(part: int) -> None:
+    """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
+
+    @seed(20261120 + part)
+    @settings(_settings, max_examples=25)
+    @given(kernels())
+    def agree(kernel: RandomKernel) -> None:
+        check(kernel, _EVERYWHERE, lambda target, error: None)
+
+    agree()
+
+
+@seed(20261119)
+@settings(_settings, max_examples=12)
+@given(kernels())
+def test_an_opencl_device_agrees(kernel: RandomKernel) -> None:
+    check(kernel, ["numpy", "intel"], lambda target, error: None)
+
+
+@pytest.mark.parametrize("path", _FOUND, ids=lambda path: path.stem)
+def test_what_was_found_is_mended(path: Path) -> None:
+    check(load(path), _EVERYWHERE, lambda target, error: None)
+
+
+@pytest.fixture(scope="module")
+def triton() -> Iterator[TritonInterpreter]:
+    python = os.environ.get(PYTHON_VARIABLE)
+    if not python:
+        pytest.skip(f"no Triton: {PYTHON_VARIABLE} may name a Python that has it")
+    worker = TritonInterpreter(python)
+    yield worker
+    worker.close()
+
+
+def test_triton_agrees(triton: TritonInterpreter) -> None:
+    @seed(20261118)
+    @settings(_settings, max_examples=60)
+    @given(kernels())
+    def agree(kernel: RandomKernel) -> None:
+        if excused(kernel) is None:
+            check(kernel, ["numpy", NAME], runners={NAME: triton.run})
+
+    agree()
 
 
 @pytest.mark.parametrize("data", ["float32", "int16", "int64"])
@@ -35,18 +98,10 @@ def test_every_function_agrees(dtype: str, data: str) -> None:
     ]
     outputs = tuple(Stored(f"out{i}", dtype, 64, 64 * EPSILON[dtype]) for i in range(len(FUNCTIONS)))
     names = ", ".join(o.name for o in outputs)
-    source = HEADER + f"\n\n@tri.jit\ndef kernel(x0, x1, {names}, n, flag):\n" + "\n".join(lines) + "\n"
+    head = "import tri\nimport tri.language as tl\nfrom tri.language.extra import libdevice\n"
+    source = head + f"\n\n@tri.jit\ndef kernel(x0, x1, {names}, n, flag):\n" + "\n".join(lines) + "\n"
     kernel = RandomKernel(source, (data, "float32"), outputs, 0, 0, 2, seed=4)
     check(kernel, ["cpu", "interpreter", "intel"])
-
-
-@seed(20261121)
-@settings(_FEW, max_examples=10)
-@given(random_kernels())
-def test_simulated_targets_agree(kernel: RandomKernel) -> None:
-    """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
-    targets = ["cpu", "sim:nvidia:sm_80", "sim:amd:gfx1100", "sim:intel:pvc"]
-    check(kernel, targets, lambda target, error: None)
 
 
 def test_a_difference_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,3 +118,61 @@ def test_a_difference_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "run", lambda kernel, target: right if target == "cpu" else wrong)
     with pytest.raises(Disagreement, match=r"disagree in out0 \(int32\) at \[7\]"):
         check(kernel, ["cpu", "intel"])
+
+
+@seed(1)
+@settings(_settings, max_examples=40)
+@given(kernel=kernels())
+def test_kernels_are_kept(tmp_path_factory: pytest.TempPathFactory, kernel: RandomKernel) -> None:
+    path = tmp_path_factory.mktemp("found") / "kernel.json"
+    save(kernel, path, "why")
+    assert load(path) == kernel
+
+
+def test_a_failure_explains_its_like() -> None:
+    kernel = RandomKernel("", (), (), 0, 0, 1, 0)
+    error = Failure("cpu", "CompilationError", "argument 'x0' at /a/b.py:3 is <[8], int32>", kernel)
+    assert error.explains(
+        dataclasses.replace(error, text="argument 'y' at /c.py:4 is <[16], int8>", target="intel")
+    )
+    assert not error.explains(dataclasses.replace(error, text="another"))
+    assert not error.explains(dataclasses.replace(error, kind=DISAGREEMENT))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ("int8", "uint8", "uint8"), ("uint8", "int16", "int16"), ("int32", "uint32", "uint32"),
+        ("int64", "uint32", "int64"), ("float16", "bfloat16", "float16"), ("bfloat16", "int8", "float32"),
+        ("float16", "int64", "float16"), ("float32", "float64", "float64"), ("int1", "int8", "int8"),
+    ],
+)  # fmt: skip
+def test_types_are_promoted_as_triton_says(x: str, y: str, expected: str) -> None:
+    assert promoted(x, y) == promoted(y, x) == expected
+
+
+def test_sums_are_as_wide_as_triton_says() -> None:
+    widened = {"int1": "uint32", "int8": "int32", "uint16": "uint32", "int64": "int64", "float16": "float16"}
+    assert {dtype: summed(dtype) for dtype in widened} == widened
+
+
+def test_the_model_follows_the_left_operand_of_a_shift() -> None:
+    by = np.array([1], np.uint32)
+    assert shift(np.array([-8], np.int32), by, ">>") == np.array([2**32 - 4], np.uint32)
+    assert shift(np.array([-8], np.int64), by, ">>") == -4
+    assert shift(np.array([2**32 - 8], np.uint32), by.astype(np.int32), ">>") == 2**31 - 4
+
+
+def test_the_model_cuts_quotients_off() -> None:
+    x, y = np.array([-7, 7], np.int8), np.array([2, 2], np.int32)
+    assert divide(x, y, "//").tolist() == [-3, 3]
+    assert divide(x, y, "%").tolist() == [-1, 1]
+
+
+def test_the_model_rounds_an_fma_once() -> None:
+    x = np.array([1 + 2**-12], np.float32)
+    z = np.array([2**-60 - 1], np.float32)
+    assert fma(x, x, z) == np.float32(2**-11 + 2**-24)
+    # exactly between two float32, but for the addend
+    half, tiny = np.array([1 + 2**-23], np.float32), np.array([2**-80], np.float32)
+    assert fma(half, np.array([1 + 2**-1], np.float32), tiny) == np.float32(1.5 + 2**-22)

@@ -1,0 +1,63 @@
+"""Failures of a sweep: what is known of one, and whether it explains another."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from integration.random_kernels.persist import save
+from integration.random_kernels.program import RandomKernel
+
+__all__ = ["DISAGREEMENT", "Failure"]
+
+DISAGREEMENT = "Disagreement"
+#: what nearly every kernel has
+_PLUMBING = frozenset({"load", "store", "cast", "truncate", "copy"})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What ``target`` did wrong with ``kernel``: ``kind`` is an error's type, ``Disagreement``, ``Died`` or ``Hung``."""
+
+    target: str
+    kind: str
+    text: str
+    kernel: RandomKernel
+
+    @property
+    def message(self) -> str:
+        """The text's first line without numbers, names and places."""
+        line = self.text.strip().split("\n")[0]
+        return re.sub(r"'[^']*'|\"[^\"]*\"|/\S+|<[^>]*>|[\w.]*\d[\w.]*", "_", line)[:200]
+
+    def explains(self, other: Failure) -> bool:
+        """Whether ``other`` is likely to be the same fault: the same error, or a kernel with all that this one has."""
+        if self.kind == DISAGREEMENT == other.kind:
+            return self._telling <= other.kernel.productions
+        return self.same_kind(other)
+
+    def same_kind(self, other: Failure) -> bool:
+        """Whether ``other`` went wrong in the same way: by another result, or by an error of the same message."""
+        if self.kind != other.kind:
+            return False
+        return self.kind == DISAGREEMENT or self.message == other.message
+
+    @property
+    def _telling(self) -> frozenset[str]:
+        productions = self.kernel.productions
+        return (productions - _PLUMBING) or productions
+
+    @property
+    def name(self) -> str:
+        """A name for a file."""
+        what = "-".join(sorted(self._telling))[:60] if self.kind == DISAGREEMENT else self.kind
+        digest = hashlib.sha256(self.kernel.source.encode()).hexdigest()[:8]
+        return re.sub(r"\W+", "_", f"{self.target}_{what}").strip("_") + f"_{digest}"
+
+    def keep(self, folder: Path) -> Path:
+        """Write the kernel down as a case to be replayed."""
+        path = folder / f"{self.name}.json"
+        save(self.kernel, path, f"{self.target}: {self.kind}: {self.text.split(chr(10))[0]}")
+        return path
