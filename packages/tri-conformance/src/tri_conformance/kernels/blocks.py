@@ -17,6 +17,13 @@ def _write(out, value, N: tl.constexpr):
 
 
 @tri.jit
+def put(out, value, N: tl.constexpr):
+    """``value`` of N elements to memory of its own type: a result of another type does not compile."""
+    tl.static_assert(value.dtype == out.dtype.element_ty, "the result is not of the type that is expected")
+    tl.store(out + tl.arange(0, N), tl.reshape(value, (N,)))
+
+
+@tri.jit
 def block_to_block(out, x, F: tl.constexpr, SHAPE: tl.constexpr, N: tl.constexpr, M: tl.constexpr):
     _write(out, F(_read(x, SHAPE, N)), M)
 

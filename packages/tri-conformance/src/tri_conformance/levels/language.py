@@ -15,6 +15,7 @@ from tri_conformance.tables import (
     libdevice,
     members,
     memory,
+    promotion,
     scaled,
     structures,
 )
@@ -24,6 +25,6 @@ __all__ = ["cases"]
 
 def cases() -> Iterator[Case]:
     """The cases of this level."""
-    for table in (memory, elements, blocks, members, structures, descriptors, fp8, scaled, libdevice):
+    for table in (memory, elements, promotion, blocks, members, structures, descriptors, fp8, scaled, libdevice):
         yield from cases_of(table.FEATURES)
     yield from effects.cases()
