@@ -10,6 +10,7 @@ from tri_conformance.levels import effects
 from tri_conformance.tables import (
     blocks,
     descriptors,
+    each_type,
     elements,
     fp8,
     libdevice,
@@ -25,6 +26,6 @@ __all__ = ["cases"]
 
 def cases() -> Iterator[Case]:
     """The cases of this level."""
-    for table in (memory, elements, promotion, blocks, members, structures, descriptors, fp8, scaled, libdevice):
+    for table in (memory, elements, promotion, blocks, each_type, members, structures, descriptors, fp8, scaled, libdevice):
         yield from cases_of(table.FEATURES)
     yield from effects.cases()
