@@ -34,6 +34,15 @@ def mathematics(out, x, N: tl.constexpr):
 
 
 @tri.jit
+def softmaxes(out, x, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    v = tl.load(x + i)
+    tl.store(out + i, tl.softmax(v))
+    tl.store(out + M * N + i, tl.softmax(v, 1))
+    tl.store(out + 2 * M * N + i, v.softmax(1, ieee_rounding=True))
+
+
+@tri.jit
 def functions(out, x, N: tl.constexpr):
     """Functions by their names in tl.math."""
     i = tl.arange(0, N)
@@ -258,6 +267,16 @@ def random_words(out, seed, N: tl.constexpr):
     key = zero + 5
     p, q, _, _ = tl.philox_impl(counter, zero, zero, zero, key, key, 10)
     tl.store(out + 6 * N + i, p ^ q)
+
+
+@tri.jit
+def random_wide(out, offsets, seed, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a, b, c, d = tl.randint4x(seed, tl.load(offsets + i))
+    tl.store(out + 0 * N + i, a)
+    tl.store(out + 1 * N + i, b)
+    tl.store(out + 2 * N + i, c)
+    tl.store(out + 3 * N + i, d)
 
 
 @tri.jit

@@ -18,6 +18,7 @@ from tri_conformance.tables import (
     memory,
     promotion,
     scaled,
+    special,
     structures,
 )
 
@@ -26,6 +27,19 @@ __all__ = ["cases"]
 
 def cases() -> Iterator[Case]:
     """The cases of this level."""
-    for table in (memory, elements, promotion, blocks, each_type, members, structures, descriptors, fp8, scaled, libdevice):
+    tables = (
+        memory,
+        elements,
+        promotion,
+        blocks,
+        each_type,
+        members,
+        special,
+        structures,
+        descriptors,
+        fp8,
+        scaled,
+        libdevice,
+    ):
         yield from cases_of(table.FEATURES)
     yield from effects.cases()

@@ -50,7 +50,9 @@ def _wide(dtype: str) -> tuple[Any, np.dtype[Any]]:
 def _trial(results: Sequence[Result], inputs: Sequence[Any], **constants: Any) -> Trial:
     exact = tuple(np.ascontiguousarray(made).ravel() for _, made in results)
     arguments = [outputs(exact), *inputs]
-    return Trial(arguments=arguments, exact={0: exact}, names={0: [n for n, _ in results]}, constants=constants)
+    return Trial(
+        arguments=arguments, exact={0: exact}, names={0: [n for n, _ in results]}, constants=constants
+    )
 
 
 # --- reductions and scans ---------------------------------------------------------------------------------
@@ -73,7 +75,9 @@ def _repeating(point: Point) -> Array:
 
 def _sum(x: Array, kind: np.dtype[Any], axis: int | None = 1) -> Array:
     with np.errstate(over="ignore"):
-        return np.asarray(np.add.reduce(x.astype(np.float64 if kind.kind not in "iu" else kind), axis)).astype(kind)
+        return np.asarray(
+            np.add.reduce(x.astype(np.float64 if kind.kind not in "iu" else kind), axis)
+        ).astype(kind)
 
 
 def _reductions(point: Point) -> Trial:
@@ -104,7 +108,11 @@ def _running(function: Any, x: Array, kind: np.dtype[Any], reverse: bool = False
 
 def _scans(point: Point) -> Trial:
     x = _addends(point)
-    y = point.rng.choice([1, -1, 2, 0.5], point.shape).astype(point.numpy) if is_float(point.dtype) else _factors(point)
+    y = (
+        point.rng.choice([1, -1, 2, 0.5], point.shape).astype(point.numpy)
+        if is_float(point.dtype)
+        else _factors(point)
+    )
     own, (asked, wide) = _summed(point.dtype), _wide(point.dtype)
     results = [
         ("cumsum", _running(np.add, x, own)), ("cumsum reversed", _running(np.add, x, own, True)),
@@ -191,7 +199,9 @@ def _converted(x: Array, target: str) -> Array:
         return np.asarray(x != 0)
     with np.errstate(over="ignore"):
         made = x.astype(np.float64) if x.dtype.kind not in "iub" else x
-        return (made if is_float(target) else np.trunc(made) if made.dtype.kind == "f" else made).astype(NUMPY[target])
+        return (made if is_float(target) else np.trunc(made) if made.dtype.kind == "f" else made).astype(
+            NUMPY[target]
+        )
 
 
 def _conversions(point: Point) -> Trial:
@@ -217,13 +227,17 @@ def _features() -> Iterator[Feature]:
         name: str, kernel: Any, make: Callable[[Point], Trial], dtypes: tuple[str, ...], shape: tuple[int, ...],
         also: tuple[str, ...] = (),
     ) -> Feature:  # fmt: skip
-        return Feature(name=name, kernel=kernel, make=make, dtypes=dtypes, shapes=(shape,), contract=Exact(), also=also)
+        return Feature(
+            name=name, kernel=kernel, make=make, dtypes=dtypes, shapes=(shape,), contract=Exact(), also=also
+        )
 
     yield row("reductions-of-each-type", k.reductions, _reductions, _WITH_BOOL, (4, 16), ("fp32",))
     yield row("scans-of-each-type", k.scans, _scans, _WITH_BOOL, (4, 16), ("fp32",))
     yield row("order-of-each-type", k.orders, _orders, _NUMBERS, (2, 8), ("fp32",))
     yield row("shapes-of-each-type", k.shapes, _shapes, (*_WITH_BOOL, *FP8), (4, 8))
-    yield row("conversions-of-each-type", k.conversions, _conversions, _WITH_BOOL, (32,), ("fp16", "bf16", "fp32"))
+    yield row(
+        "conversions-of-each-type", k.conversions, _conversions, _WITH_BOOL, (32,), ("fp16", "bf16", "fp32")
+    )
     for size, dtypes in _by_size().items():
         yield row(f"bits-as-each-type-of-{size}", k.conversions, _bitcasts, dtypes, (64,), dtypes)
 

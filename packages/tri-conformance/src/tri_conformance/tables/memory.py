@@ -147,12 +147,8 @@ def _exchanged(point: Point) -> Trial:
 
 def _atomics() -> Iterator[Feature]:
     bits = ("int32", "uint32", "int64", "uint64")
-    types = {
-        "add": (*bits, "fp16", "bf16", "fp32", "fp64"),
-        "max": (*bits, "fp32"),
-        "min": (*bits, "fp32"),
-        "xchg": (*bits, "fp32"),
-    }
+    wide = (*bits, "fp32", "fp64")
+    types = {"add": (*bits, "fp16", "bf16", "fp32", "fp64"), "max": wide, "min": wide, "xchg": wide}
     for kind in _UPDATES:
         yield Feature(
             name=f"atomic_{kind}",
@@ -170,7 +166,7 @@ def _atomics() -> Iterator[Feature]:
         name="atomic_cas",
         kernel=k.exchange,
         make=_exchanged,
-        dtypes=("int32", "int64"),
+        dtypes=bits,
         shapes=((128,), (16,)),
     )
 
@@ -280,6 +276,9 @@ def _features() -> Iterator[Feature]:
         dtypes=("int32", "fp32"),
         shapes=((8, 16), (32, 32)),
     )
+    for name, kernel in (("descriptor-of-each-type", k.described), ("block-pointer-of-each-type", k.blocked)):
+        others = ("int16", "int64", "uint8", "uint16", "uint32", "uint64", "fp64", *FP8)
+        yield Feature(name=name, kernel=kernel, make=_described, dtypes=others, shapes=((16, 32),))
     yield Feature(name="random", kernel=k.random, make=_random, dtypes=("int32",), shapes=((256,),))
 
 

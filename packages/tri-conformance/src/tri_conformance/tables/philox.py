@@ -6,18 +6,19 @@ import numpy as np
 
 from tri_conformance.dtypes import Array
 
-__all__ = ["normals_of", "uniforms_of", "words"]
+__all__ = ["normals_of", "uniforms_of", "words", "words_of"]
 
 _MASK = 0xFFFFFFFF
 
 
 def words(count: int, key: tuple[int, int], rounds: int = 10) -> Array:
     """The four words of the counters 0 to ``count`` - 1: uint32, (4, count)."""
-    return np.array([_block(i, key, rounds) for i in range(count)], np.uint32).T
+    return np.array([words_of(i, 0, key, rounds) for i in range(count)], np.uint32).T
 
 
-def _block(counter: int, key: tuple[int, int], rounds: int) -> tuple[int, int, int, int]:
-    a, b, c, d = counter, 0, 0, 0
+def words_of(counter: int, second: int, key: tuple[int, int], rounds: int = 10) -> tuple[int, int, int, int]:
+    """The words of one counter, whose first two words are given."""
+    a, b, c, d = counter, second, 0, 0
     low, high = key
     for _ in range(rounds):
         p, q = 0xD2511F53 * a, 0xCD9E8D57 * c

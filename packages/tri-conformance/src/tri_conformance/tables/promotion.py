@@ -55,7 +55,9 @@ def mixture(rng: np.random.Generator, dtype: str, count: int) -> Array:
 
 def outputs(exact: Sequence[Array]) -> tuple[Array, ...]:
     """Memory for results, of their types, that holds something else."""
-    return tuple((~e).astype(e.dtype) if e.dtype == np.bool_ else np.full(e.size, 77).astype(e.dtype) for e in exact)
+    return tuple(
+        (~e).astype(e.dtype) if e.dtype == np.bool_ else np.full(e.size, 77).astype(e.dtype) for e in exact
+    )
 
 
 def _in(name: str, *operands: Array) -> list[Array]:
@@ -86,7 +88,10 @@ def _quotients(a: Array, b: Array) -> Sequence[Array]:
 
 
 def _comparisons(a: Array, b: Array) -> Sequence[Array]:
-    return [np.asarray(f(a, b)) for f in (np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal)]
+    return [
+        np.asarray(f(a, b))
+        for f in (np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal)
+    ]
 
 
 def _choices(a: Array, b: Array) -> Sequence[Array]:
@@ -181,7 +186,10 @@ def _integer_scalars(v: Array) -> list[Array]:
     t = v.dtype.type
     three, five, hundred, one = t(3), t(5), t(100), t(1)
     low = v & three
-    (third, rest), (quotient, remainder) = _quotients(v, np.full_like(v, 3)), _quotients(np.full_like(v, 100), v)
+    (third, rest), (quotient, remainder) = (
+        _quotients(v, np.full_like(v, 3)),
+        _quotients(np.full_like(v, 100), v),
+    )
     halves = v.astype(np.float32)
     return [
         v + three, three + v, v - three, hundred - v, v * three, three * v, third, quotient, rest, remainder, v & five, five & v,
@@ -213,7 +221,11 @@ _FLOAT_NAMES = (
 
 def _scalars(point: Point) -> Trial:
     floats = is_float(point.dtype)
-    x = mixture(point.rng, point.dtype, point.count) if floats else _divisible(point.rng, point.dtype, point.count)
+    x = (
+        mixture(point.rng, point.dtype, point.count)
+        if floats
+        else _divisible(point.rng, point.dtype, point.count)
+    )
     with np.errstate(all="ignore"):
         exact = _float_scalars(x) if floats else _integer_scalars(x)
     kinds = [e.dtype if e.dtype in (np.bool_, np.float32) else x.dtype for e in exact]
@@ -246,7 +258,9 @@ def _features() -> Iterator[Feature]:
     mixed = _mixed(k.arithmetic, ("+", "-", "*"), _arithmetic, _NUMBERS)
     yield from _row("mixed-arithmetic", mixed, _NUMBERS, _NUMBERS)
     whole_numbers = ("int1", *INTEGERS)
-    yield from _row("mixed-bits", _mixed(k.bits, "&|^", _bitwise, whole_numbers), whole_numbers, whole_numbers)
+    yield from _row(
+        "mixed-bits", _mixed(k.bits, "&|^", _bitwise, whole_numbers), whole_numbers, whole_numbers
+    )
     yield from _row("mixed-shifts", _shifts, INTEGERS, INTEGERS)
     for name, group in (("signed", SIGNED), ("unsigned", UNSIGNED)):
         quotients = _mixed(k.quotients, ("//", "%"), _quotients, group, _divisible)
@@ -257,7 +271,9 @@ def _features() -> Iterator[Feature]:
     yield from _row("mixed-division-floats", division, FLOATS, (*INTEGERS, *FLOATS), Ulp(2))
     remainder = _mixed(k.float_remainder, "%", _float_remainder, FLOATS, _positive, division=True)
     yield from _row("mixed-remainder-floats", remainder, FLOATS, FLOATS, Ulp(1))
-    yield from _row("mixed-comparisons", _mixed(k.comparisons, _COMPARED, _comparisons, _NUMBERS), _NUMBERS, _NUMBERS)
+    yield from _row(
+        "mixed-comparisons", _mixed(k.comparisons, _COMPARED, _comparisons, _NUMBERS), _NUMBERS, _NUMBERS
+    )
     choices = _mixed(k.choices, ("where", "maximum", "minimum"), _choices, _NUMBERS)
     yield from _row("mixed-choices", choices, _NUMBERS, _NUMBERS)
     yield from _row("plain-scalars", _scalars, (*INTEGERS, *FLOATS), ("fp32",), kernel=k.of_scalars)
