@@ -72,7 +72,7 @@ def integer_scalars(a):
     return (
         a + 3, 3 + a, a - 3, 100 - a, a * 3, 3 * a, a // 3, 100 // a, a % 3, 100 % a, a & 5, 5 & a, a | 5, 5 | a, a ^ 5, 5 ^ a,
         a << 1, 3 << (a & 3), a >> 1, 100 >> (a & 3), -a, ~a, tl.cdiv(a & 63, 5), a + 0.5, 0.5 - a, tl.add(a, 3), tl.sub(a, 3),
-        tl.mul(a, 3), tl.abs(a), a < 3, 3 < a, a == True,  # noqa: E712  a boolean scalar is the least kind
+        tl.mul(a, 3), tl.abs(a), a < 3, 3 < a, a == True,  # noqa: E712, SIM300  a scalar on the left is meant, and a boolean one is the least kind
     )  # fmt: skip
 
 

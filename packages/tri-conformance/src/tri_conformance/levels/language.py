@@ -28,18 +28,8 @@ __all__ = ["cases"]
 def cases() -> Iterator[Case]:
     """The cases of this level."""
     tables = (
-        memory,
-        elements,
-        promotion,
-        blocks,
-        each_type,
-        members,
-        special,
-        structures,
-        descriptors,
-        fp8,
-        scaled,
-        libdevice,
-    ):
+        memory, elements, promotion, blocks, each_type, members, special, structures, descriptors, fp8, scaled, libdevice,
+    )  # fmt: skip
+    for table in tables:
         yield from cases_of(table.FEATURES)
     yield from effects.cases()
