@@ -140,6 +140,24 @@ def dot(out, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, HOW: tl
 
 
 @tri.jit
+def imprecise(outs, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """How many products may be summed up before they are added to the accumulator."""
+    a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
+    put(outs[0], tl.dot(a, b), M * N)
+    put(outs[1], tl.dot(a, b, t, max_num_imprecise_acc=0), M * N)
+    put(outs[2], tl.dot(a, b, t, max_num_imprecise_acc=K // 2), M * N)
+    put(outs[3], tl.dot(a, b, t, max_num_imprecise_acc=K), M * N)
+
+
+@tri.jit
+def narrow(outs, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Sums in halves."""
+    a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
+    put(outs[0], tl.dot(a, b, out_dtype=tl.float16), M * N)
+    put(outs[1], tl.dot(a, b, t, out_dtype=tl.float16), M * N)
+
+
+@tri.jit
 def batched_dot(out, x, y, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     a, b = _read(x, (B, M, K), B * M * K), _read(y, (B, K, N), B * K * N)
     _write(out, tl.dot(a, b, input_precision="ieee", out_dtype=tl.float32), B * M * N)

@@ -16,6 +16,7 @@ from tri_conformance.tables.memory import anything, full
 __all__ = ["FEATURES"]
 
 SHAPES = ((16, 32), (32, 64))
+_ADDED = ("int32", "uint32", "uint64", "fp32", "fp16", "bf16")
 _TYPES = ("int8", "int32", "fp16", "bf16", "fp32")
 
 
@@ -182,8 +183,11 @@ def _features() -> Iterator[Feature]:
     narrow = ((8, 16), (32, 32))
     yield row("descriptor-gather", k.gathered, _gathered, ("fp16", "fp32", "int32"), narrow)
     yield row("descriptor-scatter", k.scattered, _scattered, ("fp16", "fp32", "int32"), narrow)
+    others = ("int8", "uint8", "int16", "uint16", "uint32", "bf16")
+    yield row("descriptor-gather-of-each-type", k.gathered, _gathered, others, ((16, 32),))
+    yield row("descriptor-scatter-of-each-type", k.scattered, _scattered, others, ((16, 32),))
     for kind in _UPDATES:
-        dtypes = ("int32", "uint32", "fp32", "fp16") if kind == "add" else ("int32", "uint32", "int64")
+        dtypes = _ADDED if kind == "add" else ("int32", "uint32", "int64", "uint64")
         yield row(f"descriptor-atomic_{kind}", k.updated, _updated(kind), dtypes, SHAPES[:1])
     yield row("block-pointer-advance", k.walked, _walked, ("int32", "fp16", "fp32"))
     yield row("block-pointer-one-check", k.partly_checked, _partly, ("fp16", "fp32"))

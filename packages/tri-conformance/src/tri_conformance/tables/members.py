@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tri_conformance.contracts import Close, Contract, Exact, Ulp
-from tri_conformance.dtypes import FLOATS, INTEGERS, Array
+from tri_conformance.dtypes import FLOATS, FP8, INTEGERS, Array
 from tri_conformance.features import Feature, Point, Trial
 from tri_conformance.kernels import members as k
 from tri_conformance.tables.philox import normals_of, uniforms_of, words, words_of
@@ -114,6 +114,14 @@ def _shaped(point: Point) -> Trial:
     ]  # fmt: skip
     out, exact = _rows(rows, np.int32)
     return Trial(arguments=[out, flat.copy()], exact={0: exact}, constants={"M": m, "N": n})
+
+
+def _places(point: Point) -> Trial:
+    m, n = point.shape
+    exact = _regrouped(m, n, 2).astype(point.numpy)
+    x = np.arange(m * n).astype(point.numpy)
+    out = np.full(m * n, 77).astype(point.numpy)
+    return Trial(arguments=[out, x, m, n], exact={0: exact}, constants={"S": m * n})
 
 
 def _typed(point: Point) -> Trial:
@@ -265,7 +273,24 @@ def _random_wide(point: Point) -> Trial:
     numbers = [int(offset) % 2 ** (8 * offsets.itemsize) for offset in offsets]
     made = np.array([words_of(n & 0xFFFFFFFF, n >> 32, _KEY) for n in numbers], np.uint32)
     out, exact = _rows(list(made.view(np.int32).T), np.int32)
-    return Trial(arguments=[out, offsets, _SEED], exact={0: exact}, constants={"N": point.count})
+    floats, numbers_exact = _rows([*_uniforms(made.T.copy())[:5], *_normals(made.T.copy())[:5]], np.float32)
+    return Trial(
+        arguments=[out, floats, offsets, _SEED],
+        exact={0: exact, 1: numbers_exact},
+        constants={"N": point.count},
+    )
+
+
+def _random_of_64_bits(point: Point) -> Trial:
+    counters = mixture(point.rng, point.dtype, point.count)
+    made = np.array([words_of(int(c), 0, (_SEED, 0), bits=64) for c in counters], np.uint64)
+    low = (made[:, 0] ^ made[:, 1] ^ made[:, 2] ^ made[:, 3]).view(np.int64)
+    size = np.where(low < 0, ~low, low).astype(np.float32) * np.float32(2.0**-63)
+    return Trial(
+        arguments=[np.zeros(4 * point.count, np.uint64), np.zeros(point.count, np.float32), counters, _SEED],
+        exact={0: made.T.ravel(), 1: size},
+        constants={"N": point.count},
+    )
 
 
 # --- the table ----------------------------------------------------------------------------------------------
@@ -298,6 +323,7 @@ def _features() -> Iterator[Feature]:
     yield _row("operators-reflected", k.reflected, _reflected)
     yield _row("methods-reductions", k.reduced, _reduced, shapes=((8, 16), (16, 32)))
     yield _row("methods-shapes", k.shaped, _shaped, shapes=((8, 16), (32, 8)))
+    yield _row("swizzle2d", k.places, _places, ("int32", "int64", "uint32", "uint64"), ((8, 16),))
     yield _row("types-in-kernels", k.typed, _typed, also=("fp16", "bf16", "fp64"))
     for count, down in ((1, True), (4, True), (8, False), (64, True)):
         name = f"topk-{count}{'' if down else '-smallest'}"
@@ -308,22 +334,33 @@ def _features() -> Iterator[Feature]:
     yield _row("histogram-masked", k.counted, _counted, shapes=((64,), (1024,)))
     yield _row("methods-atomics", k.atomics, _atomics, shapes=((16,), (128,)))
     for load, store in (("acquire", "release"), ("relaxed", "relaxed")):
-        types = (*INTEGERS, *FLOATS) if load == "acquire" else ("uint32",)
+        types = ("int1", *INTEGERS, *FLOATS, *FP8) if load == "acquire" else ("uint32",)
         yield _row(
             f"atomic_load-store-{load}", k.atomic_memory, _atomic_memory(load, store), types, ((300,),)
         )
-    yield _row("atomic_poll", k.polled, _polled, ("int32", "int64", "uint32", "uint64"), ((16,), (128,)))
+    yield _row(
+        "atomic_poll",
+        k.polled,
+        _polled,
+        ("int16", "uint16", "int32", "int64", "uint32", "uint64"),
+        ((16,), (128,)),
+    )
     yield _row("atomic_poll-at-once", k.polled_at_once, _polled_at_once, ("int32", "int64"), ((64,),))
     yield _row("message-between-programs", k.passed_on, _passed_on, shapes=((64,),))
     yield _row("random-words", k.random_words, _random(_words, np.int32))
     yield _row("random-uniform", k.random_floats, _random(_uniforms, np.float32), contract=Close(1e-6))
     yield _row("random-normal", k.random_normals, _random(_normals, np.float32), contract=Close(1e-4, 2e-6))
+    wide = ("int32", "uint32", "int64", "uint64")
     yield _row(
-        "random-of-wide-offsets",
-        k.random_wide,
-        _random_wide,
-        ("int32", "uint32", "int64", "uint64"),
+        "random-of-wide-offsets", k.random_wide, _random_wide, wide, ((64,),), contract=Close(1e-4, 2e-6)
+    )
+    yield _row(
+        "random-words-of-64-bits",
+        k.random_of_64_bits,
+        _random_of_64_bits,
+        ("uint64",),
         ((64,),),
+        contract=Close(1e-6),
     )
 
 

@@ -119,7 +119,9 @@ def _mixed(
 ) -> Callable[[Point], Trial]:  # fmt: skip
     def make(point: Point) -> Trial:
         x = draw(point.rng, point.dtype, point.count)
-        operands, exact, names = [], [], []
+        operands: list[Array] = []
+        exact: list[Array] = []
+        names: list[str] = []
         for right in _rights(point.dtype, among):
             if "int1" in (right, point.dtype) and right == point.dtype:
                 continue
@@ -141,7 +143,8 @@ def _mixed(
 
 def _shifts(point: Point) -> Trial:
     x = mixture(point.rng, point.dtype, point.count)
-    operands, exact = [], []
+    operands: list[Array] = []
+    exact: list[Array] = []
     for right in INTEGERS:
         y = point.rng.integers(0, _bits(point.dtype), point.count).astype(NUMPY[right])
         exact += _shifted(point.dtype, *_in(common(point.dtype, right), x, y))
