@@ -106,4 +106,7 @@ def conversions(outs, xs, BITS: tl.constexpr, N: tl.constexpr):
     """Each of xs in the type of the output beside it."""
     for k in tl.static_range(len(xs)):
         v = tl.load(xs[k] + tl.arange(0, N))
-        put(outs[k], v.to(outs[k].dtype.element_ty, bitcast=BITS), N)
+        if k % 2 == 0:
+            put(outs[k], v.to(outs[k].dtype.element_ty, bitcast=BITS), N)
+        else:
+            put(outs[k], tl.cast(v, outs[k].dtype.element_ty, bitcast=BITS), N)

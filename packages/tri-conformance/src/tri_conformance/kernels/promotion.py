@@ -82,3 +82,8 @@ def float_scalars(a):
         a + 3, 3 + a, a - 2.5, 2.5 - a, a * 0.5, 2 * a, -a, tl.abs(a), tl.add(a, 3), tl.sub(a, 3), tl.mul(a, 3), a < 0.5,
         tl.maximum(a, 0.5), tl.minimum(0.5, a), tl.where(a > 0, a, 1),
     )  # fmt: skip
+
+
+@tri.jit
+def scalar_division(a):
+    return 8 / a, a / 3, 2.5 / a

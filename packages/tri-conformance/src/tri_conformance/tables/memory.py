@@ -276,9 +276,6 @@ def _features() -> Iterator[Feature]:
         dtypes=("int32", "fp32"),
         shapes=((8, 16), (32, 32)),
     )
-    for name, kernel in (("descriptor-of-each-type", k.described), ("block-pointer-of-each-type", k.blocked)):
-        others = ("int16", "int64", "uint8", "uint16", "uint32", "uint64", "fp64", *FP8)
-        yield Feature(name=name, kernel=kernel, make=_described, dtypes=others, shapes=((16, 32),))
     yield Feature(name="random", kernel=k.random, make=_random, dtypes=("int32",), shapes=((256,),))
 
 

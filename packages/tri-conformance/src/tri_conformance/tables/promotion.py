@@ -242,6 +242,19 @@ def _scalars(point: Point) -> Trial:
     )
 
 
+def _scalar_division(point: Point) -> Trial:
+    x = _positive(point.rng, point.dtype, point.count)
+    kind = np.dtype(np.float64 if point.dtype == "fp64" else np.float32)
+    wide = x.astype(kind).astype(np.float64)
+    exact = (8 / wide, wide / 3, 2.5 / wide)
+    return Trial(
+        arguments=[tuple(np.full(point.count, 77, kind) for _ in exact), x],
+        exact={0: exact},
+        names={0: ("8 / a", "a / 3", "2.5 / a")},
+        constants={"F": k.scalar_division, "RESULTS": len(exact), "N": point.count},
+    )
+
+
 _NUMBERS = ("int1", *INTEGERS, *FLOATS)
 _COMPARED = ("<", "<=", "==", "!=", ">", ">=")
 
@@ -280,6 +293,14 @@ def _features() -> Iterator[Feature]:
     choices = _mixed(k.choices, ("where", "maximum", "minimum"), _choices, _NUMBERS)
     yield from _row("mixed-choices", choices, _NUMBERS, _NUMBERS)
     yield from _row("plain-scalars", _scalars, (*INTEGERS, *FLOATS), ("fp32",), kernel=k.of_scalars)
+    yield from _row(
+        "plain-scalars-divided",
+        _scalar_division,
+        (*INTEGERS, *FLOATS),
+        ("fp32",),
+        Ulp(2),
+        kernel=k.of_scalars,
+    )
 
 
 FEATURES = tuple(_features())
