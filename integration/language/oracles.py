@@ -11,7 +11,7 @@ from integration.language import coverage
 from integration.language.names import HERE, find
 from tri.language.libdevice.table import SIGNATURES
 
-__all__ = ["accepted", "public", "tried", "untyped"]
+__all__ = ["accepted", "public", "table_names", "tried", "untyped"]
 
 _LIBDEVICE = "tl.extra.libdevice."
 
@@ -44,6 +44,11 @@ def _taken() -> Mapping[str, frozenset[str]]:
         if isinstance(names, list)
         for name in names
     }
+
+
+def table_names() -> list[str]:
+    """Every full name that the table gives types or a reason."""
+    return [*_taken(), *untyped()]
 
 
 def _function(name: str) -> str:
