@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,18 @@ from integration.language.names import HERE, find, reference
 from integration.language.probing import probes
 from tri.compiler.generator import Generator
 from tri.compiler.values import BoundMethod
+from tri.language.block_pointers import block_pointer
 from tri.language.constexpr import constexpr
 from tri.language.descriptors import tensor_descriptor_base
 from tri.language.tensor import tensor
+from tri.language.types import dtype
 from tri_conformance import Subject
 from tri_conformance.case import Case, asked
 from tri_conformance.levels import LEVELS, effects
 from tri_core import mlir
+from tri_core.errors import CompilationError
 
-__all__ = ["DOCUMENT", "reached", "reason", "reasons", "render", "wanted", "write"]
+__all__ = ["DOCUMENT", "reached", "reason", "reasons", "render", "tried", "wanted", "write"]
 
 DOCUMENT = HERE.parents[1] / "docs" / "conformance" / "coverage.md"
 _MOST = 4
@@ -36,6 +39,8 @@ _BINARY = {
     ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift",
 }  # fmt: skip
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+#: functions whose masks are none of their operands
+_MASKED = ("load", "store", "where", "atomic", "histogram", "expect_zero")
 _UNARY = {ast.USub: "neg", ast.Invert: "invert", ast.Not: "not"}
 
 
@@ -60,6 +65,8 @@ class _Watch:
 
     def __init__(self) -> None:
         self.names: set[str] = set()
+        #: full name -> element types of what it was given
+        self.types: dict[str, set[str]] = {}
         self._values: dict[int, Any] = {}
 
     def met(self, generator: Generator, node: ast.AST, value: Any) -> None:
@@ -68,6 +75,27 @@ class _Watch:
             return
         self._values[id(node)] = value
         self.names.update(self._named(node, value))
+        for names, given in self._given(node, value):
+            for name in names:
+                self.types.setdefault(name, set()).update(given)
+
+    def _given(self, node: ast.AST, value: Any) -> Iterator[tuple[Iterable[str], set[str]]]:
+        """Names that ``node`` uses, and the element types of their operands."""
+        if isinstance(node, ast.Call):
+            function = self._values.get(id(node.func))
+            operands = [*node.args, *(k.value for k in node.keywords)]
+            given = [self._values.get(id(operand)) for operand in operands]
+            given += [function.receiver] if isinstance(function, BoundMethod) else []
+            names = list(self._named(node.func, function))
+            types = {name for value in given for name in _elements(value)}
+            masked = any(name.rpartition(".")[2].startswith(_MASKED) for name in names)
+            yield names, (types - {"int1"} or types) if masked else types
+        elif isinstance(
+            node, (ast.BinOp, ast.AugAssign, ast.Compare, ast.UnaryOp, ast.Subscript, ast.Attribute)
+        ):
+            parts = [self._values.get(id(part)) for part in ast.iter_child_nodes(node)]
+            if not any(isinstance(part, tensor) and part.dtype.is_ptr() for part in parts):
+                yield self._named(node, value), {name for part in parts for name in _elements(part)}
 
     def _named(self, node: ast.AST, value: Any) -> Iterator[str]:
         held = value.value if isinstance(value, constexpr) else value
@@ -107,6 +135,21 @@ class _Watch:
             yield f"tl.tensor.__r{name}__"
 
 
+def _elements(value: Any) -> Iterator[str]:
+    """Element types of an operand, of what pointers point to, and types themselves."""
+    held = value.value if isinstance(value, constexpr) else value
+    if isinstance(held, (tuple, list)):
+        for item in held:
+            yield from _elements(item)
+    elif isinstance(held, (tensor, tensor_descriptor_base)):
+        scalar = held.dtype
+        yield (scalar.element_ty if scalar.is_ptr() else scalar).name
+    elif isinstance(held, block_pointer):
+        yield from _elements(held.base)
+    elif isinstance(held, dtype) and not held.is_ptr() and not held.is_block():
+        yield held.name
+
+
 @contextmanager
 def _watching(watch: _Watch) -> Iterator[None]:
     """Compiles end with their IR, and ``watch`` sees how it is made."""
@@ -134,22 +177,44 @@ def _row_of(case: Case) -> str:
 
 
 @functools.cache
-def reached() -> Mapping[str, tuple[str, ...]]:
-    """Full name -> the rows of the kit whose kernels use it."""
+def _watched() -> list[tuple[str, _Watch]]:
+    """What was met in the first case of each row and element type."""
     subject = Subject("cpu")
-    firsts: dict[str, Callable[[Subject], None]] = {"device_print": asked(effects.launch, "print")}
+    firsts: dict[tuple[str, ...], Callable[[Subject], None]] = {
+        ("device_print",): asked(effects.launch, "print")
+    }
     for level in ("language", "programs", "runtime"):
         for case in LEVELS[level]():
             if level != "runtime" or case.feature == "grid":  # the others expect errors
-                firsts.setdefault(_row_of(case), case.run)
-    found: dict[str, list[str]] = {}
-    for row, run in firsts.items():
+                firsts.setdefault((_row_of(case), *case.needs.dtypes[:1]), case.run)
+    found = []
+    for (row, *_), run in firsts.items():
         watch = _Watch()
-        with _watching(watch), suppress(_Compiled):
+        # what is reached does not depend on what comes of it: the kit itself says when a kernel is refused
+        with _watching(watch), suppress(_Compiled, CompilationError):
             run(subject)
+        found.append((row, watch))
+    return found
+
+
+@functools.cache
+def reached() -> Mapping[str, tuple[str, ...]]:
+    """Full name -> the rows of the kit whose kernels use it."""
+    found: dict[str, dict[str, None]] = {}
+    for row, watch in _watched():
         for name in watch.names:
-            found.setdefault(name, []).append(row)
+            found.setdefault(name, {})[row] = None
     return {name: tuple(rows) for name, rows in found.items()}
+
+
+@functools.cache
+def tried() -> Mapping[str, frozenset[str]]:
+    """Full name -> the element types of operands that rows of the kit give it."""
+    found: dict[str, set[str]] = {}
+    for _, watch in _watched():
+        for name, types in watch.types.items():
+            found.setdefault(name, set()).update(types)
+    return {name: frozenset(types) for name, types in found.items()}
 
 
 def wanted() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from integration.language import coverage
+from integration.language import coverage, oracles
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +34,30 @@ def test_what_only_the_language_calls_does_not_count() -> None:
 
 def test_the_document_is_up_to_date() -> None:
     assert coverage.DOCUMENT.read_text() == coverage.render(), "run python -m integration.language coverage"
+
+
+@pytest.mark.parametrize("name", oracles.public())
+def test_every_name_has_an_oracle_over_every_type_that_it_takes(name: str) -> None:
+    """A name is in the table of types or has a reason there, not both; a new name of the language is in neither."""
+    types, reason = oracles.accepted(name), oracles.untyped().get(name)
+    assert types or reason, f"{name} is not in integration/language/dtypes.toml: which types does it take?"
+    assert not (types and reason)
+    missing = sorted(types - oracles.tried(name))
+    assert not missing, f"no row of the kit tries {name} with {', '.join(missing)}"
+
+
+def test_no_type_is_given_for_a_name_that_is_not_there() -> None:
+    known = set(oracles.public()) | {"tl.make_block_ptr"}
+    assert set(oracles.table_names()) <= known
+
+
+def test_types_are_those_of_the_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither an offset nor a mask counts, and a name that only the language calls does not either."""
+    tried = oracles.tried("tl.tensor.__lshift__")
+    assert "fp32" not in tried
+    assert "fp8e5" not in oracles.tried("tl.tensor.__add__")  # pointers to fp8 are moved, not fp8 added
+    assert "int1" not in oracles.tried("tl.fma")
+    monkeypatch.setattr(oracles.tl, "__all__", [*oracles.tl.__all__, "new_function"])
+    assert oracles.accepted("tl.new_function") == frozenset()
+    assert "tl.new_function" in oracles.public()
+    assert "tl.new_function" not in oracles.untyped()

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import tri
+import tri.language as tl
 from tri_conformance import Selection, Subject, cases, judge
 from tri_conformance.modules import encodings_of
 from tri_core import mlir
@@ -223,6 +225,33 @@ def limits_are_not_checked(target: str) -> None:
     )
 
 
+# --- in the language -------------------------------------------------------------------------------------------
+
+
+@tri.jit
+def _plus(a, b):  # type: ignore[no-untyped-def]
+    return a + b
+
+
+@tri.jit
+def _narrow_cumsum(input, axis=0, reverse: tl.constexpr = False, dtype: tl.constexpr = None):  # type: ignore[no-untyped-def]
+    return tl.associative_scan(input, axis, _plus, reverse).to(tl.int32 if dtype is None else dtype)
+
+
+def running_sums_stay_narrow(target: str) -> None:
+    """A running sum wraps in the type of its operand, and is widened afterwards."""
+    del target
+    importlib.import_module("tri_conformance.kernels.each_type").tl.cumsum = _narrow_cumsum
+
+
+def the_common_type_decides_on_the_sign(target: str) -> None:
+    """``>>`` is logical when either operand is unsigned."""
+    del target
+    language = importlib.import_module("tri.language.arithmetic")
+    plain = language.BINARY[">>"]
+    language.BINARY[">>"] = lambda b, x, y: plain(b, *language.operands(b, ">>", x, y))
+
+
 # --- in the driver --------------------------------------------------------------------------------------------
 
 
@@ -371,6 +400,8 @@ BUGS: Mapping[str, Bug] = {
     "scan from the wrong end": Bug(scans_run_backwards, "cpu", ("language/scan-cumsum-axis0/int32*",)),
     "forgotten accumulator": Bug(accumulator_is_forgotten, "cpu", ("language/dot/fp32*",)),
     "wrong rounding": Bug(rounding_toward_zero, "cpu", ("language/cast-to-bf16/fp32*", "language/cast-to-fp8e5/fp32*")),
+    "narrow running sums": Bug(running_sums_stay_narrow, "cpu", ("language/scans-of-each-type/int8*", "language/scans-of-each-type/int16*")),
+    "sign by the common type": Bug(the_common_type_decides_on_the_sign, "cpu", ("language/mixed-shifts/int8*", "language/mixed-shifts/int32*")),
     "wrong neutral element": Bug(wrong_neutral_element, "cpu", ("language/sum-axis0/fp32-*", "language/sum-axis0/int32-*")),
     "forgotten rounding mode": Bug(sums_are_not_rounded_up, "cpu", ("language/libdevice/add_ru-fp32*", "language/libdevice/add_ru-fp64*")),
     "grid z ignored": Bug(grid_z_is_ignored, "cpu", ("runtime/grid/2x3x4", "runtime/grid/1x1x6")),

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["arguments_for", "main"]
+__all__ = ["arguments_for", "command_line", "main"]
 
 _INI = Path(__file__).with_name("pytest.ini")
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="tri-conformance", description="Say whether a target of tri is right."
     )
@@ -22,10 +23,14 @@ def _parser() -> argparse.ArgumentParser:
         "--level",
         default="",
         metavar="A,B",
-        help="levels (static, layouts, language, pipeline, runtime, programs; all)",
+        help="levels: static, layouts, language, pipeline, runtime, programs (default: all)",
     )
     parser.add_argument(
-        "--select", action="append", default=[], metavar="GLOB", help="only cases whose id matches"
+        "--select",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="only cases whose id (level/feature/point) matches, as --select 'language/dot/*'; each must match some",
     )
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="one in N cases of each feature")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that run cases")
@@ -66,9 +71,18 @@ def arguments_for(given: argparse.Namespace) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the kit; 0 when the target is right."""
-    given = _parser().parse_args(arguments)
+    """Run the kit; 0 when the target is right, 2 when nothing is selected or an option is wrong."""
+    parser = command_line()
+    given = parser.parse_args(arguments)
     import pytest
+
+    from tri_conformance.selection import Selection, cases
+    from tri_core.api import OptionError
+
+    try:
+        cases(Selection.of(given.level, given.select, given.sample))
+    except OptionError as error:
+        parser.error(str(error))
 
     # other plug-ins of the environment must not change what is tested
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"

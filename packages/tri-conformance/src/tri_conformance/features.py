@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -45,11 +46,13 @@ class Point:
 class Trial:
     """A launch and its exact results: ``exact`` maps positions among ``arguments`` to what stands there afterwards.
 
-    Arguments are arrays, scalars, None, descriptors of arrays, and tuples of these.
+    Arguments are arrays, scalars, None, descriptors of arrays, and tuples of these; what stands in a tuple of arrays
+    is a tuple.  ``names`` says for a position what its results are, one name for each array.
     """
 
     arguments: Sequence[Any]
-    exact: Mapping[int, Array]
+    exact: Mapping[int, Array | tuple[Array, ...]]
+    names: Mapping[int, Sequence[str]] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
     grid: tuple[int, ...] = (1,)
 
@@ -76,6 +79,10 @@ class Feature:
     level: str = "language"
     group: str = ""
 
+    def _contract(self, dtype: str, result: Array) -> Contract:
+        """Whole numbers are exact whatever is said of floats beside them."""
+        return Exact() if result.dtype.kind in "iub" else self.contracts.get(dtype, self.contract)
+
     def check(self, subject: Subject, seed: str, dtype: str, shape: tuple[int, ...], warps: int) -> None:
         """Launch at one point and compare every result; AssertionError when one breaks the contract.
 
@@ -86,19 +93,43 @@ class Feature:
         held = [array.copy() for array in given]
         arguments = with_arrays(list(trial.arguments), iter(held))
         subject.launch(self.kernel, trial.grid, arguments, trial.constants, num_warps=warps, **self.options)
-        written = {id(next(arrays_in(arguments[i]))): exact for i, exact in trial.exact.items()}
+        written = _written(trial, arguments)
         scratch = {id(array) for i in self.scratch for array in arrays_in(arguments[i])}
         inaccurate: list[Inaccurate] = []
         for array, before in zip(held, given, strict=True):
             if id(array) in written:
+                exact, name = written[id(array)]
                 try:
-                    self.contracts.get(dtype, self.contract).check(array, written[id(array)])
+                    with _named(name):
+                        self._contract(dtype, array).check(array, exact)
                 except Inaccurate as found:
                     inaccurate.append(found)
             elif id(array) not in scratch:
                 Exact().check(array, before)  # what is only read is as it was
         if inaccurate:
             raise max(inaccurate, key=lambda found: found.ulp)
+
+
+def _written(trial: Trial, arguments: Sequence[Any]) -> dict[int, tuple[Array, str]]:
+    """What stands afterwards in the arrays of ``arguments`` that are written, and its name, by their identities."""
+    found: dict[int, tuple[Array, str]] = {}
+    for i, made in trial.exact.items():
+        exact = made if isinstance(made, tuple) else (made,)
+        arrays = list(arrays_in(arguments[i]))
+        names = trial.names.get(i, [""] * len(arrays))
+        found.update({id(a): (e, n) for a, e, n in zip(arrays, exact, names, strict=True)})
+    return found
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """A broken contract says which result broke it."""
+    try:
+        yield
+    except Inaccurate as found:
+        raise Inaccurate(f"{name}: {found}", found.ulp) if name else found from None
+    except AssertionError as found:
+        raise AssertionError(f"{name}: {found}") if name else found from None
 
 
 def cases_of(features: Sequence[Feature]) -> Iterator[Case]:

@@ -47,8 +47,7 @@ def _run(config: pytest.Config) -> Run:
         option = config.option
         if not option.tri_target:
             raise pytest.UsageError("name the target to test: --tri-target X")
-        levels = tuple(filter(None, option.tri_level.split(",")))
-        selection = Selection(levels=levels, select=tuple(option.tri_select), sample=option.tri_sample)
+        selection = Selection.of(option.tri_level, option.tri_select, option.tri_sample)
         config.stash[Collected.key] = Run(
             Subject(option.tri_target), selection, jobs=option.tri_jobs, timeout=option.tri_timeout
         )
@@ -56,9 +55,14 @@ def _run(config: pytest.Config) -> Run:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per case."""
+    """One test per case; an error of collection when a glob selects none."""
     if "tri_case" in metafunc.fixturenames:
-        cases = _run(metafunc.config).cases
+        from tri_core.api import OptionError
+
+        try:
+            cases = _run(metafunc.config).cases
+        except OptionError as error:
+            raise pytest.Collector.CollectError(str(error)) from error
         metafunc.parametrize("tri_case", cases, ids=[case.id for case in cases])
 
 

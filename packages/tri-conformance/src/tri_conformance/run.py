@@ -19,7 +19,7 @@ __all__ = ["Run"]
 class Run:
     """The cases that ``selection`` picks for ``subject``, and what came of those judged so far.
 
-    With several ``jobs``, or a ``timeout`` (seconds for a case), cases run in processes of their own.
+    OptionError when it picks none.  With several ``jobs``, or a ``timeout`` (seconds for a case), cases run in processes of their own.
     """
 
     def __init__(
@@ -27,24 +27,12 @@ class Run:
     ) -> None:
         self.subject = subject
         self.selection = selection
+        #: what is run, and how many cases of the levels are not
+        self.cases, self.left_out = cases(selection)
         self._workers = Workers(subject, jobs, timeout) if jobs > 1 or timeout else None
         self.results: list[Result] = []
         self.started = time.time()
         self.seconds = 0.0
-
-    @cached_property
-    def _picked(self) -> tuple[list[Case], int]:
-        return cases(self.selection)
-
-    @property
-    def cases(self) -> list[Case]:
-        """What is run."""
-        return self._picked[0]
-
-    @property
-    def left_out(self) -> int:
-        """How many cases of the levels the selection leaves out."""
-        return self._picked[1]
 
     @property
     def unused(self) -> list[str]:

@@ -17,6 +17,13 @@ def _write(out, value, N: tl.constexpr):
 
 
 @tri.jit
+def put(out, value, N: tl.constexpr):
+    """``value`` of N elements to memory of its own type: a result of another type does not compile."""
+    tl.static_assert(value.dtype == out.dtype.element_ty, "the result is not of the type that is expected")
+    tl.store(out + tl.arange(0, N), tl.reshape(value, (N,)))
+
+
+@tri.jit
 def block_to_block(out, x, F: tl.constexpr, SHAPE: tl.constexpr, N: tl.constexpr, M: tl.constexpr):
     _write(out, F(_read(x, SHAPE, N)), M)
 
@@ -130,6 +137,24 @@ def histogram(out, x, BINS: tl.constexpr, N: tl.constexpr):
 def dot(out, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, HOW: tl.constexpr):
     a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
     _write(out, tl.dot(a, b, t, input_precision=HOW, out_dtype=t.dtype), M * N)
+
+
+@tri.jit
+def imprecise(outs, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """How many products may be summed up before they are added to the accumulator."""
+    a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
+    put(outs[0], tl.dot(a, b), M * N)
+    put(outs[1], tl.dot(a, b, t, max_num_imprecise_acc=0), M * N)
+    put(outs[2], tl.dot(a, b, t, max_num_imprecise_acc=K // 2), M * N)
+    put(outs[3], tl.dot(a, b, t, max_num_imprecise_acc=K), M * N)
+
+
+@tri.jit
+def narrow(outs, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Sums in halves."""
+    a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
+    put(outs[0], tl.dot(a, b, out_dtype=tl.float16), M * N)
+    put(outs[1], tl.dot(a, b, t, out_dtype=tl.float16), M * N)
 
 
 @tri.jit

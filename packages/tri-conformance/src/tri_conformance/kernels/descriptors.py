@@ -102,3 +102,19 @@ def partly_checked(out, x, rows, columns, M: tl.constexpr, N: tl.constexpr):
     source = tl.make_block_ptr(x, (rows, columns), (columns, 1), (rows - 5, 0), (M, N), (1, 0))
     got = tl.load(source, boundary_check=(0,), padding_option="nan")
     tl.store(out + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], got)
+
+
+@tri.jit
+def tiles(outs, x, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    """By methods, by functions, and by block pointers that move to their tile."""
+    m, n = tl.program_id(0) * M, tl.program_id(1) * N
+    source = tl.make_tensor_descriptor(x, [rows, columns], [columns, 1], [M, N])
+    first = tl.make_tensor_descriptor(outs[0], [rows, columns], [columns, 1], [M, N])
+    second = tl.make_tensor_descriptor(outs[1], [rows, columns], [columns, 1], [M, N])
+    first.store([m, n], source.load([m, n]))
+    tl.store_tensor_descriptor(second, [m, n], tl.load_tensor_descriptor(source, [m, n]))
+    block = tl.advance(tl.make_block_ptr(x, (rows, columns), (columns, 1), (0, 0), (M, N), (1, 0)), (m, n))
+    third = tl.advance(
+        tl.make_block_ptr(outs[2], (rows, columns), (columns, 1), (0, 0), (M, N), (1, 0)), (m, n)
+    )
+    tl.store(third, tl.load(block, boundary_check=(0, 1), padding_option="zero"), boundary_check=(0, 1))

@@ -34,6 +34,15 @@ def mathematics(out, x, N: tl.constexpr):
 
 
 @tri.jit
+def softmaxes(out, x, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    v = tl.load(x + i)
+    tl.store(out + i, tl.softmax(v))
+    tl.store(out + M * N + i, tl.softmax(v, 1))
+    tl.store(out + 2 * M * N + i, v.softmax(1, ieee_rounding=True))
+
+
+@tri.jit
 def functions(out, x, N: tl.constexpr):
     """Functions by their names in tl.math."""
     i = tl.arange(0, N)
@@ -258,6 +267,51 @@ def random_words(out, seed, N: tl.constexpr):
     key = zero + 5
     p, q, _, _ = tl.philox_impl(counter, zero, zero, zero, key, key, 10)
     tl.store(out + 6 * N + i, p ^ q)
+
+
+@tri.jit
+def random_wide(out, floats, offsets, seed, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = tl.load(offsets + i)
+    a, b, c, d = tl.randint4x(seed, at)
+    tl.store(out + 0 * N + i, a)
+    tl.store(out + 1 * N + i, b)
+    tl.store(out + 2 * N + i, c)
+    tl.store(out + 3 * N + i, d)
+    tl.store(floats + 0 * N + i, tl.uint_to_uniform_float(tl.randint(seed, at)))
+    u, v, w, x = tl.rand4x(seed, at)
+    tl.store(floats + 1 * N + i, tl.rand(seed, at) + (u - u))
+    tl.store(floats + 2 * N + i, v)
+    tl.store(floats + 3 * N + i, w)
+    tl.store(floats + 4 * N + i, x)
+    p, q, r, s = tl.randn4x(seed, at)
+    tl.store(floats + 5 * N + i, tl.randn(seed, at))
+    tl.store(floats + 6 * N + i, p)
+    tl.store(floats + 7 * N + i, q)
+    tl.store(floats + 8 * N + i, r)
+    tl.store(floats + 9 * N + i, s)
+
+
+@tri.jit
+def random_of_64_bits(out, floats, counters, seed, N: tl.constexpr):
+    i = tl.arange(0, N)
+    c = tl.load(counters + i)
+    p, q, r, s = tl.philox(seed, c, c * 0, c * 0, c * 0)
+    tl.store(out + 0 * N + i, p)
+    tl.store(out + 1 * N + i, q)
+    tl.store(out + 2 * N + i, r)
+    tl.store(out + 3 * N + i, s)
+    tl.store(floats + i, tl.uint_to_uniform_float(p ^ q ^ r ^ s))
+
+
+@tri.jit
+def places(out, x, m, n, S: tl.constexpr):
+    """Where each place of a matrix of m rows and n columns goes, in the type of x."""
+    i = tl.load(x + tl.arange(0, S))
+    T: tl.constexpr = x.dtype.element_ty
+    rows, columns = m.to(T), n.to(T)
+    a, b = tl.swizzle2d(i // columns, i % columns, rows, columns, 2)
+    tl.store(out + tl.arange(0, S), a * columns + b)
 
 
 @tri.jit

@@ -10,12 +10,15 @@ from tri_conformance.levels import effects
 from tri_conformance.tables import (
     blocks,
     descriptors,
+    each_type,
     elements,
     fp8,
     libdevice,
     members,
     memory,
+    promotion,
     scaled,
+    special,
     structures,
 )
 
@@ -24,6 +27,9 @@ __all__ = ["cases"]
 
 def cases() -> Iterator[Case]:
     """The cases of this level."""
-    for table in (memory, elements, blocks, members, structures, descriptors, fp8, scaled, libdevice):
+    tables = (
+        memory, elements, promotion, blocks, each_type, members, special, structures, descriptors, fp8, scaled, libdevice,
+    )  # fmt: skip
+    for table in tables:
         yield from cases_of(table.FEATURES)
     yield from effects.cases()

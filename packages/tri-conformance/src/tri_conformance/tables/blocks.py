@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tri_conformance.contracts import Close, Contract
-from tri_conformance.dtypes import NUMPY, Array, integers, is_float
+from tri_conformance.dtypes import FP8, NUMPY, Array, integers, is_float
 from tri_conformance.features import Feature, Point, Trial
 from tri_conformance.kernels import blocks as k
 
@@ -219,7 +219,7 @@ def _rearrangements() -> Iterator[Feature]:
     yield Feature(
         name="histogram",
         kernel=k.histogram,
-        dtypes=("int32", "int64"),
+        dtypes=("int32", "uint32", "int64"),
         shapes=((16,), (1024,)),
         make=_counted,
     )
@@ -316,7 +316,49 @@ def _chain(point: Point) -> Trial:
     )
 
 
+def _imprecise(point: Point) -> Trial:
+    """Of small whole numbers: exact however sums are rounded between steps."""
+    m, n, depth = point.shape
+    a, b = (point.rng.integers(-2, 3, s).astype(point.numpy) for s in (m * depth, depth * n))
+    c = point.rng.integers(-4, 5, m * n).astype(np.float32)
+    exact = _wide(a).reshape(m, depth) @ _wide(b).reshape(depth, n)
+    outs = tuple(np.full(m * n, 77, np.float32) for _ in range(4))
+    made = exact.ravel()
+    return Trial(
+        arguments=[outs, a, b, c],
+        exact={0: (made, made + c, made + c, made + c)},
+        names={0: ("none", "0 steps", "half of the steps", "all steps")},
+        constants={"M": m, "N": n, "K": depth},
+    )
+
+
+def _narrow(point: Point) -> Trial:
+    """A sum of halves: exact, for the numbers are small."""
+    m, n, depth = point.shape
+    a, b, c = (point.rng.integers(-2, 3, s).astype(point.numpy) for s in (m * depth, depth * n, m * n))
+    exact = _wide(a).reshape(m, depth) @ _wide(b).reshape(depth, n)
+    outs = tuple(np.full(m * n, 77, np.float16) for _ in range(2))
+    made = exact.ravel()
+    return Trial(
+        arguments=[outs, a, b, c],
+        exact={0: (made, made + _wide(c))},
+        names={0: ("out_dtype", "accumulator")},
+        constants={"M": m, "N": n, "K": depth},
+    )
+
+
 def _products() -> Iterator[Feature]:
+    yield Feature(
+        name="dot-imprecise", kernel=k.imprecise, make=_imprecise, dtypes=("fp16", *FP8), also=("fp32",),
+        shapes=((64, 32, 64),),
+    )  # fmt: skip
+    yield Feature(
+        name="dot-in-fp16",
+        kernel=k.narrow,
+        make=_narrow,
+        dtypes=("fp16",),
+        shapes=((16, 16, 16), (32, 64, 32)),
+    )
     yield Feature(
         name="dot", kernel=k.dot, make=_product, dtypes=("fp16", "bf16", "fp32", "fp64", "int8"), also=("fp32",),
         shapes=((16, 16, 16), (32, 64, 32), (64, 32, 64)), contracts=PRODUCTS,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tri.tools.tensor_descriptor import TensorDescriptor
-from tri_conformance.dtypes import Array, integers, is_float
+from tri_conformance.dtypes import FLOATS, FP8, INTEGERS, Array, integers, is_float
 from tri_conformance.features import Feature, Point, Trial
 from tri_conformance.kernels import descriptors as k
 from tri_conformance.tables.memory import anything, full
@@ -16,6 +16,7 @@ from tri_conformance.tables.memory import anything, full
 __all__ = ["FEATURES"]
 
 SHAPES = ((16, 32), (32, 64))
+_ADDED = ("int32", "uint32", "uint64", "fp32", "fp16", "bf16")
 _TYPES = ("int8", "int32", "fp16", "bf16", "fp32")
 
 
@@ -45,6 +46,19 @@ def _by_functions(point: Point) -> Trial:
     exact[: 2 * m - 3, : 2 * n - 5] = x.reshape(rows, columns)[: 2 * m - 3, : 2 * n - 5]
     arguments = [full(rows * columns, point.numpy), x, rows, columns]
     return Trial(arguments=arguments, exact={0: exact.ravel()}, constants=_tiles(point), grid=(2, 2))
+
+
+def _tiled(point: Point) -> Trial:
+    rows, columns = _matrix(point)
+    x = anything(point, rows * columns)
+    outs = tuple(full(rows * columns, point.numpy) for _ in range(3))
+    return Trial(
+        arguments=[outs, x, rows, columns],
+        exact={0: (x,) * 3},
+        names={0: ("methods", "functions", "block pointers")},
+        constants=_tiles(point),
+        grid=(2, 2),
+    )
 
 
 def _padded(nan: bool) -> Callable[[Point], Trial]:
@@ -182,8 +196,12 @@ def _features() -> Iterator[Feature]:
     narrow = ((8, 16), (32, 32))
     yield row("descriptor-gather", k.gathered, _gathered, ("fp16", "fp32", "int32"), narrow)
     yield row("descriptor-scatter", k.scattered, _scattered, ("fp16", "fp32", "int32"), narrow)
+    yield row("tiles-of-each-type", k.tiles, _tiled, (*INTEGERS, *FLOATS, *FP8), ((16, 32),))
+    others = ("int8", "uint8", "int16", "uint16", "uint32", "bf16")
+    yield row("descriptor-gather-of-each-type", k.gathered, _gathered, others, ((16, 32),))
+    yield row("descriptor-scatter-of-each-type", k.scattered, _scattered, others, ((16, 32),))
     for kind in _UPDATES:
-        dtypes = ("int32", "uint32", "fp32", "fp16") if kind == "add" else ("int32", "uint32", "int64")
+        dtypes = _ADDED if kind == "add" else ("int32", "uint32", "int64", "uint64")
         yield row(f"descriptor-atomic_{kind}", k.updated, _updated(kind), dtypes, SHAPES[:1])
     yield row("block-pointer-advance", k.walked, _walked, ("int32", "fp16", "fp32"))
     yield row("block-pointer-one-check", k.partly_checked, _partly, ("fp16", "fp32"))

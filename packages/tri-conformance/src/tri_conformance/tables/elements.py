@@ -15,6 +15,7 @@ from tri_conformance.contracts import Contract, Exact, Ulp
 from tri_conformance.dtypes import FLOATS, FP8, INTEGERS, NUMPY, SIGNED, Array, integers, is_float, normals
 from tri_conformance.features import Feature, Point, Trial
 from tri_conformance.kernels import elements as k
+from tri_conformance.oracles import exact_of
 
 __all__ = ["FEATURES"]
 
@@ -128,6 +129,19 @@ def between_two(p: Point) -> list[Array]:
     return [integers(p.rng, p.dtype, p.count, -2, 2) for _ in range(2)]
 
 
+def _fused(x: Array, y: Array, z: Array) -> Array:
+    """``x y + z``, rounded once to fp64."""
+    rows = zip(x, y, z, strict=True)
+    return np.array([float(exact_of(a) * exact_of(b) + exact_of(c)) for a, b, c in rows])
+
+
+def _high_half(x: Array, y: Array) -> Array:
+    """Of the product of the operands' bits, as unsigned numbers."""
+    bits, unsigned = 8 * x.itemsize, np.dtype(f"u{x.itemsize}")
+    pairs = zip(x.view(unsigned), y.view(unsigned), strict=True)
+    return np.array([int(a) * int(b) >> bits for a, b in pairs], unsigned).view(x.dtype)
+
+
 _ALL = (*INTEGERS, *FLOATS)
 _WIDE = ("fp32", "fp64")
 _HALF = Ulp(0)
@@ -149,7 +163,7 @@ OPERATORS = (
     Row("neg", k.negative, np.negative, anything(1), (*SIGNED, *FLOATS)),
     Row("invert", k.inverse, np.invert, anything(1), INTEGERS),
     Row("where", k.choice, _chosen, anything(3), _ALL),
-    Row("clamp", k.bounded, lambda a: np.clip(a, -0.5, 0.75), anything(1), ("fp16", "fp32", "fp64")),
+    Row("clamp", k.bounded, lambda a: np.clip(a, -0.5, 0.75), anything(1), FLOATS),
 )
 COMPARISONS = tuple(
     Row(name, function, oracle, draw, dtypes, result="int1")
@@ -162,8 +176,8 @@ COMPARISONS = tuple(
 EXTREMES = (
     Row("maximum", k.largest, np.maximum, anything(2), _ALL),
     Row("minimum", k.smallest, np.minimum, anything(2), _ALL),
-    Row("maximum-of-special", k.largest, _max_number, special(2), ("fp16", "fp32", "fp64")),
-    Row("maximum-propagating-nan", k.largest_or_nan, np.maximum, special(2), ("fp16", "fp32", "fp64")),
+    Row("maximum-of-special", k.largest, _max_number, special(2), FLOATS),
+    Row("maximum-propagating-nan", k.largest_or_nan, np.maximum, special(2), FLOATS),
 )
 
 #: bounds in units in the last place, beyond correct rounding
@@ -182,12 +196,12 @@ MATHEMATICS = (
     Row("floor", tl.floor, np.floor, between(-100, 100), _WIDE),
     Row("ceil", tl.ceil, np.ceil, between(-100, 100), _WIDE),
     Row("floor-of-special", tl.floor, np.floor, special(1), _WIDE),
-    Row("fma", tl.fma, lambda x, y, z: x * y + z, between(1, 2, 3), ("fp32",), _HALF),
+    Row("fma", tl.fma, _fused, between(1, 2, 3), FLOATS, _HALF),
     Row("div_rn", tl.div_rn, np.divide, between(0.5, 8, 2), ("fp32",), _HALF),
-    Row("fdiv", tl.fdiv, np.divide, between(0.5, 8, 2), ("fp32",), Ulp(2)),
-    Row("umulhi", tl.umulhi, lambda x, y: np.array([int(a) * int(b) >> (8 * x.itemsize) for a, b in zip(x, y, strict=True)],
-        dtype=object).astype(x.dtype), anything(2), ("uint32", "uint64")),
-    Row("sigmoid", tl.sigmoid, lambda x: 1 / (1 + np.exp(-x)), between(-8, 8), ("fp32",), Ulp(8)),
+    Row("fdiv", tl.fdiv, np.divide, between(0.5, 8, 2), _WIDE, Ulp(2)),
+    Row("fdiv-narrow", tl.fdiv, np.divide, between(0.5, 8, 2), ("fp16", "bf16"), Ulp(2), "fp32"),
+    Row("umulhi", tl.umulhi, _high_half, anything(2), ("int32", "int64", "uint32", "uint64")),
+    Row("sigmoid", tl.sigmoid, lambda x: 1 / (1 + np.exp(-x)), between(-8, 8), _WIDE, Ulp(8)),
 )  # fmt: skip
 
 _KERNELS = {1: k.map1, 2: k.map2, 3: k.map3}

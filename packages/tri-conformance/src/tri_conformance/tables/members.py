@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tri_conformance.contracts import Close, Contract, Exact, Ulp
-from tri_conformance.dtypes import Array
+from tri_conformance.dtypes import FLOATS, FP8, INTEGERS, Array
 from tri_conformance.features import Feature, Point, Trial
 from tri_conformance.kernels import members as k
-from tri_conformance.tables.philox import normals_of, uniforms_of, words
+from tri_conformance.tables.philox import normals_of, uniforms_of, words, words_of
+from tri_conformance.tables.promotion import mixture
 
 __all__ = ["FEATURES"]
 
@@ -54,6 +55,18 @@ def _functions(point: Point) -> Trial:
     high = (bits * bits >> np.uint64(32)).astype(np.float64)
     out, exact = _rows([*_shared(v), v * v + v, v / (v + 1), v / (v + 1), high], np.float32)
     return Trial(arguments=[out, x], exact={0: exact}, constants={"N": point.count})
+
+
+def _softmaxes(point: Point) -> Trial:
+    x = point.rng.uniform(-9, 9, point.shape).astype(point.numpy)
+    v = x.astype(np.float64)
+    rows = []
+    for axis in (0, 1, 1):
+        e = np.exp(v - v.max(axis, keepdims=True))
+        rows.append(e / e.sum(axis, keepdims=True))
+    out, exact = _rows(rows, point.numpy)
+    m, n = point.shape
+    return Trial(arguments=[out, x.ravel()], exact={0: exact}, constants={"M": m, "N": n})
 
 
 def _reflected(point: Point) -> Trial:
@@ -101,6 +114,14 @@ def _shaped(point: Point) -> Trial:
     ]  # fmt: skip
     out, exact = _rows(rows, np.int32)
     return Trial(arguments=[out, flat.copy()], exact={0: exact}, constants={"M": m, "N": n})
+
+
+def _places(point: Point) -> Trial:
+    m, n = point.shape
+    exact = _regrouped(m, n, 2).astype(point.numpy)
+    x = np.arange(m * n).astype(point.numpy)
+    out = np.full(m * n, 77).astype(point.numpy)
+    return Trial(arguments=[out, x, m, n], exact={0: exact}, constants={"S": m * n})
 
 
 def _typed(point: Point) -> Trial:
@@ -246,6 +267,32 @@ def _normals(made: Array) -> list[Any]:
     return [first[0], *first, *second, *first]
 
 
+def _random_wide(point: Point) -> Trial:
+    """Offsets of every size: of those of 64 bits the high half counts too."""
+    offsets = mixture(point.rng, point.dtype, point.count)
+    numbers = [int(offset) % 2 ** (8 * offsets.itemsize) for offset in offsets]
+    made = np.array([words_of(n & 0xFFFFFFFF, n >> 32, _KEY) for n in numbers], np.uint32)
+    out, exact = _rows(list(made.view(np.int32).T), np.int32)
+    floats, numbers_exact = _rows([*_uniforms(made.T.copy())[:5], *_normals(made.T.copy())[:5]], np.float32)
+    return Trial(
+        arguments=[out, floats, offsets, _SEED],
+        exact={0: exact, 1: numbers_exact},
+        constants={"N": point.count},
+    )
+
+
+def _random_of_64_bits(point: Point) -> Trial:
+    counters = mixture(point.rng, point.dtype, point.count)
+    made = np.array([words_of(int(c), 0, (_SEED, 0), bits=64) for c in counters], np.uint64)
+    low = (made[:, 0] ^ made[:, 1] ^ made[:, 2] ^ made[:, 3]).view(np.int64)
+    size = np.where(low < 0, ~low, low).astype(np.float32) * np.float32(2.0**-63)
+    return Trial(
+        arguments=[np.zeros(4 * point.count, np.uint64), np.zeros(point.count, np.float32), counters, _SEED],
+        exact={0: made.T.ravel(), 1: size},
+        constants={"N": point.count},
+    )
+
+
 # --- the table ----------------------------------------------------------------------------------------------
 
 
@@ -272,9 +319,19 @@ def _row(
 def _features() -> Iterator[Feature]:
     yield _row("methods-mathematics", k.mathematics, _mathematics, ("fp32",), contract=Ulp(16))
     yield _row("math-functions", k.functions, _functions, ("fp32",), contract=Ulp(16))
+    yield _row(
+        "softmax",
+        k.softmaxes,
+        _softmaxes,
+        ("fp32", "fp64"),
+        ((8, 16),),
+        Ulp(16),
+        contracts={"fp32": Close(5e-6)},
+    )
     yield _row("operators-reflected", k.reflected, _reflected)
     yield _row("methods-reductions", k.reduced, _reduced, shapes=((8, 16), (16, 32)))
     yield _row("methods-shapes", k.shaped, _shaped, shapes=((8, 16), (32, 8)))
+    yield _row("swizzle2d", k.places, _places, ("int32", "int64", "uint32", "uint64"), ((8, 16),))
     yield _row("types-in-kernels", k.typed, _typed, also=("fp16", "bf16", "fp64"))
     for count, down in ((1, True), (4, True), (8, False), (64, True)):
         name = f"topk-{count}{'' if down else '-smallest'}"
@@ -285,16 +342,34 @@ def _features() -> Iterator[Feature]:
     yield _row("histogram-masked", k.counted, _counted, shapes=((64,), (1024,)))
     yield _row("methods-atomics", k.atomics, _atomics, shapes=((16,), (128,)))
     for load, store in (("acquire", "release"), ("relaxed", "relaxed")):
-        types = ("int32", "int64", "fp32") if load == "acquire" else ("uint32",)
+        types = ("int1", *INTEGERS, *FLOATS, *FP8) if load == "acquire" else ("uint32",)
         yield _row(
             f"atomic_load-store-{load}", k.atomic_memory, _atomic_memory(load, store), types, ((300,),)
         )
-    yield _row("atomic_poll", k.polled, _polled, ("int32", "int64"), ((16,), (128,)))
+    yield _row(
+        "atomic_poll",
+        k.polled,
+        _polled,
+        ("int16", "uint16", "int32", "int64", "uint32", "uint64"),
+        ((16,), (128,)),
+    )
     yield _row("atomic_poll-at-once", k.polled_at_once, _polled_at_once, ("int32", "int64"), ((64,),))
     yield _row("message-between-programs", k.passed_on, _passed_on, shapes=((64,),))
     yield _row("random-words", k.random_words, _random(_words, np.int32))
     yield _row("random-uniform", k.random_floats, _random(_uniforms, np.float32), contract=Close(1e-6))
     yield _row("random-normal", k.random_normals, _random(_normals, np.float32), contract=Close(1e-4, 2e-6))
+    wide = ("int32", "uint32", "int64", "uint64")
+    yield _row(
+        "random-of-wide-offsets", k.random_wide, _random_wide, wide, ((64,),), contract=Close(1e-4, 2e-6)
+    )
+    yield _row(
+        "random-words-of-64-bits",
+        k.random_of_64_bits,
+        _random_of_64_bits,
+        ("uint64",),
+        ((64,),),
+        contract=Close(1e-6),
+    )
 
 
 FEATURES = tuple(_features())

@@ -134,10 +134,10 @@ def _updated(kind: str, alone: bool) -> Callable[[Point], Trial]:
 
 
 def _exchanged(point: Point) -> Trial:
-    x = integers(point.rng, point.dtype, point.count, 0, 1000)
+    x = point.rng.integers(0, 1000, point.count).astype(point.numpy)
     hit = point.rng.random(point.count) < 0.5
-    out = np.where(hit, x, x + 5).astype(point.numpy)
-    exact = np.where(hit, x + 1, out).astype(point.numpy)
+    out = np.where(hit, x, x + x.dtype.type(5)).astype(point.numpy)
+    exact = np.where(hit, x + x.dtype.type(1), out).astype(point.numpy)
     return Trial(
         arguments=[out, full(point.count, point.numpy), x],
         exact={0: exact, 1: out.copy()},
@@ -147,12 +147,8 @@ def _exchanged(point: Point) -> Trial:
 
 def _atomics() -> Iterator[Feature]:
     bits = ("int32", "uint32", "int64", "uint64")
-    types = {
-        "add": (*bits, "fp16", "bf16", "fp32", "fp64"),
-        "max": (*bits, "fp32"),
-        "min": (*bits, "fp32"),
-        "xchg": (*bits, "fp32"),
-    }
+    wide = (*bits, "fp32", "fp64")
+    types = {"add": (*bits, "fp16", "bf16", "fp32", "fp64"), "max": wide, "min": wide, "xchg": wide}
     for kind in _UPDATES:
         yield Feature(
             name=f"atomic_{kind}",
@@ -170,7 +166,7 @@ def _atomics() -> Iterator[Feature]:
         name="atomic_cas",
         kernel=k.exchange,
         make=_exchanged,
-        dtypes=("int32", "int64"),
+        dtypes=("int16", "uint16", *bits, "fp16", "bf16", "fp32", "fp64"),
         shapes=((128,), (16,)),
     )
 

@@ -6,23 +6,32 @@ import numpy as np
 
 from tri_conformance.dtypes import Array
 
-__all__ = ["normals_of", "uniforms_of", "words"]
+__all__ = ["normals_of", "uniforms_of", "words", "words_of"]
 
-_MASK = 0xFFFFFFFF
+#: by the size of a word: two multipliers, what is added to the two words of the key each round
+_CONSTANTS = {
+    32: (0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85),
+    64: (0xD2E7470EE14C6C93, 0xCA5A826395121157, 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B),
+}
 
 
 def words(count: int, key: tuple[int, int], rounds: int = 10) -> Array:
     """The four words of the counters 0 to ``count`` - 1: uint32, (4, count)."""
-    return np.array([_block(i, key, rounds) for i in range(count)], np.uint32).T
+    return np.array([words_of(i, 0, key, rounds) for i in range(count)], np.uint32).T
 
 
-def _block(counter: int, key: tuple[int, int], rounds: int) -> tuple[int, int, int, int]:
-    a, b, c, d = counter, 0, 0, 0
+def words_of(
+    counter: int, second: int, key: tuple[int, int], rounds: int = 10, bits: int = 32
+) -> tuple[int, int, int, int]:
+    """The words, of ``bits`` each, of one counter whose first two words are given."""
+    a, b, c, d = counter, second, 0, 0
     low, high = key
+    mask = (1 << bits) - 1
+    one, two, first, other = _CONSTANTS[bits]
     for _ in range(rounds):
-        p, q = 0xD2511F53 * a, 0xCD9E8D57 * c
-        a, b, c, d = q >> 32 ^ b ^ low, q & _MASK, p >> 32 ^ d ^ high, p & _MASK
-        low, high = (low + 0x9E3779B9) & _MASK, (high + 0xBB67AE85) & _MASK
+        p, q = one * a, two * c
+        a, b, c, d = q >> bits ^ b ^ low, q & mask, p >> bits ^ d ^ high, p & mask
+        low, high = (low + first) & mask, (high + other) & mask
     return a, b, c, d
 
 
