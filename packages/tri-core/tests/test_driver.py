@@ -102,35 +102,6 @@ def test_options_and_target_make_other_kernels(toy: Any, source: Any, options: A
     assert len({k.metadata.hash for k in kernels}) == 3
 
 
-def test_every_plugin_that_takes_part_is_in_the_key(
-    make_plugin: Make, activate: Any, source: Any, site: Any
-) -> None:
-    package = site.install(
-        "touch", "from tri_core.api import *\nTRI_PLUGIN_API = (1, 0)\n@hookimpl\ndef tri_lowering(): ..."
-    )
-    from tri_core.plugins import PluginManager
-    from tri_core.plugins.fingerprint import forget as forget_fingerprints
-
-    touch = next(c for c in candidates() if c.name == "touch")
-    toy = make_plugin("toy", backend=True)
-
-    def key(*more: Candidate) -> str:
-        forget_fingerprints()
-        activate(toy, *more)
-        return again(source()).metadata.hash
-
-    alone, beside = key(), key(touch)
-    assert alone == key()
-    assert beside == key(touch) != alone
-    (site.root / "tri_touch-1.0.dist-info" / "RECORD").write_text("fake_touch/__init__.py,sha256=1,1\n")
-    assert key(touch) not in {alone, beside}
-    assert key(make_plugin("bystander", "@hookimpl\ndef tri_adapters(): return []")) == alone
-    facts = "@hookimpl\ndef tri_cache_key(): return {'tool': '%s'}"
-    assert key(make_plugin("f", facts % 1)) != key(make_plugin("f", facts % 2))
-    assert package.exists()
-    assert isinstance(PluginManager([toy]).order("tri_lowering"), list)
-
-
 def test_inserted_passes_change_the_key_and_run(make_plugin: Make, activate: Any, source: Any) -> None:
     text = """
     from dataclasses import dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,12 +38,63 @@ def make_editable(site: Any, name: str) -> None:
     sys.path.insert(0, str(elsewhere))
 
 
-def test_an_installed_wheel_is_its_record(site: Any, of: Any) -> None:
+def test_an_installed_wheel_is_its_files(site: Any, of: Any) -> None:
     package = site.install("a", EMPTY)
     before = of("tri-a")
-    (package / "notes.txt").write_text("not recorded")
-    assert of("tri-a") == before == of("TRI_A")
-    (site.root / "tri_a-1.0.dist-info" / "RECORD").write_text("fake_a/__init__.py,sha256=2,1\n")
+    assert of("TRI_A") == before
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "plugin.cpython-311.pyc").write_bytes(b"\0")
+    assert of("tri-a") == before
+    (package / "plugin.py").write_text(EMPTY + "# edited")
+    assert of("tri-a") != before
+
+
+def test_an_edit_that_keeps_size_and_time_stamps_is_seen(site: Any, of: Any) -> None:
+    file = site.install("a", "VALUE = 1\n") / "plugin.py"
+    before, status = of("tri-a"), file.stat()
+    file.write_text("VALUE = 2\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    assert of("tri-a") != before
+
+
+def test_a_part_of_a_namespace_is_its_recorded_files(site: Any, of: Any) -> None:
+    site.install("a", EMPTY)
+    (site.root / "fake_a" / "__init__.py").unlink()
+    before = of("tri-a")
+    (site.root / "fake_a" / "of_another_distribution.py").touch()
+    assert of("tri-a") == before
+    (site.root / "fake_a" / "plugin.py").write_text(EMPTY + "# edited")
+    assert of("tri-a") != before
+
+
+def test_a_module_is_its_outermost_package_that_is_no_namespace(tmp_path: Path, site: Any) -> None:
+    folder = site.root / "fake_space" / "part"
+    folder.mkdir(parents=True)
+    for name in ("__init__", "plugin", "rules"):
+        (folder / f"{name}.py").touch()
+    importlib.import_module("fake_space.part.plugin")
+    before = fp.module_fingerprint("fake_space.part.plugin")
+    (folder / "rules.py").write_text("RULE = 1")
+    fp.forget()
+    assert fp.module_fingerprint("fake_space.part.plugin") != before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in folders are POSIX's")
+def test_what_is_no_file_is_not_read(site: Any, of: Any) -> None:
+    package = site.install("a", EMPTY)
+    os.mkfifo(package / "pipe")
+    (package / "dangling").symlink_to("nowhere")
+    (package / "loop").symlink_to(package)
+    assert of("tri-a") == of("tri-a")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_links_to_folders_are_followed(site: Any, of: Any, tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (site.install("a", EMPTY) / "rules").symlink_to(tmp_path / "rules")
+    before = of("tri-a")
+    (tmp_path / "rules" / "table.py").write_text("RULE = 1")
     assert of("tri-a") != before
 
 
@@ -92,12 +145,10 @@ def test_requirements_count_down_to_the_libraries(site: Any, of: Any) -> None:
     site.install("a", EMPTY, requires=("tri-core", "tri-deep>=1", "tri-absent; extra == 'more'", "tri-gone"))
     seen = {of("tri-a")}
 
-    def record(name: str, text: str) -> None:
-        (site.root / f"tri_{name}-1.0.dist-info" / "RECORD").write_text(text)
-        seen.add(of("tri-a"))
-
-    record("deep", "fake_deep/__init__.py,sha256=3,1\n")
-    record("lib", "fake_lib/__init__.py,sha256=4,1\n")
+    (site.root / "fake_deep" / "plugin.py").write_text(EMPTY + "# edited")
+    seen.add(of("tri-a"))
+    (site.root / "tri_lib-1.0.dist-info" / "RECORD").write_text("fake_lib/__init__.py,sha256=4,1\n")
+    seen.add(of("tri-a"))
     site.install("gone", EMPTY)
     seen.add(of("tri-a"))
     assert len(seen) == 4

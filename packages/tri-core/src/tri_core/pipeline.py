@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
+from tri_core.foreign import Contained
 from tri_core.listings import Listing
 from tri_core.options import CommonOptions
 from tri_core.target import Target
@@ -145,7 +146,8 @@ class PassList:
                 continue
             logger.debug("%s: %s", stage, step.name)
             try:
-                step.apply(module, context)
+                with Contained():
+                    step.apply(module, context)
             except Exception as error:
                 # the driver names the pass, and the plugin that put it here
                 error.__dict__.setdefault("pass_name", step.name)

@@ -163,12 +163,13 @@ def _alike(whole: Any, again: Any) -> bool:
 
 def _key(subject: Subject, **options: Any) -> str:
     """The key under which a kernel is kept, without compiling it."""
-    from tri_core.compiler.key import cache_key
+    from tri_core.compiler.key import cache_key, environment
 
     parsed = subject.options(**options)
-    composed = manager().compose(subject.target, parsed).pipeline
+    composition = manager().compose(subject.target, parsed)
     source = CORPUS["copy"].source(subject)
-    return cache_key(source, parsed, composed, compiler.environment_of(subject.target))
+    found = environment(manager(), subject.target, composition)
+    return cache_key(source, parsed, composition.pipeline, found)
 
 
 def _key_of_option(subject: Subject, name: str) -> None:

@@ -12,6 +12,7 @@ from tri_core.errors import (
     TriError,
     Unsupported,
 )
+from tri_core.foreign import describe
 from tri_core.locations import located
 from tri_core.mlir import ir
 from tri_core.plugins.records import Plugin
@@ -55,10 +56,13 @@ def _translate(error: Exception, step: str | None, target: Target, plugin: Plugi
         return located(error)
     backend = target.key.backend
     return BackendError(
-        f"backend {backend!r} failed: {type(error).__name__}: {error}", backend=backend, hook="tri_pipeline"
+        f"backend {backend!r} failed: {describe(error)}", backend=backend, hook="tri_pipeline"
     )
 
 
 def _first_line(error: Exception) -> str:
-    text = error.message if isinstance(error, TriError | ir.MLIRError) else str(error)
-    return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
+    if isinstance(error, TriError | ir.MLIRError):
+        text = f"{type(error).__name__}: {error.message}"
+    else:
+        text = describe(error)
+    return text.partition("\n")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -35,18 +36,19 @@ logger = logging.getLogger(__name__)
 _MEMORY = 4096
 #: targets of which the environment's hash is kept
 _TARGETS = 256
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
 #: how long (seconds) a process waits for another one that compiles the same kernel
 _PATIENCE = 60.0
 
 _memory: dict[tuple[object, ...], CompiledKernel] = {}
-_environments: dict[tuple[int, int, int], tuple[PluginManager, Target, str]] = {}
+_environments: dict[tuple[object, ...], tuple[PluginManager, Target, str]] = {}
 _lock = threading.Lock()
 _in_flight: dict[tuple[object, ...], threading.RLock] = {}
 
 
 @dataclass(frozen=True)
 class _Request:
-    """A compile that missed the memory."""
+    """A compile that missed the memory; ``environment`` holds all plugins that may take part in it."""
 
     manager: PluginManager
     source: Source | IRSource
@@ -62,7 +64,8 @@ class _Request:
     @cached_property
     def key(self) -> str:
         """The key of the kernel."""
-        return key.cache_key(self.source, self.options, self.composition.pipeline, self.environment)
+        environment = _environment(self.manager, self.target, self.composition)
+        return key.cache_key(self.source, self.options, self.composition.pipeline, environment)
 
     @cached_property
     def shortcut(self) -> str | None:
@@ -113,7 +116,7 @@ def trace(
     target = resolve(target)
     options = _options(target, options)
     source = with_overrides(source, options)
-    request = _Request(manager(), source, target, options, environment_of(target))
+    request = _Request(manager(), source, target, options, _environment(manager(), target))
     gates.pass_all(gates.Attempt(source, target=target, options=options))
     recorder = Recorder([s.name for s in request.composition.pipeline.stages if s.kind == "module"])
     kernel, _ = _run(request, Observers(request.manager), recorder)
@@ -131,7 +134,7 @@ def lookup(
     source = with_overrides(source, options)
     if knobs.get("ALWAYS_COMPILE"):
         return None
-    environment = environment_of(target)
+    environment = _environment(manager(), target)
     quick = (source.fingerprint(), type(source), environment, options, *_knob_values())
     found = _memory.get(quick)
     if found is None:
@@ -156,7 +159,7 @@ def adopt(
     target = resolve(target)
     options = _options(target, options)
     source = with_overrides(source, options)
-    request = _Request(manager(), source, target, options, environment_of(target))
+    request = _Request(manager(), source, target, options, _environment(manager(), target))
     if kernel.hash != request.key:
         raise OptionError(
             f"kernel {kernel.name} was compiled by another version of tri or of its plugins",
@@ -172,8 +175,21 @@ def adopt(
 
 
 def environment_of(target: Target) -> str:
-    """A hash of core, of the plugins that take part in compiles for ``target``, and of the target itself."""
-    return _environment(manager(), target)
+    """A hash of core, of the plugins that take part in compiles for ``target`` under default options, and of the target.
+
+    Plugins that are installed beside these, and change nothing, leave it as it is.  The store remembers it, so that a
+    backend's compiler is imported once per set of plugins.
+    """
+    current, store = manager(), default_store()
+    wide = _environment(current, target)
+    kept = key.of_environment(wide) if current.is_installed(target) else None
+    found = _word(store.get(kept)) if kept is not None else None
+    if found is None:
+        composition = current.compose(target, target.options_type.parse(None))
+        found = _environment(current, target, composition)
+        if kept is not None:
+            store.put(kept, found.encode())
+    return found
 
 
 def _remember(quick: tuple[object, ...], kernel: CompiledKernel) -> None:
@@ -219,15 +235,17 @@ def _knob_values() -> tuple[object, ...]:
     return tuple((name, str(value)) for name, value in knobs.codegen_snapshot().items())
 
 
-def _environment(current: PluginManager, target: Target) -> str:
+def _environment(current: PluginManager, target: Target, composition: Composition | None = None) -> str:
     """The environment's part of the key, computed once per target object and set of plugins."""
-    identity = (id(current), current.generation, id(target))
+    names = None if composition is None else frozenset(composition.touched.names)
+    identity = (id(current), current.generation, id(target), names)
     found = _environments.get(identity)
     if found is None:
         if len(_environments) >= _TARGETS:
             _environments.clear()
         # manager and target are kept, so that no other object takes their ids
-        found = _environments[identity] = (current, target, key.environment(current, target))
+        made = key.environment(current, target, composition)
+        found = _environments[identity] = (current, target, made)
     return found[2]
 
 
@@ -275,8 +293,15 @@ def _known(request: _Request) -> CompiledKernel | None:
 
 
 def _by_shortcut(store: Store, shortcut: str | None) -> CompiledKernel | None:
-    digest = store.get(shortcut) if shortcut is not None else None
-    return _stored(store, digest.decode("ascii")) if digest is not None else None
+    digest = _word(store.get(shortcut)) if shortcut is not None else None
+    return _stored(store, digest) if digest is not None else None
+
+
+def _word(payload: bytes | None) -> str | None:
+    """The hash that an entry of the store holds; None for anything else, which another program has put there."""
+    if payload is None or not _DIGEST.fullmatch(payload):
+        return None
+    return payload.decode("ascii")
 
 
 def _put_shortcut(store: Store, request: _Request) -> None:
@@ -322,7 +347,7 @@ def _run(
     if target.spec.llvm is not None:
         codegen.warm_up()
     mlir.registry.add_dialect(tt.TT)
-    current.register_ir(mlir.registry, target)
+    current.register_ir(mlir.registry, target, request.composition)
     root = knobs.get("DUMP_DIR")
     source = request.source
     job = stages.Job(
@@ -338,8 +363,9 @@ def _run(
         listener=listener,
         dump=None if root is None else dump.folder_of(root, request.source.name, request.key),
     )
-    products = stages.run(job)
-    metadata = stages.metadata_of(job, products, current.versions(target))
+    with request.composition.running():
+        products = stages.run(job)
+    metadata = stages.metadata_of(job, products, current.versions(target, request.composition))
     parts = (
         metadata,
         products.stages,

@@ -1,8 +1,9 @@
 """The cache key: a hash of everything that can change what a compile makes.
 
 Nobody has to remember to bump anything: the files of core, of the source's package and of every plugin
-that takes part are hashed, together with the target's spec, the options, the pipeline with the options of
-its passes, the order in which plugins contribute, and the knobs that affect code.
+that took part are hashed, together with the target's spec, the options, the pipeline with the options of
+its passes, the order in which plugins contribute, and the knobs that affect code.  Who took part is seen
+when the pipeline is made; the shortcut, which does without one, holds all plugins that may take part.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError
 from tri_core.options import CommonOptions
 from tri_core.pipeline import Pipeline
-from tri_core.plugins import PluginManager, fingerprint_of
+from tri_core.plugins import Composition, PluginManager, fingerprint_of
 from tri_core.plugins.fingerprint import core_fingerprint, package_fingerprint
 from tri_core.target import Target
 
-__all__ = ["cache_key", "environment", "shortcut"]
+__all__ = ["cache_key", "environment", "of_environment", "shortcut"]
 
 
 def cache_key(source: Source | IRSource, options: CommonOptions, pipeline: Pipeline, environment: str) -> str:
@@ -53,14 +54,21 @@ def _texts(values: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-def environment(manager: PluginManager, target: Target) -> str:
-    """The part of the key that no kernel changes: core, plugins and target.  Milliseconds; callers keep it."""
-    contributors = manager.contributors(target)
+def environment(manager: PluginManager, target: Target, composition: Composition | None = None) -> str:
+    """The part of the key that no kernel changes: core, plugins and target.  Milliseconds; callers keep it.
+
+    The plugins are those that took part in ``composition``; without one, all that may take part.
+    """
+    contributors = manager.contributors(target, composition)
+    names = {plugin.name for plugin in contributors}
     facts = {
         "core": core_fingerprint(),
         "python": list(sys.version_info[:2]),
         "plugins": [[p.name, p.candidate.dist, p.candidate.version, fingerprint_of(p)] for p in contributors],
-        "order": {hook: manager.order(hook) for hook in ("tri_modify_pipeline", "tri_lowering")},
+        "order": {
+            hook: [name for name in manager.order(hook) if name in names]
+            for hook in ("tri_modify_pipeline", "tri_lowering")
+        },
         "facts": dict(manager.cache_key(target)),
         "target": str(target.key),
         "spec": target.spec.to_json(),
@@ -69,6 +77,11 @@ def environment(manager: PluginManager, target: Target) -> str:
         "options_type": f"{target.options_type.__module__}.{target.options_type.__qualname__}",
     }
     return _hash(facts)
+
+
+def of_environment(environment: str) -> str:
+    """The key under which the environment of those that take part is kept for that of all that may."""
+    return _hash({"takes part in": environment})
 
 
 def _package_of(source: type) -> str:

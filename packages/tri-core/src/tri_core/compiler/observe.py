@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from tri_core.extensions import Observer
+from tri_core.foreign import Contained, describe
 from tri_core.notices import PluginWarning, warn
 from tri_core.plugins import PluginManager
 
-__all__ = ["Observers"]
+__all__ = ["Observers", "tell"]
 
 Event = Literal["compile_start", "stage", "compile_done"]
 
@@ -29,12 +30,23 @@ class Observers:
             callback = getattr(observer, event)
             if callback is None:
                 continue
-            try:
-                callback(facts)
-            except Exception as error:
+            if not tell(self._manager, observer, event, callback, facts):
                 self.listeners.remove(observer)
-                self._manager.drop_observer(observer)
-                warn(
-                    f"observer {observer.name!r} is dropped, it failed in {event}: {type(error).__name__}: {error}",
-                    PluginWarning,
-                )
+
+
+def tell(
+    manager: PluginManager,
+    observer: Observer,
+    event: str,
+    callback: Callable[[Mapping[str, Any]], None],
+    facts: Mapping[str, Any],
+) -> bool:
+    """Whether ``observer`` took the news of ``event``; one that fails is dropped, with a warning."""
+    try:
+        with Contained():
+            callback(facts)
+    except Exception as error:
+        manager.drop_observer(observer)
+        warn(f"observer {observer.name!r} is dropped, it failed in {event}: {describe(error)}", PluginWarning)
+        return False
+    return True

@@ -21,6 +21,7 @@ from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener
 from tri_core.errors import BackendError, OptionError, VerificationError
+from tri_core.foreign import Contained
 from tri_core.image import KernelMetadata
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -99,7 +100,8 @@ def run(job: Job) -> Products:
     _check_overrides(job)
     for stage in waiting:
         try:
-            artifact = _run_stage(job, stage, artifact, context, products)
+            with Contained():
+                artifact = _run_stage(job, stage, artifact, context, products)
             if stage.name in job.overrides:
                 artifact = _read_in_place(job.overrides[stage.name], stage, products)
         except Exception as error:

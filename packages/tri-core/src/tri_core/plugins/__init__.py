@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tri_core import knobs
+from tri_core.plugins.composing import Composition
 from tri_core.plugins.loading import candidate_of
-from tri_core.plugins.manager import Composition, PluginManager, fingerprint_of
+from tri_core.plugins.manager import PluginManager, fingerprint_of
 from tri_core.plugins.records import Candidate, PluginRecord, QuarantineRecord
 
 __all__ = [

@@ -11,6 +11,7 @@ import pluggy
 
 from tri_core import hookspecs, knobs
 from tri_core.errors import BackendError, PluginError, TriError
+from tri_core.foreign import Contained, describe
 from tri_core.plugins.records import Plugin
 
 __all__ = ["call_for_code", "call_one", "call_owner", "in_call_order", "new_pluggy"]
@@ -44,7 +45,9 @@ def _after(
     outcome: pluggy.Result[Any], name: str, implementations: list[pluggy.HookImpl], arguments: dict[str, Any]
 ) -> None:
     error = outcome.exception
-    logger.info("%s: %s", name, f"raised {error!r}" if error is not None else _short(outcome.get_result()))
+    logger.info(
+        "%s: %s", name, f"raised {describe(error)}" if error is not None else _short(outcome.get_result())
+    )
 
 
 def _short(value: object) -> str:
@@ -70,7 +73,8 @@ def _call(pm: pluggy.PluginManager, hook: str, plugin: Plugin, arguments: dict[s
         for i in getattr(pm.hook, hook).get_hookimpls()
         if i.plugin is not plugin.module and not _wraps(i)
     ]
-    result = pm.subset_hook_caller(hook, others)(**arguments)
+    with Contained():
+        result = pm.subset_hook_caller(hook, others)(**arguments)
     return result if _is_firstresult(pm, hook) else (result[0] if result else None)
 
 
@@ -95,7 +99,7 @@ def call_for_code(pm: pluggy.PluginManager, hook: str, plugin: Plugin, /, **argu
         raise
     except Exception as error:
         raise PluginError(
-            f"plugin {plugin.label} failed in {hook}: {type(error).__name__}: {error}",
+            f"plugin {plugin.label} failed in {hook}: {describe(error)}",
             plugin=plugin.name,
             hook=hook,
             remedy=f"code is never generated without a plugin that takes part in it; "
@@ -115,7 +119,7 @@ def call_owner(pm: pluggy.PluginManager, hook: str, plugin: Plugin, backend: str
         raise
     except Exception as error:
         raise BackendError(
-            f"backend {backend!r} of plugin {plugin.label} failed in {hook}: {type(error).__name__}: {error}",
+            f"backend {backend!r} of plugin {plugin.label} failed in {hook}: {describe(error)}",
             backend=backend,
             hook=hook,
         ) from error

@@ -1,9 +1,10 @@
 """Content hashes of what takes part in a compile: core, plugins, and the distributions they stand on.
 
 A distribution's fingerprint covers itself and what it requires.  Distributions that depend on ``tri-core``
-are followed through to *their* requirements; other libraries count with their version and file list.  An
-installed wheel is identified by its ``RECORD`` (which holds a hash of every file); an editable install,
-or a package that another ``sys.path`` entry shadows, by the contents of the files that are imported.
+are followed through to *their* requirements; other libraries count with their version and file list.  What
+identifies core and plugins is the content of the files that are imported, however they were installed: a
+``RECORD`` says what was installed once, and stays as it is when a file is edited.  Time stamps are not asked:
+an edit within their resolution, or by a tool that keeps them, would be missed.
 Everything is computed once per process, when first needed.
 """
 
@@ -13,6 +14,7 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,12 +22,20 @@ from pathlib import Path
 
 from tri_core.plugins.discovery import canonical
 
-__all__ = ["core_fingerprint", "distribution_fingerprint", "forget", "package_fingerprint", "stands_on"]
+__all__ = [
+    "core_fingerprint",
+    "distribution_fingerprint",
+    "forget",
+    "module_fingerprint",
+    "package_fingerprint",
+    "stands_on",
+]
 
 CORE = "tri-core"
-_TOP_LEVEL = re.compile(r"^([A-Za-z_]\w*)/__init__\.py,", re.MULTILINE)
+#: the top-level package or module of a recorded file
+_RECORDED = re.compile(r"^([A-Za-z_]\w*)(?:\.py(?=,)|/)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"^Requires-Dist: *([A-Za-z0-9][\w.-]*)([^\n]*)", re.MULTILINE)
-_SKIPPED_FOLDERS = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache"})
+_SKIPPED_FOLDERS = frozenset({"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -36,24 +46,39 @@ def _digest(parts: Iterable[bytes]) -> str:
     return state.hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for entry in sorted(folder.iterdir()):
+def _files(folder: str, prefix: str = "", linked: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """The name below ``folder``, and the path, of every file in it but byte code; each folder sorted.
+
+    ``linked`` are the links to folders that led here: one that leads to itself is followed once.
+    """
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
         if entry.is_dir():
-            if entry.name not in _SKIPPED_FOLDERS:
-                yield from _files(entry)
-        elif entry.suffix != ".pyc":
-            yield entry
+            links = linked | {os.path.realpath(entry.path)} if entry.is_symlink() else linked
+            if entry.name not in _SKIPPED_FOLDERS and (links is linked or links > linked):
+                yield from _files(entry.path, f"{prefix}{entry.name}/", links)
+        elif not entry.name.endswith(".pyc"):
+            yield prefix + entry.name, entry.path
+
+
+def _content(path: str) -> bytes:
+    """What is in a file; the reason where it cannot be read, nothing of what is no file (a pipe, a socket)."""
+    if not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except OSError as error:
+        return f"unreadable: {error.errno}".encode()
 
 
 def _folder_digest(folder: Path) -> str:
-    parts = []
-    for file in _files(folder):
-        parts += [str(file.relative_to(folder)).encode(), file.read_bytes()]
-    return _digest(parts)
+    return _digest(part for name, path in _files(str(folder)) for part in (name.encode(), _content(path)))
 
 
 def _location(package: str) -> Path | None:
-    """Where top-level ``package`` is, or would be, imported from: its folder, or its file; never imports it."""
+    """Where ``package`` is, or would be, imported from: its folder, or its file; never imports a top-level one."""
     module = sys.modules.get(package)
     try:
         spec = module.__spec__ if module is not None else importlib.util.find_spec(package)
@@ -68,11 +93,18 @@ def _location(package: str) -> Path | None:
 
 @functools.cache
 def package_fingerprint(package: str) -> str:
-    """The hash of top-level ``package``'s files as they are imported here; of its name when it has none."""
+    """The hash of ``package``'s files as they are imported here; of its name when it has none."""
     location = _location(package)
     if location is None:
         return _digest([package.encode()])
-    return _folder_digest(location) if location.is_dir() else _digest([location.read_bytes()])
+    return _folder_digest(location) if location.is_dir() else _digest([_content(str(location))])
+
+
+def module_fingerprint(module: str) -> str:
+    """The hash of the outermost package, itself no namespace, in which the imported ``module`` lies."""
+    parts = module.split(".")
+    packages = (".".join(parts[: i + 1]) for i in range(len(parts)))
+    return package_fingerprint(next((p for p in packages if _location(p) is not None), module))
 
 
 def _editable_packages(distribution: importlib.metadata.Distribution, name: str) -> Sequence[str]:
@@ -84,20 +116,29 @@ def _editable_packages(distribution: importlib.metadata.Distribution, name: str)
     return sorted({*found, name.replace("-", "_")})
 
 
-def _is_as_recorded(distribution: importlib.metadata.Distribution, packages: Sequence[str]) -> bool:
-    return bool(packages) and all(
-        _location(package) == Path(str(distribution.locate_file(package))) for package in packages
-    )
+def _packages(distribution: importlib.metadata.Distribution, name: str) -> Sequence[str]:
+    """The top-level packages and modules of a distribution."""
+    record = distribution.read_text("RECORD") or ""
+    packages = set(_RECORDED.findall(record))
+    if not packages or ".pth," in record:
+        packages |= set(_editable_packages(distribution, name))
+    return sorted(packages)
+
+
+def _namespace_parts(distribution: importlib.metadata.Distribution, package: str) -> Iterator[bytes]:
+    """The recorded files below ``package``, which other distributions may have files in as well."""
+    for file in sorted(map(str, distribution.files or ())):
+        if file.startswith(f"{package}/") and not file.endswith(".pyc"):
+            yield from (file.encode(), _content(str(distribution.locate_file(file))))
 
 
 def _own_parts(distribution: importlib.metadata.Distribution, name: str) -> list[bytes]:
     parts = [name.encode(), distribution.version.encode()]
-    record = distribution.read_text("RECORD") or ""
-    packages = sorted(set(_TOP_LEVEL.findall(record)))
-    if _is_as_recorded(distribution, packages):
-        return [*parts, record.encode()]
-    packages = packages or list(_editable_packages(distribution, name))
-    return [*parts, *(package_fingerprint(package).encode() for package in packages)]
+    for package in _packages(distribution, name):
+        parts.append(package_fingerprint(package).encode())
+        if _location(package) is None:
+            parts += _namespace_parts(distribution, package)
+    return parts
 
 
 def _requirements(distribution: importlib.metadata.Distribution) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TypeVar
 import pluggy
 
 from tri_core.errors import PluginError
+from tri_core.foreign import Contained, describe
 from tri_core.plugins.preflight import check_api, check_requires, hooks_of
 from tri_core.plugins.records import Candidate, Phase, Plugin, QuarantineRecord
 
@@ -49,7 +50,10 @@ def load(candidate: Candidate, pm: pluggy.PluginManager) -> Plugin:
 
 def _phase(phase: Phase, work: Callable[[], T]) -> T:
     try:
-        return work()
+        with Contained():
+            return work()
+    except Refused:
+        raise
     except Exception as error:
         raise Refused(phase) from error
 
@@ -68,7 +72,7 @@ def _import(candidate: Candidate) -> ModuleType:
 def _register(candidate: Candidate, module: ModuleType, pm: pluggy.PluginManager) -> None:
     try:
         pm.register(module, name=candidate.name)
-    except Exception:
+    except BaseException:
         # pluggy leaves a plugin half registered when a hook of it is refused
         if pm.is_registered(module):
             pm.unregister(module)
@@ -100,5 +104,5 @@ def quarantined(
 def _reason(error: BaseException) -> str:
     """The error on one line; core's own refusals are told without the name of their class."""
     if not isinstance(error, PluginError):
-        return f"{type(error).__name__}: {error}"
+        return describe(error)
     return f"{error.message} ({error.remedy})" if error.remedy else error.message

@@ -6,7 +6,6 @@ import dataclasses
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tri_core import __version__
@@ -28,8 +27,9 @@ from tri_core.options import CommonOptions
 from tri_core.pipeline import Pipeline
 from tri_core.plugins import validation
 from tri_core.plugins.calls import call_for_code, call_owner, in_call_order
+from tri_core.plugins.composing import Composition, Touched, noting, rules, shape, touched
 from tri_core.plugins.discovery import canonical
-from tri_core.plugins.fingerprint import distribution_fingerprint, package_fingerprint, stands_on
+from tri_core.plugins.fingerprint import distribution_fingerprint, module_fingerprint, stands_on
 from tri_core.plugins.records import Candidate, Plugin, PluginRecord, QuarantineRecord
 from tri_core.plugins.registry import Registry, of
 from tri_core.runtime import Runtime
@@ -38,20 +38,12 @@ from tri_core.target import SIMULATED_KIND, DeviceInfo, Target, TargetKey
 if TYPE_CHECKING:
     from tri_core.mlir import IRRegistry
 
-__all__ = ["Composition", "PluginManager", "fingerprint_of"]
+__all__ = ["PluginManager", "fingerprint_of"]
 
 T = TypeVar("T")
 
-#: implementing one of these is taking part in every compile
+#: a plugin that implements one of these may take part in any compile
 _CODE_HOOKS = ("tri_modify_pipeline", "tri_lowering", "tri_cache_key")
-
-
-@dataclass(frozen=True)
-class Composition:
-    """A pipeline after every modification; ``inserted`` names the plugin of each pass put in, by pass name."""
-
-    pipeline: Pipeline
-    inserted: Mapping[str, Plugin] = field(default_factory=dict)
 
 
 class PluginManager:
@@ -67,7 +59,7 @@ class PluginManager:
         self._lock = threading.RLock()
         self._owners: tuple[int, dict[str, tuple[BackendInfo, Plugin]]] | None = None
         self._abis: dict[TargetKey, KernelABI] = {}
-        self._keys: dict[TargetKey, Mapping[str, str]] = {}
+        self._keys: dict[TargetKey, Mapping[str, Mapping[str, str]]] = {}
         self._runtimes: dict[str, tuple[int, Runtime]] = {}
         self._ir_done: set[str] = set()
         self._dropped: list[Observer] = []
@@ -289,16 +281,27 @@ class PluginManager:
         return self.compose(target, options).pipeline
 
     def compose(self, target: Target, options: CommonOptions) -> Composition:
-        """As :meth:`pipeline`, with the plugin of every inserted pass."""
+        """As :meth:`pipeline`, with the plugins that had a part in it."""
+        notes = Touched()
+        with noting(notes):
+            pipeline = self._owners_pipeline(target, options)
+            inserted = self._modified(pipeline, target, options)
+        notes.sealed = True
+        return Composition(pipeline, inserted, notes)
+
+    def _owners_pipeline(self, target: Target, options: CommonOptions) -> Pipeline:
         backend = target.key.backend
         if target.key.simulated:
             made = self.simulation(target).pipeline(target, options)
         else:
             made = self._ask("tri_pipeline", backend, target=target, options=options)
-        pipeline = validation.check_pipeline(backend, made)
+        return validation.check_pipeline(backend, made)
+
+    def _modified(self, pipeline: Pipeline, target: Target, options: CommonOptions) -> dict[str, Plugin]:
+        backend = target.key.backend
         modifiers = self._implementing("tri_modify_pipeline")
         if not modifiers:
-            return Composition(pipeline)
+            return {}
         if self._last_pipeline.get(backend) is pipeline:
             raise BackendError(
                 f"tri_pipeline of backend {backend!r} gave one Pipeline object twice; plugins insert passes "
@@ -311,12 +314,12 @@ class PluginManager:
         for plugin in modifiers:
             inserted |= self._modify(plugin, pipeline, target, options)
         validation.check_pipeline(backend, pipeline)
-        return Composition(pipeline, inserted)
+        return inserted
 
     def _modify(
         self, plugin: Plugin, pipeline: Pipeline, target: Target, options: CommonOptions
     ) -> dict[str, Plugin]:
-        before = set(_pass_names(pipeline))
+        before, known = shape(pipeline), set(_pass_names(pipeline))
         call_for_code(
             self._registry.pm,
             "tri_modify_pipeline",
@@ -325,19 +328,28 @@ class PluginManager:
             target=target,
             options=options,
         )
-        return {name: plugin for name in _pass_names(pipeline) if name not in before}
+        notes = touched()
+        if notes is not None and shape(pipeline) != before:
+            notes.add(plugin)
+        return {name: plugin for name in _pass_names(pipeline) if name not in known}
 
     def lowering(self, table: T, target: Target, options: CommonOptions) -> T:
         """``table`` after every ``tri_lowering`` added its rules, in the order of plugin names."""
+        notes = touched()
         for plugin in self._implementing("tri_lowering"):
+            before = rules(table)
             call_for_code(
                 self._registry.pm, "tri_lowering", plugin, table=table, target=target, options=options
             )
+            if notes is not None and rules(table) != before:
+                notes.add(plugin)
         return table
 
-    def register_ir(self, registry: IRRegistry, target: Target | None = None) -> None:
-        """Have dialects registered, once per plugin: those of ``target``'s contributors, else all."""
-        wanted = None if target is None else self.contributors(target)
+    def register_ir(
+        self, registry: IRRegistry, target: Target | None = None, composition: Composition | None = None
+    ) -> None:
+        """Have dialects registered, once per plugin: those of ``target``'s :meth:`contributors`, else all."""
+        wanted = None if target is None else self.contributors(target, composition)
         for plugin in self._implementing("tri_register_ir"):
             if plugin.name in self._ir_done or (wanted is not None and plugin not in wanted):
                 continue
@@ -350,20 +362,27 @@ class PluginManager:
         self._owned()
         return in_call_order(self._registry.pm, hook, self._registry.plugins().values())
 
-    def contributors(self, target: Target) -> list[Plugin]:
-        """The plugins that take part in compiles for ``target``.
+    def contributors(self, target: Target, composition: Composition | None = None) -> list[Plugin]:
+        """The plugins that take part in the compile of ``composition``; without one, all that may for ``target``.
 
-        They are its owner; those that may change code; language extensions and dialects that are not
-        another backend's.  A plugin that has nothing but dialects counts if one of these stands on it.
+        They are its owner; those that changed the pipeline or its lowering rules, or gave a fact for the key;
+        language extensions that are not another backend's.  A plugin that has nothing but dialects counts if one
+        of these stands on it.
         """
         _, owner = self.owner(target.key.backend)
         plugins = list(self._registry.plugins().values())
-        chosen = [p for p in plugins if p is owner or self._may_change_code(p)]
+        changing = self._changing(target, composition)
+        chosen = [p for p in plugins if p is owner or p.name in changing or self._extends_language(p)]
         return [p for p in plugins if p in chosen or self._brings_dialects(p, chosen)]
 
-    def _may_change_code(self, plugin: Plugin) -> bool:
-        if any(hook in plugin.hooks for hook in _CODE_HOOKS):
-            return True
+    def _changing(self, target: Target, composition: Composition | None) -> set[str]:
+        """The names of the plugins that change code in ``composition``, or that may."""
+        if composition is not None:
+            return composition.touched.names | {name for name, facts in self._facts(target).items() if facts}
+        plugins = self._registry.plugins()
+        return {name for name, p in plugins.items() if any(hook in p.hooks for hook in _CODE_HOOKS)}
+
+    def _extends_language(self, plugin: Plugin) -> bool:
         return "tri_language" in plugin.hooks and not self._has_backend(plugin)
 
     def _brings_dialects(self, plugin: Plugin, chosen: list[Plugin]) -> bool:
@@ -380,9 +399,9 @@ class PluginManager:
         """Whether all that takes part in compiles for ``target`` is installed, so that its files are hashed."""
         return all(p.candidate.distribution is not None for p in self.contributors(target))
 
-    def versions(self, target: Target) -> dict[str, str]:
-        """Version by distribution (or plugin) name of everything that takes part in compiles for ``target``."""
-        plugins = self.contributors(target)
+    def versions(self, target: Target, composition: Composition | None = None) -> dict[str, str]:
+        """Version by distribution (or plugin) name of core and of the :meth:`contributors`."""
+        plugins = self.contributors(target, composition)
         return {"tri-core": __version__} | {p.candidate.dist or p.name: p.candidate.version for p in plugins}
 
     def order(self, hook: str) -> list[str]:
@@ -391,32 +410,34 @@ class PluginManager:
 
     def cache_key(self, target: Target) -> Mapping[str, str]:
         """Every ``tri_cache_key`` fact for ``target`` as ``plugin.fact``, asked once, sorted."""
+        facts = self._facts(target).items()
+        return dict(sorted((f"{name}.{key}", value) for name, given in facts for key, value in given.items()))
+
+    def _facts(self, target: Target) -> Mapping[str, Mapping[str, str]]:
+        """What each plugin's ``tri_cache_key`` gives for ``target``, by plugin name."""
         found = self._keys.get(target.key)
         if found is None:
-            found = self._keys.setdefault(target.key, self._new_cache_key(target))
+            asked = {p.name: self._asked_facts(p, target) for p in self._implementing("tri_cache_key")}
+            found = self._keys.setdefault(target.key, asked)
         return found
 
-    def _new_cache_key(self, target: Target) -> Mapping[str, str]:
-        facts: dict[str, str] = {}
-        for plugin in self._implementing("tri_cache_key"):
-            given = call_for_code(self._registry.pm, "tri_cache_key", plugin, target=target)
-            if not isinstance(given, Mapping) or not all(
-                isinstance(x, str) for kv in given.items() for x in kv
-            ):
-                raise PluginError(
-                    f"plugin {plugin.label}: tri_cache_key gave {given!r}; a mapping of text to text is expected",
-                    plugin=plugin.name,
-                )
-            facts |= {f"{plugin.name}.{name}": value for name, value in given.items()}
-        return dict(sorted(facts.items()))
+    def _asked_facts(self, plugin: Plugin, target: Target) -> Mapping[str, str]:
+        given = call_for_code(self._registry.pm, "tri_cache_key", plugin, target=target)
+        if not isinstance(given, Mapping) or not all(isinstance(x, str) for kv in given.items() for x in kv):
+            raise PluginError(
+                f"plugin {plugin.label}: tri_cache_key gave {given!r}; a mapping of text to text is expected",
+                plugin=plugin.name,
+            )
+        return dict(given)
 
 
 def fingerprint_of(plugin: Plugin) -> str:
-    """The content hash of a plugin: its distribution with requirements, else its top-level package's files."""
+    """The content hash of a plugin: its package's files, and its distribution with requirements if it has one."""
     candidate = plugin.candidate
-    if candidate.distribution is not None:
-        return distribution_fingerprint(candidate.dist)
-    return package_fingerprint(plugin.module.__name__.partition(".")[0])
+    own = module_fingerprint(plugin.module.__name__)
+    if candidate.distribution is None:
+        return own
+    return f"{own} {distribution_fingerprint(candidate.dist)}"
 
 
 def _with_device_kind(target: Target, kind: str) -> Target:

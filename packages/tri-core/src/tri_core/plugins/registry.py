@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from tri_core import knobs
 from tri_core.errors import PluginError
 from tri_core.extensions import BackendInfo, FrameworkAdapter, LanguageExtension, Observer
+from tri_core.foreign import Contained, Watch
 from tri_core.knobs import KnobGroup
 from tri_core.notices import PluginWarning, warn
 from tri_core.plugins import discovery
@@ -76,16 +77,20 @@ class Registry:
         return self._plugins
 
     def _load(self) -> dict[str, Plugin]:
+        self.pm = new_pluggy()  # what an earlier attempt, broken off by the user, has left is gone
+        self._quarantine.clear()
         found = discovery.candidates() if self._candidates is None else self._candidates
         selected = [c for c in found if discovery.is_selected(c)]
         self._disabled = [c for c in found if not discovery.is_selected(c)]
         loaded: dict[str, Plugin] = {}
         # pluggy calls the latest registered first: hooks run in the order of names
-        for candidate in sorted(self._unique(selected), key=lambda c: c.name, reverse=True):
-            try:
-                loaded[candidate.name] = load(candidate, self.pm)
-            except Refused as refused:
-                self._refuse(candidate, refused.phase, refused.__cause__ or refused)
+        with Watch().running() as watch:
+            for candidate in sorted(self._unique(selected), key=lambda c: c.name, reverse=True):
+                try:
+                    with watch.at(candidate.label, "being imported"):
+                        loaded[candidate.name] = load(candidate, self.pm)
+                except Refused as refused:
+                    self._refuse(candidate, refused.phase, refused.__cause__ or refused)
         return dict(sorted(loaded.items()))
 
     def _unique(self, selected: list[Candidate]) -> list[Candidate]:
@@ -120,13 +125,14 @@ class Registry:
 
     def _collect(self, hook: str) -> dict[str, tuple[Any, ...]]:
         found: dict[str, tuple[Any, ...]] = {}
-        for name, plugin in list(self.plugins().items()):
-            if hook not in plugin.hooks:
-                continue
-            try:
-                found[name] = self._checked(hook, plugin)
-            except Exception as error:
-                self.drop(plugin, "hook", error)
+        asked = [plugin for plugin in self.plugins().values() if hook in plugin.hooks]
+        with Watch().running() as watch:
+            for plugin in asked:
+                try:
+                    with watch.at(plugin.label, f"in {hook}"), Contained():
+                        found[plugin.name] = self._checked(hook, plugin)
+                except Exception as error:
+                    self.drop(plugin, "hook", error)
         return found
 
     def _checked(self, hook: str, plugin: Plugin) -> tuple[Any, ...]:

@@ -51,6 +51,7 @@ class Picture:
         from tri_core.plugins import manager
 
         target = attempt.target
+        composition = manager().compose(target, attempt.options)
         return cls(
             kernel=source.name,
             when=time.time(),
@@ -60,7 +61,10 @@ class Picture:
             options={name: repr(value) for name, value in attempt.options.to_json().items()},
             target={"target": str(target)},
             knobs={name: str(value) for name, value in knobs.codegen_snapshot().items()},
-            versions={**manager().versions(target), "content of these packages": environment_of(target)[:12]},
+            versions={
+                **manager().versions(target, composition),
+                "content of these packages": environment_of(target)[:12],
+            },
         )
 
     def title(self) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tri_core.notices import PluginWarning, warn
-
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.extensions import Observer
@@ -24,20 +22,12 @@ def _observers() -> Sequence[Observer]:
     return manager().observers()
 
 
-def _tell(observer: Observer, callback: Callback, facts: Mapping[str, Any]) -> bool:
+def _tell(observer: Observer, event: str, callback: Callback, facts: Mapping[str, Any]) -> bool:
     """Whether ``observer`` took the news; one that raises is dropped, with a warning."""
-    try:
-        callback(facts)
-    except Exception as error:
-        from tri_core.plugins import manager
+    from tri_core.compiler.observe import tell
+    from tri_core.plugins import manager
 
-        manager().drop_observer(observer)
-        warn(
-            f"observer {observer.name!r} is dropped, it failed: {type(error).__name__}: {error}",
-            PluginWarning,
-        )
-        return False
-    return True
+    return tell(manager(), observer, event, callback, facts)
 
 
 def tell_load(kernel: CompiledKernel, device: DeviceInfo) -> None:
@@ -45,7 +35,7 @@ def tell_load(kernel: CompiledKernel, device: DeviceInfo) -> None:
     facts = {"kernel": kernel.name, "hash": kernel.metadata.hash, "device": f"{device.kind}:{device.index}"}
     for observer in list(_observers()):
         if observer.kernel_load is not None:
-            _tell(observer, observer.kernel_load, facts)
+            _tell(observer, "kernel_load", observer.kernel_load, facts)
 
 
 def observed(launch: Launch, kernel: CompiledKernel) -> Launch:
@@ -57,8 +47,8 @@ def observed(launch: Launch, kernel: CompiledKernel) -> Launch:
 
     def launch_and_tell(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         facts = {"kernel": kernel.name, "hash": kernel.metadata.hash, "grid": grid, "stream": stream}
-        enter[:] = [(o, callback) for o, callback in enter if _tell(o, callback, facts)]
+        enter[:] = [(o, callback) for o, callback in enter if _tell(o, "launch_enter", callback, facts)]
         launch(grid, stream, args)
-        leave[:] = [(o, callback) for o, callback in leave if _tell(o, callback, facts)]
+        leave[:] = [(o, callback) for o, callback in leave if _tell(o, "launch_exit", callback, facts)]
 
     return launch_and_tell
