@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
@@ -18,9 +20,10 @@ __all__ = ["POLICY", "pipeline", "simulated"]
 POLICY = DefaultPolicy(max_vector_bits=128)
 
 
-def _table(target: Target, options: CommonOptions) -> LoweringTable:
-    """The shared lowering rules, and those that plugins add through ``tri_lowering``."""
-    return manager().lowering(generic_table(), target, options)
+def _rules(target: Target, options: CommonOptions) -> Callable[[Target, CommonOptions], LoweringTable]:
+    """Lowering rules, asked of all plugins here and not while stages run: who adds one is a part of kernels' keys."""
+    table = manager().lowering(generic_table(), target, options)
+    return lambda target, options: table
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
@@ -29,7 +32,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             ttir_stage(),
             ttgir_stage(target, options, POLICY),
-            llir_stage(make_primitives, _table, target),
+            llir_stage(make_primitives, _rules(target, options), target),
             image_stage(),
         )
     )
@@ -37,4 +40,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages of ``sim:toy:...``: the same, down to machine ops."""
-    return simulated_pipeline(ttgir_stage(target, options, POLICY), make_primitives, _table)
+    return simulated_pipeline(ttgir_stage(target, options, POLICY), make_primitives, _rules(target, options))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tri_backend_intel.lowering import make_primitives
 from tri_backend_intel.lowering.capabilities import RefuseFp64
 from tri_backend_intel.spirv.stage import spirv_stage
@@ -15,8 +17,10 @@ from tri_gpu_dialect.policy import DefaultPolicy
 __all__ = ["pipeline", "policy", "simulated"]
 
 
-def _table(target: Target, options: CommonOptions) -> LoweringTable:
-    return manager().lowering(generic_table(), target, options)
+def _rules(target: Target, options: CommonOptions) -> Callable[[Target, CommonOptions], LoweringTable]:
+    """Lowering rules, asked of all plugins here and not while stages run: who adds one is a part of kernels' keys."""
+    table = manager().lowering(generic_table(), target, options)
+    return lambda target, options: table
 
 
 def policy(target: Target) -> DefaultPolicy:
@@ -31,7 +35,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             ttir_stage(rewrites=checks),
             ttgir_stage(target, options, policy(target)),
-            llir_stage(make_primitives, _table, target),
+            llir_stage(make_primitives, _rules(target, options), target),
             spirv_stage(),
         )
     )
@@ -39,4 +43,6 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options, policy(target)), make_primitives, _table)
+    return simulated_pipeline(
+        ttgir_stage(target, options, policy(target)), make_primitives, _rules(target, options)
+    )

@@ -21,14 +21,18 @@ __all__ = ["Composition", "Touched", "noting", "rules", "shape", "touched"]
 
 @dataclass
 class Touched:
-    """The names of the plugins that changed something; ``sealed`` once a key may have been made of them."""
+    """The names of the plugins that changed something; ``sealed`` once a key may have been made of them.
+
+    ``owner``: the plugin of the backend, which is in every key of its targets.
+    """
 
     names: set[str] = field(default_factory=set)
     sealed: bool = False
+    owner: str | None = None
 
     def add(self, plugin: Plugin) -> None:
         """Note that ``plugin`` changed code; BackendError when it comes too late for the key."""
-        if self.sealed and plugin.name not in self.names:
+        if self.sealed and plugin.name not in {*self.names, self.owner}:
             raise BackendError(
                 f"lowering rules of plugin {plugin.label} are asked for while a kernel is compiled, and they are not "
                 "in its key",

@@ -282,7 +282,7 @@ class PluginManager:
 
     def compose(self, target: Target, options: CommonOptions) -> Composition:
         """As :meth:`pipeline`, with the plugins that had a part in it."""
-        notes = Touched()
+        notes = Touched(owner=self.owner(target.key.backend)[1].name)
         with noting(notes):
             pipeline = self._owners_pipeline(target, options)
             inserted = self._modified(pipeline, target, options)
