@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
+from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Autotuner", "autotune"]
 
 _QUANTILES = (0.5, 0.2, 0.8)
-#: keywords of a launch that are no arguments of the kernel
-_LAUNCH = ("grid", "warmup")
 #: milliseconds of device time spent on a configuration, where the user does not say
 _WARMUP, _REP = 25, 100
 
@@ -107,9 +106,9 @@ class Autotuner(Wrapper):
 
     # --- launching ------------------------------------------------------------------------------------
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch with the best configuration for these arguments, tuning first for a new key."""
-        if kwargs.get("warmup"):
+        if grid_and_warmup(kwargs)[1]:
             return self._warm_up(args, kwargs)
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self._choice(nargs, args, kwargs)
@@ -118,25 +117,21 @@ class Autotuner(Wrapper):
             config.pre_hook({**nargs, **kwargs, **config.all_kwargs()})
         return self.fn.run(*args, **self._with(config, kwargs))
 
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile every configuration that pruning leaves, without launching; the kernels."""
-        return self._warm_up(args, {**kwargs, "grid": grid})
-
     def _warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Every configuration that pruning leaves, compiled without launching."""
         nargs = dict(zip(self.arg_names, args, strict=False))
-        given = {**kwargs, "warmup": True}
+        given = warm_up_keywords(self.arg_names, kwargs)
         kept = self.pruning.choose(self.configs, nargs, given)
         return [self.fn.run(*args, **self._with(config, given)) for config in kept]
 
-    def plan(self, *args: Any, **kwargs: Any) -> Plan:
+    def plan(self, /, *args: Any, **kwargs: Any) -> Plan:
         """What a launch with such arguments would compile, with the configuration chosen for them before."""
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self.cache.get(self._key(nargs, kwargs), self.configs[0])
-        return self._plan(config, args, kwargs)
+        return self._plan(config, args, warm_up_keywords(self.arg_names, kwargs))
 
     def _plan(self, config: Config, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        keywords = {k: v for k, v in self._with(config, kwargs).items() if k not in _LAUNCH}
-        plan: Plan = self.fn.plan(*args, **keywords)
+        plan: Plan = self.fn.plan(*args, **arguments_only(self._with(config, kwargs)))
         return plan
 
     def _with(self, config: Config, kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,11 +27,11 @@ class Heuristics(Wrapper):
             given[name] = rule({**positional, **given})
         return given
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch (or warm up) with the computed arguments."""
         return self.fn.run(*args, **self.computed(args, kwargs))
 
-    def plan(self, *args: Any, **kwargs: Any) -> Any:
+    def plan(self, /, *args: Any, **kwargs: Any) -> Any:
         """What a launch with such arguments would compile."""
         return self.fn.plan(*args, **self.computed(args, kwargs))
 

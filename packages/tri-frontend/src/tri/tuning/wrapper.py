@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tri.jit import JITFunction
+from tri.launch.request import start, warm_up_keywords
 
 __all__ = ["Wrapper"]
 
@@ -33,17 +34,17 @@ class Wrapper:
         base: JITFunction = inner
         return base
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch over ``grid=``, or only compile with ``warmup=True``."""
         raise NotImplementedError
 
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile without launching."""
-        return self.run(*args, grid=grid, warmup=True, **kwargs)
+    def warmup(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Compile without launching; ``grid=`` may be given."""
+        return self.run(*args, **warm_up_keywords(self.arg_names, kwargs))
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``."""
-        return functools.partial(self.run, grid=grid, warmup=False)
+        return lambda *args, **kwargs: start(self, grid, args, kwargs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.fn!r})"
