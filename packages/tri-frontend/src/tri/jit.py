@@ -10,6 +10,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 from tri.interpreter.state import current, forced
+from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import knobs
 from tri_core.errors import TriError
 
@@ -162,15 +163,13 @@ class JITFunction:
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
         if self.pre_run_hooks or self.interpreted or grid is None or forced() is not None:
-            return lambda *args, **kwargs: self._start(grid, args, kwargs)
+            return lambda *args, **kwargs: start(self, grid, args, kwargs)
         return MethodType(self._dispatcher.call, grid)
 
-    def run(self, /, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        """Launch over ``grid``, or only compile when ``warmup``; the compiled kernel."""
-        return self._start(grid, args, kwargs, warmup)
-
-    def _start(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any], warmup: bool = False) -> Any:
-        """As :meth:`run`; ``kwargs`` may have names of its parameters, which a kernel's may have too."""
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Launch over ``grid=``, or only compile with ``warmup=True``; the compiled kernel."""
+        grid, warmup = grid_and_warmup(kwargs)
+        kwargs = arguments_only(kwargs)
         for hook in self.pre_run_hooks:
             hook(*args, **kwargs)
         if warmup:
@@ -190,12 +189,12 @@ class JITFunction:
 
         launch(self, grid, args, kwargs)
 
-    def warmup(self, /, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile for such arguments without a launch; a dtype stands for an array of it.
+    def warmup(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Compile for such arguments without a launch; a dtype stands for an array of it.  ``grid=`` may be given.
 
         Inside :class:`tri.AsyncCompileMode` the result is a :class:`tri.FutureKernel`.
         """
-        del grid
+        kwargs = arguments_only(warm_up_keywords(self.arg_names, kwargs))
         return self._dispatcher.warm_up(args, kwargs)
 
     def plan(self, /, *args: Any, **kwargs: Any) -> tuple[ASTSource, Target, dict[str, Any]]:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,10 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 @dataclass
 class KernelSource:
-    """``tree`` has line numbers of ``file``; columns count from the dedented text, ``indent`` to the right."""
+    """``tree`` has the lines and columns of ``file``; ``text`` begins with ``def`` and is dedented."""
 
     file: str
     first_line: int
-    indent: int
     text: str
     tree: ast.FunctionDef
     _assigned: dict[ast.AST, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -32,7 +31,7 @@ class KernelSource:
     def locate(self, node: ast.AST) -> SourceLocation:
         """The place of ``node`` in the user's file, with its line."""
         line = getattr(node, "lineno", self.first_line)
-        column = getattr(node, "col_offset", 0) + self.indent
+        column = getattr(node, "col_offset", 0)
         text = linecache.getline(self.file, line).rstrip("\n")
         # columns of ast count bytes of UTF-8
         column = len(text.encode()[:column].decode(errors="ignore"))
@@ -82,27 +81,48 @@ def read_source(function: Callable[..., Any]) -> KernelSource:
             f"the source of {name} cannot be read ({error})",
             remedy="define the kernel in a file (or a notebook cell), not through exec or a lambda",
         ) from error
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    text = "".join(line[indent:] if line[:indent].isspace() or not line[:indent] else line for line in lines)
     try:
-        # empty lines before it give the nodes the line numbers of the file
-        module = ast.parse("\n" * (first_line - 1) + text)
+        tree = _parse(lines, first_line)
     except SyntaxError as error:
         raise CompilationError(
             f"the source of {name} is not a function definition ({error.msg})",
             remedy="decorate a def statement with @tri.jit",
         ) from error
-    tree = module.body[0]
     if not isinstance(tree, ast.FunctionDef):
         raise CompilationError(
             f"{name} is not defined with def", remedy="decorate a def statement with @tri.jit"
         )
-    return KernelSource(file, first_line, indent, text[_start(tree, text, first_line) :], tree)
+    _mangle(tree, function)
+    # decorators are no part of a kernel's identity
+    return KernelSource(file, first_line, _dedented(lines[tree.lineno - first_line :]), tree)
 
 
-def _start(tree: ast.FunctionDef, text: str, first_line: int) -> int:
-    """The offset in ``text`` of the ``def`` line: decorators are no part of a kernel's identity."""
-    offset = 0
-    for _ in range(tree.lineno - first_line):
-        offset = text.index("\n", offset) + 1
-    return offset
+def _parse(lines: Sequence[str], first_line: int) -> ast.stmt:
+    """The first statement of ``lines``, with their places in the file: they are parsed as they stand there."""
+    if not lines[0][:1].isspace():
+        return ast.parse("\n" * (first_line - 1) + "".join(lines)).body[0]
+    # an indented block has to belong to something; the line before it is free for that
+    (block,) = ast.parse("\n" * (first_line - 2) + "if True:\n" + "".join(lines)).body
+    assert isinstance(block, ast.If)
+    return block.body[0]
+
+
+def _dedented(lines: Sequence[str]) -> str:
+    """``lines`` without the indentation of the first, where they have it."""
+    indentation = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+    return "".join(line.removeprefix(indentation) for line in lines)
+
+
+def _mangle(tree: ast.FunctionDef, function: Callable[..., Any]) -> None:
+    """Give private parameters (``__x``) of functions in classes the names that they have at run time."""
+    code = getattr(function, "__code__", None)
+    written = [a.arg for a in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)]
+    pairs = zip(written, code.co_varnames if code is not None else (), strict=False)
+    prefix = next((new.removesuffix(old) for old, new in pairs if new != old and new.endswith(old)), "")
+    if not prefix:
+        return
+    for node in ast.walk(tree):
+        for name in ("id", "arg"):
+            old = getattr(node, name, None)
+            if isinstance(old, str) and old.startswith("__") and not old.endswith("__"):
+                setattr(node, name, prefix + old)

@@ -123,7 +123,7 @@ class Generator:
         key = (node.lineno, node.col_offset, self.hint)  # type: ignore[attr-defined]
         found = self._locations.get(key)
         if found is None:
-            found = ir.Location.file(self.source.file, key[0], key[1] + self.source.indent + 1)
+            found = ir.Location.file(self.source.file, key[0], key[1] + 1)
             if self.hint is not None:
                 found = ir.Location.name(self.hint, found)
             if self.caller is not None:

@@ -31,30 +31,22 @@ if TYPE_CHECKING:
 
 __all__ = ["as_python"]
 
-#: the name under which rewritten functions find :mod:`tri.interpreter.meaning`
-_NAME = "_tri_"
-_INNER = "_tri_function_"
+#: the name under which rewritten functions find :mod:`tri.interpreter.meaning`; no identifier, as a kernel's names are
+_NAME = "@tri"
+_INNER = "@function"
+_OUTER = "@outer"
 _LIBRARY = "tri.language"
 
 
 class _Rewriter(ast.NodeTransformer):
     """Rewrites a function's body in place."""
 
-    def __init__(self, indent: int, static: frozenset[str]) -> None:
-        self.indent = indent
+    def __init__(self, static: frozenset[str]) -> None:
         #: names that are declared to hold compile-time values
         self.static = static
 
-    def visit(self, node: ast.AST) -> Any:
-        """As the base class, and columns counted in the file rather than in the dedented text."""
-        if hasattr(node, "col_offset"):
-            node.col_offset += self.indent
-            if getattr(node, "end_col_offset", None) is not None:
-                node.end_col_offset += self.indent  # type: ignore[attr-defined]
-        return super().visit(node)
-
     def _call(self, name: str, like: ast.AST, *args: ast.expr) -> ast.Call:
-        """``_tri_.name(*args)`` at the place of ``like``."""
+        """``@tri.name(*args)`` at the place of ``like``."""
         function = ast.Attribute(ast.Name(_NAME, ast.Load()), name, ast.Load())
         made = ast.Call(function, list(args), [])
         for node in (made, function, function.value):
@@ -221,7 +213,7 @@ def _rewritten(function: JITFunction) -> ast.FunctionDef:
         if isinstance(argument, ast.arg):
             argument.annotation = None
     declared = (n.target for n in nodes if isinstance(n, ast.AnnAssign) and _is_static(n))
-    rewriter = _Rewriter(function.source.indent, frozenset(n.id for n in declared if isinstance(n, ast.Name)))
+    rewriter = _Rewriter(frozenset(n.id for n in declared if isinstance(n, ast.Name)))
     statements = map(rewriter.visit, tree.body)
     tree.body = [s for s in statements if s is not None] or [ast.Pass()]
     return tree
@@ -229,9 +221,8 @@ def _rewritten(function: JITFunction) -> ast.FunctionDef:
 
 def _code(tree: ast.FunctionDef, free: list[str], file: str) -> CodeType:
     """The code of ``tree`` inside of a function whose parameters are its free variables."""
-    (outer,) = ast.parse(f"def _outer({', '.join(free)}): ...").body
-    assert isinstance(outer, ast.FunctionDef)  # it was just written
-    outer.body = [tree]
+    parameters = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
+    outer = ast.FunctionDef(_OUTER, parameters, [tree], [])
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, file, "exec", dont_inherit=True)
     (enclosing,) = (c for c in compiled.co_consts if isinstance(c, CodeType))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from tri.language.builtin import builtin
 from tri.language.casts import convert, is_plain, value_of
 from tri.language.constexpr import constexpr
 from tri.language.promotion import arithmetic_type, check_range, scalar_dtype
-from tri.language.shapes import broadcast_pair
+from tri.language.shapes import broadcast_pair, common_shape, stretch
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 
@@ -28,6 +29,7 @@ __all__ = [
     "logical_or",
     "mul",
     "operands",
+    "operands_of_three",
     "sub",
 ]
 
@@ -81,15 +83,24 @@ def operands(
     common = arithmetic_type(x_type, y_type, x_plain=x_plain, y_plain=y_plain, division=division)
     if not pointers:
         check_computable(sign, common)
-    for plain, value, other in ((x_plain, x, y_type), (y_plain, y, x_type)):
-        if plain and value < 0 and other.is_int_unsigned() and not other.is_bool() and common.is_int():
-            raise CompilationError(
-                f"{value} {sign} a value of type {other}: a negative scalar has no unsigned meaning",
-                remedy="cast one of them explicitly",
-            )
-    left = _operand(b, x, x_plain, common, y)
-    right = _operand(b, y, y_plain, common, x)
+    left = _operand(b, sign, x, common, y)
+    right = _operand(b, sign, y, common, x)
     return broadcast_pair(b, left, right)
+
+
+def operands_of_three(b: Builder, sign: str, *given: Any) -> list[tensor]:
+    """The operands of ``sign`` as values of one type and shape: run-time ones decide it, plain ones by their kind."""
+    plain = [scalar_dtype(x) for x in given if is_plain(x)]
+    dynamic = [_value_type(x, sign).scalar for x in given if not is_plain(x)]
+    if any(type_.is_ptr() for type_ in dynamic):
+        raise _unsupported(sign, dynamic[0], (dynamic + plain)[1])
+    common = functools.reduce(arithmetic_type, dynamic or plain)
+    if dynamic and plain:
+        common = arithmetic_type(common, functools.reduce(arithmetic_type, plain), y_plain=True)
+    check_computable(sign, common)
+    values = [_operand(b, sign, x, common, None) for x in given]
+    shape = functools.reduce(common_shape, map(dimensions, values))
+    return [stretch(b, value, shape) for value in values]
 
 
 def check_computable(sign: str, type_: t.dtype) -> None:
@@ -101,9 +112,14 @@ def check_computable(sign: str, type_: t.dtype) -> None:
         )
 
 
-def _operand(b: Builder, x: Any, plain: bool, common: t.dtype, other: Any) -> tensor:
-    if not plain:
+def _operand(b: Builder, sign: str, x: Any, common: t.dtype, other: Any) -> tensor:
+    if not is_plain(x):
         return convert(b, x, common)
+    if x < 0 and common.is_int_unsigned():
+        raise CompilationError(
+            f"{x} {sign} a value of type {common}: a negative scalar has no unsigned meaning",
+            remedy="cast one of them explicitly",
+        )
     check_range(x, common)
     shape = dimensions(other) if isinstance(other, tensor) else ()
     return b.constant(x, t.block_type(common, shape) if shape else common)
@@ -187,7 +203,10 @@ def _add(b: Builder, x: Any, y: Any, sanitize: bool = True) -> tensor:
 
 def _sub(b: Builder, x: Any, y: Any, sanitize: bool = True) -> tensor:
     if _is_pointer(x) and not _is_pointer(y):
-        return _move(b, x, negate(b, value_of(b, y)))
+        offset = value_of(b, y)
+        if offset.type.scalar.is_int_unsigned():  # it has no negative value in its own type
+            offset = convert(b, offset, t.int64)
+        return _move(b, x, negate(b, offset))
     return _overflowing(b, "-", x, y, sanitize)
 
 
@@ -215,11 +234,10 @@ def _bitwise(sign: str) -> Callable[[Builder, Any, Any], tensor]:
 
 
 def _shift_right(b: Builder, x: Any, y: Any) -> tensor:
-    """``x >> y`` in the common type; ``x`` says whether its sign is kept, a number in its place ``y``."""
+    """``x >> y``: the sign bit is repeated when ``x`` is signed, whatever type both are converted to."""
     left, right = operands(b, ">>", x, y)
-    decides = _value_type(y if is_plain(x) else x, ">>").scalar
-    common = left.type.scalar
-    return b.value(_op_name(">>", decides if common.is_int() else common), left.type, left, right)
+    type_ = _value_type(y if is_plain(x) else x, ">>").scalar
+    return b.value(_op_name(">>", type_ if left.dtype.is_int() else left.dtype), left.type, left, right)
 
 
 def negate(b: Builder, x: tensor) -> tensor:

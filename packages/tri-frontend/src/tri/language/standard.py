@@ -46,7 +46,7 @@ __all__ = [
 
 @constexpr_function
 def sum_dtype(given: t.dtype | None, element: t.dtype) -> t.dtype:
-    """The dtype that a sum runs in: narrow integers widen to 32 bits."""
+    """The dtype that a sum or a product runs in: narrow integers widen to 32 bits."""
     if given is not None:
         return given
     if element.is_int_signed():
@@ -286,8 +286,8 @@ def argmin(input, axis, tie_break_left: constexpr = True, keep_dims: constexpr =
 
 @constexpr_function
 def interleaved_shape(shape: Any) -> list[int]:
-    """``shape`` with its last dimension doubled."""
-    sizes = [int(d) for d in shape]
+    """``shape`` with its last dimension doubled; two scalars make a block of two."""
+    sizes = [int(d) for d in shape] or [1]
     return [*sizes[:-1], 2 * sizes[-1]]
 
 
@@ -340,12 +340,12 @@ def flip(x, dim: constexpr = None):
 @member
 @jit
 def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running sum along ``axis``, of narrow integers in 32 bits."""
+    """The running sum along ``axis``; narrow integers add up in 32 bits."""
     return associative_scan(input.to(sum_dtype(dtype, input.dtype)), axis, sum_combine, reverse)
 
 
 @member
 @jit
 def cumprod(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running product along ``axis``, of narrow integers in 32 bits."""
+    """The running product along ``axis``; narrow integers are multiplied in 32 bits."""
     return associative_scan(input.to(sum_dtype(dtype, input.dtype)), axis, product_combine, reverse)

@@ -2,20 +2,19 @@
 
 For ``kernel(x_ptr, n, BLOCK: tl.constexpr = 64)`` it is::
 
-    def bind(x_ptr, n, BLOCK=BLOCK_default, **options):
-        v0, f0 = readers0[type(x_ptr)](x_ptr)
-        v1, f1 = readers1[type(n)](n)
-        f2 = BLOCK if type(BLOCK) is int else static_fact(BLOCK)
-        return (f0, f1, f2), (v0, v1), options
+    def _bind(x_ptr, n, BLOCK=_default2, **_options):
+        _v0, _f0 = _readers0[_type(x_ptr)](x_ptr)
+        _v1, _f1 = _readers1[_type(n)](n)
+        _f2 = BLOCK if _type(BLOCK) is _int else _fact(BLOCK)
+        return (_f0, _f1, _f2), (_v0, _v1), _options
 
-A name of the binder's own that a parameter has as well gets underscores behind it.
+All names but the kernel's begin with underscores, more of them than any parameter does.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tri.jit import JITFunction, KernelParameter
@@ -51,38 +50,32 @@ def _annotated_type(text: str) -> str:
 def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) -> Binder:
     """The binder of ``function`` for targets that specialize by ``divisibility`` and ``equal_to_one``."""
     _refuse_keywords(function)
-    own = _Names(frozenset(p.name for p in function.params))
-    names: dict[str, Any] = {own("static_fact"): static_fact, own("type"): type, own("int"): int}
+    own = _prefix([p.name for p in function.params])
+    names: dict[str, Any] = {f"{own}type": type, f"{own}int": int, f"{own}fact": static_fact}
     body: list[str] = []
+    values: list[str] = []
     for parameter in function.params:
         i, name = parameter.num, parameter.name
-        value, fact, reader = own(f"v{i}"), own(f"f{i}"), own(f"readers{i}")
         if parameter.is_constexpr:
-            static = f"{name} if {own('type')}({name}) is {own('int')} else {own('static_fact')}({name})"
-            body.append(f"{fact} = {static}")
+            body.append(f"{own}f{i} = {name} if {own}type({name}) is {own}int else {own}fact({name})")
             continue
-        names[reader] = readers(rules_of(parameter, divisibility, equal_to_one))
-        body.append(f"{value}, {fact} = {reader}[{own('type')}({name})]({name})")
-    facts = _tuple([own(f"f{p.num}") for p in function.params])
-    values = _tuple([own(f"v{p.num}") for p in function.params if not p.is_constexpr])
-    body.append(f"return {facts}, {values}, {own('options')}")
-    bind = own("bind")
-    text = f"def {bind}({_parameters(function.params, names, own)}):\n    " + "\n    ".join(body)
+        names[f"{own}readers{i}"] = readers(rules_of(parameter, divisibility, equal_to_one))
+        body.append(f"{own}v{i}, {own}f{i} = {own}readers{i}[{own}type({name})]({name})")
+        values.append(f"{own}v{i}")
+    facts = _tuple([f"{own}f{p.num}" for p in function.params])
+    body.append(f"return {facts}, {_tuple(values)}, {own}options")
+    text = f"def {own}bind({_parameters(function.params, names, own)}):\n    " + "\n    ".join(body)
     exec(compile(text, f"<binder of {function.__name__}>", "exec"), names)
-    binder: Binder = names[bind]
+    binder: Binder = names[f"{own}bind"]
     return binder
 
 
-@dataclass(frozen=True)
-class _Names:
-    """Names for the binder's own variables, none of which a parameter has."""
-
-    taken: frozenset[str]
-
-    def __call__(self, name: str) -> str:
-        while name in self.taken:
-            name += "_"
-        return name
+def _prefix(taken: Sequence[str]) -> str:
+    """What the binder's own names begin with, and none of the names that are ``taken``."""
+    prefix = "_"
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return prefix
 
 
 def _refuse_keywords(function: JITFunction) -> None:
@@ -98,8 +91,8 @@ def _tuple(items: Sequence[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: _Names) -> str:
-    """The parameter list; defaults are put into ``names``."""
+def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: str) -> str:
+    """The parameter list; defaults are put into ``names``, which begin with ``own``."""
     shown = []
     keyword_only = False
     for parameter in params:
@@ -112,11 +105,10 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: _
             shown.append("*")
         text = parameter.name
         if parameter.has_default:
-            default = own(f"default{parameter.num}")
-            names[default] = parameter.default
-            text += f"={default}"
+            names[f"{own}default{parameter.num}"] = parameter.default
+            text += f"={own}default{parameter.num}"
         shown.append(text)
-    return ", ".join([*shown, f"**{own('options')}"])
+    return ", ".join([*shown, f"**{own}options"])
 
 
 def rules_of(parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True) -> Rules:

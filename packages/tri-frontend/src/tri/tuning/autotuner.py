@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
+from tri.launch.request import arguments_only, grid_and_warmup, warm_up_keywords
 from tri.tuning import report, results
 from tri.tuning.arrays import copy_of, device_of, restore, zero
 from tri.tuning.compiling import INFEASIBLE, UNUSABLE, Plan, compile_all
 from tri.tuning.config import Config
 from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
-from tri.tuning.wrapper import LAUNCH_KEYWORDS, Wrapper
+from tri.tuning.wrapper import Wrapper
 from tri_core import knobs
 from tri_core.errors import LaunchError, OptionError, TriError
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Autotuner", "autotune"]
 
 _QUANTILES = (0.5, 0.2, 0.8)
-#: keywords of a launch that are no arguments of the kernel
 #: milliseconds of device time spent on a configuration, where the user does not say
 _WARMUP, _REP = 25, 100
 
@@ -108,7 +108,7 @@ class Autotuner(Wrapper):
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Launch with the best configuration for these arguments, tuning first for a new key."""
-        if kwargs.get("warmup"):
+        if grid_and_warmup(kwargs)[1]:
             return self._warm_up(args, kwargs)
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self._choice(nargs, args, kwargs)
@@ -117,13 +117,10 @@ class Autotuner(Wrapper):
             config.pre_hook({**nargs, **kwargs, **config.all_kwargs()})
         return self.fn.run(*args, **self._with(config, kwargs))
 
-    def warmup(self, /, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile every configuration that pruning leaves, without launching; the kernels."""
-        return self._warm_up(args, {**kwargs, "grid": grid})
-
     def _warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Every configuration that pruning leaves, compiled without launching."""
         nargs = dict(zip(self.arg_names, args, strict=False))
-        given = {**kwargs, "warmup": True}
+        given = warm_up_keywords(self.arg_names, kwargs)
         kept = self.pruning.choose(self.configs, nargs, given)
         return [self.fn.run(*args, **self._with(config, given)) for config in kept]
 
@@ -131,11 +128,10 @@ class Autotuner(Wrapper):
         """What a launch with such arguments would compile, with the configuration chosen for them before."""
         nargs = dict(zip(self.arg_names, args, strict=False))
         config = self.cache.get(self._key(nargs, kwargs), self.configs[0])
-        return self._plan(config, args, kwargs)
+        return self._plan(config, args, warm_up_keywords(self.arg_names, kwargs))
 
     def _plan(self, config: Config, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
-        keywords = {k: v for k, v in self._with(config, kwargs).items() if k not in LAUNCH_KEYWORDS}
-        plan: Plan = self.fn.plan(*args, **keywords)
+        plan: Plan = self.fn.plan(*args, **arguments_only(self._with(config, kwargs)))
         return plan
 
     def _with(self, config: Config, kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tri.jit import JITFunction
-from tri_core.errors import LaunchError
+from tri.launch.request import start, warm_up_keywords
 
-__all__ = ["LAUNCH_KEYWORDS", "Wrapper"]
-
-#: keywords of ``run`` that are not the kernel's
-LAUNCH_KEYWORDS = ("grid", "warmup")
+__all__ = ["Wrapper"]
 
 
 class Wrapper:
@@ -41,39 +38,13 @@ class Wrapper:
         """Launch over ``grid=``, or only compile with ``warmup=True``."""
         raise NotImplementedError
 
-    def warmup(self, /, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile without launching."""
-        return self.run(*args, grid=grid, warmup=True, **kwargs)
+    def warmup(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Compile without launching; ``grid=`` may be given."""
+        return self.run(*args, **warm_up_keywords(self.arg_names, kwargs))
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``."""
-
-        def start(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = self._by_position(args, kwargs)
-            return self.run(*args, grid=grid, warmup=False, **kwargs)
-
-        return start
-
-    def _by_position(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with those by position that have a name of :meth:`run`'s own keywords."""
-        reserved = [
-            self.arg_names.index(name)
-            for name in LAUNCH_KEYWORDS
-            if name in kwargs and name in self.arg_names
-        ]
-        if not reserved:
-            return args, kwargs
-        moved = self.arg_names[len(args) : max(reserved) + 1]
-        missing = [name for name in moved if name not in kwargs]
-        if missing:
-            raise LaunchError(
-                f"{self.__name__} has a parameter {self.arg_names[max(reserved)]!r}, which wrappers of kernels use too",
-                remedy=f"give it, and {', '.join(missing)} before it, by position",
-            )
-        rest = {name: value for name, value in kwargs.items() if name not in moved}
-        return (*args, *(kwargs[name] for name in moved)), rest
+        return lambda *args, **kwargs: start(self, grid, args, kwargs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.fn!r})"
