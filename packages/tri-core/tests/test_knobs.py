@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,7 +100,14 @@ def test_sizes(text: str, size: int) -> None:
     assert knobs.parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "K", "much", "-1", "nan", "inf"])
+@pytest.mark.parametrize("text", ["", " "])
+def test_a_variable_set_to_nothing_is_not_set(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, knob in knobs.known().items():
+        monkeypatch.setenv(knob.variable, text)
+        assert contextvars.Context().run(knobs.get, name) == knob.default  # outside of the tests' scope
+
+
+@pytest.mark.parametrize("text", ["K", "much", "-1", "nan", "inf"])
 def test_sizes_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRI_CACHE_SIZE", text)
     with pytest.raises(OptionError, match="TRI_CACHE_SIZE"):

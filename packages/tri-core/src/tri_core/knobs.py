@@ -92,6 +92,12 @@ CORE = KnobGroup(
     knobs=(
         Knob(name="CACHE_DIR", parse=Path, help="where compiled kernels are kept"),
         Knob(name="CACHE_SIZE", default=2 << 30, parse=parse_size, help="bound of the cache in bytes"),
+        Knob(
+            name="CACHE_SHARED",
+            default=False,
+            parse=parse_bool,
+            help="use a cache that others own or can write: their kernels run with your rights",
+        ),
         Knob(name="ALWAYS_COMPILE", default=False, parse=parse_bool, help="ignore the cache"),
         Knob(name="DUMP_DIR", parse=Path, help="write every stage of every compile below this folder"),
         Knob(
@@ -201,7 +207,9 @@ def get(name: str) -> Any:
         return scoped[name]
     knob = _known.get(name) or _knob(name)
     text = os.environ.get(knob.variable)
-    if text is None:
+    if (
+        not text or text.isspace()
+    ):  # a variable that is set to nothing is not set: a path of "" would be the current folder
         return knob.default
     try:
         return knob.parse(text)

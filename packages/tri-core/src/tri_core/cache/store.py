@@ -4,20 +4,25 @@ Every entry is one file, ``ab/abcdef....entry``, named by its key.  It is writte
 its own in the same folder and moved into place by ``os.replace``, so that a reader (also over NFS, also
 while the writer is killed) sees all of an entry or nothing.  Two writers of one key write the same
 content, and the later one wins.  Reading renews the file's time stamp; the oldest stamps leave first.
+
+Folders are made for the user alone.  Nothing is read from, or written to, a store that others own or can write
+(:mod:`tri_core.cache.trust`), and an entry is a regular file, opened without waiting.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import random
 import re
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tri_core.cache import entry
+from tri_core.cache import entry, trust
 from tri_core.cache.sweep import sweep
 from tri_core.errors import CacheError
 from tri_core.notices import CacheWarning, warn
@@ -34,18 +39,36 @@ _STAMP_AGE = 60.0
 _SWEEP_SHARE = 32
 
 
+_TRUST_REMEDY = (
+    "Take the rights from others (chmod go-w), set TRI_CACHE_DIR to a folder of your own, or, where all who can write it are "
+    "trusted, set TRI_CACHE_SHARED=1"
+)
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | _AT_ONCE)
+
+
+def _open_privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class Store:
     """Byte strings by key below ``directory``, together at most about ``max_bytes``.
 
     Reading and writing never raise for what the file system does: a directory that is full, read-only or
-    gone makes every ``get`` a miss and every ``put`` a no-op, with one warning per store.
+    gone makes every ``get`` a miss and every ``put`` a no-op, with one warning per store.  So does one that others
+    can write, unless ``shared`` says that they are trusted.
     """
 
-    def __init__(self, directory: Path, max_bytes: int) -> None:
-        self.directory = Path(directory)
+    def __init__(self, directory: Path, max_bytes: int, *, shared: bool = False) -> None:
+        self.directory = Path(directory).absolute()
         self.max_bytes = max_bytes
+        self.shared = shared
         self._written = 0
         self._warned = False
+        self._trusted: bool | None = True if shared else None
 
     def path(self, key: str) -> Path:
         """Where the entry of ``key`` lies; CacheError for a key that is not a plain word."""
@@ -53,13 +76,27 @@ class Store:
             raise CacheError(f"{key!r} is not a cache key", remedy="use a hexadecimal digest")
         return self.directory / key[:2] / f"{key}{SUFFIX}"
 
+    def is_trusted(self) -> bool:
+        """Whether nobody else can write to the store; True, but not for good, while there is no folder."""
+        if self._trusted is None:
+            try:
+                found = trust.objection(self.directory)
+            except OSError:
+                return True  # nothing is there, or nothing can be read: what is done next says so
+            self._trusted = found is None
+            if found is not None:
+                self._warn_once(f"{found}, so others could have programs of theirs run here", _TRUST_REMEDY)
+        return self._trusted
+
     def get(self, key: str) -> bytes | None:
         """The payload stored under ``key``; None when absent or damaged (a damaged file is removed)."""
         path = self.path(key)
+        if not self.is_trusted():
+            return None
         try:
-            with open(path, "rb") as file:
-                age = time.time() - os.fstat(file.fileno()).st_mtime
-                content = file.read()
+            with open(path, "rb", opener=_open_at_once) as file:
+                status = os.fstat(file.fileno())
+                content = file.read() if self._is_entry(path, status) else b""
         except OSError as error:
             if not isinstance(error, FileNotFoundError):
                 self._warn("read", error)
@@ -68,15 +105,24 @@ class Store:
         if payload is None:
             logger.warning("damaged cache entry %s is dropped and made anew", path)
             self.discard(key)
-        elif age > _STAMP_AGE:
+        elif time.time() - status.st_mtime > _STAMP_AGE:
             with suppress(OSError):
                 os.utime(path)
         return payload
 
+    def _is_entry(self, path: Path, status: os.stat_result) -> bool:
+        """Whether a file may be read: a regular one (a pipe would make readers wait) that nobody else can write."""
+        found = None if stat.S_ISREG(status.st_mode) else "is not a file"
+        if found is None and not self.shared:
+            found = trust.objection_to(status)
+        if found is not None:
+            logger.warning("cache entry %s %s", path, found)
+        return found is None
+
     def put(self, key: str, payload: bytes) -> bool:
         """Store ``payload`` under ``key``; whether it is kept now."""
         size = entry.HEADER.size + len(payload)
-        if size > self.max_bytes:
+        if size > self.max_bytes or not self.is_trusted():
             return False
         try:
             self._write(self.path(key), payload)
@@ -100,10 +146,10 @@ class Store:
         temporary = path.with_name(f"{path.stem}.{os.getpid()}-{random.getrandbits(64):016x}.tmp")
         try:
             try:
-                file = open(temporary, "xb")  # noqa: SIM115  closed below, in either branch
+                file = open(temporary, "xb", opener=_open_privately)  # noqa: SIM115  closed below, in either branch
             except FileNotFoundError:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                file = open(temporary, "xb")  # noqa: SIM115
+                self._make_folder(path.parent)
+                file = open(temporary, "xb", opener=_open_privately)  # noqa: SIM115
             with file:
                 file.write(entry.pack(payload))
                 file.write(payload)
@@ -112,6 +158,13 @@ class Store:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make a folder of the store, for the user alone; PermissionError where another user owns what was made."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self.is_trusted():
+            raise PermissionError(errno.EPERM, "it is not the user's alone", str(self.directory))
+        folder.mkdir(mode=0o700, exist_ok=True)
 
     def _bound(self, size: int) -> None:
         """Sweep once enough was written here, or by chance in proportion to the size.
@@ -129,11 +182,16 @@ class Store:
             logger.info("cache %s is not swept: %s", self.directory, error)
 
     def _warn(self, done: str, error: OSError) -> None:
+        self._warn_once(
+            f"cannot be {done} ({error.strerror or error})",
+            "Set TRI_CACHE_DIR to a writable folder with space",
+        )
+
+    def _warn_once(self, found: str, remedy: str) -> None:
         if not self._warned:
             self._warned = True
             warn(
-                f"the kernel cache {self.directory} cannot be {done} ({error.strerror or error}); kernels are "
-                "kept in memory only. Set TRI_CACHE_DIR to a writable folder with space",
+                f"the kernel cache {self.directory} {found}; kernels are kept in memory only. {remedy}",
                 CacheWarning,
             )
 
@@ -147,9 +205,9 @@ class Store:
         import filelock  # 20 ms, needed by compiles that miss only
 
         path = self.path(key).with_suffix(".lock")
-        lock = filelock.FileLock(path, timeout=timeout)
+        lock = filelock.FileLock(path, timeout=timeout, mode=0o600)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self._make_folder(path.parent)
             lock.acquire()
         except (OSError, filelock.Timeout, NotImplementedError) as error:
             logger.debug("no lock on %s: %s", path, error)

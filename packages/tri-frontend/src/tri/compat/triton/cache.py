@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
+import functools
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +60,7 @@ class FileCacheManager(CacheManager):
     def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
         super().__init__(key, override, dump)
         self.cache_dir = str(_root(override=override, dump=dump) / key)
-        os.makedirs(self.cache_dir, exist_ok=True)
+        _make_private(Path(self.cache_dir))
 
     def _make_path(self, filename: str) -> str:
         return os.path.join(self.cache_dir, filename)
@@ -93,12 +96,30 @@ class FileCacheManager(CacheManager):
         return {name: self._make_path(name) for name in names if self.has_file(name)}
 
 
+def _make_private(folder: Path) -> None:
+    """Make ``folder``, and those above it that are not there, for the user alone."""
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def _root(*, override: bool, dump: bool) -> Path:
     from tri_core import knobs
     from tri_core.cache import default_store
 
     folder = knobs.get("DUMP_DIR") if dump or override else None
-    return Path(folder) if folder is not None else default_store().directory / "files"
+    if folder is not None:
+        return Path(folder)
+    store = default_store()
+    return store.directory / "files" if store.is_trusted() else _own_folder()
+
+
+@functools.cache
+def _own_folder() -> Path:
+    """A folder of this process, where the cache is not the user's alone: what is in it may be run."""
+    folder = tempfile.mkdtemp(prefix="tri-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def get_cache_manager(key: str) -> FileCacheManager:
