@@ -13,7 +13,7 @@ from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import DType, Op, Value
 from tri_backend_cpu.lower.builder import I1, I64
-from tri_backend_cpu.lower.linear import Linear, linear
+from tri_backend_cpu.lower.linear import Linear, Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_core.mlir import ir
 
@@ -85,7 +85,7 @@ def _advanced(e: Evaluator, op: Op, place: Place) -> tuple[Lanes, Linear]:
         base, before = found.pointer, Linear(stride=int(found.contiguous))
     else:
         base, before = _decompose(e, before_op, place)
-    moved = linear(e, op.operands[1], place, e.context.address_axis)
+    moved = linear(e, op.operands[1], place, Runs(e.context.address_axis, e.frame.width))
     if before.vector is not None and moved.vector is not None:
         return _resolve(e, base, before, op.result.dtype.element, spread=True).pointer, moved
     return base, Linear(
