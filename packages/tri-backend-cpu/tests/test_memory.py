@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -379,3 +382,40 @@ def test_constant_scalar_offsets_beyond_32_bits(far: int) -> None:
     o = np.zeros(5, np.int64)
     k.run(o.ctypes.data - far * 8)
     np.testing.assert_array_equal(o, [far] * 5)
+
+
+@pytest.fixture
+def guarded_page() -> Iterator[np.ndarray]:
+    """A page of f32 that ends where memory does: the next page may not be touched."""
+    whole = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    array = np.frombuffer(whole, np.float32)
+    end = ctypes.c_void_p(array.ctypes.data + mmap.PAGESIZE)
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(end, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    yield array[: array.size // 2]
+    assert protect(end, ctypes.c_size_t(mmap.PAGESIZE), mmap.PROT_READ | mmap.PROT_WRITE) == 0
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 5), (3, 64), (0, 64), (16, 0)])
+def test_a_value_per_row_is_not_loaded_in_rows_that_are_masked_out(
+    m: int, n: int, guarded_page: np.ndarray
+) -> None:
+    """The load is done once per row, and only where some column of the row is not masked out."""
+    k = Kernel({"x": "*f32", "o": "*f32", "m": "i32", "n": "i32"})
+    shape = (16, 64)
+    row, column = k.expand(k.range(16), 1), k.expand(k.range(64), 0)
+    mask = k.same(
+        "arith.andi",
+        k.broadcast(k.compare(2, row, k.splat(k["m"], (16, 1))), shape),
+        k.broadcast(k.compare(2, column, k.splat(k["n"], (1, 64))), shape),
+    )
+    pointers = k.broadcast(k.offsets("x", k.mul(row, k.constant(1024, "i32", (16, 1)))), shape)
+    value = k.load(pointers, mask, k.constant(0, "f32", shape))
+    k.write("o", k.add(value, k.same("math.absf", value)))
+    x = guarded_page[-1:] if m <= 1 or not n else np.arange(1024 * (m - 1) + 1, dtype=np.float32)
+    x[0] = 3
+    o = np.ones(shape, np.float32)
+    k.run(x, o, m, n)
+    i, j = np.indices(shape)
+    at = x[np.minimum(np.arange(16) * 1024, x.size - 1)][:, None]
+    np.testing.assert_array_equal(o, np.where((i < m) & (j < n), 2 * at, 0))

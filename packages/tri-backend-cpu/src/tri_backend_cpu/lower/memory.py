@@ -136,10 +136,11 @@ def load(e: Evaluator, op: Op, place: Place) -> Lanes:
     A volatile one sees what other threads write: the compiler moves none of the memory's accesses over it.
     """
     where = e.address(op.operands[0], place)
-    mask = e.mask(op.optional("mask"), place)
     other_value = op.optional("other")
     other = e.lanes(other_value, place) if other_value is not None else None
-    level = max(x.level for x in (where.pointer, mask, other) if x is not None)
+    level = max(x.level for x in (where.pointer, other) if x is not None)
+    mask = e.mask_outside(op.optional("mask"), place, level)
+    level = max(level, mask.level) if mask is not None else level
     if op.attributes.get("isVolatile"):
         with e.frame.at(level) as b:
             b.fence_compiler()
