@@ -83,7 +83,20 @@ class Expression:
         number = self.draw(st.sampled_from((1, 2, 3, 4, 8, 16, 48, 64)))
         return k.constant(number, "i32", self.shape), np.full(self.shape, number)
 
+    def narrow(self) -> None:
+        """What a narrow integer keeps of a value, as data: it wraps."""
+        k, (x, ax) = self.kernel, self.pick()
+        bits, signed = self.draw(st.sampled_from((1, 8, 16))), self.draw(st.booleans())
+        low = k.convert("arith.trunci", x, f"i{bits}")
+        kept = ax & ((1 << bits) - 1)
+        if signed:
+            kept = np.where(kept >> (bits - 1), kept - (1 << bits), kept)
+        self.add(k.convert("arith.extsi" if signed else "arith.extui", low, "i32"), kept)
+
     def grow(self) -> None:
+        if not self.draw(st.integers(0, 4)):
+            self.narrow()
+            return
         k, (x, ax) = self.kernel, self.pick()
         y, ay = self.uniform() if self.draw(st.integers(0, 2)) else self.pick()
         name = self.draw(
@@ -111,7 +124,7 @@ def test_claims_hold(data: st.DataObject) -> None:
         e.grow()
         if np.abs(e.values[-1][1]).max() > 1 << 20:
             e.values.pop()  # index arithmetic does not wrap
-    of, values = analyse(e.kernel)
+    of, values = analyse(e.kernel, addresses=data.draw(st.booleans()))
     names = {value.name: array for value, array in e.values}
     known = dict(zip(_names(e.kernel), values, strict=True))
     for name, array in names.items():
@@ -153,6 +166,26 @@ def test_signs_are_not_asked_for_addresses() -> None:
     assert last(k).contiguity == (1,)
     of, values = analyse(k, addresses=True)
     assert of(values[-1]).contiguity == (16,)
+
+
+def test_what_may_be_negative_is_not_divided_as_an_address() -> None:
+    """``(columns - 8) // 16`` rounds towards zero: its first 16 elements are not one run."""
+    k = Kernel({})
+    k.same(
+        "arith.divsi",
+        k.add(k.range(64), k.constant(-8, "i32", (64,))),
+        k.constant(16, "i32", (64,)),
+    )
+    of, values = analyse(k, addresses=True)
+    assert of(values[-1]).constancy == (1,)
+
+
+def test_hints_that_are_no_powers_of_two() -> None:
+    """Groups of 12 start at any multiple of 4: that is what an aligned vector may rely on."""
+    k = Kernel({"x": "*i32"})
+    attributes = "operandSegmentSizes = array<i32: 1, 0, 0>, tt.contiguity = dense<12> : tensor<1xi32>"
+    k.op("tt.load", [k.offsets("x", k.range(64))], ("i32", (64,)), attributes)
+    assert last(k).contiguity == (4,)
 
 
 def test_two_dimensions() -> None:

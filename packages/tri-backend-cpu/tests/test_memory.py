@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -311,3 +316,106 @@ def table(k: Kernel) -> T:
     return k.op(
         "arith.constant", [], ("i32", (4,)), properties="value = dense<[3, -1, 4, 1]> : tensor<4xi32>"
     )
+
+
+def _blocks(k: Kernel, index: T) -> T:
+    return k.same("arith.divsi", index, k.constant(16, "i32", (64,)))
+
+
+def _jumping(k: Kernel, index: T) -> T:
+    """Runs of 16 that start 100 apart."""
+    sixteen, hundred = (k.constant(n, "i32", (64,)) for n in (16, 100))
+    start = k.mul(k.same("arith.divsi", index, sixteen), hundred)
+    return k.add(start, k.same("arith.remsi", index, sixteen))
+
+
+def _wrapping(k: Kernel, index: T) -> T:
+    """From 100 to 127, then from -128."""
+    moved = k.add(index, k.constant(100, "i32", (64,)))
+    return k.convert("arith.extsi", k.convert("arith.trunci", moved, "i8"), "i32")
+
+
+@pytest.mark.parametrize("limit", [-100, 0, 1, 2, 3, 20, 40, 120, 200])
+@pytest.mark.parametrize(
+    ("make", "numbers"),
+    [
+        (_blocks, np.arange(64) // 16),
+        (_jumping, np.arange(64) // 16 * 100 + np.arange(64) % 16),
+        (_wrapping, (np.arange(64) + 100).astype(np.int8).astype(np.int64)),
+    ],
+)
+def test_masks_of_runs_shorter_than_the_block(make: Any, numbers: np.ndarray, limit: int) -> None:
+    """What is known of a vector of indices says nothing of the rest of the block."""
+    k = Kernel({"x": "*i32", "o": "*i32"})
+    index = k.range(64)
+    mask = k.compare(2, make(k, index), k.constant(limit, "i32", (64,)))
+    k.store(k.offsets("o", index), k.load(k.offsets("x", index), mask, k.constant(-1, "i32", (64,))))
+    x, o = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    k.run(x, o)
+    np.testing.assert_array_equal(o, np.where(numbers < limit, x, -1))
+
+
+@pytest.mark.parametrize("far", [2**31 - 1, 2**31, 2**31 + 5, 2**40, -(2**31), -(2**31) - 1, -(2**35)])
+@pytest.mark.parametrize("dtype", ["i8", "i64"])
+def test_constant_offsets_beyond_32_bits(dtype: str, far: int) -> None:
+    """The array is where the constant leads to, from a pointer that is as far away on the other side."""
+    k = Kernel({"x": "*i8", "o": f"*{dtype}"})
+    index = k.convert("arith.extsi", k.range(16), "i64")
+    index = k.add(index, k.constant(far, "i64", (16,)))
+    k.store(k.offsets("o", index), k.convert("arith.trunci", index, dtype) if dtype != "i64" else index)
+    o = np.zeros(16, NUMPY[dtype])
+    k.run(o, o.ctypes.data - far * o.itemsize)
+    np.testing.assert_array_equal(o, (np.arange(16) + far).astype(NUMPY[dtype]))
+
+
+@pytest.mark.parametrize("far", [2**31, -(2**33)])
+def test_constant_scalar_offsets_beyond_32_bits(far: int) -> None:
+    """As a scalar, and as the step of a loop."""
+    k = Kernel({"o": "*i64"})
+    step = k.constant(far, "i64")
+    zero, one, two = (k.constant(i, "i32") for i in range(3))
+    k.store(k.offsets("o", step), step)
+    with k.loop(zero, two, one, [k.offsets("o", k.range(4))]) as loop:
+        loop.next = [k.offsets(loop.arguments[0], k.splat(step, (4,)))]
+    back = k.constant(1 - far, "i64", (4,))
+    k.store(k.offsets(loop.results[0], back), k.splat(step, (4,)))
+    o = np.zeros(5, np.int64)
+    k.run(o.ctypes.data - far * 8)
+    np.testing.assert_array_equal(o, [far] * 5)
+
+
+@pytest.fixture
+def guarded_page() -> Iterator[np.ndarray]:
+    """A page of f32 that ends where memory does: the next page may not be touched."""
+    whole = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    array = np.frombuffer(whole, np.float32)
+    end = ctypes.c_void_p(array.ctypes.data + mmap.PAGESIZE)
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(end, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    yield array[: array.size // 2]
+    assert protect(end, ctypes.c_size_t(mmap.PAGESIZE), mmap.PROT_READ | mmap.PROT_WRITE) == 0
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 5), (3, 64), (0, 64), (16, 0)])
+def test_a_value_per_row_is_not_loaded_in_rows_that_are_masked_out(
+    m: int, n: int, guarded_page: np.ndarray
+) -> None:
+    """The load is done once per row, and only where some column of the row is not masked out."""
+    k = Kernel({"x": "*f32", "o": "*f32", "m": "i32", "n": "i32"})
+    shape = (16, 64)
+    row, column = k.expand(k.range(16), 1), k.expand(k.range(64), 0)
+    mask = k.same(
+        "arith.andi",
+        k.broadcast(k.compare(2, row, k.splat(k["m"], (16, 1))), shape),
+        k.broadcast(k.compare(2, column, k.splat(k["n"], (1, 64))), shape),
+    )
+    pointers = k.broadcast(k.offsets("x", k.mul(row, k.constant(1024, "i32", (16, 1)))), shape)
+    value = k.load(pointers, mask, k.constant(0, "f32", shape))
+    k.write("o", k.add(k.same("math.exp2", value), value))  # the function is not worth repeating per column
+    x = guarded_page[-1:] if m <= 1 or not n else np.arange(1024 * (m - 1) + 1, dtype=np.float32) % 7
+    x[0] = 3
+    o = np.ones(shape, np.float32)
+    k.run(x, o, m, n)
+    i, j = np.indices(shape)
+    at = x[np.minimum(np.arange(16) * 1024, x.size - 1)][:, None]
+    np.testing.assert_array_equal(o, np.where((i < m) & (j < n), np.exp2(at) + at, 1))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cpu_support import Kernel, T
+from cpu_support import NUMPY, Kernel, T
 
 Array = npt.NDArray[Any]
 
@@ -153,6 +153,17 @@ def test_histogram(masked: bool, rng: np.random.Generator) -> None:
     k.run(x, m, o, grid=(2,))
     counted = x[(x >= 0) & (x < 16) & ((m != 0) | (not masked))]
     np.testing.assert_array_equal(o, np.bincount(counted, minlength=16))
+
+
+@pytest.mark.parametrize(("dtype", "bins"), [("i8", 128), ("i8", 256), ("i8", 512), ("i16", 1 << 16)])
+def test_histogram_of_narrow_integers(dtype: str, bins: int, rng: np.random.Generator) -> None:
+    """Every number of the type may have a bin; there may be more bins than numbers."""
+    k = Kernel({"x": f"*{dtype}", "o": "*i32"})
+    sizes = "operandSegmentSizes = array<i32: 1, 0>"
+    k.write("o", k.op("tt.histogram", [k.read("x", 256)], ("i32", (bins,)), sizes))
+    x, o = rng.integers(0, 120, 256).astype(NUMPY[dtype]), np.zeros(bins, np.int32)
+    k.run(x, o)
+    np.testing.assert_array_equal(o, np.bincount(x, minlength=bins))
 
 
 def test_unsplat(rng: np.random.Generator) -> None:

@@ -19,6 +19,8 @@ class IntelOptions(CommonOptions):
     hardware thread (``"small"`` 128, ``"large"`` 256 at half the occupancy, ``"auto"`` the driver's choice).
     """
 
+    #: SPIR-V kernels cannot stop themselves, so that an assertion is refused
+    sanitize_overflow: bool = False
     warp_size: int = 0
     grf_mode: str = "default"
 

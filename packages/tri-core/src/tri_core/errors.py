@@ -22,9 +22,11 @@ __all__ = [
     "DataRace",
     "DeviceError",
     "InternalError",
+    "InvalidAccess",
     "KernelFault",
     "LaunchError",
     "OptionError",
+    "OutOfBounds",
     "OutOfResources",
     "PluginError",
     "RaceAccess",
@@ -199,6 +201,20 @@ class KernelFault(DeviceError):
     kernels: tuple[str, ...]
     program: tuple[int, int, int] | None
     thread: int | None
+
+
+class InvalidAccess(KernelFault):
+    """An access through an ``address`` that belongs to no argument, or a store to memory that is read-only."""
+
+    address: int
+
+
+class OutOfBounds(InvalidAccess):
+    """An access outside of its argument: ``parameter``, ``offset`` and ``extent`` (both in bytes)."""
+
+    parameter: str
+    offset: int
+    extent: int
 
 
 class SimulationError(DeviceError):

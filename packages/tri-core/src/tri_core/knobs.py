@@ -128,6 +128,13 @@ CORE = KnobGroup(
             help="keep source lines in LLVM IR and machine code",
             affects_codegen=True,
         ),
+        Knob(
+            name="DEBUG",
+            default=False,
+            parse=parse_bool,
+            help="launch every kernel with debug=True: assertions, integer overflow, on the CPU every access",
+            affects_codegen=True,
+        ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
         Knob(name="INTERPRET", default=False, parse=parse_bool, help="run kernels as Python"),
         Knob(

@@ -31,13 +31,17 @@ def _hints(options: type) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class CommonOptions:
-    """Options that every backend understands (Triton's names and defaults)."""
+    """Options that every backend understands (Triton's names and defaults).
+
+    ``debug``: assertions are kept, and with ``sanitize_overflow`` integers of fewer than 64 bits are asserted not to
+    overflow; a backend may check more.
+    """
 
     num_warps: int = 4
     num_stages: int = 3
     num_ctas: int = 1
     debug: bool = False
-    sanitize_overflow: bool = False
+    sanitize_overflow: bool = True
     enable_fp_fusion: bool = True
     default_dot_input_precision: str = "ieee"
     #: a file, ``kernel.ttgir`` say, that replaces what the stage of its suffix makes

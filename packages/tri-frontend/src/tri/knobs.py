@@ -98,7 +98,7 @@ compilation = Group(
 )
 runtime = Group(
     "runtime",
-    {"target": "TARGET"},
+    {"debug": "DEBUG", "target": "TARGET"},
     {
         "jit_cache_hook": JIT_CACHE,
         "jit_post_compile_hook": JIT_POST_COMPILE,

@@ -50,8 +50,8 @@ class AxisAnalysis:
     ) -> None:
         """``divisibility``: of the kernel's arguments; ``inductions``: by argument and by loop result.
 
-        ``addresses``: what is divided to make an index is taken not to be negative, without proof.  A
-        negative index points outside of the array (or is masked out), so this cannot make a right access wrong.
+        ``addresses``: scalars that an index is made of and that nothing is known of (arguments, loop
+        counters) are taken not to be negative where the index is divided.
         """
         self.addresses = addresses
         self._divisibility = divisibility
@@ -67,7 +67,7 @@ class AxisAnalysis:
 
     def may_divide(self, op: Op) -> bool:
         """Whether the quotients and remainders of ``op`` are known to round down."""
-        return self.addresses or op.name.endswith("ui") or is_nonnegative(op.operands[0])
+        return op.name.endswith("ui") or is_nonnegative(op.operands[0], unknown=self.addresses)
 
     def _compute(self, value: Value) -> Axis:
         if value.dtype.is_float:
@@ -98,21 +98,29 @@ class AxisAnalysis:
         return _unknown(value)
 
 
-def is_nonnegative(value: Value) -> bool:
-    """Whether ``value`` is surely not negative, index arithmetic not wrapping."""
+def is_nonnegative(value: Value, *, unknown: bool = False) -> bool:
+    """Whether ``value`` is surely not negative, index arithmetic not wrapping.
+
+    ``unknown``: the answer for scalars that no op of the kernel computes.
+    """
     number = constant_of(value)
     if number is not None:
         return bool(number >= 0)
     op = value.op
-    if op is None:
-        return False
+    if op is None or op.name == "tt.load":
+        return unknown and not value.is_tensor
     if op.name in _NONNEGATIVE:
         return True
     if op.name == "arith.remsi":
-        return is_nonnegative(op.operands[0])
-    return op.name in _KEEPS_NONNEGATIVE and all(is_nonnegative(v) for v in op.operands)
+        return is_nonnegative(op.operands[0], unknown=unknown)
+    if op.name not in _KEEPS_NONNEGATIVE or (op.name in _GROWS and value.dtype.bits < _INDEX_BITS):
+        return False
+    return all(is_nonnegative(v, unknown=unknown) for v in op.operands)
 
 
+#: integers of fewer bits are data: their arithmetic wraps
+_INDEX_BITS = 32
+_GROWS = {"arith.addi", "arith.muli"}
 _NONNEGATIVE = {"tt.get_program_id", "tt.get_num_programs", "tt.make_range", "arith.extui"}
 _KEEPS_NONNEGATIVE = {
     *("arith.addi", "arith.muli", "arith.divsi", "arith.minsi", "arith.extsi"),
@@ -132,7 +140,7 @@ def _hinted(op: Op, axis: Axis) -> Axis:
     rank = len(axis.contiguity)
     contiguity = map(max, axis.contiguity, _hint(op, "tt.contiguity", rank))
     constancy = map(max, axis.constancy, _hint(op, "tt.constancy", rank))
-    divisibility = min(map(_power, _hint(op, "tt.divisibility", max(rank, 1))))
+    divisibility = min(_hint(op, "tt.divisibility", max(rank, 1)))
     return Axis(tuple(contiguity), tuple(constancy), max(axis.divisibility, divisibility))
 
 
@@ -140,9 +148,10 @@ _HINTS = ("tt.contiguity", "tt.constancy", "tt.divisibility")
 
 
 def _hint(op: Op, name: str, rank: int) -> list[int]:
-    """One number per dimension; 1 where nothing is said."""
+    """One power of two per dimension; 1 where nothing is said."""
     given = op.attributes.get(name, 1)
-    return list(given) if isinstance(given, list) else [int(given)] * rank
+    numbers = list(given) if isinstance(given, list) else [int(given)] * rank
+    return [_power(n) for n in numbers]
 
 
 def _constant(op: Op, of: AxisAnalysis) -> Axis:
@@ -245,8 +254,15 @@ def _both_constant(op: Op, of: AxisAnalysis) -> Axis:
     return Axis((1,) * len(constancy), constancy)
 
 
-def _same(op: Op, of: AxisAnalysis) -> Axis:
-    return of(op.operands[0])
+def _extend(op: Op, of: AxisAnalysis) -> Axis:
+    """A narrow integer wraps, but not within an aligned run of at most half as many numbers as it has."""
+    source = op.operands[0]
+    axis, bits = of(source), source.dtype.bits
+    if bits >= _INDEX_BITS:
+        return axis
+    half = 1 << (bits - 1)
+    contiguity = tuple(min(c, _at_starts(axis, d), half) for d, c in enumerate(axis.contiguity))
+    return Axis(contiguity, axis.constancy, _at(axis, contiguity))
 
 
 def _truncate(op: Op, of: AxisAnalysis) -> Axis:
@@ -297,8 +313,8 @@ _RULES: dict[str, Callable[[Op, AxisAnalysis], Axis]] = {
     "arith.select": _both_constant,
     "arith.minsi": _both_constant,
     "arith.maxsi": _both_constant,
-    "arith.extsi": _same,
-    "arith.extui": _same,
+    "arith.extsi": _extend,
+    "arith.extui": _extend,
     "arith.trunci": _truncate,
     "tt.expand_dims": _expand,
     "tt.broadcast": _broadcast,

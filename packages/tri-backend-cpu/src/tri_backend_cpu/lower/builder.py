@@ -249,14 +249,14 @@ class Builder:
 
     def offset(self, base: ir.Value, index: ir.Value | int, element: DType) -> ir.Value:
         """The address ``index`` elements of ``element`` (by its size in memory) after ``base``."""
-        size = ir.IntegerType.get_signless(8 * element.nbytes)
         if isinstance(index, int):
             if index == 0:
                 return base
-            raw, operands = index, [base]
-        else:
-            raw, operands = _DYNAMIC, [base, index]
-        width = width_of(base) if isinstance(index, int) else max(width_of(base), width_of(index))
+            if not _DYNAMIC < index < -_DYNAMIC:
+                return self.offset(base, self.i64(index), element)
+        raw, operands = (index, [base]) if isinstance(index, int) else (_DYNAMIC, [base, index])
+        size = ir.IntegerType.get_signless(8 * element.nbytes)
+        width = max(map(width_of, operands))
         return self.op(
             "llvm.getelementptr",
             self.type(POINTER, width),
@@ -380,7 +380,9 @@ class Builder:
 
 
 _ACQUIRE_RELEASE = 6  # LLVM's code of the ordering
-_DYNAMIC = -(1 << 31)  # MLIR's mark for an index that is an operand
+_DYNAMIC = -(
+    1 << 31
+)  # MLIR's mark for an index that is an operand; constant indices are above it, in 32 bits
 #: comparisons in the order of their codes in ``arith``
 INT_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 FLOAT_PREDICATES = (

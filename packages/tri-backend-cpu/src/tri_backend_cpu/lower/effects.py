@@ -102,7 +102,9 @@ def _histogram(e: Evaluator, member: Effect, place: Place) -> None:
     mask = e.mask(member.op.optional("mask"), place)
     dtype = view.buffer.dtype
     with e.frame.at(len(e.frame.points) - 1) as b:
-        inside = b.cmp("ult", index, b.constant(view.buffer.numel, source.dtype))
+        fits = view.buffer.numel < 1 << source.dtype.bits  # else every number has a bin
+        limit = b.constant(view.buffer.numel, source.dtype) if fits else None
+        inside = b.cmp("ult", index, limit) if limit is not None else b.constant(1, I1)
         if mask is not None:
             inside = b.same("arith.andi", inside, mask.value)
         _, yes, no = b.branch(inside)

@@ -35,7 +35,8 @@ class Evaluator:
     """Values of one nest.
 
     ``fresh`` are those that the nest itself writes, so they are not read; ``assumed`` are masks (with their
-    places but for the offset along the vectors) that are known to be true.
+    places but for the offset along the vectors) that are known to be true in the loop over vectors up to
+    index ``split``, which is computed at the level outside of it.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class Evaluator:
         frame: Frame,
         fresh: frozenset[Value] = frozenset(),
         assumed: frozenset[tuple[Value, Place]] = frozenset(),
+        split: Lanes | None = None,
     ) -> None:
         self.context = context
         self.frame = frame
         self.fresh = fresh
         self._assumed = assumed
+        self._split = split
         self.plan = context.plan
         self.axis = context.axis
         self.moved: Mapping[Value, ir.Value] = context.moved
@@ -109,6 +112,19 @@ class Evaluator:
         if mask is None or constant_of(mask) is True or self.is_assumed(mask, place):
             return None
         return self.lanes(mask, place)
+
+    def mask_outside(self, mask: Value | None, place: Place, level: int) -> Lanes | None:
+        """:meth:`mask` for an op at ``level``: outside of the loop where a mask is true, whether that loop runs."""
+        if (
+            mask is None
+            or self._split is None
+            or level > self._split.level
+            or not self.is_assumed(mask, place)
+        ):
+            return self.mask(mask, place)
+        with self.frame.at(self._split.level) as b:
+            runs = b.cmp("sgt", self._split.value, b.i64(0))
+        return Lanes(runs, self._split.level, wide=False)
 
     def is_assumed(self, value: Value, place: Place) -> bool:
         """Whether ``value`` is a mask that is known to be true in this loop."""

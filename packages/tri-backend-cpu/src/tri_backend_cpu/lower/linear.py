@@ -7,7 +7,7 @@ column once per vector, and constants end in the instruction's displacement.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import STRETCH
@@ -19,7 +19,7 @@ from tri_backend_cpu.lower.place import Lanes, Place
 if TYPE_CHECKING:
     from tri_backend_cpu.lower.evaluator import Evaluator
 
-__all__ = ["Linear", "linear"]
+__all__ = ["Linear", "Runs", "linear"]
 
 
 @dataclass
@@ -47,36 +47,45 @@ class Linear:
         return total
 
 
-def linear(e: Evaluator, value: Value, place: Place, axis: AxisAnalysis) -> Linear:
-    """``value``, an integer, at ``place``; ``axis`` knows its runs."""
+class Runs(NamedTuple):
+    """Of what runs a sum may be made: those that ``axis`` knows to last for ``length`` points along the lane."""
+
+    axis: AxisAnalysis
+    length: int
+
+
+def linear(e: Evaluator, value: Value, place: Place, runs: Runs) -> Linear:
+    """``value``, an integer, at ``place`` and as many points along its lane as ``runs`` says."""
     number = constant_of(value)
     if isinstance(number, int):
         return Linear(constant=number)
     induction = e.plan.inductions.get(value)
     if induction is not None:
-        result = linear(e, induction.initial, place, axis)
+        result = linear(e, induction.initial, place, runs)
         result.parts.append(_scalar(e, Lanes(e.moved[value], 0, wide=False)))
         return result
     op = value.op
     deep = e.plan.depth.get(value, 0) > STRETCH
     if op is not None and value.is_tensor and not deep and not e.is_stored(value):
         rule = _RULES.get(op.name)
-        found = rule(e, op, place, axis) if rule is not None else None
+        found = rule(e, op, place, runs) if rule is not None else None
         if found is not None:
             return found
-    return _whole(e, value, place, axis)
+    return _whole(e, value, place, runs)
 
 
-def _whole(e: Evaluator, value: Value, place: Place, axis: AxisAnalysis) -> Linear:
+def _whole(e: Evaluator, value: Value, place: Place, runs: Runs) -> Linear:
     """A value that is no sum: one part, or a vector."""
-    if place.lane is not None and value.is_tensor:
-        runs = axis(value)
-        if runs.contiguity[place.lane] >= e.frame.width:
-            return Linear(parts=[_scalar(e, e.lanes(value, place.first()))], stride=1)
-        if runs.constancy[place.lane] >= e.frame.width:
-            return Linear(parts=[_scalar(e, e.lanes(value, place.first()))])
+    if place.lane is None or not value.is_tensor:
+        return Linear(parts=[_scalar(e, e.lanes(value, place))])
+    known = runs.axis(value)
+    if known.contiguity[place.lane] >= runs.length:
+        return Linear(parts=[_scalar(e, e.lanes(value, place.first()))], stride=1)
+    if known.constancy[place.lane] >= runs.length:
+        return Linear(parts=[_scalar(e, e.lanes(value, place.first()))])
     lanes = e.lanes(value, place)
-    return Linear(vector=lanes) if lanes.wide else Linear(parts=[_scalar(e, lanes)])
+    is_uniform = not lanes.wide and runs.length <= e.frame.width
+    return Linear(parts=[_scalar(e, lanes)]) if is_uniform else Linear(vector=lanes)
 
 
 def _scalar(e: Evaluator, lanes: Lanes) -> Lanes:
@@ -87,49 +96,49 @@ def _scalar(e: Evaluator, lanes: Lanes) -> Lanes:
 # --- rules: None when the op does not take part in the sum ------------------------------------------------
 
 
-def _range(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear:
+def _range(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear:
     (coordinate,) = place.coordinates
     constant = op.attributes["start"] + coordinate.offset
     parts = [e.frame.index(coordinate._replace(offset=0))] if coordinate.loop >= 0 else []
     return Linear(constant, parts, stride=int(place.lane == 0))
 
 
-def _splat(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear:
-    return linear(e, op.operands[0], Place(()), axis)
+def _splat(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear:
+    return linear(e, op.operands[0], Place(()), runs)
 
 
-def _moved(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear:
-    return linear(e, op.operands[0], e.operand_place(op, place), axis)
+def _moved(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear:
+    return linear(e, op.operands[0], e.operand_place(op, place), runs)
 
 
-def _extended(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
-    return linear(e, op.operands[0], place, axis) if op.operands[0].dtype.bits >= 32 else None
+def _extended(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
+    return linear(e, op.operands[0], place, runs) if op.operands[0].dtype.bits >= 32 else None
 
 
-def _sum(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
+def _sum(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
     if op.result.dtype.bits < 32:
         return None
-    a, b = (linear(e, v, place, axis) for v in op.operands)
+    a, b = (linear(e, v, place, runs) for v in op.operands)
     if a.vector is not None and b.vector is not None:
         return None
     return Linear(a.constant + b.constant, a.parts + b.parts, a.stride + b.stride, a.vector or b.vector)
 
 
-def _difference(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
+def _difference(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
     if op.result.dtype.bits < 32:
         return None
-    a, b = (linear(e, v, place, axis) for v in op.operands)
+    a, b = (linear(e, v, place, runs) for v in op.operands)
     if b.vector is not None:
         return None
     parts = a.parts + [_times(e, p, -1) for p in b.parts]
     return Linear(a.constant - b.constant, parts, a.stride - b.stride, a.vector)
 
 
-def _product(e: Evaluator, op: Op, place: Place, axis: AxisAnalysis) -> Linear | None:
+def _product(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
     """A product with a scalar is distributed over the sum, unless lanes or unknown constants are in the way."""
     if op.result.dtype.bits < 32:
         return None
-    a, b = (linear(e, v, place, axis) for v in op.operands)
+    a, b = (linear(e, v, place, runs) for v in op.operands)
     for sum_, factor in ((a, b), (b, a)):
         if factor.vector is not None or factor.stride or sum_.vector is not None:
             continue

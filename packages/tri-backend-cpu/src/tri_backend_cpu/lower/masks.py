@@ -11,7 +11,7 @@ from tri_backend_cpu.analysis.plan import Effect, Nest
 from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.builder import I64, INT_PREDICATES
 from tri_backend_cpu.lower.evaluator import Evaluator
-from tri_backend_cpu.lower.linear import linear
+from tri_backend_cpu.lower.linear import Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place
 
 __all__ = ["Masked", "masks_of", "true_prefix"]
@@ -92,7 +92,7 @@ def _compared(e: Evaluator, op: Op, place: Place, extent: int) -> Lanes | None:
     run, limit = op.operands if predicate in {"slt", "sle"} else reversed(op.operands)
     if predicate not in {"slt", "sle", "sgt", "sge"}:
         return None
-    low, high = (linear(e, v, place, e.axis) for v in (run, limit))
+    low, high = (linear(e, v, place, Runs(e.axis, extent)) for v in (run, limit))
     if low.vector is not None or high.vector is not None:
         return None
     if high.stride > 0 and low.stride == 0:  # what grows past a limit is true everywhere if it is so at first

@@ -13,7 +13,7 @@ from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import DType, Op, Value
 from tri_backend_cpu.lower.builder import I1, I64
-from tri_backend_cpu.lower.linear import Linear, linear
+from tri_backend_cpu.lower.linear import Linear, Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_core.mlir import ir
 
@@ -85,7 +85,7 @@ def _advanced(e: Evaluator, op: Op, place: Place) -> tuple[Lanes, Linear]:
         base, before = found.pointer, Linear(stride=int(found.contiguous))
     else:
         base, before = _decompose(e, before_op, place)
-    moved = linear(e, op.operands[1], place, e.context.address_axis)
+    moved = linear(e, op.operands[1], place, Runs(e.context.address_axis, e.frame.width))
     if before.vector is not None and moved.vector is not None:
         return _resolve(e, base, before, op.result.dtype.element, spread=True).pointer, moved
     return base, Linear(
@@ -136,10 +136,11 @@ def load(e: Evaluator, op: Op, place: Place) -> Lanes:
     A volatile one sees what other threads write: the compiler moves none of the memory's accesses over it.
     """
     where = e.address(op.operands[0], place)
-    mask = e.mask(op.optional("mask"), place)
     other_value = op.optional("other")
     other = e.lanes(other_value, place) if other_value is not None else None
-    level = max(x.level for x in (where.pointer, mask, other) if x is not None)
+    level = max(x.level for x in (where.pointer, other) if x is not None)
+    mask = e.mask_outside(op.optional("mask"), place, level)
+    level = max(level, mask.level) if mask is not None else level
     if op.attributes.get("isVolatile"):
         with e.frame.at(level) as b:
             b.fence_compiler()

@@ -131,7 +131,8 @@ class _Emitter:
             carried = self.loop(self.e, lane, (0, shape.extents[lane]), unroll, reductions, carried)
         else:
             split = self.split(list(known.values()), lane, unroll)
-            fast = Evaluator(self.context, self.frame, self.fresh, frozenset(known))
+            reach = Lanes(split, len(self.frame.points) - 1, wide=False)
+            fast = Evaluator(self.context, self.frame, self.fresh, frozenset(known), reach)
             carried = self.loop(fast, lane, (0, split), unroll, reductions, carried)
             slow = Evaluator(self.context, self.frame, self.fresh)
             carried = self.loop(slow, lane, (split, shape.extents[lane]), 1, reductions, carried)

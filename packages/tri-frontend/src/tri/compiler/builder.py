@@ -6,6 +6,7 @@ MLIR types and attributes are cached for the process, since its one MLIR context
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -144,13 +145,22 @@ class Builder:
         ``results`` may be a function of what the body gives, where the types depend on it.
         """
         block, inside = self.block(self.scratch().regions[0], arguments)
-        with self.at(block):
+        with self.at(block), self._unsanitized():
             made = body(inside)
             self.create(terminator, operands=made)
         results = results(made) if callable(results) else results
         operation = self.create(name, results, operands, attributes, regions=1)
         block.append_to(operation.regions[0])
         return [tensor(r, type_) for r, type_ in zip(operation.results, results, strict=True)]
+
+    @contextmanager
+    def _unsanitized(self) -> Iterator[None]:
+        """Integers may overflow: a function that is applied to elements is also applied to what fills up vectors."""
+        before, self.options = self.options, dataclasses.replace(self.options, sanitize_overflow=False)
+        try:
+            yield
+        finally:
+            self.options = before
 
     def several(
         self,

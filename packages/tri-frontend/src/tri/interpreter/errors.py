@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_core import errors
 from tri_core.errors import DataRace, DeviceError, TriError
 
 __all__ = [
@@ -21,16 +22,12 @@ class KernelError(TriError):
     program: tuple[int, int, int]
 
 
-class InvalidAccess(KernelError):
+class InvalidAccess(KernelError, errors.InvalidAccess):
     """An access through an address that belongs to no argument, or a store to memory that is read-only."""
 
 
-class OutOfBounds(InvalidAccess):
+class OutOfBounds(InvalidAccess, errors.OutOfBounds):
     """An access outside of its argument: ``parameter``, ``offset`` and ``extent`` (both in bytes)."""
-
-    parameter: str
-    offset: int
-    extent: int
 
 
 class OffsetOverflow(KernelError):

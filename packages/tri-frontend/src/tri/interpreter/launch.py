@@ -70,13 +70,13 @@ def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict
 
 
 def _options(target: Target, given: Mapping[str, Any]) -> CommonOptions:
-    """The options that mean something here: asserts are always checked."""
+    """The options that mean something here: asserts are always checked, wrapped integers where they become addresses."""
     known = target.options_type.__dataclass_fields__
     unknown = [name for name in given if name not in known]
     if unknown:
         logger.info("options without meaning for the interpreter: %s", ", ".join(unknown))
     return target.options_type.parse(
-        {"debug": True} | {k: v for k, v in given.items() if k in known} | {"debug": True}
+        {"sanitize_overflow": False} | {k: v for k, v in given.items() if k in known} | {"debug": True}
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tri.jit import jit
 from tri.language import types as t
+from tri.language.arithmetic import add, mul
 from tri.language.builtin import constexpr_function
 from tri.language.casts import to
 from tri.language.constexpr import constexpr
@@ -64,12 +65,13 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: constexpr = 10):
     """``n_rounds`` rounds of Philox on the counter (c0, c1, c2, c3) with the key (k0, k1)."""
     a: constexpr = parameters(c0.dtype)
     for _ in static_range(n_rounds):
-        low0, low2 = c0 * a[0], c2 * a[1]
+        low0 = mul(c0, a[0], sanitize_overflow=False)
+        low2 = mul(c2, a[1], sanitize_overflow=False)
         high0, high2 = umulhi(c0, a[0]), umulhi(c2, a[1])
         c0, c1 = high2 ^ c1 ^ k0, low2
         c2, c3 = high0 ^ c3 ^ k1, low0
-        k0 = k0 + a[2]
-        k1 = k1 + a[3]
+        k0 = add(k0, a[2], sanitize_overflow=False)
+        k1 = add(k1, a[3], sanitize_overflow=False)
     return c0, c1, c2, c3
 
 

@@ -468,10 +468,12 @@ class Dispatcher:
         return kernel
 
     def _options(self, target: Target, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a call with those of the decorator; OptionError for a word that is neither."""
+        """The options of a call with those of the decorator and the knobs; OptionError for a word that is neither."""
         given = dict(options)
         if self.function.debug is not None:
             given.setdefault("debug", self.function.debug)
+        if knobs.get("DEBUG"):
+            given["debug"] = True
         known = target.options_type.__dataclass_fields__
         for name in given:
             if name not in known and name != "ir_override":

@@ -47,7 +47,6 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "language": {"default_fp_fusion": True, "force_disable_fp_fusion": False, "fp32_default": None},
     "runtime": {
         "add_stages_inspection_hook": None,
-        "debug": False,
         "kernel_load_end_hook": None,
         "kernel_load_start_hook": None,
         "override_arch": None,
