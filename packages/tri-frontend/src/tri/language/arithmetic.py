@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
@@ -10,7 +11,7 @@ from tri.language.builtin import builtin
 from tri.language.casts import convert, is_plain, value_of
 from tri.language.constexpr import constexpr
 from tri.language.promotion import arithmetic_type, check_range, scalar_dtype
-from tri.language.shapes import broadcast_pair
+from tri.language.shapes import broadcast_pair, common_shape, stretch
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 
@@ -29,6 +30,7 @@ __all__ = [
     "mul",
     "operands",
     "sub",
+    "three_operands",
 ]
 
 #: comparison -> predicates of arith.cmpf (ordered, but != which is true for NaN), signed and unsigned arith.cmpi
@@ -90,6 +92,40 @@ def operands(
     left = _operand(b, x, x_plain, common, y)
     right = _operand(b, y, y_plain, common, x)
     return broadcast_pair(b, left, right)
+
+
+def three_operands(b: Builder, name: str, *given: Any) -> tuple[tensor, tensor, tensor]:
+    """The three operands of function ``name`` as values of one type and shape.
+
+    Values decide together on a type, and plain scalars together: these widen it only by a larger kind.  CompilationError
+    for a plain scalar that the type does not hold, and for pointers.
+    """
+    types = [(is_plain(v), scalar_dtype(v) if is_plain(v) else _value_type(v, name).scalar) for v in given]
+    pointer = next((type_ for _, type_ in types if type_.is_ptr()), None)
+    if pointer is not None:
+        raise _unsupported(name, pointer, pointer)
+    common = _common_of(types)
+    check_computable(name, common)
+    if common.is_int_unsigned() and any(is_plain(v) and v < 0 for v in given):
+        raise CompilationError(
+            f"{name} of values of type {common}: a negative scalar has no unsigned meaning",
+            remedy="cast one of them explicitly",
+        )
+    values = [_operand(b, v, plain, common, None) for v, (plain, _) in zip(given, types, strict=True)]
+    shape = functools.reduce(common_shape, map(dimensions, values))
+    x, y, z = (stretch(b, v, shape) for v in values)
+    return x, y, z
+
+
+def _common_of(types: Sequence[tuple[bool, t.dtype]]) -> t.dtype:
+    """The type of operands that are plain or not: first of each sort, then of both."""
+    sorts = [[type_ for plain, type_ in types if plain is sort] for sort in (False, True)]
+    values, plain = (functools.reduce(arithmetic_type, sort) if sort else None for sort in sorts)
+    if values is None or plain is None:
+        found = plain if values is None else values
+        assert found is not None  # there is an operand
+        return found
+    return arithmetic_type(values, plain, y_plain=True)
 
 
 def check_computable(sign: str, type_: t.dtype) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
-from tri.language.arithmetic import operands
+from tri.language.arithmetic import operands, three_operands
 from tri.language.builtin import builtin, member
 from tri.language.casts import bitcast, convert, value_of
-from tri.language.shapes import common_shape, stretch
-from tri.language.tensor import dimensions, tensor
+from tri.language.tensor import tensor
 from tri_core.errors import CompilationError
 
 if TYPE_CHECKING:
@@ -163,13 +162,9 @@ def _abs_of_fp8(b: Builder, x: tensor) -> tensor:
 def fma(x: Any, y: Any, z: Any, *, _semantic: Builder) -> tensor:
     """``x * y + z``, rounded once."""
     b = _semantic
-    x, y = operands(b, "fma", x, y)
-    x, z = operands(b, "fma", x, z)
-    z, y = operands(b, "fma", z, y)
+    x, y, z = three_operands(b, "fma", x, y, z)
     if not x.dtype.is_floating():
         raise CompilationError(f"fma takes floats, got {x.dtype}", remedy="write x * y + z for integers")
-    shape = common_shape(dimensions(x), dimensions(y))
-    x, y, z = (stretch(b, v, shape) for v in (x, y, z))
     return b.value("math.fma", x.type, x, y, z)
 
 

@@ -6,10 +6,10 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
-from tri.language.arithmetic import operands
+from tri.language.arithmetic import operands, three_operands
 from tri.language.builtin import builtin
 from tri.language.casts import convert, value_of
-from tri.language.shapes import broadcast_pair, common_shape, stretch
+from tri.language.shapes import broadcast_pair, stretch
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 
@@ -75,17 +75,13 @@ def minimum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, 
 def clamp(
     x: Any, min: Any, max: Any, propagate_nan: PropagateNan = PropagateNan.NONE, *, _semantic: Builder
 ) -> tensor:
-    """``x`` held between ``min`` and ``max``, of floats; undefined when ``min > max``."""
+    """``x`` held between ``min`` and ``max``, of floats or integers; undefined when ``min > max``."""
     b = _semantic
-    x, low = operands(b, "clamp", x, min)
-    x, high = operands(b, "clamp", x, max)
-    low = convert(b, low, x.dtype)
-    shape = common_shape(common_shape(dimensions(x), dimensions(low)), dimensions(high))
-    x, low, high = (stretch(b, v, shape) for v in (x, low, high))
-    if not x.dtype.is_floating():
-        raise CompilationError(f"clamp takes floats, got {x.dtype}", remedy="use tl.minimum and tl.maximum")
-    attributes = {"propagateNan": b.i32(int(_check_nan(propagate_nan)))}
-    return b.value("tt.clampf", x.type, x, low, high, attributes=attributes)
+    x, low, high = three_operands(b, "clamp", x, min, max)
+    nan = _check_nan(propagate_nan)
+    if x.dtype.is_int():
+        return _extremum(b, "min", _extremum(b, "max", x, low, nan), high, nan)
+    return b.value("tt.clampf", x.type, x, low, high, attributes={"propagateNan": b.i32(int(nan))})
 
 
 @builtin
