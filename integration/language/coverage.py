@@ -23,7 +23,7 @@ from tri.language.block_pointers import block_pointer
 from tri.language.constexpr import constexpr
 from tri.language.descriptors import tensor_descriptor_base
 from tri.language.tensor import tensor
-from tri.language.types import dtype
+from tri.language.types import dtype, pointer_type
 from tri_conformance import Subject
 from tri_conformance.case import Case, asked
 from tri_conformance.levels import LEVELS, effects
@@ -143,7 +143,7 @@ def _elements(value: Any) -> Iterator[str]:
             yield from _elements(item)
     elif isinstance(held, (tensor, tensor_descriptor_base)):
         scalar = held.dtype
-        yield (scalar.element_ty if scalar.is_ptr() else scalar).name
+        yield (scalar.element_ty if isinstance(scalar, pointer_type) else scalar).name
     elif isinstance(held, block_pointer):
         yield from _elements(held.base)
     elif isinstance(held, dtype) and not held.is_ptr() and not held.is_block():

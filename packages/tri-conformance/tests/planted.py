@@ -234,8 +234,8 @@ def _plus(a, b):  # type: ignore[no-untyped-def]
 
 
 @tri.jit
-def _narrow_cumsum(input, axis=0, reverse: tl.constexpr = False, dtype: tl.constexpr = None):  # type: ignore[no-untyped-def]
-    return tl.associative_scan(input, axis, _plus, reverse).to(tl.int32 if dtype is None else dtype)
+def _narrow_cumsum(input, axis=0, reverse: tl.constexpr = False, dtype: tl.constexpr = None):  # type: ignore[no-untyped-def, assignment]
+    return tl.associative_scan(input, axis, _plus, reverse).to(tl.int32 if dtype is None else dtype)  # type: ignore[union-attr]
 
 
 def running_sums_stay_narrow(target: str) -> None:

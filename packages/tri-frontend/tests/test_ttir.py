@@ -47,6 +47,11 @@ CASES = {
     "x = min(n, 3) + max(u, 4)": ["arith.minsi", "arith.maxui"],
     "x = tl.maximum(f, 1, propagate_nan=tl.PropagateNan.ALL)": ["arith.maximumf"],
     "x = tl.clamp(f, 0, 1)": [r'"tt.clampf"\(.*propagateNan = 0 : i32'],
+    "x = tl.clamp(n, 0, 7)": ["arith.maxsi", "arith.minsi"],
+    "x = tl.clamp(u, 1, n)": ["arith.maxui", "arith.minui"],
+    "x = tl.clamp(tl.load(h), 0, 1.5)": [r'"tt.clampf"\(.*: \(f16, f16, f16\) -> f16'],
+    "x = tl.fma(tl.load(h), 2, 0.5)": ["math.fma .* : f16"],
+    "x = tl.fma(2, tl.load(h), f)": ["arith.extf .* : f16 to f32", "math.fma .* : f32"],
     "x = tl.where(n > 3, p, p + 1)": ['arith.select .* : !tt.ptr<f32, "global">'],
     # control flow
     "if n > 3:\n    return\ntl.store(q, 1)": [r"scf.if %\d+ \{", r"\} else \{", '"tt.store"', '"tt.return"'],

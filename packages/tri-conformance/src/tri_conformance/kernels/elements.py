@@ -149,6 +149,11 @@ def bounded(a):
 
 
 @tri.jit
+def bounded_integers(a):
+    return tl.clamp(a, 3, 100)
+
+
+@tri.jit
 def largest(a, b):
     return tl.maximum(a, b)
 

@@ -67,6 +67,16 @@ def choices(a, b):
 
 
 @tri.jit
+def clamped(a, b):
+    return (tl.clamp(a, 1, b),)
+
+
+@tri.jit
+def fused(a, b):
+    return tl.fma(a, b, 1.5), tl.fma(2, a, b)
+
+
+@tri.jit
 def integer_scalars(a):
     """A smaller kind of scalar takes the block's type, a larger one decides."""
     return (

@@ -164,6 +164,7 @@ OPERATORS = (
     Row("invert", k.inverse, np.invert, anything(1), INTEGERS),
     Row("where", k.choice, _chosen, anything(3), _ALL),
     Row("clamp", k.bounded, lambda a: np.clip(a, -0.5, 0.75), anything(1), FLOATS),
+    Row("clamp-of-integers", k.bounded_integers, lambda a: np.clip(a, 3, 100), anything(1), INTEGERS),
 )
 COMPARISONS = tuple(
     Row(name, function, oracle, draw, dtypes, result="int1")

@@ -109,8 +109,8 @@ def _product(point: Point) -> Trial:
 
 
 def _features() -> Iterator[Feature]:
-    for target in ("fp32", "fp16"):
-        # an fp16 holds no more than 65504, and the smallest numbers of all types here
+    for target in ("fp32", "fp16", "bf16", "fp64"):
+        # an fp16 holds no more than 65504; it and a bf16 hold the numbers of all types here
         yield Feature(
             name=f"every-fp8-to-{target}", kernel=k.cast, make=_every_number(target), dtypes=FP8, shapes=((256,),), also=(target,),
         )  # fmt: skip

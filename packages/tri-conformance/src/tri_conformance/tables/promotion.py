@@ -99,6 +99,15 @@ def _choices(a: Array, b: Array) -> Sequence[Array]:
     return larger, larger, np.where(a < b, a, b)
 
 
+def _clamped(a: Array, b: Array) -> Sequence[Array]:
+    return [np.minimum(np.maximum(a, a.dtype.type(1)), b)]
+
+
+def _fused(a: Array, b: Array) -> Sequence[Array]:
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    return [(x * y + 1.5).astype(a.dtype), (2 * x + y).astype(a.dtype)]
+
+
 def _shifted(left: str, a: Array, b: Array) -> Sequence[Array]:
     """Of operands in the common type: a signed left operand keeps its sign."""
     signed = a.view(np.dtype(f"i{a.itemsize}")) if left in SIGNED else a
@@ -292,6 +301,10 @@ def _features() -> Iterator[Feature]:
     )
     choices = _mixed(k.choices, ("where", "maximum", "minimum"), _choices, _NUMBERS)
     yield from _row("mixed-choices", choices, _NUMBERS, _NUMBERS)
+    clamped = _mixed(k.clamped, ("clamp by",), _clamped, (*INTEGERS, *FLOATS), _positive)
+    yield from _row("mixed-clamp", clamped, (*INTEGERS, *FLOATS), (*INTEGERS, *FLOATS))
+    fused = _mixed(k.fused, ("fma with", "fma of a scalar with"), _fused, FLOATS, _positive)
+    yield from _row("mixed-fma", fused, FLOATS, FLOATS, Ulp(1))
     yield from _row("plain-scalars", _scalars, (*INTEGERS, *FLOATS), ("fp32",), kernel=k.of_scalars)
     yield from _row(
         "plain-scalars-divided",
