@@ -23,6 +23,7 @@ class Launched:
     block: tuple[int, int, int]
     stream: int
     arguments: bytes
+    device: int = 0
 
 
 @dataclass
@@ -34,6 +35,8 @@ class FakeHip:
     calls: list[str] = field(default_factory=list)
     launches: list[Launched] = field(default_factory=list)
     current: int = 0
+    #: the current devices when modules were loaded
+    loaded: list[int] = field(default_factory=list)
     live: dict[int, Any] = field(default_factory=dict)
     hipError_t = hipError_t
     hipMemcpyKind = SimpleNamespace(hipMemcpyDefault=4)
@@ -78,6 +81,7 @@ class FakeHip:
         return self._done("hipMemsetAsync")
 
     def hipModuleLoadData(self, image: bytes) -> tuple[Any, ...]:
+        self.loaded.append(self.current)
         return self._done("hipModuleLoadData", ("module", image))
 
     def hipModuleGetFunction(self, module: Any, name: bytes) -> tuple[Any, ...]:
@@ -94,7 +98,8 @@ class FakeHip:
         assert (words[0], words[2], words[4]) == (1, 2, 3)
         size = ctypes.c_size_t.from_address(words[3]).value
         packed = ctypes.string_at(words[1], size)
-        self.launches.append(Launched(f, tuple(extents[:3]), tuple(extents[3:]), stream, packed))
+        made = Launched(f, tuple(extents[:3]), tuple(extents[3:]), stream, packed, self.current)
+        self.launches.append(made)
         return self._done("hipModuleLaunchKernel")
 
     def hipDeviceSynchronize(self) -> tuple[Any, ...]:

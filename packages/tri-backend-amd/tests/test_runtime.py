@@ -142,6 +142,18 @@ def test_the_device_is_chosen_per_call() -> None:
         runtime.set_device(2)
 
 
+def test_a_launch_goes_to_the_device_of_its_kernel() -> None:
+    api = FakeHip(archs=("gfx942", "gfx942"))
+    runtime, loaded = HipRuntime(api), image()
+    launches = [runtime.launcher(runtime.load(loaded, device), loaded) for device in runtime.devices()]
+    runtime.set_device(0)
+    for index in (0, 1, 0):
+        launches[index]((1, 1, 1), None, [0, False, 0, 0.0, 0.0])
+    assert [made.device for made in api.launches] == [0, 1, 0]
+    assert api.loaded == [0, 1]
+    assert api.current == 0
+
+
 def test_memory_copies_and_frees(runtime: HipRuntime, api: FakeHip) -> None:
     host = np.random.default_rng(1).random(100, dtype=np.float32)
     back = np.zeros_like(host)

@@ -285,7 +285,7 @@ class NvidiaPrimitives(Primitives):
 
     def _cache(self, access: Access, names: Mapping[CacheModifier, str]) -> tuple[str, str]:
         """The modifiers of an instruction, and the L2 policy that goes with an eviction priority."""
-        if access.volatile:
+        if access.volatile and access.cache is not CacheModifier.CV:
             return ".volatile", ""
         cache = names.get(access.cache, "")
         priority = _PRIORITY.get(access.evict, "")

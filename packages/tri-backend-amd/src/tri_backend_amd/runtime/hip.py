@@ -9,6 +9,8 @@ import ctypes
 import functools
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tri_core.api import DeviceError
@@ -45,6 +47,19 @@ class Hip:
         if int(status):
             raise self.error(name, status)
         return results[0] if results else None
+
+    @contextmanager
+    def on_device(self, index: int) -> Iterator[None]:
+        """Make device ``index`` this thread's current one for a ``with`` block: modules and streams are those of a device."""
+        here = self.call("hipGetDevice")
+        if here == index:
+            yield
+            return
+        self.call("hipSetDevice", index)
+        try:
+            yield
+        finally:
+            self.call("hipSetDevice", here)
 
     def error(self, what: str, status: Any) -> DeviceError:
         """The error for ``status``, which ``what`` gave."""

@@ -31,7 +31,7 @@ class HipKernel:
 
 
 def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
-    """Load ``image`` on the current device; DeviceError when it is for another processor."""
+    """Load ``image`` on ``device``; DeviceError when it is for another processor."""
     code = read_code_object(image.data)
     if code.processor != device.arch:
         raise DeviceError(
@@ -39,7 +39,8 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
             remedy=f"compile for amd:{device.arch}",
         )
     name = image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
-    module = loaded.call("hipModuleLoadData", image.data)
+    with loaded.on_device(device.index):
+        module = loaded.call("hipModuleLoadData", image.data)
     function = loaded.call("hipModuleGetFunction", module, name.encode())
     kernel = HipKernel(name, function, device, dict(image.metadata.resources))
     # unloading at exit would come after HIP's own clean-up
@@ -83,7 +84,8 @@ def launcher(
         if extra is None:
             extra = extras[block.address] = _Extra(block.address, table.size)
         queue = stream(index) if on is None else on
-        (status,) = launch_kernel(function, x, y, z, threads, 1, 1, 0, queue, None, extra.address)
+        with loaded.on_device(index):
+            (status,) = launch_kernel(function, x, y, z, threads, 1, 1, 0, queue, None, extra.address)
         pool.give(block)
         if int(status):
             check_grid(grid, limits)

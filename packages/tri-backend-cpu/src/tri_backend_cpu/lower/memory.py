@@ -15,6 +15,7 @@ from tri_backend_cpu.graph import DType, Op, Value
 from tri_backend_cpu.lower.builder import I1, I64
 from tri_backend_cpu.lower.linear import Linear, Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place
+from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def load(e: Evaluator, op: Op, place: Place) -> Lanes:
     level = max(x.level for x in (where.pointer, other) if x is not None)
     mask = e.mask_outside(op.optional("mask"), place, level)
     level = max(level, mask.level) if mask is not None else level
-    if op.attributes.get("isVolatile"):
+    if op.attributes.get("isVolatile") or op.attributes.get("cache") == CacheModifier.CV:
         with e.frame.at(level) as b:
             b.fence_compiler()
     return _load(e, where, op.result.dtype, mask, other, level)

@@ -11,10 +11,10 @@ from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
 from tri_backend_intel.spirv import SpirvModule
-from tri_core.api import Argument, KernelImage, Launch, LaunchError, ToolchainError, Unsupported
+from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError, ToolchainError, Unsupported
 from tri_runtime import ArgumentTable, argument_table
 
-__all__ = ["SyclKernel", "build_kernel", "check_device", "make_launch"]
+__all__ = ["SyclKernel", "build_kernel", "check_architecture", "check_device", "make_launch"]
 
 #: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
 _ASPECTS = {
@@ -36,6 +36,16 @@ class SyclKernel:
     def resources(self) -> dict[str, int]:
         """``threads`` per work group at most, and ``private`` bytes per work item (spills among them)."""
         return {"threads": self.kernel.work_group_size, "private": self.kernel.private_mem_size}
+
+
+def check_architecture(image: KernelImage, device: FoundDevice) -> None:
+    """DeviceError when ``image`` was compiled for another architecture: code works around what its own device does wrong."""
+    made_for, here = image.metadata.target, device.info
+    if made_for.arch != here.arch:
+        raise DeviceError(
+            f"kernel {image.metadata.name} was compiled for {made_for}, and {here.name} is intel:{here.arch}",
+            remedy=f'compile for it, with tri.target("intel:{here.arch}"), or simulate: tri.target("sim:{made_for}")',
+        )
 
 
 def check_device(module: SpirvModule, device: FoundDevice) -> None:

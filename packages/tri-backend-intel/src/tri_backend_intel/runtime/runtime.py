@@ -8,7 +8,13 @@ from functools import cached_property
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
 from tri_backend_intel.runtime.devices import FoundDevice, devices
-from tri_backend_intel.runtime.kernels import SyclKernel, build_kernel, check_device, make_launch
+from tri_backend_intel.runtime.kernels import (
+    SyclKernel,
+    build_kernel,
+    check_architecture,
+    check_device,
+    make_launch,
+)
 from tri_backend_intel.runtime.memory import UsmMemory
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import Sycl, sycl
@@ -92,6 +98,7 @@ class IntelRuntime(RuntimeBase):
         """Build ``image`` for ``device``; refuses what the device cannot run before the driver sees it."""
         module = read_module(image.data)
         found = self._found[device.index]
+        check_architecture(image, found)
         check_device(module, found)
         row = ARCHITECTURES[found.info.arch]
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
@@ -49,7 +50,7 @@ class LICM(Pass):
 def _hoist_loads(loop: ir.Operation) -> bool:
     """Move invariant loads of ``loop`` before it; whether there were any."""
     found = [view.operation for view in loops.body(loop).operations if view.operation.name == "tt.load"]
-    found = [load for load in found if not _is_volatile(load) and _is_invariant(load, loop)]
+    found = [load for load in found if not reads_again(load) and _is_invariant(load, loop)]
     if not found or _ANNOTATION in loop.attributes or not _only_reads(loop):
         return False
     runs = None if loops.known_trips(loop) else loops.runs(loop)
@@ -86,16 +87,12 @@ def _is_inside(value: ir.Value, loop: ir.Operation) -> bool:
     return (owner if isinstance(owner, ir.Block) else owner.operation.block) == loops.body(loop)
 
 
-def _is_volatile(load: ir.Operation) -> bool:
-    return "isVolatile" in load.attributes and ir.BoolAttr(load.attributes["isVolatile"]).value
-
-
 def _only_reads(loop: ir.Operation) -> bool:
     found = True
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = found and op.name in _READ_ONLY and not (op.name == "tt.load" and _is_volatile(op))
+        found = found and op.name in _READ_ONLY and not (op.name == "tt.load" and reads_again(op))
         return ir.WalkResult.ADVANCE if found else ir.WalkResult.INTERRUPT
 
     loop.walk(visit)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tri_core.dialects.tt import PointerType, TensorDescType
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
@@ -200,7 +201,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
 
 def _plain(op: ir.Operation) -> bool:
     """Whether an access is neither volatile nor has modifiers."""
-    if "isVolatile" in op.attributes and ir.BoolAttr(op.attributes["isVolatile"]).value:
+    if reads_again(op):
         return False
     return all(
         name not in op.attributes or ir.IntegerAttr(op.attributes[name]).value == 1

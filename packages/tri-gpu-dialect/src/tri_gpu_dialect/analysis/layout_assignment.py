@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
 from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
 from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
@@ -203,7 +204,7 @@ class _Forward:
         result = tensor_info(op.results[0].type)
         if result is None or result.encoding is None:
             return
-        if op.name == "tt.load" and result.numel < self.threads and "isVolatile" not in op.attributes:
+        if op.name == "tt.load" and result.numel < self.threads and not reads_again(op):
             # few elements: loading them in any layout is cheaper than moving them
             self.found.operands.pop(op.results[0], None)
             return

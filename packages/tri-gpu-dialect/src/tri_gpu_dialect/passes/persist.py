@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext, Unsupported
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
@@ -116,7 +117,7 @@ def _refusal(module: ir.Module, function: ir.Operation) -> Unsupported | None:
 
 def _impure(op: ir.Operation) -> str | None:
     """What is wrong with ``op``; None: nothing."""
-    if op.name == "tt.load" and _is_set(op, "isVolatile"):
+    if op.name == "tt.load" and reads_again(op):
         return "that is volatile may wait for other programs"
     if is_pure(op) or op.name in _OWN or (op.name in _MAYBE and _is_set(op, "pure")):
         return None

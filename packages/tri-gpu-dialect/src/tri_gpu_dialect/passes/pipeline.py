@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
@@ -119,8 +120,7 @@ def _beside(function: ir.Operation, loop: ir.Operation, plan: Schedule) -> int:
 def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
     """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits."""
     view, info = load.opview, tensor_info(load.results[0].type)
-    volatile = "isVolatile" in load.attributes and ir.BoolAttr(load.attributes["isVolatile"]).value
-    if info is None or info.rank < 2 or info.bitwidth < 8 or volatile:
+    if info is None or info.rank < 2 or info.bitwidth < 8 or reads_again(load):
         return False
     if view.other is not None and not is_zero(view.other):
         return False

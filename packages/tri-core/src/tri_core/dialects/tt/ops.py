@@ -9,6 +9,7 @@ operands, attributes); enumerations are in :mod:`.enums`.
 from collections.abc import Sequence
 from typing import Any
 
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.dialect import TT
 from tri_core.mlir import ext, ir
 
@@ -79,12 +80,12 @@ _Outs = Sequence[ext.Result[Any]]
 
 
 class _Reads(ir.MemoryEffectsOpInterface):
-    """A volatile load counts as a write too, so that it is neither merged nor erased."""
+    """A load that has to read again counts as a write too, so that it is neither merged nor erased."""
 
     @staticmethod
     def get_effects(op, effects):
         effects.append(ir.MemoryEffect.Read)
-        if "isVolatile" in op.attributes and ir.BoolAttr(op.attributes["isVolatile"]).value:
+        if reads_again(op):
             effects.append(ir.MemoryEffect.Write)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make, producer
 from tri_core.passes.rules.table import COMBINE, TABLE
@@ -17,7 +18,7 @@ _Values = Sequence[ir.Value] | None
 @TABLE.rule("tt.load")
 def _load_with_known_mask(op: ir.Operation) -> _Values:
     mask = _known(op, 1)
-    if mask is None or _is_volatile(op):
+    if mask is None or reads_again(op):
         return None
     if mask:
         return [_load(op, op, [op.operands[0]])]
@@ -56,7 +57,7 @@ def _select_of_load(op: ir.Operation) -> _Values:
     """
     mask, loaded, other = op.operands
     load = made_by(loaded, "tt.load")
-    if load is None or _is_volatile(load) or len(list(loaded.uses)) != 1:
+    if load is None or reads_again(load) or len(list(loaded.uses)) != 1:
         return None
     if len(load.operands) < 2 or not _same_mask(load.operands[1], mask):
         return None
@@ -98,10 +99,6 @@ def _known(op: ir.Operation, index: int) -> bool | None:
         return None
     attribute = uniform_attr(op.operands[index])
     return None if attribute is None else bool(ir.IntegerAttr(attribute).value)
-
-
-def _is_volatile(load: ir.Operation) -> bool:
-    return "isVolatile" in load.attributes and ir.BoolAttr(load.attributes["isVolatile"]).value
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:

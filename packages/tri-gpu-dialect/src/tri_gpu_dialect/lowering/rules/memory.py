@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tri_core.dialects.tt import PointerType
+from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import shared, vector_access
@@ -58,8 +59,12 @@ def _access(ctx: Lowering, op: ir.Operation, align: int) -> Access:
     def read(name: str, default: int) -> int:
         return ir.IntegerAttr(op.attributes[name]).value if name in op.attributes else default
 
-    volatile = flag(op, "isVolatile")
-    return Access(align, CacheModifier(read("cache", 1)), EvictionPolicy(read("evict", 1)), volatile)
+    return Access(align, CacheModifier(read("cache", 1)), EvictionPolicy(read("evict", 1)), _is_volatile(op))
+
+
+def _is_volatile(op: ir.Operation) -> bool:
+    """Whether no compiler behind us may keep what is loaded; stores with modifiers are as other stores."""
+    return reads_again(op) if op.name == "tt.load" else flag(op, "isVolatile")
 
 
 def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
