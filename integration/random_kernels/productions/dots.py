@@ -86,8 +86,8 @@ def product_loop(d: Draft) -> None:
     kind = d.text("float16", "float32", "int8", "float8e5", "bfloat16")
     m, n, k = (d.choose((16, 32)) for _ in range(3))
     if kind in _FLOAT8:
-        k = 32
-    if d.one_in(8):
+        m, k = d.choose((64, 16)), 32
+    elif d.one_in(8):
         m = 64
     sums = _result(kind)
     acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 0, 65536)), to=sums)
