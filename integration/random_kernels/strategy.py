@@ -50,7 +50,7 @@ def _drawn(
         outputs=tuple(draft.outputs),
         trip_count=integer(0, 3),
         flag=integer(0, 3),
-        num_warps=draft.choose((4, 1, 2)),
+        num_warps=draft.choose((4, 1, 2, 4)),
         seed=integer(0, 2**16),
         program=program,
     )

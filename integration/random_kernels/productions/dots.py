@@ -83,14 +83,14 @@ def _dot(d: Draft) -> None:
 
 def product_loop(d: Draft) -> None:
     """``acc = dot(tile, tile, acc)`` in a loop, stored; exact in all types."""
-    kind = d.text("float16", "float32", "int8", "float8e5", "bfloat16")
+    kind = d.text("float16", "float32", "int8", "float8e5", "float8e4nv", "bfloat16", "float16", "float8e5")
     m, n, k = (d.choose((16, 32)) for _ in range(3))
     if kind in _FLOAT8:
         m, k = d.choose((64, 16)), 32
     elif d.one_in(8):
         m = 64
     sums = _result(kind)
-    acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 0, 65536)), to=sums)
+    acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 65536)), to=sums)
     index = d.fresh("i")
     outer, values = d.body, list(d.values)
     d.body = []
@@ -108,7 +108,7 @@ def product_loop(d: Draft) -> None:
 
 
 PRODUCTIONS = (
-    Production("zeros", "tl.full({shape}, {value}, tl.{to})", _full, product_loop, weight=2),
+    Production("zeros", "tl.full({shape}, {value}, tl.{to})", _full, product_loop, weight=4),
     Production(
         "small_integer",
         "tl.where({0} > 0, {high}, -2).to(tl.int8)",
