@@ -19,10 +19,11 @@ _FLOAT8 = {"float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m
 _FLOAT8_BITS = {"float8e5": (0x83, 0x38), "float8e4nv": (0x87, 0x30)}
 
 
-def _tile(d: Draft, kind: str, shape: Shape, index: str) -> Value:
-    """Small numbers of ``kind``."""
+def _tile(d: Draft, kind: str, shape: Shape, index: str, inner: int = 1) -> Value:
+    """Small numbers of ``kind``; of 8-bit floats, which tensor cores read along k alone, often with that axis inner."""
     if kind in _FLOAT8:
-        x = d.cast(d.load(shape, dtypes=("uint8", "int8"), index=index), "uint8")
+        strides = () if d.one_in(3) else (shape[1], 1) if inner else (1, shape[0])
+        x = d.cast(d.load(shape, dtypes=("uint8", "int8"), index=index, strides=strides), "uint8")
         mask, exponent = _FLOAT8_BITS[kind]
         return d.step("float8", (x,), "uint8", shape, exact=False, to=kind, mask=mask, exponent=exponent)
     x = d.load(shape, dtypes=(kind,), index=index)
@@ -86,7 +87,7 @@ def product_loop(d: Draft) -> None:
     kind = d.text("float16", "float32", "int8", "float8e5", "float8e4nv", "bfloat16", "float16", "float8e5")
     m, n, k = (d.choose((16, 32)) for _ in range(3))
     if kind in _FLOAT8:
-        m, k = d.choose((64, 16)), 32
+        m, n, k = d.choose(((64, 64, 32), (64, 64, 64), (16, 32, 32)))
     elif d.one_in(8):
         m = 64
     sums = _result(kind)
@@ -94,7 +95,7 @@ def product_loop(d: Draft) -> None:
     index = d.fresh("i")
     outer, values = d.body, list(d.values)
     d.body = []
-    left, right = _tile(d, kind, (m, k), index), _tile(d, kind, (k, n), index)
+    left, right = _tile(d, kind, (m, k), index), _tile(d, kind, (k, n), index, inner=0)
     if d.one_in(4):
         d.step("scaled_integer" if sums == "int32" else "scaled_float", (acc,), sums, (m, n), name=acc.name)
     d.step(
