@@ -91,7 +91,7 @@ def product_loop(d: Draft) -> None:
     elif d.one_in(8):
         m = 64
     sums = _result(kind)
-    acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 65536)), to=sums)
+    acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 16384)), to=sums)
     index = d.fresh("i")
     outer, values = d.body, list(d.values)
     d.body = []
