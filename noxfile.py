@@ -176,7 +176,7 @@ def triton(session: nox.Session) -> None:
 
 @nox.session
 def random(session: nox.Session) -> None:
-    """Random kernels on every target that executes here: ``nox -s random -- --count 2000``."""
+    """Random kernels on every target that executes here: ``nox -s random -- --count 10000 --jobs 8 [--triton-python PATH]``."""
     session.install("hypothesis>=6", "rich")
     _install(session, [*CORE, *GPU, "tri-backend-intel"])
     session.run("python", "-m", "integration.random_kernels", *session.posargs)

@@ -1,8 +1,8 @@
-"""Random well-typed kernels: one source, every executing target, one answer.
+"""Random well-typed kernels: one program, every executing target, NumPy and Triton's interpreter, one answer.
 
-``python -m integration.random_kernels --count 2000 --targets cpu,interpreter,intel`` draws kernels, runs each
-on all targets with the same random inputs, and compares what they stored; ``nox -s random`` does it.  A
-failing kernel is shrunk by hypothesis and printed, source and all.
+``python -m integration.random_kernels --count 2000`` draws kernels, runs each on all targets with the same random
+inputs, and compares what they stored with what NumPy makes of the program; ``nox -s random`` does it.  A failing
+kernel is shrunk and kept in ``found``.
 """
 
 from __future__ import annotations

@@ -171,11 +171,13 @@ class Draft:
         y = self.like(x)
         return self.step("compare", (x, y), BOOL, shape, sign=self.text("<", "<=", ">", ">=", "==", "!="))
 
-    def load(self, shape: Shape, *, dtypes: Sequence[str] = (), index: str = "") -> Value:
+    def load(
+        self, shape: Shape, *, dtypes: Sequence[str] = (), index: str = "", strides: Shape = ()
+    ) -> Value:
         """A block of an input, in any order, masked or not; it moves with ``index``, the counter of a loop."""
         fitting = [i for i, dtype in enumerate(self.inputs) if not dtypes or dtype in dtypes]
         source = self.choose(fitting or range(len(self.inputs)))
-        strides = self._strides(shape)
+        strides = strides or self._strides(shape)
         span = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
         moved = min(math.prod(shape), (INPUT - span) // 4) if index else 0
         first = self.integer(0, INPUT - span - 3 * moved)

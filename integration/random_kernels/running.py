@@ -27,6 +27,7 @@ __all__ = [
     "arguments",
     "check",
     "difference",
+    "forget",
     "inputs_of",
     "is_refusal",
     "poisoned",
@@ -53,10 +54,7 @@ def _load(kernel: RandomKernel) -> Any:
     name = "random_" + hashlib.sha256(kernel.source.encode()).hexdigest()[:16]
     if name in sys.modules:
         return sys.modules[name].kernel
-    while len(_loaded) >= _KEPT:
-        forgotten = _loaded.pop(0)
-        del sys.modules[forgotten]
-        (_folder() / f"{forgotten}.py").unlink(missing_ok=True)
+    forget(_KEPT - 1)
     _loaded.append(name)
     path = _folder() / f"{name}.py"
     path.write_text(kernel.source, encoding="utf-8")
@@ -67,6 +65,14 @@ def _load(kernel: RandomKernel) -> Any:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module.kernel
+
+
+def forget(keep: int = 0) -> None:
+    """Let go of all kernels but the last ``keep``, and of what was compiled of them in this process."""
+    while len(_loaded) > keep:
+        forgotten = _loaded.pop(0)
+        sys.modules.pop(forgotten, None)
+        (_folder() / f"{forgotten}.py").unlink(missing_ok=True)
 
 
 def _aligned(count: int, dtype: str) -> Array:

@@ -12,7 +12,8 @@ from integration.random_kernels.failures import DISAGREEMENT, Failure
 from integration.random_kernels.program import RandomKernel
 from integration.random_kernels.runner import Answer, Runner
 from integration.random_kernels.running import difference, run
-from integration.random_kernels.strategy import choices_of, shrunk
+from integration.random_kernels.shrinking import shrunk
+from integration.random_kernels.strategy import seeded
 from integration.random_kernels.triton_interpreter import NAME as TRITON
 from integration.random_kernels.triton_interpreter import TritonError, TritonInterpreter, excused
 
@@ -92,29 +93,22 @@ def _failures(
     return failures
 
 
-def _shrunk(batch: Batch, choices: list[int], found: Failure) -> Failure:
+def _shrunk(batch: Batch, found: Failure) -> Failure:
     """The failure with a smaller kernel: of the same target, an error with the same message; what hung stays as it is."""
     if found.kind == "Hung":
         return found
     last, end = found, time.monotonic() + _SHRINKING
-    failed: set[str] = set()
 
     def fails(kernel: RandomKernel) -> bool:
         nonlocal last
-        if kernel.source in failed or time.monotonic() > end:
-            return kernel.source in failed
+        if time.monotonic() > end:
+            return False
         same = [f for f in _failures(batch, kernel, (found.target,), None) if found.same_kind(f)]
-        if same:
-            last = same[0]
-            failed.add(kernel.source)
+        last = same[0] if same else last
         return bool(same)
 
-    try:
-        kernel = shrunk(choices, fails)
-    except AssertionError:
-        # it comes and goes: that is a failure too
-        return found
-    return last if last.kernel == kernel else Failure(found.target, found.kind, last.text, kernel)
+    shrunk(found.kernel, fails)
+    return last
 
 
 def check_batch(batch: Batch) -> Result:
@@ -122,12 +116,12 @@ def check_batch(batch: Batch) -> Result:
     result = Result(batch.number)
     targets = [target for target in batch.targets if target != "numpy"]
     for number in range(batch.first, batch.last):
-        kernel, choices = choices_of(batch.seed, number)
+        kernel = seeded(batch.seed, number)
         result.count += 1
         for failure in _failures(batch, kernel, targets, result):
             known = next((f for f in (*batch.known, *result.failures) if f.explains(failure)), None)
             if known is None:
-                result.failures.append(_shrunk(batch, choices, failure))
+                result.failures.append(_shrunk(batch, failure))
             else:
                 result.explained[known.name] += 1
         _runner(batch.limit).end_of_kernel()

@@ -20,6 +20,7 @@ from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, check
 from integration.random_kernels.semantics import divide, fma, shift
 from integration.random_kernels.strategy import random_kernels as kernels
+from integration.random_kernels.strategy import seeded
 from integration.random_kernels.triton_interpreter import NAME, PYTHON_VARIABLE, TritonInterpreter, excused
 from integration.random_kernels.values import promoted, summed
 
@@ -41,21 +42,13 @@ _FOUND = sorted((Path(random_kernels.__file__).parent / "found").glob("*.json"))
 @pytest.mark.parametrize("part", range(12))
 def test_targets_agree(part: int) -> None:
     """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
-
-    @seed(20261120 + part)
-    @settings(_settings, max_examples=25)
-    @given(kernels())
-    def agree(kernel: RandomKernel) -> None:
-        check(kernel, _EVERYWHERE, lambda target, error: None)
-
-    agree()
+    for number in range(25 * part, 25 * (part + 1)):
+        check(seeded(20261120, number), _EVERYWHERE, lambda target, error: None)
 
 
-@seed(20261119)
-@settings(_settings, max_examples=12)
-@given(kernels())
-def test_an_opencl_device_agrees(kernel: RandomKernel) -> None:
-    check(kernel, ["numpy", "intel"], lambda target, error: None)
+def test_an_opencl_device_agrees() -> None:
+    for number in range(300, 312):
+        check(seeded(20261120, number), ["numpy", "intel"], lambda target, error: None)
 
 
 @pytest.mark.parametrize("path", _FOUND, ids=lambda path: path.stem)
@@ -74,14 +67,10 @@ def triton() -> Iterator[TritonInterpreter]:
 
 
 def test_triton_agrees(triton: TritonInterpreter) -> None:
-    @seed(20261118)
-    @settings(_settings, max_examples=60)
-    @given(kernels())
-    def agree(kernel: RandomKernel) -> None:
+    for number in range(100):
+        kernel = seeded(20261120, number)
         if excused(kernel) is None:
             check(kernel, ["numpy", NAME], runners={NAME: triton.run})
-
-    agree()
 
 
 @pytest.mark.parametrize("data", ["float32", "int16", "int64"])

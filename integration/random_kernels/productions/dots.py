@@ -19,10 +19,11 @@ _FLOAT8 = {"float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m
 _FLOAT8_BITS = {"float8e5": (0x83, 0x38), "float8e4nv": (0x87, 0x30)}
 
 
-def _tile(d: Draft, kind: str, shape: Shape, index: str) -> Value:
-    """Small numbers of ``kind``."""
+def _tile(d: Draft, kind: str, shape: Shape, index: str, inner: int = 1) -> Value:
+    """Small numbers of ``kind``; of 8-bit floats, which tensor cores read along k alone, often with that axis inner."""
     if kind in _FLOAT8:
-        x = d.cast(d.load(shape, dtypes=("uint8", "int8"), index=index), "uint8")
+        strides = () if d.one_in(3) else (shape[1], 1) if inner else (1, shape[0])
+        x = d.cast(d.load(shape, dtypes=("uint8", "int8"), index=index, strides=strides), "uint8")
         mask, exponent = _FLOAT8_BITS[kind]
         return d.step("float8", (x,), "uint8", shape, exact=False, to=kind, mask=mask, exponent=exponent)
     x = d.load(shape, dtypes=(kind,), index=index)
@@ -83,18 +84,18 @@ def _dot(d: Draft) -> None:
 
 def product_loop(d: Draft) -> None:
     """``acc = dot(tile, tile, acc)`` in a loop, stored; exact in all types."""
-    kind = d.text("float16", "float32", "int8", "float8e5", "bfloat16")
+    kind = d.text("float16", "float32", "int8", "float8e5", "float8e4nv", "bfloat16", "float16", "float8e5")
     m, n, k = (d.choose((16, 32)) for _ in range(3))
     if kind in _FLOAT8:
-        k = 32
-    if d.one_in(8):
+        m, n, k = d.choose(((64, 64, 32), (64, 64, 64), (16, 32, 32)))
+    elif d.one_in(8):
         m = 64
     sums = _result(kind)
-    acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 0, 65536)), to=sums)
+    acc = d.step("zeros", (), sums, (m, n), shape=(m, n), value=d.choose((0, 16384)), to=sums)
     index = d.fresh("i")
     outer, values = d.body, list(d.values)
     d.body = []
-    left, right = _tile(d, kind, (m, k), index), _tile(d, kind, (k, n), index)
+    left, right = _tile(d, kind, (m, k), index), _tile(d, kind, (k, n), index, inner=0)
     if d.one_in(4):
         d.step("scaled_integer" if sums == "int32" else "scaled_float", (acc,), sums, (m, n), name=acc.name)
     d.step(
@@ -108,7 +109,7 @@ def product_loop(d: Draft) -> None:
 
 
 PRODUCTIONS = (
-    Production("zeros", "tl.full({shape}, {value}, tl.{to})", _full, product_loop, weight=2),
+    Production("zeros", "tl.full({shape}, {value}, tl.{to})", _full, product_loop, weight=4),
     Production(
         "small_integer",
         "tl.where({0} > 0, {high}, -2).to(tl.int8)",
