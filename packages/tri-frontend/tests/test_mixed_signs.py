@@ -48,7 +48,7 @@ def operators(x, y, results, truths, scalar, C: tl.constexpr, N: tl.constexpr):
     tl.store(truths + i, a < b)
     tl.store(truths + N + i, a >= b)
     tl.store(truths + 2 * N + i, a == b)
-    tl.store(truths + 3 * N + i, C < b)
+    tl.store(truths + 3 * N + i, C < b)  # noqa: SIM300  the reflected comparison
 
 
 def wrap(value: int, type_: np.dtype[Any]) -> int:
@@ -73,7 +73,10 @@ def expected(x: Any, y: Any, scalar: int, constant: int) -> tuple[list[Integers]
     a, b = ([wrap(int(v), common) for v in array] for array in (x, y))
     places, size = [int(v) & 7 for v in y], len(x)
     of_scalar = common_type(np.dtype(np.int32), y.dtype)
-    by_pair: Callable[..., Integers] = lambda f: [wrap(f(v, w), common) for v, w in zip(a, b, strict=True)]
+
+    def by_pair(f: Callable[[int, int], int]) -> Integers:
+        return [wrap(f(v, w), common) for v, w in zip(a, b, strict=True)]
+
     right = shifted(a, places, x.dtype, common)
     alone = [int(v) for v in x]
     results = [

@@ -198,7 +198,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         total = [ctx.b.undef(value.type) for value in total]  # nobody reads them: no moves of zeros
     call = _Call.of(ctx, op, encoding, tiles)
     depth, most = op.operands[0].type.shape[1], _imprecise(op)
-    if not most or most >= depth:
+    if most is None or most > depth:
         made = call.run(total, add, 0, depth)
     else:
         made = _in_parts(ctx, call, total, add, depth, most)
@@ -208,12 +208,12 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [[value for value in result if value is not None]]
 
 
-def _imprecise(op: ir.Operation) -> int:
-    """Along how much of k products may be added in the tensor core's short sums; 0: all."""
+def _imprecise(op: ir.Operation) -> int | None:
+    """Along how much of k products may be added in the tensor core's short sums, to nothing else; None: to any sum."""
     if "maxNumImpreciseAcc" not in op.attributes or op.operands[1].type.element_type.width != 8:
-        return 0
+        return None
     is_float = str(op.results[0].type.element_type) == "f32"
-    return int(ir.IntegerAttr(op.attributes["maxNumImpreciseAcc"]).value) if is_float else 0
+    return int(ir.IntegerAttr(op.attributes["maxNumImpreciseAcc"]).value) if is_float else None
 
 
 def _in_parts(
