@@ -48,7 +48,7 @@ def operators(x, y, results, truths, scalar, C: tl.constexpr, N: tl.constexpr):
     tl.store(truths + i, a < b)
     tl.store(truths + N + i, a >= b)
     tl.store(truths + 2 * N + i, a == b)
-    tl.store(truths + 3 * N + i, C < b)  # noqa: SIM300  what a plain left operand does
+    tl.store(truths + 3 * N + i, C < b)  # noqa: SIM300  the reflected comparison
 
 
 def wrap(value: int, type_: np.dtype[Any]) -> int:

@@ -8,6 +8,7 @@ import struct
 import threading
 import weakref
 from contextvars import ContextVar
+from types import CellType
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from tri_runtime.native import (
     BoolItem,
     Call,
     ConstantItem,
+    Captured,
     EmptyList,
     Entry,
     FloatItem,
@@ -354,6 +356,20 @@ def test_conditions():
     variable.reset(token)
     assert quick.call((1,)) == "done"
     assert len(left) == 4
+
+
+def test_variables_of_enclosing_functions():
+    cell = CellType("a")
+    conditions = [Captured(cell, cell.cell_contents)]
+    quick, left = quick_of(plan_of(Driver(), []), (), [], conditions=conditions)
+    assert quick.call((1,)) == "done"
+    cell.cell_contents = "b"
+    assert quick.call((1,)) == "otherwise"
+    del cell.cell_contents
+    assert quick.call((1,)) == "otherwise"
+    cell.cell_contents = "a"
+    assert quick.call((1,)) == "done"
+    assert len(left) == 2
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

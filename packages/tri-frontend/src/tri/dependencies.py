@@ -1,82 +1,109 @@
-"""What a jit function depends on: its own source, the jit functions it calls, the globals it reads."""
+"""What a jit function depends on: its own source, the functions that it calls, the values that it reads.
+
+A kernel reads names of enclosing functions and of its module, and attributes of modules, classes and compile-time
+objects.  All of them are part of its key (:func:`fingerprint`), and a launch looks whether they are what they were
+(:func:`watched`).
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
+from tri.captures import Cell, CellNames, Contents, is_fixed, read_paths
 from tri.compiler.scope import is_usable_global
 from tri.compiler.values_key import captured, source_text, stable
 from tri.jit import JITFunction
-from tri.language.aggregate import Aggregate, is_aggregate_class
+from tri.language.aggregate import is_aggregate_class
 from tri.language.builtin import is_constexpr_function
-from tri.language.constexpr import constexpr
+from tri.language.constexpr import constexpr, unwrap
+from tri.language.structure import Structure
+from tri.language.types import dtype
 
-__all__ = ["fingerprint", "used_values", "watched"]
+__all__ = ["Watch", "fingerprint", "forget_keys", "functions_in", "used_values", "watched"]
 
-#: the language itself is covered by the version and content of this package, which every cache key holds
-_LIBRARY = "tri.language"
-#: values that are part of the code that names them
-_FACTS = (constexpr, Aggregate, tuple, int, float, str)
-_NO_CODE = (lambda: None).__code__
+#: this package is covered by its version and content, which every cache key holds
+_LIBRARY = "tri"
+_STANDARD = sys.stdlib_module_names - {"__main__"}
+#: (names, name, value): a name that must mean what it meant
+Watch = tuple[Mapping[str, Any] | Cell | Contents, str, Any]
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A value that a function reads by ``path``, and where each name of the path is found."""
+
+    path: str
+    value: Any
+    links: tuple[tuple[Mapping[str, Any], str, Any], ...]
 
 
 def fingerprint(function: JITFunction) -> str:
     """A hash that changes when ``function``, or anything outside of it that its code depends on, does."""
     parts: list[str] = []
-    seen: set[int] = set()
-    pending: list[Any] = [function]
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        parts.append(_own_text(current))
-        for name, value in _used_by(current):
-            if _is_code(value):
-                if not str(value.__module__).startswith(_LIBRARY):
-                    pending.append(value)
-            else:
-                parts.append(f"{name}={stable(value)}")
+    for user, uses in _reach([function]):
+        parts.append(_own_text(user))
+        parts.extend(f"{use.path}={_text(use.value)}" for use in uses if not _is_code(use.value))
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
-def watched(function: JITFunction) -> tuple[tuple[Mapping[str, Any], str, Any], ...]:
-    """The globals that ``function`` and what it calls read, as (names, name, value): a change makes another kernel."""
-    found: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
+def watched(functions: Iterable[JITFunction]) -> tuple[Watch, ...]:
+    """What ``functions`` and what they call read: where a name stands for another value, they are other kernels."""
+    found: dict[tuple[int, str], Watch] = {}
+    for _, uses in _reach(functions):
+        for use in uses:
+            for space, name, value in use.links:
+                if space.get(name) is value:
+                    watch = _watch(space, name, value)
+                    found[id(watch[0]), name] = watch
+            if not is_fixed(use.value) and (id(use.value), "") not in found:
+                contents = Contents(use.value)
+                found[id(use.value), ""] = (contents, "", contents.text)
+    return tuple(found.values())
+
+
+def _watch(space: Mapping[str, Any], name: str, value: Any) -> Watch:
+    return (space.cells[name], name, value) if isinstance(space, CellNames) else (space, name, value)
+
+
+def forget_keys(functions: Iterable[JITFunction]) -> None:
+    """Have the keys of ``functions`` and of what they call made anew."""
+    for user, _ in _reach(functions):
+        if isinstance(user, JITFunction):
+            user.__dict__.pop("cache_key", None)
+
+
+def functions_in(values: Iterable[Any]) -> list[JITFunction]:
+    """The jit functions among ``values``, and in tuples there."""
+    return [code for value in values for code in _codes(value) if isinstance(code, JITFunction)]
+
+
+def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
+    """What ``function`` names of the outside and depends on, by path: functions, aggregates, compile-time values."""
+    for use in _uses(function):
+        yield use.path, use.value
+
+
+# --- which functions --------------------------------------------------------------------------------------
+
+
+def _reach(roots: Iterable[Any]) -> Iterator[tuple[Any, list[_Use]]]:
+    """Every function that ``roots`` consist of, once, with what it reads."""
     seen: set[int] = set()
-    pending: list[Any] = [function]
+    pending: list[Any] = list(roots)
     while pending:
         current = pending.pop()
         if id(current) in seen:
             continue
         seen.add(id(current))
-        for path, value in _used_by(current):
-            space, name = _home(current, path)
-            if str(space.get("__name__", "")).startswith(_LIBRARY):
-                continue
-            if space.get(name) is value:
-                found[id(space), name] = (space, name, value)
-            if _is_code(value) and not str(value.__module__).startswith(_LIBRARY):
-                pending.append(value)
-    return tuple(found.values())
-
-
-def _home(user: Any, path: str) -> tuple[Mapping[str, Any], str]:
-    """The names among which ``user`` finds what it calls ``path``, and its name there."""
-    owner, _, name = path.rpartition(".")
-    spaces = _spaces(user)
-    return (vars(_resolve(owner, spaces)) if owner else spaces[-1]), name
-
-
-def _spaces(user: Any) -> tuple[Mapping[str, Any], ...]:
-    """Where ``user`` finds names, its globals last."""
-    if isinstance(user, JITFunction):
-        return (user.closure, user.fn.__globals__)
-    return (getattr(user, "__globals__", {}),)
+        uses = list(_uses(current))
+        yield current, uses
+        pending.extend(code for use in uses for code in _codes(use.value) if _is_followed(code, current))
 
 
 def _is_code(value: Any) -> bool:
@@ -84,58 +111,80 @@ def _is_code(value: Any) -> bool:
     return isinstance(value, JITFunction) or is_constexpr_function(value) or is_aggregate_class(value)
 
 
+def _codes(value: Any) -> Iterator[Any]:
+    """The functions that ``value`` is or holds."""
+    value = unwrap(value)
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _codes(item)
+    elif _is_code(value) or isinstance(value, FunctionType):
+        yield value
+
+
+def _is_followed(code: Any, user: Any) -> bool:
+    """Of plain functions, those of the user's own package are; of others the text has to do."""
+    root = _root(code.__module__)
+    return root != _LIBRARY and (_is_code(code) or root == _root(user.__module__))
+
+
+def _root(module: object) -> str:
+    """The package of a module by name."""
+    return str(module).partition(".")[0]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, FunctionType) and _root(value.__module__) == _LIBRARY:
+        return f"{value.__module__}.{value.__qualname__}"
+    return stable(value)
+
+
 def _own_text(value: Any) -> str:
     name = f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, JITFunction):
-        return f"{name} {value.noinline} {value.debug}\n{value.src}"
+        return f"{name} {value.noinline} {value.debug} {captured(value.fn, cells=False)}\n{value.src}"
     if is_aggregate_class(value):
         return f"{name} {[(n, getattr(t, '__qualname__', str(t))) for n, t in value.__tri_fields__.items()]}"
     return f"{value.__qualname__}\n{source_text(value)}\n{captured(value)}"
 
 
-def _used_by(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, JITFunction):
-        yield from used_values(value)
-    elif is_aggregate_class(value):
-        yield from ((n, v) for n, v in value.__tri_defaults__.items())
-        for field in value.__tri_fields__.values():
-            if is_aggregate_class(field):
-                yield field.__name__, field
-        for member in value.__tri_functions__:
-            inner = getattr(member, "__func__", member)
-            yield (
-                getattr(inner, "__name__", "?"),
-                inner if _is_code(inner) else constexpr(inner),
-            )
+# --- what they read ---------------------------------------------------------------------------------------
+
+
+def _uses(user: Any) -> Iterator[_Use]:
+    if isinstance(user, JITFunction):
+        yield from _uses_of_kernel(user)
+    elif is_aggregate_class(user):
+        yield from _uses_of_class(user)
     else:
-        yield from _names_of(value)
+        yield from _uses_of_python(user)
 
 
-def _names_of(function: Any) -> Iterator[tuple[str, Any]]:
-    """What a constexpr function reads by name; of plain functions their text, which is not followed further."""
-    names = getattr(function, "__globals__", {})
-    for name in getattr(function, "__code__", _NO_CODE).co_names:
-        value = names.get(name)
-        if _is_code(value) or isinstance(value, _FACTS):
-            yield name, value
-        elif isinstance(value, FunctionType):
-            yield name, constexpr(value)
+def _uses_of_kernel(function: JITFunction) -> Iterator[_Use]:
+    code = function.fn.__code__
+    own = {*code.co_varnames, *code.co_cellvars}
+    nodes = (n for n in ast.walk(function.source.tree) if isinstance(n, (ast.Name, ast.Attribute)))
+    paths = dict.fromkeys(p for p in map(_path, nodes) if p is not None and p.partition(".")[0] not in own)
+    for use in _found(paths, (function.closure, function.fn.__globals__)):
+        if "." in use.path or is_usable_global(use.value):
+            yield use
 
 
-def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
-    """What ``function`` names of the outside and depends on: functions, aggregates, constexprs, numbers."""
-    spaces = _spaces(function)
-    seen = set()
-    for node in ast.walk(function.source.tree):
-        if not isinstance(node, (ast.Name, ast.Attribute)):
-            continue
-        path = _path(node)
-        if path is None or path in seen:
-            continue
-        seen.add(path)
-        value = _resolve(path, spaces)
-        if _is_code(value) or (isinstance(value, _FACTS) and ("." in path or is_usable_global(value))):
-            yield path, value
+def _uses_of_class(cls: Any) -> Iterator[_Use]:
+    for name, value in cls.__tri_defaults__.items():
+        yield _Use(name, value, ())
+    for field in cls.__tri_fields__.values():
+        if is_aggregate_class(field):
+            yield _Use(field.__name__, field, ())
+    for member in cls.__tri_functions__:
+        inner = getattr(member, "__func__", member)
+        yield _Use(getattr(inner, "__name__", "?"), inner if _is_code(inner) else constexpr(inner), ())
+
+
+def _uses_of_python(function: Any) -> Iterator[_Use]:
+    """What a function that runs while compiling reads."""
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        yield from _found(read_paths(code), (CellNames.of(function), function.__globals__))
 
 
 def _path(node: ast.expr) -> str | None:
@@ -147,12 +196,45 @@ def _path(node: ast.expr) -> str | None:
     return None
 
 
-def _resolve(path: str, spaces: tuple[Any, ...]) -> Any:
-    """The value of ``a.b.c``, looked up through modules only."""
+def _found(paths: Iterable[str], spaces: tuple[Mapping[str, Any], ...]) -> Iterator[_Use]:
+    for path in paths:
+        use = _resolve(path, spaces)
+        if use is not None and not isinstance(use.value, ModuleType):
+            yield use
+
+
+def _resolve(path: str, spaces: tuple[Mapping[str, Any], ...]) -> _Use | None:
+    """The value of ``a.b.c`` in ``spaces``; None where a name is not found, and for what a library has."""
     first, *rest = path.split(".")
-    value = next((space[first] for space in spaces if first in space), None)
+    space = next((space for space in spaces if first in space), None)
+    if space is None:
+        return None
+    value = space[first]
+    links = [(space, first, value)]
     for name in rest:
-        if not isinstance(value, ModuleType):
+        owner = unwrap(value)
+        if not _has_users_attributes(owner):
             return None
-        value = getattr(value, name, None)
-    return value
+        try:
+            value = getattr(owner, name)
+        except Exception:  # the compile says what is wrong with it
+            return None
+        links.extend((names, name, value) for names in _homes(owner) if name in names)
+    if rest and _root(getattr(value, "__module__", "")) == _LIBRARY and not isinstance(value, type):
+        return None
+    return _Use(path, value, tuple(links))
+
+
+def _has_users_attributes(owner: Any) -> bool:
+    """Whether attributes of ``owner`` may be other ones another day: not those of values, nor of libraries."""
+    if isinstance(owner, ModuleType):
+        return _root(owner.__name__) not in _STANDARD | {_LIBRARY}
+    return not isinstance(owner, (JITFunction, FunctionType, dtype, Structure, tuple, int, float, str))
+
+
+def _homes(owner: Any) -> Iterator[Mapping[str, Any]]:
+    """Where attributes of ``owner`` may stand."""
+    if hasattr(owner, "__dict__"):
+        yield vars(owner)
+    for cls in (owner if isinstance(owner, type) else type(owner)).__mro__:
+        yield vars(cls)

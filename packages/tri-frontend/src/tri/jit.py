@@ -147,12 +147,12 @@ class JITFunction:
         """The function's text, without decorators."""
         return self.source.text
 
-    @functools.cached_property
+    @property
     def closure(self) -> Mapping[str, Any]:
-        """The variables of enclosing functions that the function uses."""
-        cells = self.fn.__closure__ or ()
-        filled = zip(self.fn.__code__.co_freevars, cells, strict=True)
-        return {name: cell.cell_contents for name, cell in filled if _is_filled(cell)}
+        """The variables of enclosing functions that the function uses, as they are."""
+        from tri.captures import CellNames
+
+        return CellNames.of(self.fn)
 
     @functools.cached_property
     def _dispatcher(self) -> Dispatcher:
@@ -242,14 +242,6 @@ class JITFunction:
 
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018  an empty cell raises
-    except ValueError:
-        return False
-    return True
 
 
 @overload

@@ -209,7 +209,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _imprecise(op: ir.Operation) -> int | None:
-    """Along how much of k, over all iterations, dots may accumulate in the tensor core's short sums; None: all."""
+    """Along how much of k products may be added in the tensor core's short sums, to nothing else; None: to any sum."""
     if "maxNumImpreciseAcc" not in op.attributes or op.operands[1].type.element_type.width != 8:
         return None
     is_float = str(op.results[0].type.element_type) == "f32"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import hashlib
 import inspect
 import itertools
 import os
@@ -39,6 +40,12 @@ def stable(value: Any) -> str:
         return _of_function(value)
     if isinstance(value, (type, python_types.BuiltinFunctionType)):
         return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, (dict, set, frozenset)):
+        items = value.items() if isinstance(value, dict) else value
+        return f"{kind}({', '.join(sorted(map(stable, items)))})"
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):  # the text of an array leaves numbers out
+        digest = hashlib.sha256(value.tobytes()).hexdigest()
+        return f"{type(value).__module__}.{kind} {value.dtype} {getattr(value, 'shape', ())} {digest}"
     if dataclasses.is_dataclass(value):
         fields = (f"{f.name}={stable(getattr(value, f.name))}" for f in dataclasses.fields(value))
         return f"{type(value).__module__}.{kind}({', '.join(fields)})"
@@ -57,10 +64,12 @@ def _of_function(function: Any) -> str:
     return f"{own}\n{captured(function)} {receiver}"
 
 
-def captured(function: Any) -> str:
-    """The defaults of a Python function, and the variables that it closes over."""
-    cells = [stable(c.cell_contents) for c in getattr(function, "__closure__", None) or () if _is_filled(c)]
-    return f"{stable(getattr(function, '__defaults__', None))} {cells}"
+def captured(function: Any, *, cells: bool = True) -> str:
+    """The defaults of a Python function, and with ``cells`` the variables that it closes over."""
+    closure = (getattr(function, "__closure__", None) or ()) if cells else ()
+    values = [stable(c.cell_contents) for c in closure if _is_filled(c)]
+    named = sorted((getattr(function, "__kwdefaults__", None) or {}).items())
+    return f"{stable(getattr(function, '__defaults__', None))} {stable(tuple(named))} {values}"
 
 
 def _is_filled(cell: Any) -> bool:

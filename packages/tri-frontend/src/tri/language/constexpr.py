@@ -49,7 +49,15 @@ class constexpr:
     def __init__(self, value: Any) -> None:
         while isinstance(value, constexpr):
             value = value.value
-        self.value = value
+        _keep(self, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refused: what was compiled with the value would not know."""
+        raise AttributeError("a constexpr does not change: bind its name to another one")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied by its value."""
+        return type(self), (self.value,)
 
     def __repr__(self) -> str:
         return f"constexpr[{self.value}]"
@@ -132,3 +140,7 @@ class constexpr:
     __pos__ = _unary(operator.pos)
     __invert__ = _unary(operator.invert)
     __abs__ = _unary(operator.abs)
+
+
+#: sets the value of a new constexpr
+_keep = constexpr.value.__set__

@@ -20,6 +20,8 @@ _PRECISIONS = {"tf32": 0, "tf32x3": 1, "ieee": 2, "bf16x3": 3, "bf16x6": 4}
 
 _OPERANDS = ("int8", "fp16", "bf16", "fp32", "fp64", "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8", "fp8e4b15")
 _ACCUMULATORS = ("int32", "fp16", "fp32", "fp64")
+#: the largest limit of imprecise sums that the attribute holds
+_MOST = 2**31 - 1
 
 
 def _check_operands(b: Builder, x: Any, y: Any) -> None:
@@ -129,7 +131,9 @@ def dot(
     """``input @ other + acc`` over the last two dimensions (M x K by K x N), batched over a third.
 
     ``input_precision`` says how fp32 operands are read; the result is fp32 (int32 for int8, fp64 for fp64)
-    unless ``acc`` or ``out_dtype`` says otherwise.
+    unless ``acc`` or ``out_dtype`` says otherwise.  ``max_num_imprecise_acc``: how many products of 8-bit floats
+    (0 to K) a target may add in sums shorter than fp32 before they are added to ``acc`` in fp32; K keeps ``acc`` out
+    of the short sums, 0 asks for the shortest that the target has, None for no limit.
     """
     b = _semantic
     _check_operands(b, input, other)
@@ -141,7 +145,7 @@ def dot(
     accumulator = _accumulator(b, acc, t.block_type(scalar, shape))
     attributes = {"inputPrecision": b.i32(_PRECISIONS[precision])}
     if max_num_imprecise_acc is not None:
-        attributes["maxNumImpreciseAcc"] = b.i32(_imprecise(max_num_imprecise_acc, dimensions(input)[-1]))
+        attributes["maxNumImpreciseAcc"] = b.i32(_imprecise(max_num_imprecise_acc, input))
     return b.value("tt.dot", accumulator.type, input, other, accumulator, attributes=attributes)
 
 
@@ -150,7 +154,10 @@ def _computable(b: Builder) -> frozenset[str]:
     return b.target.spec.dtypes - {"fp8e4b15"}
 
 
-def _imprecise(count: int, depth: int) -> int:
+def _imprecise(count: object, input: tensor) -> int:
+    """How many products of 8-bit floats are added imprecisely at most; other dtypes have nothing to limit."""
+    depth = dimensions(input)[-1] if input.dtype.is_fp8() else _MOST
     if not isinstance(count, int) or not 0 <= count <= depth:
-        raise CompilationError(f"max_num_imprecise_acc is {count!r}", remedy=f"use 0 to K, which is {depth}")
+        known = f"0 to K, which is {depth}" if depth != _MOST else "an integer of 0 or more"
+        raise CompilationError(f"max_num_imprecise_acc is {count!r}", remedy=f"use {known}")
     return count

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen
-from tri.dependencies import watched
+from tri.dependencies import Watch, forget_keys, functions_in, watched
 from tri.language.structure import remake
 from tri.launch import direct
 from tri.launch.arrays import DtypeArray, Place, describe
@@ -29,6 +29,7 @@ from tri.launch.hooks import (
     cache_hook_facts,
 )
 from tri.launch.observers import observed, tell_load
+from tri.launch.readers import Constant
 from tri.launch.quick import Loaded, QuickTable, Seen, World
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
@@ -94,8 +95,9 @@ class Dispatcher:
         #: keys whose target specializes by other rules than the usual
         self._redirects: dict[Any, tuple[_Rules, Target, Place | None]] = {}
         self._loaded: dict[tuple[str, DeviceInfo], Loaded] = {}
-        #: the globals that the kernel was compiled with
-        self._watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
+        #: what the kernel was compiled with from outside of it, and the functions that were passed to it
+        self._watched: tuple[Watch, ...] = ()
+        self._passed: dict[JITFunction, None] = {}
         #: the knobs that affect code, and of which :data:`tri_core.knobs.EPOCH` that is true
         self._setting: tuple[tuple[str, Any], ...] | None = None
         self._epoch: object = None
@@ -118,13 +120,22 @@ class Dispatcher:
         self._redirects.clear()
         self._loaded.clear()
         self._watched = ()
+        self._passed.clear()
         self._quick.clear()
         self.call = self._quick.call
 
     def _renew(self) -> None:
-        """Forget what was compiled with other values of globals."""
+        """Forget what was compiled with other values of globals and of enclosing functions' variables."""
+        forget_keys([self.function, *self._passed])
         self.forget()
-        self.function.__dict__.pop("cache_key", None)
+
+    def _watch(self, facts: tuple[Any, ...]) -> None:
+        """Look from now on at what the kernel, and functions among its arguments, read from outside."""
+        passed = functions_in(fact.value for fact in facts if isinstance(fact, Constant))
+        new = [function for function in passed if function not in self._passed]
+        if new or not self._watched:
+            self._passed.update(dict.fromkeys(new))
+            self._watched = watched([self.function, *self._passed])
 
     def read(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -375,8 +386,7 @@ class Dispatcher:
     ) -> tuple[Entry, tuple[Any, ...]]:
         """The entry for a new key, made now, and the values for it."""
         key = self._key(facts, choice, options)
-        if not self._watched:
-            self._watched = watched(self.function)
+        self._watch(facts)
         try:
             redirect = self._redirects.get(key)
             if redirect is None:

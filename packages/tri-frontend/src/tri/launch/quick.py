@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri.captures import Cell
 from tri.context import variable as chosen_target
 from tri.jit import JITFunction
 from tri.language.types import dtype
@@ -25,6 +26,7 @@ from tri_core import knobs
 
 if TYPE_CHECKING:
     from tri.context import Choice
+    from tri.dependencies import Watch
     from tri.jit import KernelParameter
     from tri_core.image import KernelImage
     from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, Runtime
@@ -67,7 +69,7 @@ class World:
     """What a launch depends on beside its arguments: the target chosen, ``watched`` globals, and the ``epoch`` of knobs."""
 
     choice: Choice | None
-    watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
+    watched: tuple[Watch, ...]
     epoch: object
 
 
@@ -343,7 +345,7 @@ def _stream_owner(seen: Seen) -> tuple[Exchange, int]:
 
 
 def _conditions(seen: Seen) -> list[Condition]:
-    from tri_runtime.native import EmptyList, Entry, Variable
+    from tri_runtime.native import Captured, EmptyList, Entry, Variable
 
     if knobs.overridden() is not None:
         raise _UnfitError
@@ -355,6 +357,9 @@ def _conditions(seen: Seen) -> list[Condition]:
         Entry(knobs.EPOCH, knobs.ASSIGNED, seen.world.epoch),
     ]
     for space, name, value in seen.world.watched:
+        if type(space) is Cell:
+            found.append(Captured(space.cell, value))
+            continue
         if type(space) is not dict or type(name) is not str:
             raise _UnfitError
         found.append(Entry(space, name, value))

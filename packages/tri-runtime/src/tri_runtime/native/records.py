@@ -9,6 +9,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import CellType
 from typing import Any, Protocol
 
 from tri_core.api import Argument, HiddenNumbers, LaunchPlan
@@ -21,6 +22,7 @@ __all__ = [
     "ArrayItem",
     "BoolItem",
     "Call",
+    "Captured",
     "Condition",
     "ConstantItem",
     "EmptyList",
@@ -278,6 +280,18 @@ class Entry:
     def encode(self) -> bytes:
         """The record."""
         return _CONDITION.pack(2, id(self.names), id(self.name), id(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A cell (a variable of an enclosing function) that holds an object."""
+
+    cell: CellType
+    value: Any
+
+    def encode(self) -> bytes:
+        """The record."""
+        return _CONDITION.pack(3, id(self.cell), 0, id(self.value))
 
 
 # --- a call -----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ define internal i1 @holds(ptr %condition) nounwind {
   %a = field ptr, condition 1, %condition
   %b = field ptr, condition 2, %condition
   %c = field ptr, condition 3, %condition
-  switch i64 %kind, label %entry_of_dictionary [ i64 0, label %empty_list  i64 1, label %context_variable ]
+  switch i64 %kind, label %entry_of_dictionary [ i64 0, label %empty_list  i64 1, label %context_variable  i64 3, label %cell ]
 empty_list:
   %length = call i64 @PyList_Size(ptr %a)
   %empty = icmp eq i64 %length, 0
@@ -28,6 +28,14 @@ set:
   call void @Py_DecRef(ptr %value)
   %as_before = icmp eq ptr %value, %c
   ret i1 %as_before
+cell:
+  %held = call ptr @PyCell_Get(ptr %a)
+  %unset = icmp eq ptr %held, null
+  br i1 %unset, label %error, label %filled
+filled:
+  call void @Py_DecRef(ptr %held)
+  %kept = icmp eq ptr %held, %c
+  ret i1 %kept
 entry_of_dictionary:
   %found = call ptr @PyDict_GetItemWithError(ptr %a, ptr %b)
   %missing = icmp eq ptr %found, null
