@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,6 @@ def test_every_plugin_that_takes_part_is_in_the_key(
 BYSTANDERS = {
     "no code": "@hookimpl\ndef tri_adapters(): return []",
     "no pass": "@hookimpl\ndef tri_modify_pipeline(): ...",
-    "no rule": "@hookimpl\ndef tri_lowering(): ...",
     "no fact": "@hookimpl\ndef tri_cache_key(): return {}",
 }
 
@@ -127,7 +127,8 @@ _TABLES = {
     "late": """
     early = image
     def image(artifact, context):
-        manager().lowering(Table(), context.target, context.options)
+        global RULES
+        RULES = manager().lowering(Table(), context.target, context.options)
         return early(artifact, context)
     """,
 }
@@ -138,8 +139,11 @@ _TABLE = """
 """
 
 
-def test_plugins_that_add_rules_are_in_the_key(make_plugin: Make, activate: Any, source: Any) -> None:
-    toy = make_plugin("toy", _TABLE + _TABLES["early"], backend=True)
+@pytest.mark.parametrize("when", _TABLES)
+def test_plugins_that_add_rules_are_in_the_key(
+    make_plugin: Make, activate: Any, source: Any, when: str
+) -> None:
+    toy = make_plugin("toy", _TABLE + _TABLES[when], backend=True)
     rule = make_plugin("rule", "@hookimpl\ndef tri_lowering(table): table.append('r')")
     activate(toy)
     alone = again(source())
@@ -150,14 +154,31 @@ def test_plugins_that_add_rules_are_in_the_key(make_plugin: Make, activate: Any,
     assert loaded(toy).RULES == ["r"]
 
 
+def test_another_backend_with_rules_for_its_own_targets_is_not_in_the_key(
+    make_plugin: Make, activate: Any, source: Any
+) -> None:
+    own = """
+    @hookimpl
+    def tri_lowering(table, target):
+        if target.key.backend == "other": table.append("r")
+    """
+    for when in _TABLES:
+        toy = make_plugin("toy", _TABLE + _TABLES[when], backend=True)
+        activate(toy)
+        alone = again(source(name=when))
+        activate(toy, make_plugin("other", own, backend=True))
+        assert again(source(name=when)).hash == alone.hash
+
+
 def test_rules_that_come_too_late_for_the_key_are_an_error(
     make_plugin: Make, activate: Any, source: Any
 ) -> None:
-    toy = make_plugin("toy", _TABLE + _TABLES["late"], backend=True)
-    activate(toy)
+    text = "@hookimpl\ndef tri_lowering(table): table.append('r')"
+    toy = make_plugin("toy", textwrap.dedent(_TABLE + _TABLES["late"]) + text, backend=True)
+    activate(toy, make_plugin("rule", text))  # the owner's own, and those of a plugin for everybody
     again(source())
-    activate(toy, make_plugin("rule", "@hookimpl\ndef tri_lowering(table): table.append('r')"))
-    with pytest.raises(BackendError, match="plugin rule are asked for while a kernel is compiled"):
+    activate(toy, make_plugin("other", text, backend=True))
+    with pytest.raises(BackendError, match="plugin other, which has a backend, adds lowering rules"):
         compile_kernel(source(name="late"), "toy:one")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
@@ -20,10 +18,9 @@ __all__ = ["POLICY", "pipeline", "simulated"]
 POLICY = DefaultPolicy(max_vector_bits=128)
 
 
-def _rules(target: Target, options: CommonOptions) -> Callable[[Target, CommonOptions], LoweringTable]:
-    """Lowering rules, asked of all plugins here and not while stages run: who adds one is a part of kernels' keys."""
-    table = manager().lowering(generic_table(), target, options)
-    return lambda target, options: table
+def _table(target: Target, options: CommonOptions) -> LoweringTable:
+    """The shared lowering rules, and those that plugins add through ``tri_lowering``."""
+    return manager().lowering(generic_table(), target, options)
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
@@ -32,7 +29,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             ttir_stage(),
             ttgir_stage(target, options, POLICY),
-            llir_stage(make_primitives, _rules(target, options), target),
+            llir_stage(make_primitives, _table, target),
             image_stage(),
         )
     )
@@ -40,4 +37,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages of ``sim:toy:...``: the same, down to machine ops."""
-    return simulated_pipeline(ttgir_stage(target, options, POLICY), make_primitives, _rules(target, options))
+    return simulated_pipeline(ttgir_stage(target, options, POLICY), make_primitives, _table)

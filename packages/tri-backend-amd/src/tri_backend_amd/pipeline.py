@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
 from tri_core.api import CommonOptions, Pipeline, Target
@@ -15,10 +13,8 @@ from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, s
 __all__ = ["pipeline", "simulated"]
 
 
-def _rules(target: Target, options: CommonOptions) -> Callable[[Target, CommonOptions], LoweringTable]:
-    """Lowering rules, asked of all plugins here and not while stages run: who adds one is a part of kernels' keys."""
-    table = manager().lowering(generic_table(), target, options)
-    return lambda target, options: table
+def _table(target: Target, options: CommonOptions) -> LoweringTable:
+    return manager().lowering(generic_table(), target, options)
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
@@ -27,7 +23,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             ttir_stage(),
             ttgir_stage(target, options),
-            llir_stage(make_primitives, _rules(target, options), target),
+            llir_stage(make_primitives, _table, target),
             *assembly_and_object_stages(),
         )
     )
@@ -35,4 +31,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options), make_primitives, _rules(target, options))
+    return simulated_pipeline(ttgir_stage(target, options), make_primitives, _table)

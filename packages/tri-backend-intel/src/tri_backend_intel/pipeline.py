@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tri_backend_intel.lowering import make_primitives
 from tri_backend_intel.lowering.capabilities import RefuseFp64
 from tri_backend_intel.spirv.stage import spirv_stage
@@ -17,10 +15,8 @@ from tri_gpu_dialect.policy import DefaultPolicy
 __all__ = ["pipeline", "policy", "simulated"]
 
 
-def _rules(target: Target, options: CommonOptions) -> Callable[[Target, CommonOptions], LoweringTable]:
-    """Lowering rules, asked of all plugins here and not while stages run: who adds one is a part of kernels' keys."""
-    table = manager().lowering(generic_table(), target, options)
-    return lambda target, options: table
+def _table(target: Target, options: CommonOptions) -> LoweringTable:
+    return manager().lowering(generic_table(), target, options)
 
 
 def policy(target: Target) -> DefaultPolicy:
@@ -35,7 +31,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             ttir_stage(rewrites=checks),
             ttgir_stage(target, options, policy(target)),
-            llir_stage(make_primitives, _rules(target, options), target),
+            llir_stage(make_primitives, _table, target),
             spirv_stage(),
         )
     )
@@ -43,6 +39,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(
-        ttgir_stage(target, options, policy(target)), make_primitives, _rules(target, options)
-    )
+    return simulated_pipeline(ttgir_stage(target, options, policy(target)), make_primitives, _table)

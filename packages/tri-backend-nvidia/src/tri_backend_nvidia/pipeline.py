@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tri_backend_nvidia.bulk import places
@@ -49,10 +48,8 @@ def make_primitives(
     return NvidiaPrimitives(target, options, threads_per_warp=threads_per_warp, num_warps=num_warps)
 
 
-def _rules(target: Target, options: CommonOptions) -> Callable[[Target, CommonOptions], LoweringTable]:
-    """Lowering rules, asked of all plugins here and not while stages run: who adds one is a part of kernels' keys."""
-    table = manager().lowering(generic_table(), target, options)
-    return lambda target, options: table
+def _table(target: Target, options: CommonOptions) -> LoweringTable:
+    return manager().lowering(generic_table(), target, options)
 
 
 def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelerator | None:
@@ -194,7 +191,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
         stages=(
             _ttir(target, options),
             _ttgir(target, options),
-            llir_stage(make_primitives, _rules(target, options), target),
+            llir_stage(make_primitives, _table, target),
             ptx_stage(),
             cubin_stage(),
         )
@@ -204,6 +201,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
     check_launch(target, options)
-    return simulated_pipeline(
-        _ttgir(target, options), make_primitives, _rules(target, options), _ttir(target, options)
-    )
+    return simulated_pipeline(_ttgir(target, options), make_primitives, _table, _ttir(target, options))

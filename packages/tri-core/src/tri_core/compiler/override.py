@@ -55,7 +55,7 @@ def with_overrides(source: Source | IRSource, options: CommonOptions) -> Source 
     given, root = options.ir_override, knobs.get("OVERRIDE_DIR")
     if not given and root is None:
         return source
-    files = [_named(given)] if given else []
+    files = [IRSource.from_file(given)] if given else []
     if root is not None:
         files += [IRSource.from_file(p) for p in sorted(Path(root).glob(f"{source.name}.*"))]
     return Overridden(source, tuple(files)) if files else source
@@ -64,9 +64,3 @@ def with_overrides(source: Source | IRSource, options: CommonOptions) -> Source 
 def origin(source: Source | IRSource) -> Source | IRSource:
     """``source`` without its overrides."""
     return source.source if isinstance(source, Overridden) else source
-
-
-def _named(path: str) -> IRSource:
-    if not Path(path).is_file():
-        raise OptionError(f"ir_override: there is no file {path}", remedy="give a file such as kernel.ttgir")
-    return IRSource.from_file(path)

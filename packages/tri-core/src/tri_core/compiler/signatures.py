@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tri_core.abi import KernelSignature, Parameter
-from tri_core.errors import VerificationError
+from tri_core.errors import SourceLocation, VerificationError
 from tri_core.mlir import ir
 
 __all__ = ["signature_of"]
@@ -24,15 +24,24 @@ _FLOATS = {
 }
 
 
-def signature_of(module: ir.Module) -> KernelSignature:
-    """Name and parameters of the one public function; VerificationError when there is none, or are two."""
+def signature_of(module: ir.Module, path: str = "-") -> KernelSignature:
+    """Name and parameters of the one public function in the module of ``path``.
+
+    VerificationError when there is none, or are two, or it is only declared.
+    """
     public = [op for op in module.body.operations if _is_public_function(op.operation)]
     names = [ir.StringAttr(op.attributes["sym_name"]).value for op in public]
     if len(public) != 1:
         raise VerificationError(
-            f"a module holds one public tt.func, the kernel; this one has {len(public)}: {', '.join(names)}"
+            f"a module holds one public tt.func, the kernel; this one has {len(public)}: {', '.join(names) or 'none'}",
+            location=SourceLocation(path, 1),
         )
-    arguments = public[0].regions[0].blocks[0].arguments
+    blocks = list(public[0].regions[0].blocks)
+    if not blocks:
+        raise VerificationError(
+            f"the kernel {names[0]} has no body", remedy="define it", location=SourceLocation(path, 1)
+        )
+    arguments = blocks[0].arguments
     parameters = [p for i, a in enumerate(arguments) for p in _parameters(_parameter(a, i), a.type)]
     return KernelSignature(name=names[0], parameters=tuple(parameters))
 

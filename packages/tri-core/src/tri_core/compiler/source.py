@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from tri_core.abi import KernelSignature
 from tri_core.errors import OptionError
+from tri_core.files import read_bytes
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 
@@ -59,7 +60,7 @@ class IRSource:
 
     @classmethod
     def from_file(cls, path: str | Path, signature: KernelSignature | None = None) -> Self:
-        """Read ``k.ttir``, ``k.ttgir``, ``k.llir``, ...: the suffix names the stage."""
+        """Read ``k.ttir``, ``k.ttgir``, ``k.llir``, ...: the suffix names the stage.  OptionError for no such file."""
         path = Path(path)
         stage = path.suffix.removeprefix(".")
         if not stage:
@@ -67,7 +68,7 @@ class IRSource:
                 f"{path} has no suffix; one that names the stage of its content is expected",
                 remedy="name it kernel.ttir, say",
             )
-        data = path.read_bytes()
+        data = read_bytes(path, "give a file such as kernel.ttir")
         try:
             return cls(stage, data.decode(), signature, str(path))
         except UnicodeDecodeError:

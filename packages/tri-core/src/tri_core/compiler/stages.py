@@ -21,6 +21,7 @@ from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener
 from tri_core.errors import BackendError, OptionError, VerificationError
+from tri_core.files import decode
 from tri_core.foreign import Contained
 from tri_core.image import KernelMetadata
 from tri_core.mlir import ir
@@ -189,7 +190,7 @@ def _read(source: IRSource, stage: Stage, products: Products) -> Artifact:
     """The artifact in ``source``, kept as what ``stage`` made."""
     artifact = _parsed(source, products) if stage.kind == "module" else source.content
     if stage.kind == "text" and not isinstance(artifact, str):
-        raise OptionError(f"{source.path}: stage {stage.name!r} is text, and this is not UTF-8")
+        artifact = decode(artifact, source.path, f"stage {stage.name!r} is text")
     if stage.kind == "bytes" and isinstance(artifact, str):
         artifact = artifact.encode()
     with _in_ir(stage.kind == "module"):
@@ -226,11 +227,11 @@ def _read_in_place(file: IRSource, stage: Stage, products: Products) -> Artifact
 def _parsed(source: IRSource, products: Products) -> ir.Module:
     from tri_core.text import parse_module
 
-    text = source.content if isinstance(source.content, str) else source.content.decode()
+    content = source.content.encode() if isinstance(source.content, str) else source.content
     with mlir.session():
-        module = parse_module(text, source.path)
+        module = parse_module(decode(content, source.path), source.path)
         if source.given is None:
-            products.signature = signature_of(module)
+            products.signature = signature_of(module, source.path)
         return module
 
 

@@ -1,7 +1,9 @@
 """Which plugins change the code of a compile, seen while its pipeline is made.
 
 A plugin may change code through ``tri_modify_pipeline`` and ``tri_lowering``, and most change that of few targets.
-Each call is looked at: only who changed the pipeline, or a table of lowering rules, is a part of the kernel's key.
+Each call is looked at: only who changed the pipeline is a part of the kernel's key.  Tables of lowering rules are often made
+while stages run, after the key: a plugin that has rules and no backend is a part of every key, one that has a backend of its
+own only of the keys of its targets, unless it is seen to add rules before.
 """
 
 from __future__ import annotations
@@ -21,24 +23,20 @@ __all__ = ["Composition", "Touched", "noting", "rules", "shape", "touched"]
 
 @dataclass
 class Touched:
-    """The names of the plugins that changed something; ``sealed`` once a key may have been made of them.
-
-    ``owner``: the plugin of the backend, which is in every key of its targets.
-    """
+    """The names of the plugins that changed something; ``sealed`` once a key may have been made of them."""
 
     names: set[str] = field(default_factory=set)
     sealed: bool = False
-    owner: str | None = None
 
     def add(self, plugin: Plugin) -> None:
         """Note that ``plugin`` changed code; BackendError when it comes too late for the key."""
-        if self.sealed and plugin.name not in {*self.names, self.owner}:
+        if self.sealed and plugin.name not in self.names:
             raise BackendError(
-                f"lowering rules of plugin {plugin.label} are asked for while a kernel is compiled, and they are not "
-                "in its key",
-                hook="tri_pipeline",
+                f"plugin {plugin.label}, which has a backend, adds lowering rules to a kernel of another backend while it is "
+                "compiled, and is not in its key",
+                hook="tri_lowering",
                 backend="",
-                remedy="call manager().lowering where tri_pipeline makes the pipeline",
+                remedy="put the rules into a plugin without a backend, or have tri_pipeline of the other one make its table",
             )
         self.names.add(plugin.name)
 
@@ -52,8 +50,8 @@ touched = _current.get
 class Composition:
     """A pipeline after every modification.
 
-    ``inserted`` names the plugin of each pass put in, by pass name; ``touched`` every plugin but the owner that had a
-    part in the pipeline.
+    ``inserted`` names the plugin of each pass put in, by pass name; ``touched`` every plugin that had a part in the
+    pipeline, or may have one in lowering rules.
     """
 
     pipeline: Pipeline

@@ -282,12 +282,18 @@ class PluginManager:
 
     def compose(self, target: Target, options: CommonOptions) -> Composition:
         """As :meth:`pipeline`, with the plugins that had a part in it."""
-        notes = Touched(owner=self.owner(target.key.backend)[1].name)
+        notes = Touched(self._lowering_always(target))
         with noting(notes):
             pipeline = self._owners_pipeline(target, options)
             inserted = self._modified(pipeline, target, options)
         notes.sealed = True
         return Composition(pipeline, inserted, notes)
+
+    def _lowering_always(self, target: Target) -> set[str]:
+        """The plugins whose lowering rules are in the key whether they are asked for or not: see ``composing``."""
+        _, owner = self.owner(target.key.backend)
+        rules_of = self._implementing("tri_lowering")
+        return {owner.name, *(p.name for p in rules_of if not self._has_backend(p))}
 
     def _owners_pipeline(self, target: Target, options: CommonOptions) -> Pipeline:
         backend = target.key.backend

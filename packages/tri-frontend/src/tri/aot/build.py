@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tri.aot.manifest import CParameter, Manifest
 from tri.aot.signature import AotSource, check_grid, parse
 from tri.aot.templates import HEADER, render
+from tri_core.files import make_folder, write
 
 if TYPE_CHECKING:
     from tri.jit import JITFunction
@@ -110,7 +111,7 @@ def _write(
 ) -> None:
     image = compiled.image
     _check_hidden(image)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     wanted = [p.name for p in image.metadata.signature.parameters]
     by_name = {p.name: p for p in manifest.parameters}
     source = render(
@@ -124,9 +125,9 @@ def _write(
         image=image.data if launcher.embed else b"",
         facts=dict(launcher.facts(image)),
     )
-    (folder / manifest.files["image"]).write_bytes(image.data)
-    (folder / manifest.files["source"]).write_text(source)
-    (folder / manifest.files["header"]).write_text(_header(manifest))
+    write(folder / manifest.files["image"], image.data)
+    write(folder / manifest.files["source"], source)
+    write(folder / manifest.files["header"], _header(manifest))
     manifest.write(folder / f"{manifest.files['header'].removesuffix('.h')}.json")
 
 

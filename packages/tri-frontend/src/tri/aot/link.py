@@ -8,6 +8,7 @@ from pathlib import Path
 from tri.aot.manifest import Manifest
 from tri.aot.templates import DISPATCHER, HEADER, render
 from tri_core.errors import OptionError
+from tri_core.files import make_folder, write
 
 __all__ = ["link"]
 
@@ -26,10 +27,9 @@ def link(manifests: Sequence[Path | str], name: str | None = None, folder: str |
     for version in versions:
         algorithms.setdefault(version.algorithm(), []).append(version)
     title = f"{len(versions)} versions of {first.kernel} for {first.target}"
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
     header, source = folder / f"{name}.h", folder / f"{name}.c"
-    header.write_text(_header(name, title, first))
+    write(header, _header(name, title, first))
     text = render(
         DISPATCHER,
         title=title,
@@ -41,7 +41,7 @@ def link(manifests: Sequence[Path | str], name: str | None = None, folder: str |
         parameters=first.c_parameters(),
         call=first.c_call(),
     )
-    source.write_text(text)
+    write(source, text)
     return [header, source]
 
 

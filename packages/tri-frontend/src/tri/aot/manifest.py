@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tri_core.errors import OptionError
+from tri_core.files import read_text, write
 
 __all__ = ["CParameter", "Manifest"]
 
@@ -93,18 +94,18 @@ class Manifest:
 
     def write(self, path: Path) -> None:
         """Write as JSON."""
-        path.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n")
+        write(path, json.dumps(asdict(self), indent=2, default=str) + "\n")
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """The manifest in ``path``; OptionError for another file."""
         try:
-            data = json.loads(path.read_text())
+            data = json.loads(read_text(path))
             if data["format"] != FORMAT:
                 raise ValueError(f"format {data['format']}, {FORMAT} is expected")
             lists = {name: tuple(data[name]) for name in ("grid", "includes")}
             return cls(**{**data, **lists, "parameters": tuple(CParameter(**p) for p in data["parameters"])})
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise OptionError(
                 f"{path} is no manifest of tri compile: {error}", remedy="give the .json files that it wrote"
             ) from error

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,6 +18,7 @@ from tri.cli.layout import layout
 from tri.cli.new_backend import new_backend
 from tri.cli.opt import opt
 from tri_core.errors import TriError
+from tri_core.files import write
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -35,12 +39,33 @@ _STATE_STYLE = {"active": "green", "quarantined": "red"}
 
 
 def main() -> None:
-    """Run the command line; a TriError is one message and exit status 1."""
+    """Run the command line; a TriError, or a stream that fails, is one message and exit status 1."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not know the letters of a name
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a full disk can still be told
     except TriError as error:
-        Console(stderr=True).print(f"[red]error:[/] {_escaped(str(error))}", highlight=False)
+        _fail(str(error))
+    except BrokenPipeError:
+        _drop_output()  # whoever read it has seen enough
         sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        _fail(f"{error.filename or 'the output'}: {error.strerror or error}")
+
+
+def _fail(message: str) -> NoReturn:
+    Console(stderr=True).print(f"[red]error:[/] {_escaped(message)}", highlight=False)
+    sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let nothing fail once more as Python ends and writes what is left."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _escaped(text: str) -> str:
@@ -179,7 +204,7 @@ def compile_command(
     made = kernel.asm[emit] if emit is not None else kernel.image.data
     data = made.encode() if isinstance(made, str) else made
     if output is not None:
-        output.write_bytes(data)
+        write(output, data)
     else:
         sys.stdout.buffer.write(data)
 

@@ -41,6 +41,7 @@ def explore(
     from tri.cli.sources import parse_options, read_source, with_kernel
     from tri.explore import Page, render
     from tri.explore import explore as explore_kernel
+    from tri_core.files import write
 
     named = with_kernel(source)
     options = parse_options(option or [])
@@ -51,9 +52,8 @@ def explore(
         for s, t in track(wanted, "compiling", transient=True, disable=len(wanted) == 1)
     ]
     path = output or Path(f"{tabs[0].name}.html")
-    path.write_text(
-        render(Page(f"{tabs[0].name} in {Path(named.rpartition(':')[0] or named).name}", tuple(tabs)))
-    )
+    title = f"{tabs[0].name} in {Path(named.rpartition(':')[0] or named).name}"
+    write(path, render(Page(title, tuple(tabs))))
     typer.echo(path)
     if open_:
         webbrowser.open(path.resolve().as_uri())

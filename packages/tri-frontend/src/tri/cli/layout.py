@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tri_core.errors import OptionError
+from tri_core.files import write
 
 __all__ = ["layout"]
 
@@ -68,7 +69,7 @@ def layout(
     else:
         made = drawing.draw_svg(found) if chosen is Form.SVG else drawing.draw_page(found)
     if output is not None:
-        output.write_text(made)
+        write(output, made)
     else:
         typer.echo(made, nl=False)
 

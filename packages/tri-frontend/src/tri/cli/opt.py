@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tri_core.errors import OptionError
+from tri_core.files import decode, read_text, write
 
 __all__ = ["opt"]
 
@@ -56,17 +56,12 @@ def opt(
         locations=locations,
     )
     if output is not None:
-        output.write_text(made)
+        write(output, made)
     else:
         typer.echo(made, nl=False)
 
 
 def _read(file: str) -> str:
     if file == "-":
-        return sys.stdin.read()
-    path = Path(file)
-    if not path.is_file():
-        raise OptionError(
-            f"there is no file {file}", remedy="give a file such as kernel.ttir, or - for standard input"
-        )
-    return path.read_text()
+        return decode(sys.stdin.buffer.read(), "<stdin>")
+    return read_text(file, "give a file such as kernel.ttir, or - for standard input")

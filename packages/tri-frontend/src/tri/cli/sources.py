@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tri.jit import JITFunction
-from tri_core.errors import OptionError
+from tri_core.errors import OptionError, SourceLocation, TriError
+from tri_core.files import read_text
+from tri_core.foreign import Contained, Ended, describe
 
 if TYPE_CHECKING:
     from tri_core.compiler import IRSource, Source
@@ -27,10 +30,6 @@ def read_source(text: str, signature: str) -> Source | IRSource:
     if not colon or not path.endswith(".py"):
         if text.endswith(".py"):
             raise OptionError(f"{text} is a Python file", remedy=f"name the kernel in it: {text}:kernel")
-        if not Path(text).is_file():
-            raise OptionError(
-                f"there is no file {text}", remedy="give FILE.py:kernel, or a file such as kernel.ttir"
-            )
         return IRSource.from_file(text)
     from tri.compiler.source import ASTSource
 
@@ -68,16 +67,44 @@ def read_kernel(text: str) -> JITFunction:
 
 
 def _load(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise OptionError(f"there is no file {path}")
+    """The module in a Python file; OptionError for a file that is none, or that fails as it is imported."""
+    read_text(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(path.stem)
     sys.modules.setdefault(path.stem, module)
     sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
+    try:
+        with Contained():
+            spec.loader.exec_module(module)
+    except Exception as error:
+        sys.path.remove(str(path.parent))
+        if before is None:
+            sys.modules.pop(path.stem, None)
+        raise _not_imported(path, error) from error
     return module
+
+
+def _not_imported(path: Path, error: Exception) -> TriError:
+    """What is said of a file whose import ended in ``error``, with the last place in it."""
+    if isinstance(error, TriError) and error.location is not None:
+        return error
+    if isinstance(error, SyntaxError):
+        location = SourceLocation(
+            error.filename or str(path), error.lineno or 1, max((error.offset or 1) - 1, 0)
+        )
+    else:
+        cause = error.__cause__ if isinstance(error, Ended) else error
+        frames = traceback.extract_tb(cause.__traceback__) if cause is not None else []
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+        location = SourceLocation(str(path), (lines or [1])[-1] or 1)
+    return OptionError(
+        f"{path} cannot be imported: {describe(error)}",
+        location=location,
+        remedy=f"see that `python {path.name}` works",
+    )
 
 
 def _kernel(module: ModuleType, path: str, name: str) -> JITFunction:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tri_core.errors import OptionError
+from tri_core.files import make_folder, write
 from tri_core.hookspecs import HOOKSPEC_API
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ class BackendProject:
         written = []
         for inside, text in self.files().items():
             path = folder / inside
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
+            make_folder(path.parent)
+            write(path, text)
             written.append(path)
         return written
 

@@ -34,10 +34,18 @@ def problem(op: ir.Operation) -> str | None:
         return wrong
     view = View(op)
     for constraint in CONSTRAINTS.get(op.name, ()):
-        found = constraint(view)
+        found = _found(constraint, view)
         if found is not None:
             return found
     return None
+
+
+def _found(constraint: Constraint, view: View) -> str | None:
+    try:
+        return constraint(view)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        # what the bindings raise for a part that is not there, or an attribute of another class
+        return f"has a part that is not as its definition says: {error}"
 
 
 def check(op: ir.Operation) -> bool:

@@ -27,6 +27,8 @@ def region_signature(
     given = [argument.type for argument in blocks[0].arguments]
     if given != list(arguments):
         return f"expects a region of arguments {_list(arguments)}; got {_list(given)}"
+    if len(blocks[-1].operations) == 0:
+        return f"expects a region that ends with {terminator}; its last block is empty"
     end = blocks[-1].operations[len(blocks[-1].operations) - 1].operation
     # a terminator with operands of several types may be here under another name while it is verified
     if not end.name.endswith(terminator):
