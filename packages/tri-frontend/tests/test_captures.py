@@ -12,7 +12,7 @@ import pytest
 import tri
 import tri.language as tl
 
-SOURCE = '''
+SOURCE = """
 import dataclasses
 import enum
 import types
@@ -148,7 +148,7 @@ def with_default(x, S: tl.constexpr = Config.N):
 @tri.jit
 def calls_default(out):
     tl.store(out, with_default(1))
-'''
+"""
 
 
 def launched(kernel: Any, *args: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import dis
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 

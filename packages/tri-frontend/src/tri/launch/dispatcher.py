@@ -29,8 +29,8 @@ from tri.launch.hooks import (
     cache_hook_facts,
 )
 from tri.launch.observers import observed, tell_load
-from tri.launch.readers import Constant
 from tri.launch.quick import Loaded, QuickTable, Seen, World
+from tri.launch.readers import Constant
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri_core import knobs
