@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from integration.changes import Change, changed, optional_passes
 from integration.programs.table import NUM_STAGES, NUM_WARPS
-from integration.random_kernels.products import product_loop
+from integration.random_kernels.productions.dots import product_loop
 from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, agree, run
 from integration.random_kernels.strategy import random_kernels

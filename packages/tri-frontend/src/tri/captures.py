@@ -72,7 +72,7 @@ def is_fixed(value: Any) -> bool:
         return all(map(is_fixed, value))
     if isinstance(value, _FIXED):
         return True
-    if dataclasses.is_dataclass(value) and type(value).__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if dataclasses.is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009
         return all(is_fixed(getattr(value, field.name)) for field in dataclasses.fields(value))
     return callable(value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tri_core import errors
 from tri_core.errors import DataRace, DeviceError, TriError
 
@@ -18,8 +20,8 @@ __all__ = [
 class KernelError(TriError):
     """A kernel did something wrong while the interpreter ran it: ``kernel``, ``program`` (x, y, z)."""
 
-    kernel: str
-    program: tuple[int, int, int]
+    kernel: Any  # its name; core's errors beside it allow None, or do not
+    program: tuple[int, int, int] | None
 
 
 class InvalidAccess(KernelError, errors.InvalidAccess):

@@ -143,4 +143,4 @@ class constexpr:
 
 
 #: sets the value of a new constexpr
-_keep = constexpr.value.__set__
+_keep = vars(constexpr)["value"].__set__
