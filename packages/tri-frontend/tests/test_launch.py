@@ -328,12 +328,12 @@ def test_unknown_target_names_near_ones():
 def test_host_arrays_are_staged_where_the_runtime_says_so(runtime):
     runtime.host_memory = "staged"
     x, y = aligned(64), aligned(32)
-    y.flags.writeable = False
+    x.flags.writeable = False
     add[(1,)](x, y, 32, BLOCK=4)
     assert runtime.launches[0][3] == (0xD000, 0xD001, 32)
     assert [(a.pointer, a.nbytes, a.writable) for a in runtime.staged_arrays] == [
-        (x.ctypes.data, 256, True),
-        (y.ctypes.data, 128, False),
+        (x.ctypes.data, 256, False),
+        (y.ctypes.data, 128, True),
     ]
 
 

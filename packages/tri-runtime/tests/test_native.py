@@ -333,9 +333,15 @@ def test_grids_that_python_looks_at(grid):
 
 def test_a_grid_that_fails():
     quick, left = quick_of(plan_of(Driver(), []), (), [])
-    with pytest.raises(KeyError, match="missing"):
-        quick.call(lambda given: given["missing"])
-    assert not left
+    assert quick.call(lambda given: given["missing"]) == "otherwise"  # which says whose grid it is
+    assert len(left) == 1
+
+    def interrupted(given):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quick.call(interrupted)
+    assert len(left) == 1
 
 
 def test_conditions():

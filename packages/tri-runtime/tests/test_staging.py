@@ -43,6 +43,19 @@ def test_overlapping_views_share_one_copy():
     assert base[50] == -1
 
 
+@pytest.mark.parametrize("step", [-1, -2])
+def test_arrays_that_run_backwards_are_copied_whole(step):
+    memory = FakeMemory()
+    base = np.arange(100, dtype=np.float32)
+    view = base[::step]
+    given_ = ArrayArgument(view.ctypes.data, "fp32", 4, owner=view)
+    with staged_copies([given_], memory) as (last,):
+        first = last + (len(view) - 1) * step * 4
+        np.testing.assert_array_equal(on_device(first, 1 - (len(view) - 1) * step)[::step], view)
+        on_device(first, 1 - (len(view) - 1) * step)[::step] = range(len(view))
+    np.testing.assert_array_equal(view, np.arange(len(view)))
+
+
 def test_read_only_bytes_are_not_written_back():
     memory = FakeMemory()
     base = np.arange(100, dtype=np.float32)

@@ -86,7 +86,8 @@ def functions_in(values: Iterable[Any]) -> list[JITFunction]:
 def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
     """What ``function`` names of the outside and depends on, by path: functions, aggregates, compile-time values."""
     for use in _uses(function):
-        yield use.path, use.value
+        if not isinstance(use.value, ModuleType):
+            yield use.path, use.value
 
 
 # --- which functions --------------------------------------------------------------------------------------
@@ -133,6 +134,8 @@ def _root(module: object) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, ModuleType):
+        return value.__name__
     if isinstance(value, FunctionType) and _root(value.__module__) == _LIBRARY:
         return f"{value.__module__}.{value.__qualname__}"
     return stable(value)
@@ -199,7 +202,7 @@ def _path(node: ast.expr) -> str | None:
 def _found(paths: Iterable[str], spaces: tuple[Mapping[str, Any], ...]) -> Iterator[_Use]:
     for path in paths:
         use = _resolve(path, spaces)
-        if use is not None and not isinstance(use.value, ModuleType):
+        if use is not None:
             yield use
 
 

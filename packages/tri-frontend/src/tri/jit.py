@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -91,6 +92,15 @@ class JITFunction:
     ) -> None:
         functools.update_wrapper(self, fn)
         self.fn = fn
+        self._given = (
+            version,
+            do_not_specialize,
+            do_not_specialize_on_alignment,
+            debug,
+            noinline,
+            repr,
+            launch_metadata,
+        )
         self.version = version
         self.debug = debug
         self.noinline = bool(noinline)
@@ -240,8 +250,35 @@ class JITFunction:
             return self
         return functools.partial(self, instance)
 
+    def __copy__(self) -> JITFunction:
+        """Itself, as of Python's functions."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> JITFunction:
+        """Itself, as of Python's functions."""
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickled by name, as Python's functions are; by pickles that take functions apart, by function and options."""
+        from tri.pickling import reduced
+
+        state: dict[str, Any] = {"pre_run_hooks": self.pre_run_hooks, "interpreted": self.interpreted}
+        with contextlib.suppress(TriError):  # it has none where there is no file
+            state["source"] = self.source
+        return reduced(self, (_made, (self.fn, dict(zip(_OPTIONS, self._given, strict=True))), state))
+
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"
+
+
+#: what the decorator takes, in the order of JITFunction
+_OPTIONS = (
+    "version", "do_not_specialize", "do_not_specialize_on_alignment", "debug", "noinline", "repr", "launch_metadata",
+)  # fmt: skip
+
+
+def _made(fn: Callable[..., Any], options: dict[str, Any]) -> JITFunction:
+    return JITFunction(fn, **options)
 
 
 @overload

@@ -1,7 +1,7 @@
 """Arrays of any library through DLPack: the tensor behind ``__dlpack__``, read with ctypes.
 
-Layout: https://dmlc.github.io/dlpack/latest/c_api.html (the unversioned ``DLManagedTensor``, which every
-producer gives to a consumer that asks for no version).
+Layout: https://dmlc.github.io/dlpack/latest/c_api.html: ``DLManagedTensorVersioned``, whose flags say whether the
+memory may be written, of producers that know it; else the unversioned ``DLManagedTensor``.
 """
 
 from __future__ import annotations
@@ -52,6 +52,24 @@ class _DLTensor(ctypes.Structure):
     )
 
 
+class _DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    )
+
+
+#: the version that is asked for, and flags of it
+_VERSION = (1, 0)
+_READ_ONLY, _COPIED = 1, 2
+
+_capsule_is = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
@@ -59,20 +77,32 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 @dataclass(frozen=True)
 class DLTensor:
-    """What DLPack says of an array: address in bytes, Triton's dtype, span in bytes, DLPack's device numbers."""
+    """What DLPack says of an array: address in bytes, Triton's dtype, span in bytes, DLPack's device numbers.
+
+    ``writable`` is False where the producer says that the memory is read-only.
+    """
 
     pointer: int
     dtype: str
     nbytes: int
     device_type: int
     device_index: int
+    writable: bool = True
 
 
 def read_dlpack(array: Any) -> DLTensor:
-    """The tensor of ``array``, which keeps owning it; LaunchError for an element type that kernels lack."""
+    """The tensor of ``array``, which keeps owning it; LaunchError for a copy, and for an element type that kernels lack.
+
+    What ``__dlpack__`` raises is left alone.
+    """
     # the capsule is not consumed: its destructor gives the producer's export back, `array` keeps the memory
-    capsule = array.__dlpack__()
-    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    capsule = _export(array)
+    tensor, flags = _unpacked(capsule)
+    if flags & _COPIED:
+        raise LaunchError(
+            f"a {type(array).__qualname__} gave DLPack a copy of its memory, which a kernel's results would be lost in",
+            remedy="pass an array whose memory others can see",
+        )
     dtype = _NAMES.get((tensor.dtype.code, tensor.dtype.bits))
     if dtype is None or tensor.dtype.lanes != 1:
         raise LaunchError(
@@ -88,7 +118,25 @@ def read_dlpack(array: Any) -> DLTensor:
         _span(shape, strides) * (tensor.dtype.bits // 8),
         tensor.device.type,
         tensor.device.index,
+        not flags & _READ_ONLY,
     )
+
+
+def _export(array: Any) -> Any:
+    try:
+        return array.__dlpack__(max_version=_VERSION)
+    except TypeError:  # a producer from before there were versions
+        return array.__dlpack__()
+
+
+def _unpacked(capsule: Any) -> tuple[_DLTensor, int]:
+    """The tensor in ``capsule``, and its flags; BufferError for a version that is not known."""
+    if not _capsule_is(capsule, b"dltensor_versioned"):
+        return _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor")), 0
+    managed = _DLManagedTensorVersioned.from_address(_capsule_pointer(capsule, b"dltensor_versioned"))
+    if managed.major != _VERSION[0]:
+        raise BufferError(f"the array has DLPack version {managed.major}.{managed.minor}, not {_VERSION[0]}")
+    return managed.tensor, managed.flags
 
 
 def _span(shape: list[int], strides: list[int] | None) -> int:

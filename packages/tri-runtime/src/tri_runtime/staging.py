@@ -34,8 +34,17 @@ class Span:
 
     @classmethod
     def of(cls, array: ArrayArgument) -> Span:
-        """The bytes that ``array`` covers."""
-        return cls(array.pointer, array.pointer + array.nbytes)
+        """The bytes that ``array`` covers: those in front of its first element too, where strides are negative."""
+        return cls(array.pointer - _bytes_below(array.owner), array.pointer + array.nbytes)
+
+
+def _bytes_below(owner: object) -> int:
+    """Bytes in front of the first element of the array that an argument is of, a NumPy one; 0 for others."""
+    strides = getattr(owner, "strides", None)
+    shape = getattr(owner, "shape", ())
+    if not isinstance(strides, tuple) or 0 in shape:
+        return 0
+    return sum((n - 1) * -step for n, step in zip(shape, strides, strict=True) if step < 0)
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:

@@ -8,15 +8,18 @@ adapters that plugins contribute (by module, or by a protocol's attribute), then
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tri.language.structure import remake
 from tri.language.types import parse_type
 from tri.tools.tensor_descriptor import TensorDescriptor
-from tri_core.errors import LaunchError
+from tri_core.errors import LaunchError, TriError
 
 if TYPE_CHECKING:
+    from tri.jit import JITFunction
     from tri_core.extensions import FrameworkAdapter
     from tri_core.runtime import ArrayArgument
     from tri_core.target import DeviceInfo
@@ -24,11 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ArrayReader",
     "Place",
+    "ReadOnly",
     "TensorWrapper",
     "array_reader",
     "describe",
     "is_tensor_class",
+    "mocked",
     "place_of",
+    "read_only",
     "reinterpret",
 ]
 
@@ -42,8 +48,15 @@ class Place:
     current_stream: Callable[[int], int] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class ReadOnly:
+    """A place whose memory must not be written: a kernel for such an argument only reads it; see :func:`read_only`."""
+
+    place: Place | None
+
+
 #: address, dtype (Triton's name), place
-Reading = tuple[int, str, Place | None]
+Reading = tuple[int, str, Place | ReadOnly | None]
 ArrayReader = Callable[[Any], Reading]
 
 _places: dict[tuple[DeviceInfo, Callable[[int], int] | None], Place] = {}
@@ -68,6 +81,15 @@ def place_of(device: DeviceInfo, current_stream: Callable[[int], int] | None = N
     return _places.get(key) or _places.setdefault(key, Place(device, current_stream))
 
 
+@cache
+def read_only(place: Place | None) -> ReadOnly:
+    """The one :class:`ReadOnly` of ``place``."""
+    return ReadOnly(place)
+
+
+_READ_ONLY_HOST = read_only(None)
+
+
 class _DtypeNames(dict[Any, str]):
     """A framework's dtype objects -> Triton's names, filled as they are met."""
 
@@ -89,7 +111,8 @@ dtype_names = _DtypeNames()
 
 
 def _read_numpy(array: Any) -> Reading:
-    return array.ctypes.data, dtype_names[array.dtype], None
+    place = None if array.flags.writeable else _READ_ONLY_HOST
+    return array.ctypes.data, dtype_names[array.dtype], place
 
 
 def _describe_numpy(array: Any) -> ArrayArgument:
@@ -127,7 +150,13 @@ _torch_places = _TorchPlaces()
 def _read_torch(tensor: Any) -> Reading:
     device = tensor.device
     place = _torch_places[device] if device in _torch_places else _torch_places.of(tensor)
-    return tensor.data_ptr(), dtype_names[tensor.dtype], place
+    try:
+        return tensor.data_ptr(), dtype_names[tensor.dtype], place
+    except RuntimeError as error:  # NotImplementedError is one
+        raise LaunchError(
+            f"a PyTorch tensor of layout {tensor.layout} was passed to a kernel, which has no address: {error}",
+            remedy="pass the dense tensors that it consists of, e.g. its values() and indices(), or .to_dense()",
+        ) from error
 
 
 def _torch_place(tensor: Any) -> Place | None:
@@ -167,7 +196,7 @@ def _describe_torch(tensor: Any) -> ArrayArgument:
     pointer, dtype, place = _read_torch(tensor)
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     elements = 0 if 0 in tensor.shape else 1 + sum((n - 1) * step for n, step in steps)
-    device = place.device if place is not None else None
+    device = place.device if isinstance(place, Place) else None
     return ArrayArgument(pointer, dtype, elements * tensor.element_size(), device, True, tensor)
 
 
@@ -281,6 +310,22 @@ class DtypeArray:
         return None
 
 
+def mocked(
+    function: JITFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of ``function`` for a compile only: a dtype stands for an aligned array, but where a constexpr is one."""
+    static = {p.name for p in function.params if p.is_constexpr}
+    names = (*function.arg_names, *[""] * len(args))
+    positional = (v if n in static else _mock(v) for n, v in zip(names, args, strict=False))
+    return tuple(positional), {n: v if n in static else _mock(v) for n, v in kwargs.items()}
+
+
+def _mock(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return remake(value, map(_mock, value))
+    return DtypeArray.of(value) or value
+
+
 # --- everything else ------------------------------------------------------------------------------------
 
 
@@ -301,10 +346,11 @@ def _matches(adapter: FrameworkAdapter, cls: type) -> bool:
 
 def _read_described(array: Any) -> Reading:
     found = describe(array)
-    if found.device is None:
-        return found.pointer, found.dtype, None
-    stream = next((a.current_stream for a in _adapters() if _matches(a, type(array))), None)
-    return found.pointer, found.dtype, place_of(found.device, stream)
+    place = None
+    if found.device is not None:
+        stream = next((a.current_stream for a in _adapters() if _matches(a, type(array))), None)
+        place = place_of(found.device, stream)
+    return found.pointer, found.dtype, place if found.writable else read_only(place)
 
 
 def _describe_other(array: Any) -> ArrayArgument:
@@ -320,14 +366,23 @@ def _describe_dlpack(array: Any) -> ArrayArgument:
     from tri_core.runtime import ArrayArgument
     from tri_runtime.dlpack import HOST_DEVICES, read_dlpack
 
-    found = read_dlpack(array)
+    try:
+        found = read_dlpack(array)
+    except TriError:
+        raise
+    except Exception as error:
+        raise LaunchError(
+            f"a {type(array).__qualname__} was passed to a kernel, and its __dlpack__ raised "
+            f"{type(error).__name__}: {error}",
+            remedy="pass what gives its memory away: an array on a device, detached, in a dtype of DLPack",
+        ) from error
     if found.device_type not in HOST_DEVICES:
         raise LaunchError(
             f"an array on DLPack device ({found.device_type}, {found.device_index}) was passed to a kernel; "
             "no installed backend knows this kind of device",
             remedy="install the backend of that device, or move the array to the host",
         )
-    return ArrayArgument(found.pointer, found.dtype, found.nbytes, None, True, array)
+    return ArrayArgument(found.pointer, found.dtype, found.nbytes, None, found.writable, array)
 
 
 def _is_array_of(cls: type, module: str, name: str) -> bool:
@@ -338,7 +393,8 @@ def _is_array_of(cls: type, module: str, name: str) -> bool:
 
 
 def _read_argument(array: ArrayArgument) -> Reading:
-    return array.pointer, array.dtype, None if array.device is None else place_of(array.device)
+    place = None if array.device is None else place_of(array.device)
+    return array.pointer, array.dtype, place if array.writable else read_only(place)
 
 
 def is_tensor_class(cls: type) -> bool:

@@ -15,7 +15,7 @@ from tri_core.errors import LaunchError, SourceLocation
 if TYPE_CHECKING:
     from tri.jit import JITFunction
 
-__all__ = ["call_site", "check_arguments", "show", "unknown_option"]
+__all__ = ["call_site", "check_arguments", "hashable", "show", "unknown_option"]
 
 _HERE = __name__.partition(".")[0]
 
@@ -85,3 +85,18 @@ def unknown_option(name: str, function: JITFunction, options: Sequence[str]) -> 
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"parameters: {', '.join(function.arg_names)}; options: {', '.join(sorted(options))}"
+
+
+def hashable(value: Any) -> Any:
+    """An option's value as part of a key: dictionaries, lists and sets become tuples and frozen sets."""
+    if isinstance(value, dict):
+        return tuple((name, hashable(item)) for name, item in sorted(value.items(), key=repr))
+    if isinstance(value, (list, tuple)):
+        return tuple(map(hashable, value))
+    if isinstance(value, set):
+        return frozenset(value)
+    try:
+        hash(value)
+    except TypeError:
+        return type(value), repr(value)
+    return value

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri.launch.arrays import describe
+from tri.launch.arrays import ReadOnly, describe
 from tri.launch.readers import Rules, readers
 from tri.launch.specialize import only_place
 from tri.launch.streams import named_stream
+from tri.launch.writes import check_read_only
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, Unsupported
 
@@ -73,7 +74,7 @@ def run(
     wanted = [p.name for p in kernel.metadata.signature.parameters]
     given = _taken_apart(given)
     owner = runtime(resolve(kernel.metadata.target).device_kind)
-    values, host, place = _values(kernel.name, wanted, given, attributes)
+    values, host, place = _values(kernel, wanted, given, attributes)
     start = _loaded(owner, kernel, owner.current_device() if place is None else place.device)
     bound = _Bound(owner, place, tuple(host) if host and owner.host_memory != "direct" else ())
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
@@ -122,7 +123,7 @@ def _taken_apart(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values(
-    kernel: str, wanted: Sequence[str], given: Mapping[str, Any], attributes: Attributes
+    kernel: CompiledKernel, wanted: Sequence[str], given: Mapping[str, Any], attributes: Attributes
 ) -> tuple[list[Any], list[int], Place | None]:
     """What the launcher takes, which of it are host arrays, and where the others are: LaunchError for two devices."""
     plain = readers(Rules(values=False, alignment=False))
@@ -132,13 +133,17 @@ def _values(
     for name in wanted:
         value, fact = plain[type(given[name])](given[name])
         if isinstance(fact, tuple):
-            _check_alignment(kernel, name, value, attributes)
-            if fact[2] is None:
+            _check_alignment(kernel.name, name, value, attributes)
+            where = fact[2]
+            if isinstance(where, ReadOnly):
+                check_read_only(kernel, [len(values)])
+                where = where.place
+            if where is None:
                 host.append(len(values))
             else:
-                places[fact[2]] = None
+                places[where] = None
         values.append(value)
-    return values, host, only_place(kernel, places)
+    return values, host, only_place(kernel.name, places)
 
 
 def _check_alignment(kernel: str, name: str, address: int, attributes: Attributes) -> None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen
 from tri.dependencies import Watch, forget_keys, functions_in, watched
-from tri.language.structure import remake
 from tri.launch import direct
-from tri.launch.arrays import DtypeArray, Place, describe
+from tri.launch.arrays import Place, describe, mocked
 from tri.launch.asynchronous import FutureKernel, active_mode
 from tri.launch.binder import Binder, make_binder
-from tri.launch.calls import call_site, check_arguments, show, unknown_option
+from tri.launch.calls import call_site, hashable, show, unknown_option
+from tri.launch.failures import called, explained
 from tri.launch.hooks import (
     JIT_CACHE,
     JIT_POST_COMPILE,
@@ -33,6 +33,7 @@ from tri.launch.quick import Loaded, QuickTable, Seen, World
 from tri.launch.readers import Constant
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
+from tri.launch.writes import check_read_only
 from tri_core import knobs
 from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
 
@@ -143,8 +144,9 @@ class Dispatcher:
         """Facts about all parameters, values of those that are not constexpr, options; LaunchError if wrong."""
         try:
             return self._bind(*args, **kwargs)
-        except (TypeError, LaunchError) as error:
-            raise self._explained(error, args, kwargs) from None
+        except Exception as error:
+            found = explained(self.function, error, args, kwargs)
+            raise found from found.__cause__
 
     def shape(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
         """``grid`` as three integers."""
@@ -203,7 +205,7 @@ class Dispatcher:
     def _key(self, facts: tuple[Any, ...], choice: Choice | None, options: Mapping[str, Any]) -> Any:
         """Of a version in the table."""
         setting = self._settings(knobs.overridden())
-        return (facts, choice, setting, *options.items()) if options else (facts, choice, setting)
+        return (facts, choice, setting, *((name, hashable(value)) for name, value in options.items()))
 
     def launch(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledKernel:
         """Launch over ``grid``; compiles on the first call for such arguments."""
@@ -218,11 +220,15 @@ class Dispatcher:
         try:
             facts, values, options = self._bind(*args, **kwargs)
             asked = options.pop("stream", None) if options else None
+        except Exception as error:
+            found = explained(self.function, error, args, kwargs)
+            raise found from found.__cause__
+        try:
             entry = self._table.get(
                 (facts, choice, setting, *options.items()) if options else (facts, choice, setting)
             )
-        except (TypeError, LaunchError) as error:
-            raise self._explained(error, args, kwargs) from None
+        except TypeError:  # an option that cannot be hashed
+            entry = self._table.get(self._key(facts, choice, options))
         if entry is None:
             entry, values = self._miss(facts, values, options, choice, args, kwargs)
         if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
@@ -281,15 +287,17 @@ class Dispatcher:
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ASTSource, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target, options."""
         try:
-            facts, _, options = self._bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
-        except (TypeError, LaunchError) as error:
-            raise self._explained(error, args, kwargs) from None
+            args, kwargs = mocked(self.function, args, kwargs)
+            facts, _, options = self._bind(*args, **kwargs)
+        except Exception as error:
+            found = explained(self.function, error, args, kwargs)
+            raise found from found.__cause__
         version = specialize(self.function, facts, _USUAL[0])
         target, _ = self._target(version, chosen())
         abi = self._abi(target)
         if (abi.divisibility, abi.equal_to_one) != _USUAL:
             bind, _ = self._for_rules((abi.divisibility, abi.equal_to_one))
-            facts, _, options = bind(*map(_mock, args), **{k: _mock(v) for k, v in kwargs.items()})
+            facts, _, options = bind(*args, **kwargs)
             version = specialize(self.function, facts, abi.divisibility)
         options.pop("stream", None)
         return version.source, target, self._options(target, options)
@@ -329,49 +337,22 @@ class Dispatcher:
     def _grid(self, grid: Grid, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
         """The grid as three integers."""
         if callable(grid):
-            grid = grid(self.named(args, kwargs))
-        shape = grid if isinstance(grid, (tuple, list)) else (grid,)
+            made: Any = called(self.function, grid, self.named(args, kwargs))
+        else:
+            made = grid
+        shape = made if isinstance(made, (tuple, list)) else (made,)
         try:
             sizes = tuple(operator.index(n) for n in shape)
         except TypeError:
             sizes = ()
         if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
             raise LaunchError(
-                f"the grid of {self.function.__name__} is {show(grid)}",
+                f"the grid of {self.function.__name__} is {show(made)}",
                 remedy="give 1 to 3 non-negative integers, or a function of the arguments that does",
                 location=call_site(),
             )
         x, y, z = (*sizes, 1, 1)[:3]
         return x, y, z
-
-    # --- errors ---------------------------------------------------------------------------------------
-
-    def _explained(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-        """A better error than the binder's: which parameter is wrong, and where the call is."""
-        check_arguments(self.function, args, kwargs)
-        if not isinstance(error, LaunchError):
-            return error
-        given = {**dict(zip(self.function.arg_names, args, strict=False)), **kwargs}
-        for name, value in given.items():
-            parameter = self.function.signature.parameters.get(name)
-            if parameter is None or parameter.kind is parameter.VAR_POSITIONAL:
-                continue
-            try:
-                single = make_binder(self.function, *_USUAL)
-                single(
-                    **{
-                        p.name: value if p.name == name else None
-                        for p in self.function.params
-                        if p.kind is not parameter.VAR_POSITIONAL
-                    }
-                )
-            except LaunchError as found:
-                return LaunchError(
-                    f"argument {name!r} of {self.function.__name__}: {found.message}",
-                    remedy=found.remedy,
-                    location=call_site(),
-                )
-        return error
 
     # --- misses ---------------------------------------------------------------------------------------
 
@@ -500,6 +481,8 @@ class Dispatcher:
         from tri_runtime import runtime
 
         kernel = self._compile(version.source, target, self._options(target, options))
+        if version.read_only:
+            check_read_only(kernel, version.read_only)
         owner = runtime(target.device_kind)
         host = tuple(i for i, where in version.arrays if where is None)
         staged = self._host_arrays(owner, host, target)
@@ -540,13 +523,6 @@ class Dispatcher:
             found = self._loaded[key] = Loaded(owner, loaded, kernel.image, launch, launch is not plain)
             tell_load(kernel, device)
         return found.launch
-
-
-def _mock(value: Any) -> Any:
-    """An argument for a compile only: an aligned array for a dtype of the language, NumPy or PyTorch."""
-    if isinstance(value, tuple):
-        return remake(value, map(_mock, value))
-    return DtypeArray.of(value) or value
 
 
 def _at(values: Sequence[Any], path: Sequence[int]) -> Any:

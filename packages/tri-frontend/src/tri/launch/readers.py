@@ -20,7 +20,7 @@ from tri.jit import JITFunction
 from tri.language.constexpr import constexpr
 from tri.language.structure import remake
 from tri.language.types import dtype
-from tri.launch.arrays import ArrayReader, Place, array_reader
+from tri.launch.arrays import ArrayReader, Place, ReadOnly, array_reader
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
@@ -71,7 +71,7 @@ class DescriptorFact(NamedTuple):
     block: tuple[int, ...]
     padding: str
     divisible: tuple[bool, ...]
-    place: Place | None
+    place: Place | ReadOnly | None
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _pointers(read: ArrayReader, rules: Rules) -> Reader:
     if rules.type.startswith("*"):  # the annotation says what the memory holds, as in Triton
         element, read_any = rules.type[1:], read
 
-        def read(array: Any) -> tuple[int, str, Place | None]:
+        def read(array: Any) -> tuple[int, str, Place | ReadOnly | None]:
             address, _, place = read_any(array)
             return address, element, place
 

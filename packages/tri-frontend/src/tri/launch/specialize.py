@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri.launch.arrays import Place
+from tri.launch.arrays import Place, ReadOnly
 from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Items
 from tri_core.errors import LaunchError
 
@@ -22,12 +22,14 @@ class Specialization:
     """A version of a kernel.
 
     ``source``: what is compiled; ``kept``: which of the binder's values are run-time parameters, in order, as
-    paths (``(i,)``, or ``(i, j)`` for an item of a tuple); ``arrays``: which of those are pointers, with their places.
+    paths (``(i,)``, or ``(i, j)`` for an item of a tuple); ``arrays``: which of those are pointers, with their places,
+    and ``read_only``, which of these must not be written.
     """
 
     source: ASTSource
     kept: tuple[tuple[int, ...], ...]
     arrays: tuple[tuple[int, Place | None], ...]
+    read_only: tuple[int, ...] = ()
 
 
 def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -> Specialization:
@@ -44,7 +46,7 @@ def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -
         name = parameter.name
         signature[name] = found.text(fact, name, (name,), (runtime,), parameter.is_const)
     source = ASTSource(function, signature, found.constants, found.attributes)
-    return Specialization(source, tuple(found.kept), tuple(found.arrays))
+    return Specialization(source, tuple(found.kept), tuple(found.arrays), tuple(found.read_only))
 
 
 class _Found:
@@ -56,6 +58,7 @@ class _Found:
         self.attributes: dict[str, list[tuple[str, int]]] = {}
         self.kept: list[tuple[int, ...]] = []
         self.arrays: list[tuple[int, Place | None]] = []
+        self.read_only: list[int] = []
 
     def text(self, fact: Any, name: str, path: tuple[Any, ...], place: tuple[int, ...], const: bool) -> Any:
         """The signature of one fact.
@@ -74,7 +77,7 @@ class _Found:
         if isinstance(fact, tuple):
             dtype, divisible, where = fact
             text = f"*k{dtype}" if const else f"*{dtype}"
-            self.arrays.append((len(self.kept), where))
+            self._array(where)
         else:
             text = fact.removesuffix(DIVISIBLE)
             divisible = fact.endswith(DIVISIBLE)
@@ -82,6 +85,13 @@ class _Found:
             self.attributes[name] = [("tt.divisibility", self.divisibility)]
         self.kept.append(place)
         return text
+
+    def _array(self, where: Place | ReadOnly | None) -> None:
+        """The next run-time parameter is a pointer."""
+        if isinstance(where, ReadOnly):
+            self.read_only.append(len(self.kept))
+            where = where.place
+        self.arrays.append((len(self.kept), where))
 
     def _tuple(
         self, fact: Items, name: str, path: tuple[Any, ...], place: tuple[int, ...], const: bool
@@ -96,7 +106,7 @@ class _Found:
 
     def _descriptor(self, fact: DescriptorFact, name: str, place: tuple[int, ...]) -> str:
         self.attributes |= _descriptor_facts(name, fact, self.divisibility)
-        self.arrays.append((len(self.kept), fact.place))
+        self._array(fact.place)
         self.kept.extend((*place, i) for i in range(2 * len(fact.block)))
         return f"tensordesc<{fact.dtype}[{', '.join(map(str, fact.block))}]>"
 

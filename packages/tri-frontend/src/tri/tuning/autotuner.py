@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tri.context import chosen
 from tri.launch.asynchronous import active_mode
@@ -47,6 +47,9 @@ class Autotuner(Wrapper):
     """
 
     best_config: Config
+    _own: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        "executor": lambda: None, "cache": dict, "configs_timings": dict, "failures": dict, "restore_copies": dict
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -93,6 +96,15 @@ class Autotuner(Wrapper):
         self.bench_time = 0.0
         self.restore_copies: dict[str, Any] = {}
         self._check_names()
+
+    def __copy__(self) -> Self:
+        """Another tuner of the same kernel, which has tuned nothing."""
+        made = super().__copy__()
+        if not made.user_defined_pre_hook:
+            made.pre_hook = made._reset
+        if not made.user_defined_post_hook:
+            made.post_hook = made._restore
+        return made
 
     def _check_names(self) -> None:
         for what in ("keys", "reset_to_zero", "restore_value"):

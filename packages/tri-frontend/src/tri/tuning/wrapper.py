@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 from tri.jit import JITFunction
 from tri.launch.request import start, warm_up_keywords
@@ -45,6 +46,28 @@ class Wrapper:
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``."""
         return lambda *args, **kwargs: start(self, grid, args, kwargs)
+
+    #: attributes that belong to one process: empty in a copy
+    _own: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+
+    def __copy__(self) -> Self:
+        """Another one around the same kernel, with lists and tables of its own, and nothing tuned."""
+        made = object.__new__(type(self))
+        made.__dict__.update({name: copy.copy(value) for name, value in self._state().items()})
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """As a copy: kernels are not copied, and configurations are never changed."""
+        return copy.copy(self)
+
+    def _state(self) -> dict[str, Any]:
+        return {**self.__dict__, **{name: make() for name, make in self._own.items()}}
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickled by name where it can be imported, else by its parts."""
+        from tri.pickling import reduced
+
+        return reduced(self, (object.__new__, (type(self),), self._state()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.fn!r})"

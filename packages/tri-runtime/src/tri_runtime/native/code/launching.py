@@ -287,7 +287,15 @@ ask:
   %found = call ptr @told(ptr %call, ptr %grid, ptr %arguments)
   store ptr %found, ptr %answer
   %failed = icmp eq ptr %found, null
-  br i1 %failed, label %no, label %read
+  br i1 %failed, label %raised, label %read
+raised: ; the function of last resort asks again, and says whose grid it is; what ends programs goes on
+  %kind = load ptr, ptr @PyExc_Exception
+  %matches = call i32 @PyErr_ExceptionMatches(ptr %kind)
+  %ends = icmp eq i32 %matches, 0
+  br i1 %ends, label %no, label %forget
+forget:
+  call void @PyErr_Clear()
+  br label %no
 read:
   %readable = call i1 @grid_of(ptr %found, ptr %sizes)
   br i1 %readable, label %known, label %no

@@ -65,6 +65,7 @@ TYPES = """
 @PyFloat_Type = external global i8
 @PyUnicode_Type = external global i8
 @PyTuple_Type = external global i8
+@PyExc_Exception = external global ptr
 @PyFunction_Type = external global i8
 
 declare ptr @PyByteArray_AsString(ptr)
@@ -84,6 +85,7 @@ declare ptr @PyDict_Copy(ptr)
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
 declare i32 @PyContextVar_Get(ptr, ptr, ptr)
 declare ptr @PyCell_Get(ptr)
+declare i32 @PyErr_ExceptionMatches(ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)

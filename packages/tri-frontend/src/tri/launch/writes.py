@@ -1,0 +1,187 @@
+"""Which pointers a compiled kernel writes through, for read-only arrays: its TTIR is followed from stores back.
+
+The analysis is a union over all paths: a pointer that may come from a parameter counts as that parameter.  What it
+does not know (kernels without TTIR, inline assembly that takes addresses) counts as a write.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tri_core.errors import LaunchError
+
+if TYPE_CHECKING:
+    from tri_core.compiler import CompiledKernel
+    from tri_core.mlir import ir
+
+__all__ = ["check_read_only", "written_parameters"]
+
+#: ops that only read through their pointers, and whose results are data
+_READS = frozenset(
+    {"tt.load", "tt.atomic_load", "tt.atomic_poll", "tt.descriptor_load", "tt.descriptor_gather"}
+)
+#: ops that write through their first operand
+_WRITES = frozenset(
+    {"tt.store", "tt.atomic_store", "tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_store", "tt.descriptor_reduce",
+     "tt.descriptor_scatter"}
+)  # fmt: skip
+#: dialects whose other ops write nothing
+_KNOWN = ("tt.", "arith.", "math.", "scf.", "ub.", "builtin.")
+_OPAQUE = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise"})
+
+
+def check_read_only(kernel: CompiledKernel, read_only: Iterable[int]) -> None:
+    """LaunchError when ``kernel`` may write to one of its parameters in the positions ``read_only``."""
+    written = written_parameters(kernel)
+    for position in read_only:
+        if position in written:
+            name = kernel.metadata.signature.parameters[position].name
+            raise LaunchError(
+                f"argument {name!r} of {kernel.name} is a read-only array, and the kernel writes to it",
+                remedy="pass a writable array: a copy, or one made without a read-only flag",
+            )
+
+
+def written_parameters(kernel: CompiledKernel) -> frozenset[int]:
+    """The positions of the pointers (and descriptors' bases) that ``kernel`` may write through."""
+    if "ttir" not in kernel.asm:
+        return frozenset(range(len(kernel.metadata.signature.parameters)))
+    return _written(kernel.hash, kernel.asm["ttir"], str(kernel.metadata.target))
+
+
+@functools.lru_cache(maxsize=256)
+def _written(digest: str, text: str, target: str) -> frozenset[int]:
+    from tri_core import mlir
+    from tri_core.dialects import tt
+    from tri_core.plugins import manager
+    from tri_core.targets import resolve
+    from tri_core.text import parse_module
+
+    del digest
+    mlir.registry.add_dialect(tt.TT)
+    manager().register_ir(mlir.registry, resolve(target))
+    with mlir.session():
+        return _Pointers(parse_module(text)).written()
+
+
+class _Pointers:
+    """Of each value, the kernel's parameters whose memory it may reach."""
+
+    def __init__(self, module: ir.Module) -> None:
+        self.module = module  # its operations live as long as it does
+        functions = [view.operation for view in module.body if view.operation.name == "tt.func"]
+        self.functions = {str(f.attributes["sym_name"]).strip('"'): f for f in functions}
+        self.of: dict[Any, frozenset[int]] = {}
+        self.found: frozenset[int] = frozenset()
+        self.changed = True
+        for function in functions:
+            visible = "sym_visibility" not in function.attributes or "public" in str(
+                function.attributes["sym_visibility"]
+            )
+            for i, argument in enumerate(function.regions[0].blocks[0].arguments if visible else ()):
+                if _is_address(argument):
+                    self.of[argument] = frozenset({i})
+
+    def written(self) -> frozenset[int]:
+        """The parameters that anything is written through."""
+        while self.changed:
+            self.changed = False
+            for function in self.functions.values():
+                for op in _ops(function):
+                    self.visit(op)
+        return self.found
+
+    def visit(self, op: ir.Operation) -> None:
+        """Follow the operands of ``op``."""
+        name = op.name
+        operands = list(op.operands)
+        if name in _READS:
+            return
+        if name in _WRITES:
+            self.write(self.reached(operands[:1]))
+        elif name == "scf.for":
+            self.link(operands[3:], op.regions[0].blocks[0].arguments[1:])
+            self.link(operands[3:], op.results)
+        elif name == "scf.while":
+            self.link(operands, op.regions[0].blocks[0].arguments)
+        elif name == "scf.condition":
+            self.link(operands[1:], op.parent.regions[1].blocks[0].arguments)
+            self.link(operands[1:], op.parent.results)
+        elif name in ("scf.yield", "tt.return"):
+            self.leave(op, operands)
+        elif name == "tt.call":
+            self.call(op, operands)
+        else:
+            self.compute(op, operands)
+
+    def leave(self, op: ir.Operation, operands: list[Any]) -> None:
+        """Hand on what a region gives: to the results, and to the next iteration."""
+        owner = op.parent
+        if owner.name == "tt.func":
+            name = str(owner.attributes["sym_name"]).strip('"')
+            for call in (c for f in self.functions.values() for c in _ops(f) if _callee(c) == name):
+                self.link(operands, call.results)
+            return
+        arguments = owner.regions[0].blocks[0].arguments
+        if owner.name == "scf.for":
+            self.link(operands, arguments[1:])
+        if owner.name == "scf.while":
+            self.link(operands, arguments)
+        else:
+            self.link(operands, owner.results)
+
+    def call(self, op: ir.Operation, operands: list[Any]) -> None:
+        """Hand arguments to the function that is called."""
+        function = self.functions.get(_callee(op))
+        if function is None:
+            self.write(self.reached(operands))
+        else:
+            self.link(operands, function.regions[0].blocks[0].arguments)
+
+    def compute(self, op: ir.Operation, operands: list[Any]) -> None:
+        """Any other op: its results may be made of all that it takes."""
+        reached = self.reached(operands)
+        if reached and (op.name in _OPAQUE or not op.name.startswith(_KNOWN)):
+            self.write(reached)
+        for result in op.results:
+            self.add(result, reached)
+
+    def link(self, values: Iterable[Any], targets: Iterable[Any]) -> None:
+        """Each of ``targets`` may be the value in its place."""
+        for value, target in zip(values, targets, strict=False):
+            self.add(target, self.reached([value]))
+
+    def reached(self, values: Iterable[Any]) -> frozenset[int]:
+        """The parameters that ``values`` may reach."""
+        return frozenset().union(*(self.of.get(value, frozenset()) for value in values))
+
+    def add(self, value: Any, reached: frozenset[int]) -> None:
+        """``value`` may reach these, too."""
+        before = self.of.get(value, frozenset())
+        if _is_address(value) and not reached <= before:
+            self.of[value] = before | reached
+            self.changed = True
+
+    def write(self, reached: frozenset[int]) -> None:
+        """These are written."""
+        self.found |= reached
+
+
+def _is_address(value: Any) -> bool:
+    """Whether ``value`` can hold an address: a pointer, a descriptor, an integer of 64 bits, a block of them."""
+    text = str(value.type)
+    return "ptr" in text or "tensordesc" in text or text.endswith(("i64", "i64>"))
+
+
+def _callee(op: ir.Operation) -> str:
+    return str(op.attributes["callee"]).lstrip("@") if op.name == "tt.call" else ""
+
+
+def _ops(function: ir.Operation) -> Iterator[ir.Operation]:
+    for region in function.regions:
+        for block in region.blocks:
+            for view in block:
+                yield view.operation
+                yield from _ops(view.operation)
