@@ -30,7 +30,7 @@ Body = tuple[Statement, ...]
 #: simpler values of some attributes
 _SIMPLER: dict[str, tuple[Any, ...]] = {
     "mask": (("", 0, 0),), "wide": ("",), "first": (0,), "limit": (-1,), "columns": (False,), "reverse": (False,),
-    "imprecise": (0,), "number": (1,), "left": (False,),
+    "number": (1,), "left": (False,),
 }  # fmt: skip
 
 
