@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -140,6 +141,7 @@ def nightly(session: nox.Session) -> None:
     session.install(*TEST_TOOLS, TORCH)
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
+    session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
     session.notify("newest")
     session.notify("oldest")
     session.notify("matrix", posargs=["--full"])
@@ -179,7 +181,19 @@ def random(session: nox.Session) -> None:
     """Random kernels on every target that executes here: ``nox -s random -- --count 10000 --jobs 8 [--triton-python PATH]``."""
     session.install("hypothesis>=6", "rich")
     _install(session, [*CORE, *GPU, "tri-backend-intel"])
-    session.run("python", "-m", "integration.random_kernels", *session.posargs)
+    arguments = list(session.posargs)
+    if "--triton-python" not in arguments:
+        arguments += ["--triton-python", str(_triton(session))]
+    session.run("python", "-m", "integration.random_kernels", *arguments)
+
+
+def _triton(session: nox.Session) -> Path:
+    """A Python that has Triton and NumPy and nothing of ours: Triton's interpreter is one of the judges."""
+    folder = Path(session.create_tmp()) / "triton"
+    python = folder / "bin" / "python"
+    session.run("python", "-m", "venv", str(folder))
+    session.run(str(python), "-m", "pip", "install", "--quiet", "triton==3.9.0", "numpy", external=True)
+    return python
 
 
 @nox.session
