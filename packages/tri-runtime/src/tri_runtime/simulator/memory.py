@@ -150,6 +150,18 @@ class Memory:
     def _watcher(self) -> GlobalRaces | None:
         return self.races if self._is_tracked else None
 
+    def around(self, addresses: Array, nbytes: int) -> Bytes:
+        """``nbytes`` at each of ``addresses`` as they are, 0xA5 outside of all allocations; nobody is told."""
+        places = addresses.astype(np.int64)[:, None] + np.arange(nbytes)
+        found = np.full(places.shape, 0xA5, np.uint8)
+        which = np.searchsorted(self._starts, places, "right") - 1
+        for index in np.unique(which[which >= 0]):
+            allocation = self._allocations[index]
+            offsets = places - allocation.start
+            inside = (which == index) & (offsets < allocation.data.size)
+            found[inside] = allocation.data[offsets[inside]]
+        return found
+
     def contents(self, address: int) -> Bytes:
         """The bytes of the allocation at ``address``."""
         return self._allocations[self._starts.index(address)].data

@@ -14,6 +14,7 @@ from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_runtime.simulator.ops import PURE
 from tri_runtime.simulator.scene import Site
+from tri_runtime.simulator.words import WORD
 
 if TYPE_CHECKING:
     from tri_runtime.simulator.cta import CTA
@@ -115,7 +116,8 @@ def _reverse_postorder(function: ir.Operation) -> list[ir.Block]:
 def _is_local(op: ir.OpView) -> bool:
     """Whether nothing outside of the op's block uses its result: threads that are elsewhere never see it."""
     block = op.operation.block
-    return all(use.owner.operation.block == block for use in op.results[0].uses)
+    users = [use.owner.operation for use in op.results[0].uses]
+    return all(user.block == block and WORD not in user.attributes for user in users)
 
 
 def _pure(function: Callable[..., Any], inputs: list[int], output: int, local: bool) -> Step:

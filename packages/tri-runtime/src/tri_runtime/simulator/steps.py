@@ -12,8 +12,10 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_runtime.races import Semantics
 from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.program import Program, Step
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16
+from tri_runtime.simulator.words import Word, element_of
 
 __all__ = ["SPECIAL"]
 
@@ -83,6 +85,9 @@ def _load(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]
     shape, space = shape_of(op.results[0].type), _space(op.operands[0].type)
     alignment = _alignment(op, op.results[0].type)
     (pointer,), (output,) = inputs, outputs
+    element = element_of(program, op)
+    if element is not None:
+        return program.observed(_load_word(space, shape.dtype, pointer, output, element))
 
     def step(cta: CTA) -> None:
         memory = cta.memory(space)
@@ -93,6 +98,19 @@ def _load(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]
             step(cta)
 
     return program.observed(volatile_step if "volatile_" in op.attributes else step)
+
+
+def _load_word(
+    space: int, dtype: np.dtype[np.generic], pointer: int, output: int, element: tuple[int, int]
+) -> Step:
+    slot, nbytes = element
+
+    def step(cta: CTA) -> None:
+        memory, elements = cta.memory(space), cta.values[slot]
+        with memory.volatile(elements, cta.active, nbytes):
+            cta.write(output, Word(memory, elements, nbytes).load(cta.values[pointer], dtype, cta.active))
+
+    return step
 
 
 def _store(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
@@ -138,7 +156,11 @@ def _atomic_rmw(program: Program, op: ir.OpView, inputs: list[int], outputs: lis
     if number not in _RMW:
         raise Unsupported(f"the simulator has no atomic of LLVM's number {number}")
     update = _RMW[number]
-    return program.observed(_one_by_one(op, inputs, outputs, lambda old, rest: (update(old, rest[0]), old)))
+
+    def change(old: Any, rest: Sequence[Any]) -> tuple[Any, Any]:
+        return update(old, rest[0]), old
+
+    return program.observed(_one_by_one(program, op, inputs, outputs, change))
 
 
 def _compare_swap(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
@@ -147,7 +169,7 @@ def _compare_swap(program: Program, op: ir.OpView, inputs: list[int], outputs: l
         equal = old == expected
         return np.where(equal, value, old), (old, equal)
 
-    return program.observed(_one_by_one(op, inputs, outputs, update))
+    return program.observed(_one_by_one(program, op, inputs, outputs, update))
 
 
 #: LLVM's numbers of memory orders, and its names of the scope of a CTA
@@ -165,6 +187,7 @@ def _semantics(op: ir.OpView) -> Semantics:
 
 
 def _one_by_one(
+    program: Program,
     op: ir.OpView,
     inputs: list[int],
     outputs: list[int],
@@ -172,18 +195,24 @@ def _one_by_one(
 ) -> Step:
     """An atomic: the threads take turns."""
     space, pair, semantics = _space(op.operands[0].type), op.name == "llvm.cmpxchg", _semantics(op)
+    element = element_of(program, op)
 
     def step(cta: CTA) -> None:
         memory, pointers = cta.memory(space), cta.values[inputs[0]]
         rest = [cta.values[i] for i in inputs[1:]]
         old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
         threads = np.flatnonzero(cta.active)
-        with memory.atomic(pointers[threads], threads, rest[0].dtype.itemsize, semantics):
+        elements, nbytes = pointers, rest[0].dtype.itemsize
+        place: Memory | Word = memory
+        if element is not None:
+            elements, nbytes = cta.values[element[0]], element[1]
+            place = Word(memory, elements, nbytes)
+        with memory.atomic(elements[threads], threads, nbytes, semantics):
             for thread in threads:
                 alone = np.arange(cta.num_threads) == thread
-                before = memory.load(pointers, rest[0].dtype, alone)
+                before = place.load(pointers, rest[0].dtype, alone)
                 after, told = update(before, rest)
-                memory.store(pointers, after, alone)
+                place.store(pointers, after, alone)
                 old[thread] = (told[0] if pair else told)[thread]
                 equal[thread] = told[1][thread] if pair else False
         cta.write(outputs[0], (old, equal) if pair else old)

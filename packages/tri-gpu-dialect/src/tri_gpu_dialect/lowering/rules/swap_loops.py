@@ -1,7 +1,9 @@
-"""Atomics that the hardware lacks, as loops of compare-and-swap on the 32-bit word around the element.
+"""Atomics that the hardware lacks, as loops of compare-and-swap: on the element, or on the 32-bit word around it.
 
-Whether it has one is for :meth:`Primitives.has_atomic` to say.  The loop reads the word, computes the element
-anew, and swaps the word for the changed one until nobody else came in between; the bits beside the element stay.
+Whether it has one, and compare-and-swap of narrow elements, is for :meth:`Primitives.has_atomic` to say.  The loop reads the
+word, computes the element anew, and swaps the word for the changed one until nobody else came in between; the bits beside
+the element stay.  A word may reach beyond the user's buffer: it is aligned, so it never leaves the page, and memory is
+allocated in larger units.  Attribute ``ttg.word`` of its address says so to who checks bounds.
 """
 
 from __future__ import annotations
@@ -94,11 +96,13 @@ class _Place:
     def of(cls, ctx: Lowering, address: ir.Value, bits: int) -> _Place:
         """Where the element at ``address`` lies."""
         b = ctx.b
-        type_ = b.int_type(max(bits, 32))
-        if bits >= 32:
-            return cls(ctx, address, b.const(type_, 0), bits, type_)
+        narrow = b.int_type(bits)
+        if bits >= 32 or ctx.hw.has_atomic(None, narrow):
+            return cls(ctx, address, b.const(narrow, 0), bits, narrow)
+        type_ = b.i32
         above = b.and_(b.ptr_to_int(address), b.int_(3, 64))
         start = b.gep(address, b.sub(b.int_(0, 64), above), b.i8)
+        start.owner.attributes["ttg.word"] = ir.IntegerAttr.get(b.i32, bits // 8)
         return cls(ctx, start, b.shl(b.int_cast(above, b.i32), 3), bits, type_)
 
     def word(self) -> ir.Value:
