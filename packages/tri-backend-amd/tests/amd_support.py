@@ -42,8 +42,14 @@ class Made:
     resources: dict[str, int]
 
 
-def llvm_of(arch: str, body: Body, pointers: int = 2, options: AmdOptions | None = None) -> str:
-    """LLVM text of a kernel ``k`` of ``pointers`` global pointers and one i32."""
+def llvm_of(
+    arch: str,
+    body: Body,
+    pointers: int = 2,
+    options: AmdOptions | None = None,
+    parameters: Sequence[str] = (),
+) -> str:
+    """LLVM text of a kernel ``k`` of ``parameters`` (types as MLIR writes them), or ``pointers`` and one i32."""
     made_for, options = target_of(arch), options or AmdOptions()
     with session():
         module = ir.Module.create()
@@ -54,7 +60,7 @@ def llvm_of(arch: str, body: Body, pointers: int = 2, options: AmdOptions | None
         entry = function.regions[0].blocks.append()
         with ir.InsertionPoint(entry):
             b = Builder(module, entry)
-            types = [b.ptr(1)] * pointers + [b.i32]
+            types = [ir.Type.parse(p) for p in parameters] or [b.ptr(1)] * pointers + [b.i32]
             body(b, words, [entry.add_argument(t, ir.Location.unknown()) for t in types])
             ir.Operation.create("llvm.return")
         signature = ir.Type.parse(f"!llvm.func<void ({', '.join(map(str, types))})>")

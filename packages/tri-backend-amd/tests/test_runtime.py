@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from amd_support import compile_body
+from amd_support import compile_body, compile_text, llvm_of
 from fake_hip import FakeHip, hipError_t
 from tri_backend_amd.lowering import AmdPrimitives
 from tri_backend_amd.runtime import HipRuntime, devices
@@ -41,6 +42,9 @@ SIGNATURE = KernelSignature(
 )
 
 
+TYPES = ("!llvm.ptr<1>", "i1", "i64", "f16", "bf16")
+
+
 def body(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value]) -> None:
     hw.store_global(b, args[0], args[2], None, Access(4))
 
@@ -54,7 +58,8 @@ def image(arch: str = "gfx942", shared: int = 0) -> KernelImage:
         threads_per_warp=64,
         shared=shared,
     )
-    return KernelImage(kind="hsaco", data=compile_body(arch, body).data, metadata=metadata)
+    made = compile_text(arch, llvm_of(arch, body, parameters=TYPES))
+    return KernelImage(kind="hsaco", data=made.data, metadata=metadata)
 
 
 @pytest.fixture
@@ -105,6 +110,15 @@ def test_a_failed_launch_is_told(runtime: HipRuntime, api: FakeHip) -> None:
         launch((1, 1, 1), None, [0, False, 0, 0.0, 0.0])
     with pytest.raises(LaunchError, match="y extent"):
         launch((1, 1 << 16, 1), None, [0, False, 0, 0.0, 0.0])
+
+
+def test_code_with_other_parameters_is_refused_before_hip_has_it(runtime: HipRuntime, api: FakeHip) -> None:
+    made = replace(image(), data=compile_body("gfx942", lambda b, hw, args: None).data)
+    with pytest.raises(
+        LaunchError, match="takes 3 parameters of 8, 8, 4 bytes; a launch passes 5 parameters"
+    ):
+        runtime.load(made, runtime.current_device())
+    assert "hipModuleLoadData" not in api.calls
 
 
 def test_code_for_another_processor_is_refused(api: FakeHip) -> None:

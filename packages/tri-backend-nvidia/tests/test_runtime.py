@@ -56,6 +56,19 @@ def ready(runtime, **given):
     return kernel, runtime.launcher(kernel, made)
 
 
+PTX = b".visible .entry k(.param .u64 a, .param .u64 b, .param .u32 c, .param .f32 d) { ret; }"
+
+
+def test_an_image_with_other_parameters_is_refused_before_the_driver_has_it(fake):
+    made = replace(image(), data=PTX)
+    runtime = CudaRuntime()
+    with pytest.raises(LaunchError, match="takes 4 parameters of 8, 8, 4, 4 bytes") as caught:
+        runtime.load(made, runtime.current_device())
+    assert "a launch passes 3 parameters of 8, 4, 4 bytes (x: *fp32, n: i32, s: fp32)" in str(caught.value)
+    fits = replace(made, data=PTX.replace(b".param .u64 b, ", b""))
+    assert runtime.load(fits, runtime.current_device()) is not None
+
+
 def test_a_launch_passes_everything(fake):
     _, launch = ready(CudaRuntime(), num_warps=8, shared=4096)
     launch((3, 2, 1), 77, [1 << 40, -5, 0.5])

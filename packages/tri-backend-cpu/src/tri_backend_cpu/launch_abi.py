@@ -59,13 +59,15 @@ class Facts:
     """What the runtime must know of a kernel.
 
     ``arena``: bytes of scratch memory per thread; ``stored``: bytes that a program stores, counting a
-    loop's stores once; ``assertions`` and ``prints``: what their numbers in the code stand for.
+    loop's stores once; ``assertions`` and ``prints``: what their numbers in the code stand for;
+    ``parameters``: bytes of each.
     """
 
     arena: int = 0
     stored: int = 0
     assertions: list[dict[str, Any]] = field(default_factory=list)
     prints: list[dict[str, Any]] = field(default_factory=list)
+    parameters: list[int] | None = None
 
     def to_text(self) -> str:
         """As JSON."""

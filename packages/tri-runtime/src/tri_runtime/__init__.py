@@ -11,6 +11,7 @@ from tri_runtime.descriptors import DescriptorEncoder
 from tri_runtime.handles import Buffer, Device, DeviceMemory, Event, Stream
 from tri_runtime.limits import check_grid, check_resources
 from tri_runtime.packing import ArgumentPool, ArgumentTable, PackedArguments, argument_table
+from tri_runtime.parameters import check_parameters
 from tri_runtime.process import ForkGuard
 from tri_runtime.registry import runtime
 from tri_runtime.staging import staged_copies
@@ -29,6 +30,7 @@ __all__ = [
     "Stream",
     "argument_table",
     "check_grid",
+    "check_parameters",
     "check_resources",
     "runtime",
     "staged_copies",

@@ -86,6 +86,12 @@ class ArgumentTable:
         return self.descriptor_offsets[-1] + DESCRIPTOR_BYTES if self.descriptors else self.layout.size
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of each argument, and of each descriptor."""
+        plain = (struct.calcsize(_code(p)) for p in self.parameters)
+        return (*plain, *(DESCRIPTOR_BYTES for _ in range(self.descriptors)))
+
+    @property
     def descriptor_offsets(self) -> tuple[int, ...]:
         """Where the descriptors are."""
         first = -(-self.layout.size // DESCRIPTOR_ALIGNMENT) * DESCRIPTOR_ALIGNMENT

@@ -60,6 +60,14 @@ class KernelRecord:
     metadata: Mapping[str, Any]
     code: bytes
 
+    @property
+    def parameter_sizes(self) -> list[int] | None:
+        """Bytes of each parameter that a launch passes; None where the metadata has no list of them."""
+        arguments = self.metadata.get(".args")
+        if arguments is None:
+            return None
+        return [int(a[".size"]) for a in arguments if not str(a[".value_kind"]).startswith("hidden_")]
+
 
 @dataclass(frozen=True)
 class CodeObject:

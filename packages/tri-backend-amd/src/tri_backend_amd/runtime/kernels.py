@@ -11,7 +11,7 @@ from typing import Any
 from tri_backend_amd.hsaco import read_code_object
 from tri_backend_amd.runtime.hip import Hip
 from tri_core.api import Argument, DeviceError, DeviceInfo, KernelImage, Launch, LaunchError
-from tri_runtime import ArgumentPool, argument_table, check_grid
+from tri_runtime import ArgumentPool, argument_table, check_grid, check_parameters
 
 __all__ = ["HipKernel", "launcher", "load"]
 
@@ -31,7 +31,10 @@ class HipKernel:
 
 
 def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
-    """Load ``image`` on ``device``; DeviceError when it is for another processor."""
+    """Load ``image`` on ``device``; DeviceError when it is for another processor.
+
+    LaunchError when it takes other arguments than a launch passes.
+    """
     code = read_code_object(image.data)
     if code.processor != device.arch:
         raise DeviceError(
@@ -39,6 +42,12 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
             remedy=f"compile for amd:{device.arch}",
         )
     name = image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+    record = code.kernels.get(name)
+    check_parameters(
+        image,
+        None if record is None else record.parameter_sizes,
+        argument_table(image.metadata.signature.parameters),
+    )
     with loaded.on_device(device.index):
         module = loaded.call("hipModuleLoadData", image.data)
     function = loaded.call("hipModuleGetFunction", module, name.encode())

@@ -41,7 +41,8 @@ def lower_kernel(module: ir.Module, features: VectorFeatures, *, contract: bool 
     _order_streams(context)
     b.effect("llvm.return")
     reports = context.reports
-    facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints)
+    sizes = [p.dtype.nbytes for p in kernel.body.arguments]
+    facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints, sizes)
     b.text(abi.facts_symbol(kernel.name), facts.to_text())
     return Lowered(made, kernel.name, facts)
 

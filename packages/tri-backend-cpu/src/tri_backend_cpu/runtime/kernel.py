@@ -8,12 +8,16 @@ from collections.abc import Callable
 from tri_backend_cpu.launch_abi import Facts, facts_symbol
 from tri_backend_cpu.runtime.loader import LoadedObject
 from tri_core.api import KernelImage
+from tri_runtime import argument_table, check_parameters
 
 __all__ = ["CpuKernel"]
 
 
 class CpuKernel:
-    """A loaded kernel: ``address``, the same as a callable ``entry``, and its ``facts``."""
+    """A loaded kernel: ``address``, the same as a callable ``entry``, and its ``facts``.
+
+    LaunchError when the object takes other arguments than a launch passes.
+    """
 
     def __init__(self, image: KernelImage) -> None:
         metadata = image.metadata
@@ -25,6 +29,7 @@ class CpuKernel:
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
         self.entry: Callable[[int, int], None] = kind(self.address)
         self.facts = Facts.from_text(ctypes.string_at(facts))
+        check_parameters(image, self.facts.parameters, argument_table(self.parameters))
 
     @property
     def resources(self) -> dict[str, int]:

@@ -29,7 +29,7 @@ from tri_core.api import (
     Launch,
     LoadedKernel,
 )
-from tri_runtime import RuntimeBase, check_resources
+from tri_runtime import RuntimeBase, argument_table, check_parameters, check_resources
 
 __all__ = ["IntelRuntime"]
 
@@ -100,6 +100,8 @@ class IntelRuntime(RuntimeBase):
         found = self._found[device.index]
         check_architecture(image, found)
         check_device(module, found)
+        table = argument_table(image.metadata.signature.parameters)
+        check_parameters(image, module.parameters.get(image.metadata.name), table)
         row = ARCHITECTURES[found.info.arch]
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
         options = str(image.metadata.attrs.get("build_options", ""))

@@ -19,6 +19,8 @@ _KERNEL_MODEL = 6
 #: opcodes of the SPIR-V specification, section 3.52
 _FUNCTION_END = 56
 _OPCODES = {10: "extension", 15: "entry point", 16: "execution mode", 17: "capability"}
+#: bytes of an address: modules are of the 64-bit memory model
+_ADDRESS = 8
 #: execution modes, section 3.6
 _LOCAL_SIZE, _SUBGROUP_SIZE = 17, 35
 #: capabilities that a device may lack, section 3.31
@@ -59,6 +61,8 @@ class SpirvModule:
     kernels: tuple[str, ...]
     local_size: dict[str, tuple[int, int, int]]
     sub_group_size: dict[str, int]
+    #: bytes of each parameter of each kernel, None for one that is no number and no pointer
+    parameters: dict[str, list[int | None]]
 
 
 def _damaged(why: str) -> ToolchainError:
@@ -126,6 +130,7 @@ def read_module(data: bytes) -> SpirvModule:
         capabilities=frozenset(capabilities),
         extensions=frozenset(extensions),
         kernels=tuple(kernels.values()),
+        parameters=_parameters(words, kernels),
         local_size={
             n: _extent(modes[i, _LOCAL_SIZE]) for i, n in kernels.items() if (i, _LOCAL_SIZE) in modes
         },
@@ -133,6 +138,26 @@ def read_module(data: bytes) -> SpirvModule:
             n: modes[i, _SUBGROUP_SIZE][0] for i, n in kernels.items() if (i, _SUBGROUP_SIZE) in modes
         },
     )
+
+
+def _parameters(words: tuple[int, ...], kernels: dict[int, str]) -> dict[str, list[int | None]]:
+    sizes: dict[int, int] = {}
+    found: dict[str, list[int | None]] = {name: [] for name in kernels.values()}
+    current: list[int | None] = []
+    for opcode, operands in _instructions(words):
+        match opcode:
+            case 20:  # OpTypeBool
+                sizes[operands[0]] = 1
+            case 21 | 22:  # OpTypeInt, OpTypeFloat
+                sizes[operands[0]] = operands[1] // 8
+            case 32:  # OpTypePointer
+                sizes[operands[0]] = _ADDRESS
+            case 54:  # OpFunction
+                name = kernels.get(operands[1])
+                current = found[name] if name is not None else []
+            case 55:  # OpFunctionParameter
+                current.append(sizes.get(operands[0]))
+    return found
 
 
 def _extent(words: tuple[int, ...]) -> tuple[int, int, int]:

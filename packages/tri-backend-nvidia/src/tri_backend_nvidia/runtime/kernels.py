@@ -13,11 +13,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tri_backend_nvidia.parameters import parameter_sizes
 from tri_backend_nvidia.runtime import counters, faults, launches, records, scratch, stand_ins, tensor_maps
 from tri_backend_nvidia.runtime.devices import attribute
 from tri_backend_nvidia.runtime.driver import address_of, call, initialised
 from tri_core.api import Argument, DeviceError, DeviceInfo, HiddenParameters, KernelImage, Launch, Unsupported
-from tri_runtime import ArgumentPool, DescriptorEncoder, argument_table
+from tri_runtime import ArgumentPool, ArgumentTable, DescriptorEncoder, argument_table, check_parameters
 
 __all__ = ["CudaKernel", "encoder", "launcher", "load"]
 
@@ -50,7 +51,11 @@ class CudaKernel:
 
 
 def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
-    """Load ``image`` into the current context; DeviceError when it is not for this device."""
+    """Load ``image`` into the current context; DeviceError when it is not for this device.
+
+    LaunchError when it takes other arguments than a launch passes: the driver would read past them.
+    """
+    check_parameters(image, parameter_sizes(image.data, _entry(image)), _table(image))
     module = call("cuModuleLoadData", image.data)
     function = call("cuModuleGetFunction", module, _entry(image).encode())
     if image.metadata.shared > _SHARED_WITHOUT_ASKING:
@@ -65,6 +70,12 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
     # unloading at exit would come after the driver's own clean-up
     weakref.finalize(kernel, _unload, module, call("cuCtxGetCurrent")).atexit = False
     return kernel
+
+
+def _table(image: KernelImage) -> ArgumentTable:
+    """How a launch lays its arguments out: the kernel's own, and what is hidden behind them."""
+    hidden = HiddenParameters.from_attrs(image.metadata.attrs)
+    return argument_table((*image.metadata.signature.parameters, *hidden.parameters), len(hidden.descriptors))
 
 
 def _entry(image: KernelImage) -> str:
@@ -177,8 +188,7 @@ def launcher(
     """
     hidden = HiddenParameters.from_attrs(image.metadata.attrs)
     encode = encoder(kernel, hidden)
-    parameters = (*image.metadata.signature.parameters, *hidden.parameters)
-    pool = ArgumentPool(argument_table(parameters, len(hidden.descriptors)))
+    pool = ArgumentPool(_table(image))
     pack, take, give = pool.table.pack_into, pool.take, pool.give
     numbers = launches.attributes_of(image.metadata.options)
     start = launches.extended(numbers) if numbers else launch_function()

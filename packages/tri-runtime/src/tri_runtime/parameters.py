@@ -1,0 +1,37 @@
+"""Whether an image takes what a launch passes: drivers read as many arguments as the image has parameters, wherever they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_core.api import KernelImage, LaunchError
+from tri_runtime.packing import ArgumentTable
+
+__all__ = ["check_parameters"]
+
+
+def check_parameters(image: KernelImage, found: Sequence[int | None] | None, table: ArgumentTable) -> None:
+    """LaunchError unless ``image``, whose parameters have ``found`` bytes, takes the arguments that ``table`` lays out.
+
+    A size of None is not known; ``found`` is None where the image does not say what it takes.
+    """
+    if found is None:
+        return
+    passed = table.sizes
+    fits = len(found) == len(passed) and all(f is None or f == p for f, p in zip(found, passed, strict=True))
+    if fits:
+        return
+    names = [f"{p.name}: {p.type}" for p in table.parameters] + ["a descriptor"] * table.descriptors
+    raise LaunchError(
+        f"the image ({image.kind}) of kernel {image.metadata.name} takes {_told(found)}; a launch passes "
+        f"{_told(passed)} ({', '.join(names)})",
+        remedy="an image, or a stage that replaces what the compiler makes, must keep the kernel's parameters: compare it "
+        "with the one that was compiled",
+    )
+
+
+def _told(sizes: Sequence[int | None]) -> str:
+    if not sizes:
+        return "no parameters"
+    text = ", ".join("?" if size is None else str(size) for size in sizes)
+    return f"{len(sizes)} parameter{'s' if len(sizes) > 1 else ''} of {text} bytes"
