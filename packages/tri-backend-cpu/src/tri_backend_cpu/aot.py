@@ -91,6 +91,11 @@ def _facts(image: KernelImage) -> Mapping[str, Any]:
             f"{image.metadata.name} prints, which needs Python",
             remedy="leave device_print out of kernels for C",
         )
+    if facts.accesses:
+        raise Unsupported(
+            f"{image.metadata.name} checks its accesses, which needs Python",
+            remedy="compile kernels for C without debug",
+        )
     return {"arena": facts.arena}
 
 

@@ -21,11 +21,14 @@ __all__ = [
     "GRID",
     "NEXT",
     "PRINTER",
+    "REFUSED",
     "STREAM",
     "TOTAL",
     "Facts",
     "argument_offsets",
+    "checks_offset",
     "facts_symbol",
+    "range_index",
 ]
 
 #: byte offsets in a task
@@ -39,6 +42,9 @@ FAILED_PROGRAM = 48  # 3 x i32: the program in which it failed
 STREAM = 60  # i32: whether the launch writes more than caches hold: stores then go past them
 ARGUMENTS = 64  # the kernel's arguments, laid out as a C struct
 
+#: what FAILED holds when the checker refused an access
+REFUSED = -1
+
 
 def argument_offsets(sizes: Sequence[int]) -> list[int]:
     """Offsets within the task of arguments of ``sizes`` bytes, each aligned to its size."""
@@ -47,6 +53,22 @@ def argument_offsets(sizes: Sequence[int]) -> list[int]:
         offsets.append(-(-end // size) * size)
         end = offsets[-1] + size
     return offsets
+
+
+def checks_offset(sizes: Sequence[int]) -> int:
+    """Where a checked kernel's task has, behind arguments of ``sizes`` bytes, the checker's address and the ranges.
+
+    A range is two i64: addresses from the first up to the second may be accessed without asking the checker.  Every
+    parameter has two, for reading and for writing, as :func:`range_index` numbers them; two more are for pointers
+    that are derived from no parameter.
+    """
+    end = max((o + s for o, s in zip(argument_offsets(sizes), sizes, strict=True)), default=ARGUMENTS)
+    return -(-end // 8) * 8
+
+
+def range_index(parameter: int, *, writes: bool) -> int:
+    """The number of the range for accesses through ``parameter`` (the count of parameters: through none)."""
+    return 2 * parameter + writes
 
 
 def facts_symbol(kernel: str) -> str:
@@ -59,8 +81,8 @@ class Facts:
     """What the runtime must know of a kernel.
 
     ``arena``: bytes of scratch memory per thread; ``stored``: bytes that a program stores, counting a
-    loop's stores once; ``assertions`` and ``prints``: what their numbers in the code stand for;
-    ``parameters``: bytes of each.
+    loop's stores once; ``assertions``, ``prints`` and ``accesses`` (of a checked kernel): what their numbers in the
+    code stand for; ``parameters``: bytes of each.
     """
 
     arena: int = 0
@@ -68,10 +90,14 @@ class Facts:
     assertions: list[dict[str, Any]] = field(default_factory=list)
     prints: list[dict[str, Any]] = field(default_factory=list)
     parameters: list[int] | None = None
+    accesses: list[dict[str, Any]] = field(default_factory=list)
 
     def to_text(self) -> str:
-        """As JSON."""
-        return json.dumps(asdict(self))
+        """As JSON; only a checked kernel's speaks of accesses."""
+        facts = asdict(self)
+        if not self.accesses:
+            del facts["accesses"]
+        return json.dumps(facts)
 
     @classmethod
     def find(cls, image: bytes) -> Self:

@@ -58,7 +58,9 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
         half=bool(spec.features & {"f16c", "neon"}),
         x86=isa_of(context.target.key.arch) == "x86_64",
     )
-    lowered = lower_kernel(module, features, contract=context.options.enable_fp_fusion)
+    lowered = lower_kernel(
+        module, features, contract=context.options.enable_fp_fusion, checked=context.options.debug
+    )
     return StageResult(
         artifact=to_llvm_ir(lowered.module),
         resources={"arena": lowered.facts.arena, "stored": lowered.facts.stored},

@@ -26,6 +26,8 @@ class RuntimeBase(abc.ABC):
     device_kind: str = ""
     host_memory: HostMemory = "refused"
     fork_safe: bool = False
+    #: of kernels compiled with ``debug``, whether :meth:`staged` is called though ``host_memory`` is ``"direct"``
+    wants_extents: bool = False
     #: what a user can do when there is no device
     no_device_remedy: str = "name a target that this machine has, or compile without launching"
     #: what a user can do when ``host_memory`` is ``"refused"``

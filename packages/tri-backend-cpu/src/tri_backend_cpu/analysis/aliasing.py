@@ -7,27 +7,58 @@ be fused; programs that break it are races on every parallel target.
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Value
+from tri_backend_cpu.graph import Op, Value
 
 __all__ = ["conflict", "root_pointer"]
 
+#: ops whose result points where their operand does, elsewhere in it
 _THROUGH = {"tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "tt.bitcast"}
 
 
 def root_pointer(pointer: Value) -> Value | None:
-    """The kernel argument that ``pointer`` is derived from, or None when that is not known."""
-    while True:
-        if pointer.op is not None and pointer.op.name in _THROUGH:
-            pointer = pointer.op.operands[0]
+    """The kernel argument that ``pointer`` is derived from, or None when that is not known or there are several."""
+    found: set[Value | None] = set()
+    seen: set[Value] = set()
+    waiting = [pointer]
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
             continue
-        block = pointer.block
-        if block is None:
+        seen.add(value)
+        sources = _sources(value)
+        if sources is None:
+            found.add(None)
+        elif sources:
+            waiting.extend(sources)
+        else:
+            found.add(value)
+    return found.pop() if len(found) == 1 else None
+
+
+def _sources(pointer: Value) -> list[Value] | None:
+    """What ``pointer`` may be derived from, one step back: nothing for a kernel's argument, None if not known."""
+    op = pointer.op
+    if op is None:
+        parent = pointer.block.parent if pointer.block is not None else None
+        if parent is None:
+            return [] if pointer.block is not None else None
+        return _carried(parent, pointer.index - 1) if parent.name == "scf.for" and pointer.index else None
+    match op.name:
+        case name if name in _THROUGH:
+            return [op.operands[0]]
+        case "arith.select":
+            return list(op.operands[1:])
+        case "scf.for":
+            return _carried(op, pointer.index)
+        case "scf.if":
+            return [block.terminator.operands[pointer.index] for block in op.blocks if block.ops]
+        case _:
             return None
-        if block.parent is None:
-            return pointer
-        if block.parent.name != "scf.for" or pointer.index == 0:
-            return None
-        pointer = block.parent.operands[2 + pointer.index]
+
+
+def _carried(loop: Op, index: int) -> list[Value]:
+    """What carried value ``index`` of an ``scf.for`` is at first and next."""
+    return [loop.operands[3 + index], loop.blocks[0].terminator.operands[index]]
 
 
 def conflict(first: Value | None, second: Value | None) -> bool:

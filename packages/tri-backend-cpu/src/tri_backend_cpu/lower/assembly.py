@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tri_backend_cpu.graph import Op
 from tri_backend_cpu.lower.atomics import atomic_load
@@ -32,8 +32,18 @@ def assemble(b: Builder, op: Op, operands: Sequence[ir.Value]) -> list[ir.Value]
     return [b.op("llvm.extractvalue", t, made, position=position([i])) for i, t in enumerate(types)]
 
 
-def poll(b: Builder, op: Op, pointer: ir.Value, expected: ir.Value, timeout: ir.Value | None) -> ir.Value:
-    """Load until ``expected`` is seen or ``timeout`` nanoseconds are over; whether it was seen."""
+def poll(
+    b: Builder,
+    op: Op,
+    pointer: ir.Value,
+    expected: ir.Value,
+    timeout: ir.Value | None,
+    more: Callable[[ir.Value], ir.Value] | None = None,
+) -> ir.Value:
+    """Load until ``expected`` is seen or ``timeout`` nanoseconds are over; whether it was seen.
+
+    ``more`` may turn the condition to go on into another.
+    """
     deadline = b.i64(0) if timeout is None else b.same("arith.addi", _now(b), timeout)
     kind = b.type(I1)
     loop = ir.Operation.create("scf.while", results=[kind], operands=[], regions=2, loc=b.location, ip=b.ip)
@@ -43,7 +53,7 @@ def poll(b: Builder, op: Op, pointer: ir.Value, expected: ir.Value, timeout: ir.
         again = b.same("arith.xori", seen, b.constant(1, I1))
         if timeout is not None:
             again = b.same("arith.andi", again, b.cmp("slt", _now(b), deadline))
-        b.effect("scf.condition", again, seen)
+        b.effect("scf.condition", again if more is None else more(again), seen)
     with b.inside(body):
         b.yield_()
     return loop.result

@@ -12,7 +12,7 @@ from tri_core.api import Unsupported
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic
 from tri_core.mlir import ir
 
-__all__ = ["atomic_cas", "atomic_load", "atomic_rmw", "atomic_store"]
+__all__ = ["atomic_cas", "atomic_load", "atomic_rmw", "atomic_store", "exchange"]
 
 #: memory order by tt.MemSemantic, as LLVM's codes
 _ORDERS = {
@@ -71,7 +71,7 @@ def atomic_cas(b: Builder, op: Op, pointer: ir.Value, expected: ir.Value, value:
     """The old element at ``pointer``, which becomes ``value`` if it was ``expected`` (bit for bit)."""
     dtype = op.operands[1].dtype
     order = _ORDERS[MemSemantic(op.attributes["sem"])]
-    old, _ = _exchange(b, pointer, _as_bits(b, expected, dtype), _as_bits(b, value, dtype), order)
+    old, _ = exchange(b, pointer, _as_bits(b, expected, dtype), _as_bits(b, value, dtype), order)
     return _from_bits(b, old, dtype)
 
 
@@ -95,7 +95,7 @@ def _ordered(b: Builder, op: Op, name: str, pointer: ir.Value, value: ir.Value |
     return b.from_storage(b.op(name, b.type(storage_of(dtype)), pointer, **attributes), dtype)
 
 
-def _exchange(
+def exchange(
     b: Builder, pointer: ir.Value, expected: ir.Value, value: ir.Value, order: int
 ) -> tuple[ir.Value, ir.Value]:
     """Compare and swap: the old bits, and whether they were the expected ones."""
@@ -123,7 +123,7 @@ def _add_float(b: Builder, dtype: DType, pointer: ir.Value, value: ir.Value, ord
         old = widen(b, _from_bits(b, expected, dtype), dtype)
         new = b.same("arith.addf", old, wide)
         new = narrow(b, new, dtype) if dtype.bits < 32 else new
-        return _exchange(b, pointer, expected, _as_bits(b, new, dtype), order)
+        return exchange(b, pointer, expected, _as_bits(b, new, dtype), order)
 
     start = b.load(pointer, bits)
     return _from_bits(b, _repeat(b, bits, start, attempt), dtype)

@@ -8,6 +8,7 @@ from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.plan import Buffer, Plan, View
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.builder import I64, Builder
+from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.report import Reports
 from tri_core.mlir import ir
 
@@ -54,6 +55,8 @@ class Context:
     scalars: dict[Value, ir.Value] = field(default_factory=dict)
     moved: dict[Value, ir.Value] = field(default_factory=dict)
     reports: Reports = field(default_factory=Reports)
+    #: of a checked kernel
+    checks: Checks | None = None
     _bases: dict[Buffer, ir.Value] = field(default_factory=dict)
     _records: dict[int, ir.Value] = field(default_factory=dict)
 

@@ -173,7 +173,10 @@ def _while(context: Context, step: Control) -> None:
     _enter(context, loop, 0, [test.arguments[i] for i in inputs], [v.type for v in initial])
     emit_block(context, step.blocks[0])
     condition, *handed = test.terminator.operands
-    b.effect("scf.condition", context.scalars[condition], *(context.scalars[handed[i]] for i in outputs))
+    again = context.scalars[condition]
+    if context.checks is not None:
+        again = context.checks.unless_stopped(again)
+    b.effect("scf.condition", again, *(context.scalars[handed[i]] for i in outputs))
     _enter(context, loop, 1, [body.arguments[i] for i in outputs], results)
     emit_block(context, step.blocks[1])
     b.yield_(*(context.scalars[body.terminator.operands[i]] for i in inputs))

@@ -33,15 +33,23 @@ def _store(e: Evaluator, member: Effect, place: Place) -> None:
     op = member.op
     value = op.operands[1]
     where, mask = e.address(op.operands[0], place), e.mask(op.optional("mask"), place)
+    mask = _checked(e, op, where, mask)
     memory.store(e, where, e.lanes(value, place), mask, value.dtype, streams=True)
+
+
+def _checked(e: Evaluator, op: Op, where: memory.Address, mask: Lanes | None) -> Lanes | None:
+    """``mask`` without the lanes that a checked kernel may not access."""
+    checks = e.context.checks
+    return mask if checks is None else checks.mask(e, op, where, mask, len(e.frame.points) - 1)
 
 
 def _atomic(e: Evaluator, member: Effect, place: Place) -> None:
     """One element's atomic operation; where the mask is false the result is 0."""
     op = member.op
-    pointer = e.address(op.operands[0], place).pointer.value
+    where = e.address(op.operands[0], place)
+    pointer = where.pointer.value
     operands = [e.lanes(v, place).value for v in _data(op)]
-    mask = e.mask(op.optional("mask"), place)
+    mask = _checked(e, op, where, e.mask(op.optional("mask"), place))
     with e.frame.at(len(e.frame.points) - 1):
         old = _under(e, mask, op, lambda: _ATOMICS[op.name](e, op, pointer, operands))
     if not op.results:
@@ -153,12 +161,16 @@ def _assembly(e: Evaluator, member: Effect, place: Place) -> None:
 
 def _poll(e: Evaluator, member: Effect, place: Place) -> None:
     op = member.op
-    pointer = e.address(op.operands[0], place).pointer.value
+    where = e.address(op.operands[0], place)
+    pointer = where.pointer.value
     expected = e.lanes(op.operands[1], place).value
     timeout = e.lanes(op.operands[2], place).value if len(op.operands) > 2 else None
     level = len(e.frame.points) - 1
+    checks = e.context.checks
+    mask = _checked(e, op, where, None)
     with e.frame.at(level) as b:
-        seen = assembly.poll(b, op, pointer, expected, timeout)
+        more = checks.unless_stopped if checks is not None else None
+        seen = _under(e, mask, op, lambda: assembly.poll(b, op, pointer, expected, timeout, more))
     if not op.result.is_tensor:
         e.context.scalars[op.result] = seen
     elif member.views[0] is not None:

@@ -11,7 +11,8 @@ from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.graph import DType, read_kernel
 from tri_backend_cpu.graph.reader import Kernel
-from tri_backend_cpu.lower.builder import I8, I32, I64, POINTER, Builder
+from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
+from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.context import Context, VectorFeatures
 from tri_backend_cpu.lower.control import emit_block
 from tri_core.mlir import ir
@@ -28,21 +29,29 @@ class Lowered:
     facts: abi.Facts
 
 
-def lower_kernel(module: ir.Module, features: VectorFeatures, *, contract: bool = True) -> Lowered:
-    """The TTIR kernel in ``module`` as loops of vector instructions, in a new module."""
+def lower_kernel(
+    module: ir.Module, features: VectorFeatures, *, contract: bool = True, checked: bool = False
+) -> Lowered:
+    """The TTIR kernel in ``module`` as loops of vector instructions, in a new module.
+
+    ``contract``: float products and sums may be fused; ``checked``: with a check of every access.
+    """
     kernel = read_kernel(module)
     plan = make_plan(kernel.body)
     made = ir.Module.create()
     entry = _function(made, kernel.name, features.bits)
     b = Builder(made, entry, contract=contract, native_half=features.half)
     context = _context(b, kernel, plan, features)
+    if checked:
+        context.checks = Checks(b, context.task, kernel.body.arguments, context.start)
     _program_loop(context, plan)
     b.ip = ir.InsertionPoint(entry)
     _order_streams(context)
     b.effect("llvm.return")
     reports = context.reports
     sizes = [p.dtype.nbytes for p in kernel.body.arguments]
-    facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints, sizes)
+    accesses = context.checks.accesses if context.checks is not None else []
+    facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints, sizes, accesses)
     b.text(abi.facts_symbol(kernel.name), facts.to_text())
     return Lowered(made, kernel.name, facts)
 
@@ -117,7 +126,10 @@ def _program_loop(context: Context, plan: Plan) -> None:
     with b.inside(loop.regions[0].blocks.append()):
         add, relaxed = (ir.IntegerAttr.get(b.i64_type, code) for code in (1, 2))
         first = b.op("llvm.atomicrmw", b.type(I64), counter, chunk, bin_op=add, ordering=relaxed)
-        b.effect("scf.condition", b.cmp("slt", first, total), first)
+        more = b.cmp("slt", first, total)
+        if context.checks is not None:
+            more = context.checks.unless_stopped(more)
+        b.effect("scf.condition", more, first)
     body = loop.regions[1].blocks.append(b.type(I64), arg_locs=[b.location])
     with b.inside(body):
         first = body.arguments[0]
@@ -126,8 +138,21 @@ def _program_loop(context: Context, plan: Plan) -> None:
         b.yield_()
     b.ip = ir.InsertionPoint(inner)
     context.program = _coordinates(context, inner.arguments[0])
+    if context.checks is not None:
+        context.checks.program = context.program
+        b.ip = _unless_stopped(context.checks)
     emit_block(context, plan.body)
     b.yield_()
+
+
+def _unless_stopped(checks: Checks) -> ir.InsertionPoint:
+    """Inside of a condition, in the loop over programs: nothing has failed yet."""
+    b = checks.b
+    _, yes, no = b.branch(checks.unless_stopped(b.constant(1, I1)))
+    with b.inside(no):
+        b.yield_()
+    b.yield_()
+    return ir.InsertionPoint(yes)
 
 
 def _coordinates(context: Context, program: ir.Value) -> list[ir.Value]:

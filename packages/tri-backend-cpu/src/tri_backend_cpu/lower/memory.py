@@ -142,6 +142,8 @@ def load(e: Evaluator, op: Op, place: Place) -> Lanes:
     level = max(x.level for x in (where.pointer, other) if x is not None)
     mask = e.mask_outside(op.optional("mask"), place, level)
     level = max(level, mask.level) if mask is not None else level
+    if e.context.checks is not None:
+        mask = e.context.checks.mask(e, op, where, mask, level)
     if op.attributes.get("isVolatile") or op.attributes.get("cache") == CacheModifier.CV:
         with e.frame.at(level) as b:
             b.fence_compiler()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri_backend_cpu.graph import DType, Op
 from tri_backend_cpu.launch_abi import FAILED, FAILED_PROGRAM, PRINTER
+from tri_backend_cpu.lower.atomics import exchange
 from tri_backend_cpu.lower.builder import F64, I8, I32, I64, POINTER
 from tri_backend_cpu.lower.casts import convert
 from tri_core.locations import source_location
@@ -18,7 +19,9 @@ from tri_core.mlir import ir
 if TYPE_CHECKING:
     from tri_backend_cpu.lower.context import Context
 
-__all__ = ["Reports", "report_failure", "report_print"]
+__all__ = ["Reports", "frames_of", "report_failure", "report_print"]
+
+_RELAXED = 2  # LLVM's code of the ordering
 
 
 class Reports:
@@ -32,7 +35,7 @@ class Reports:
     def assertion(self, op: Op) -> int:
         """The number of ``op``, counted from 1."""
         if op not in self._numbers:
-            self.assertions.append({"message": op.attributes["message"], "place": _place(op)})
+            self.assertions.append({"message": op.attributes["message"], "place": frames_of(op)})
             self._numbers[op] = len(self.assertions)
         return self._numbers[op]
 
@@ -52,18 +55,26 @@ class Reports:
         return len(self.prints) - 1
 
 
-def _place(op: Op) -> str | None:
+def frames_of(op: Op) -> list[tuple[str, int, int]]:
+    """File, line and column of ``op`` and of the calls that led there, innermost first; empty if not known."""
     place = source_location(op.location)
-    return None if place is None else f"{place.file}:{place.line}"
+    if place is None:
+        return []
+    return [(p.file, p.line, p.column) for p in (place, *place.call_sites)]
 
 
 def report_failure(context: Context, op: Op) -> None:
-    """Note in the task that the assertion ``op`` failed, and in which program."""
+    """Note in the task that the assertion ``op`` failed, and in which program, if nothing has failed before."""
     b = context.b
     number = context.reports.assertion(op)
-    for axis, index in enumerate(context.program):
-        b.store(b.offset(context.task, FAILED_PROGRAM + 4 * axis, I8), index, I32)
-    b.store(b.offset(context.task, FAILED, I8), b.i32(number), I32)
+    _, first = exchange(b, b.offset(context.task, FAILED, I8), b.i32(0), b.i32(number), _RELAXED)
+    _, yes, no = b.branch(first)
+    with b.inside(yes):
+        for axis, index in enumerate(context.program):
+            b.store(b.offset(context.task, FAILED_PROGRAM + 4 * axis, I8), index, I32)
+        b.yield_()
+    with b.inside(no):
+        b.yield_()
 
 
 def report_print(context: Context, op: Op, indices: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:

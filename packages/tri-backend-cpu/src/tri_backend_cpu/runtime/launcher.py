@@ -6,18 +6,20 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 
-from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM
+from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED
+from tri_backend_cpu.runtime.checks import AccessChecker, place_of
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.runtime.printing import Printer
 from tri_core import knobs
-from tri_core.api import Argument, DeviceError, Launch, LaunchError
+from tri_core.api import Argument, KernelFault, Launch, LaunchError
 from tri_runtime import ArgumentTable, argument_table, check_grid
 
 __all__ = ["make_launch"]
 
 #: the task up to the arguments: next, total, chunk, grid, failed, printer, failed program, stream
 _HEADER = struct.Struct("=qqq3iiQ3ii")
+_FAILED = struct.Struct("=i")
 _LIMITS = {f"grid_{axis}": 2**31 - 1 for axis in "xyz"}
 #: chunks of programs per thread: enough to even out programs of different cost
 _CHUNKS_PER_THREAD = 8
@@ -28,8 +30,9 @@ class _Task:
 
     __slots__ = ("address", "arguments", "memory")
 
-    def __init__(self, table: ArgumentTable) -> None:
-        self.memory = ctypes.create_string_buffer(ARGUMENTS + table.size + 8)
+    def __init__(self, table: ArgumentTable, checker: AccessChecker | None) -> None:
+        ranges = checker.size if checker is not None else 0
+        self.memory = ctypes.create_string_buffer(ARGUMENTS + table.size + 8 + ranges)
         self.arguments = (ctypes.c_char * (table.size + 8)).from_buffer(self.memory, ARGUMENTS)
         self.address = ctypes.addressof(self.memory)
 
@@ -40,7 +43,9 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
     pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
     printer = Printer(kernel.facts.prints)
     printer_address = printer.address
-    free = [_Task(table)]
+    checker = AccessChecker(kernel, ARGUMENTS + table.size) if kernel.facts.accesses else None
+    reports = bool(kernel.facts.assertions or checker)
+    free = [_Task(table, checker)]
     address, entry, arena_bytes = kernel.address, kernel.entry, kernel.facts.arena
     pack_header, threads_of = _HEADER.pack_into, knobs.get
     stored, stream_from = kernel.facts.stored, knobs.get("CPU_STREAM_BYTES")
@@ -59,7 +64,7 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
         try:
             task = free.pop()
         except IndexError:
-            task = _Task(table)
+            task = _Task(table, checker)
         pack_header(
             task.memory,
             0,
@@ -77,13 +82,18 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
             total * stored >= stream_from,
         )
         table.pack_into(task.arguments, args)
-        pool().run(address, entry, task.address, arena_bytes, threads)
-        failed = task.memory[FAILED : FAILED + 4] if kernel.facts.assertions else b"\0\0\0\0"
-        if failed != b"\0\0\0\0":
-            raise _assertion(kernel, bytes(task.memory))
+        if checker is not None:
+            checker.begin(task.memory, task.address, args)
+        try:
+            pool().run(address, entry, task.address, arena_bytes, threads)
+        finally:
+            refused = checker.end(task.address) if checker is not None else None
+        if reports and _FAILED.unpack_from(task.memory, FAILED) != (0,):
+            raise _failure(kernel, bytes(task.memory), refused)
         free.append(task)
 
     launch.printer = printer  # type: ignore[attr-defined]  # kept alive as long as the launch
+    launch.checker = checker  # type: ignore[attr-defined]
     return launch
 
 
@@ -95,12 +105,19 @@ def _null(kernel: CpuKernel, index: int) -> LaunchError:
     )
 
 
-def _assertion(kernel: CpuKernel, task: bytes) -> DeviceError:
-    (number,) = struct.unpack_from("=i", task, FAILED)
+def _failure(kernel: CpuKernel, task: bytes, refused: KernelFault | None) -> KernelFault:
+    """What failed first: an access that was refused, or an assertion."""
+    (number,) = _FAILED.unpack_from(task, FAILED)
+    if number == REFUSED and refused is not None:
+        return refused
     program = struct.unpack_from("=3i", task, FAILED_PROGRAM)
     record = kernel.facts.assertions[number - 1]
-    place = f" at {record['place']}" if record.get("place") else ""
-    return DeviceError(
-        f"assertion {record['message']!r} failed in {kernel.name}{place}, in program {program}",
+    return KernelFault(
+        f"assertion {record['message']!r} failed in {kernel.name}, in program {program}",
         remedy="the arrays that the kernel writes may be half written",
+        location=place_of(record["place"]),
+        kernel=kernel.name,
+        kernels=(kernel.name,),
+        program=program,
+        thread=None,
     )

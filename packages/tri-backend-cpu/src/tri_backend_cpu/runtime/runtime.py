@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
+from tri_backend_cpu.runtime.checks import BoundedPointer
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.launcher import make_launch
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.target import DEVICE_KIND, host_device, is_host
-from tri_core.api import DeviceInfo, HostMemory, KernelImage, Launch, LoadedKernel, TargetError
+from tri_core.api import (
+    Argument,
+    ArrayArgument,
+    DeviceInfo,
+    HostMemory,
+    KernelImage,
+    Launch,
+    LoadedKernel,
+    TargetError,
+)
 from tri_runtime import RuntimeBase
 
 __all__ = ["CpuRuntime"]
@@ -21,6 +32,7 @@ class CpuRuntime(RuntimeBase):
     device_kind = DEVICE_KIND
     host_memory: HostMemory = "direct"
     fork_safe = True
+    wants_extents = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,6 +65,10 @@ class CpuRuntime(RuntimeBase):
         if not isinstance(kernel, CpuKernel):
             raise TypeError(f"{kernel!r} was not loaded by this runtime")
         return make_launch(kernel, lambda: self._pool)
+
+    def staged(self, arrays: Sequence[ArrayArgument]) -> AbstractContextManager[Sequence[Argument]]:
+        """Pointers that know the arrays' extents."""
+        return nullcontext(tuple(BoundedPointer.to(a) for a in arrays))
 
     def synchronize(self) -> None:
         """Nothing to wait for: a launch returns when the kernel is done."""

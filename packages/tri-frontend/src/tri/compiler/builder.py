@@ -145,7 +145,7 @@ class Builder:
         ``results`` may be a function of what the body gives, where the types depend on it.
         """
         block, inside = self.block(self.scratch().regions[0], arguments)
-        with self.at(block), self._unsanitized():
+        with self.at(block), self.unsanitized():
             made = body(inside)
             self.create(terminator, operands=made)
         results = results(made) if callable(results) else results
@@ -154,8 +154,12 @@ class Builder:
         return [tensor(r, type_) for r, type_ in zip(operation.results, results, strict=True)]
 
     @contextmanager
-    def _unsanitized(self) -> Iterator[None]:
-        """Integers may overflow: a function that is applied to elements is also applied to what fills up vectors."""
+    def unsanitized(self) -> Iterator[None]:
+        """Inside of the ``with`` block integers may overflow.
+
+        So they may in functions that are applied to elements, which are also applied to what fills up vectors, and
+        in those of libdevice, which compute with the bits of floats.
+        """
         before, self.options = self.options, dataclasses.replace(self.options, sanitize_overflow=False)
         try:
             yield

@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.arguments import fill
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["bind_arguments", "call_jit", "expander", "make_kernel"]
 
 _LIBRARY = "tri.language."
+_LIBDEVICE = "tri.language.libdevice"
 _DEEPEST = 100
 
 
@@ -62,8 +64,10 @@ def _expand(g: Generator, function: JITFunction, bound: dict[str, Any]) -> Any:
     b = g.b
     saved = b.location
     callee = Generator(b, function, bound, caller=saved, stack=(*g.stack, frame))
+    is_libdevice = function.__module__.startswith(_LIBDEVICE)
     try:
-        return _body(callee)
+        with b.unsanitized() if is_libdevice else nullcontext():
+            return _body(callee)
     finally:
         b.location = saved
 

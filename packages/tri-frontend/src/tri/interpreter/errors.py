@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tri_core import errors
-from tri_core.errors import DataRace, DeviceError, TriError
+from tri_core.errors import DataRace, DeviceError
 
 __all__ = [
     "AssertionFailed",
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-class KernelError(TriError):
+class KernelError(errors.KernelFault):
     """A kernel did something wrong while the interpreter ran it: ``kernel``, ``program`` (x, y, z)."""
 
     kernel: Any  # its name; core's errors beside it allow None, or do not

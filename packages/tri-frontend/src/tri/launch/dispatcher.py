@@ -485,7 +485,7 @@ class Dispatcher:
             check_read_only(kernel, version.read_only)
         owner = runtime(target.device_kind)
         host = tuple(i for i, where in version.arrays if where is None)
-        staged = self._host_arrays(owner, host, target)
+        staged = self._host_arrays(owner, host, target, checked=bool(kernel.metadata.options.get("debug")))
         device = place.device if place is not None else owner.current_device()
         launch = self._load(owner, kernel, device)
         count = sum(not p.is_constexpr for p in self.function.params)
@@ -501,10 +501,17 @@ class Dispatcher:
             tuple((numbers[first], *rest) for first, *rest in version.kept),
         )
 
-    def _host_arrays(self, owner: Runtime, host: tuple[int, ...], target: Target) -> tuple[int, ...]:
-        """Which host arrays are staged; LaunchError where the runtime refuses them."""
-        if not host or owner.host_memory == "direct":
+    def _host_arrays(
+        self, owner: Runtime, host: tuple[int, ...], target: Target, *, checked: bool
+    ) -> tuple[int, ...]:
+        """Which host arrays the runtime gets whole; LaunchError where it refuses them.
+
+        Those are the arrays that it copies, and for a ``checked`` kernel those whose extents it asks for.
+        """
+        if not host:
             return ()
+        if owner.host_memory == "direct":
+            return host if checked and getattr(owner, "wants_extents", False) else ()
         if owner.host_memory == "staged":
             return host
         raise LaunchError(
