@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tri_backend_cpu.options import CpuOptions
 from tri_core.api import DeviceInfo, LLVMTarget, Target, TargetError, TargetKey, TargetSpec
+from tri_runtime.loader import loadable_triple
 
 __all__ = [
     "ARCHITECTURES",
@@ -102,7 +103,7 @@ class _Host:
 def _host() -> _Host:
     import llvmlite.binding as llvm
 
-    triple = llvm.get_process_triple()
+    triple = loadable_triple(llvm.get_process_triple())
     features = ",".join(
         f"{'+' if on else '-'}{name}" for name, on in sorted(llvm.get_host_cpu_features().items())
     )

@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Callable
 
 from tri_backend_cpu.launch_abi import Facts, facts_symbol
-from tri_backend_cpu.runtime.loader import LoadedObject
 from tri_core.api import KernelImage
+from tri_runtime.loader import LoadedObject
 
 __all__ = ["CpuKernel"]
 

@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable
 
 from tri_backend_cpu.runtime.arena import Arena
-from tri_backend_cpu.runtime.loader import LoadedObject, load_ir
 from tri_backend_cpu.runtime.pool_ir import ENTRY_LAUNCH, ENTRY_WORK, POOL_BYTES, POOL_IR
+from tri_core import forks
+from tri_runtime.loader import LoadedObject, load_ir
 
 __all__ = ["ThreadPool"]
 
@@ -28,7 +29,7 @@ class ThreadPool:
     """Helpers for the threads that launch kernels; one launch at a time uses them, others run alone."""
 
     def __init__(self) -> None:
-        self._busy = threading.Lock()
+        self._busy = forks.Lock(waits=False)
         self._own = threading.local()
         self._helpers: list[Arena] = []
         self._slots: list[ctypes.c_void_p] = []

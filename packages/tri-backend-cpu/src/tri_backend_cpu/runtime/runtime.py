@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.launcher import make_launch
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.target import DEVICE_KIND, host_device, is_host
+from tri_core import forks
 from tri_core.api import DeviceInfo, HostMemory, KernelImage, Launch, LoadedKernel, TargetError
 from tri_runtime import RuntimeBase
 
@@ -25,8 +25,7 @@ class CpuRuntime(RuntimeBase):
     def __init__(self) -> None:
         super().__init__()
         self._pool = ThreadPool()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._after_fork)
+        forks.in_child(self._after_fork)
 
     def _after_fork(self) -> None:
         """The parent's helpers are not in the child."""

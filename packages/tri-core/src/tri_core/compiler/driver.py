@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import os
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.cache import Store, default_store
 from tri_core.compiler import dump, gates, key, record
 from tri_core.compiler.kernel import CompiledKernel
@@ -40,8 +38,8 @@ _PATIENCE = 60.0
 
 _memory: dict[tuple[object, ...], CompiledKernel] = {}
 _environments: dict[tuple[int, int, int], tuple[PluginManager, Target, str]] = {}
-_lock = threading.Lock()
-_in_flight: dict[tuple[object, ...], threading.RLock] = {}
+_lock = forks.Lock()
+_in_flight: dict[tuple[object, ...], forks.RLock] = {}
 
 
 @dataclass(frozen=True)
@@ -183,15 +181,8 @@ def _remember(quick: tuple[object, ...], kernel: CompiledKernel) -> None:
         _memory[quick] = kernel
 
 
-def _after_fork() -> None:
-    """In a forked child: the threads that held these locks are not there."""
-    global _lock
-    _lock = threading.Lock()
-    _in_flight.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+# in a forked child the threads that compile these kernels are not there
+forks.in_child(_in_flight.clear)
 
 
 def forget() -> None:
@@ -235,7 +226,7 @@ def _environment(current: PluginManager, target: Target) -> str:
 def _alone(quick: tuple[object, ...]) -> Iterator[None]:
     """One thread of this process at a time for one kernel; the later ones find it made."""
     with _lock:
-        lock = _in_flight.setdefault(quick, threading.RLock())
+        lock = _in_flight.setdefault(quick, forks.RLock(waits=False))
     try:
         with lock:
             yield
