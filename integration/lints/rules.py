@@ -51,7 +51,7 @@ INTERFACE = re.compile(r"\buse_cuda_graph\b")
 #: what a child has no thread for; files that renew it there call ``forks.in_child``
 THREADED = {
     *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier", "Thread", "Timer"),
-    *("ThreadPoolExecutor", "register_at_fork"),
+    *("ThreadPoolExecutor", "register_at_fork", "cached_property"),
 }
 #: files of processes of our own, which the user's code never forks
 OWN_PROCESSES = {"tri_core/codegen/worker.py", "tri_conformance/workers.py", "tri_core/forks.py"}
@@ -187,7 +187,7 @@ def threads(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]
     if "/".join(path.parts).endswith(tuple(OWN_PROCESSES)) or "forks.in_child(" in path.read_text():
         return
     for line, owner, name in _attributes(tree):
-        if name in THREADED and owner in {"os", "threading", "concurrent.futures"}:
+        if name in THREADED and owner in {"os", "threading", "concurrent.futures", "functools"}:
             yield Finding(path, line, f"{name}: use tri_core.forks, or make it anew in forks.in_child")
 
 

@@ -124,6 +124,27 @@ def test_locks_taken_in_any_order() -> None:
             thread.join()
 
 
+def test_locks_that_are_made_while_a_fork_waits() -> None:
+    """A thread makes a lock and takes it while another lock keeps the fork waiting."""
+    first, made = forks.Lock(), list[forks.Lock]()
+    taken = threading.Event()
+
+    def work() -> None:
+        with first:
+            taken.set()
+            time.sleep(0.1)
+            made.append(forks.RLock())
+            made[0].acquire()
+        time.sleep(0.2)
+        made[0].release()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    taken.wait()
+    assert child(lambda: can_take(made[0])) == 0
+    thread.join()
+
+
 def test_functions_of_the_child() -> None:
     seen: list[int] = []
     forks.in_child(lambda: seen.append(os.getpid()))

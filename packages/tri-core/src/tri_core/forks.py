@@ -8,7 +8,7 @@ taken is given up by its owner in the child (:func:`in_child`), and the lock is 
 
 from __future__ import annotations
 
-import _imp
+import functools
 import os
 import sys
 import threading
@@ -16,9 +16,11 @@ import time
 import weakref
 from collections.abc import Callable
 from types import MethodType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["Lock", "RLock", "in_child", "patience"]
+__all__ = ["Lock", "RLock", "cached_property", "in_child", "patience"]
+
+_T = TypeVar("_T")
 
 #: seconds that a fork waits for the locks that it waits for
 patience = 10.0
@@ -26,6 +28,8 @@ patience = 10.0
 _TURN = 0.002
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+#: held while a lock joins the others
+_made = threading.RLock()
 _functions: list[Callable[[], Callable[[], None] | None]] = []
 
 
@@ -40,6 +44,8 @@ class _Fork(threading.local):
 
 
 _fork = _Fork()
+#: Python's lock that every import begins with
+_imp: Any = sys.modules.get("_imp")
 #: locks of modules whose import does not end
 _endless: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -56,7 +62,8 @@ class Lock:
         self._lock = self._make()
         self.waits = waits
         self.lost = False
-        _locks.add(self)
+        with _made:
+            _locks.add(self)
 
     @staticmethod
     def _make() -> Any:
@@ -90,6 +97,15 @@ class RLock(Lock):
         return threading.RLock()
 
 
+class cached_property(functools.cached_property[_T]):
+    """A property that is computed once; Python 3.11 holds a lock of the class meanwhile."""
+
+    def __init__(self, func: Callable[[Any], _T]) -> None:
+        super().__init__(func)
+        if hasattr(self, "lock"):
+            self.lock = RLock(waits=False)
+
+
 def in_child(function: Callable[[], None]) -> None:
     """Have ``function`` called in every forked child, when locks can be used again; a method, while its object lives."""
     if isinstance(function, MethodType):
@@ -100,32 +116,37 @@ def in_child(function: Callable[[], None]) -> None:
 
 
 def _before() -> None:
-    """Hold all locks that are waited for, while no other thread is in the middle of an import.
+    """Hold all locks that are waited for, while no other thread is in the middle of an import or makes a lock.
 
     Threads take locks in any order, so one is waited for while no other is held: the one that was missing last.
     """
     _fork.lost.clear()
-    wanted = [lock for lock in _locks if lock.waits]
+    first: Lock | None = None
     deadline = time.monotonic() + patience
     while True:
-        while (missing := _take(wanted, deadline)) is not None:
-            wanted.remove(missing)
-            if time.monotonic() > deadline:
-                _fork.lost.append(missing)
-            else:
-                wanted.insert(0, missing)
-        if _no_imports(deadline):
-            return
+        wanted = sorted(_waited_for(), key=lambda lock: lock is not first)
+        first = _take(wanted, deadline)
+        if first is not None and time.monotonic() > deadline:
+            _fork.lost.append(first)
+        if first is None and _no_imports(deadline):
+            _made.acquire()
+            if set(_waited_for()) <= set(wanted):
+                return
+            _made.release()
         _let_go()
-        time.sleep(_TURN)
+        time.sleep(0 if first else _TURN)
+
+
+def _waited_for() -> list[Lock]:
+    with _made:
+        return [lock for lock in _locks if lock.waits and lock not in _fork.lost]
 
 
 def _take(wanted: list[Lock], deadline: float) -> Lock | None:
-    """Hold all of ``wanted``, or none of them: then the one that another thread holds."""
+    """Hold all of ``wanted``; else the one that another thread holds."""
     for lock in wanted:
         timeout = _TURN if _fork.held else max(deadline - time.monotonic(), 0)
         if not lock.acquire(timeout=timeout):
-            _let_go()
             return lock
         _fork.held.append(lock)
     return None
@@ -136,10 +157,10 @@ def _no_imports(deadline: float) -> bool:
 
     An import that takes too long (a program that runs while its module is imported) is not waited for again.
     """
-    if not hasattr(_imp, "acquire_lock"):
+    if _imp is None:
         return True
     _imp.acquire_lock()
-    under_way = [lock for lock in _module_locks() if lock not in _endless]
+    under_way = [lock for lock in _module_locks().values() if lock not in _endless]
     if under_way and time.monotonic() > deadline:
         _endless.update(under_way)
         under_way = []
@@ -150,11 +171,21 @@ def _no_imports(deadline: float) -> bool:
     return True
 
 
-def _module_locks() -> list[Any]:
-    """Locks of modules that other threads import, where this Python shows them."""
+def _module_locks() -> dict[str, Any]:
+    """Locks of modules that other threads import, by name, where this Python shows them."""
     known = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
-    locks = [reference() for reference in list(known.values())]
-    return [lock for lock in locks if getattr(lock, "owner", None) not in (None, threading.get_ident())]
+    locks = {name: reference() for name, reference in list(known.items())}
+    mine = (None, threading.get_ident())
+    return {name: lock for name, lock in locks.items() if getattr(lock, "owner", None) not in mine}
+
+
+def _forget_imports() -> None:
+    """In a child: modules that a thread of the parent had begun to import are imported anew."""
+    for name in _module_locks():
+        del sys.modules["_frozen_importlib"]._module_locks[name]
+        spec = getattr(sys.modules.get(name), "__spec__", None)
+        if getattr(spec, "_initializing", False):
+            del sys.modules[name]
 
 
 def _let_go() -> None:
@@ -165,8 +196,14 @@ def _let_go() -> None:
         _fork.held.pop().release()
 
 
-def _after_in_child() -> None:
+def _after_in_parent() -> None:
+    _made.release()
     _let_go()
+
+
+def _after_in_child() -> None:
+    _after_in_parent()
+    _forget_imports()
     for lock in list(_locks):
         if not lock.waits or lock in _fork.lost:
             lock._renew()
@@ -178,4 +215,4 @@ def _after_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_let_go, after_in_child=_after_in_child)
+    os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

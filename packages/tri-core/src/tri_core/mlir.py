@@ -155,8 +155,12 @@ def _pass_manager(text: str, verify: bool) -> passmanager.PassManager:
 def parse(text: str) -> ir.Module:
     """The verified module of ``text``, in generic or custom form; raises MLIRError.
 
+    VerificationError for text that nests deeper than MLIR's parser can descend.
     Unlike ``ir.Module.parse`` it reads variadic ops of several types (see :mod:`tri_core.variadics`).
     """
+    from tri_core.text.depth import check_depth
+
+    check_depth(text)
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:

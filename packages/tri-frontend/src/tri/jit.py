@@ -10,7 +10,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 from tri.interpreter.state import current, forced
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.errors import TriError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class JITFunction:
             for num, p in enumerate(self.signature.parameters.values())
         ]
 
-    @functools.cached_property
+    @forks.cached_property
     def source(self) -> KernelSource:
         """The function's source, read on first use."""
         from tri.kernel_source import read_source
@@ -134,7 +134,7 @@ class JITFunction:
         shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
         return f"({', '.join(map(str, shown))})"
 
-    @functools.cached_property
+    @forks.cached_property
     def cache_key(self) -> str:
         """A hash of the function's source and of everything that it uses from outside."""
         from tri.dependencies import fingerprint
@@ -146,14 +146,14 @@ class JITFunction:
         """The function's text, without decorators."""
         return self.source.text
 
-    @functools.cached_property
+    @forks.cached_property
     def closure(self) -> Mapping[str, Any]:
         """The variables of enclosing functions that the function uses."""
         cells = self.fn.__closure__ or ()
         filled = zip(self.fn.__code__.co_freevars, cells, strict=True)
         return {name: cell.cell_contents for name, cell in filled if _is_filled(cell)}
 
-    @functools.cached_property
+    @forks.cached_property
     def _dispatcher(self) -> Dispatcher:
         from tri.launch.dispatcher import Dispatcher
 

@@ -38,7 +38,7 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
             f"code for {code.processor} cannot run on {device.name} ({device.arch})",
             remedy=f"compile for amd:{device.arch}",
         )
-    name = image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+    name = image.metadata.entry
     module = loaded.call("hipModuleLoadData", image.data)
     function = loaded.call("hipModuleGetFunction", module, name.encode())
     kernel = HipKernel(name, function, device, dict(image.metadata.resources))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 from tri_backend_cpu.launch_abi import Facts, facts_symbol
 from tri_core.api import KernelImage
@@ -13,17 +12,15 @@ __all__ = ["CpuKernel"]
 
 
 class CpuKernel:
-    """A loaded kernel: ``address``, the same as a callable ``entry``, and its ``facts``."""
+    """A loaded kernel: its ``address`` and its ``facts``."""
 
     def __init__(self, image: KernelImage) -> None:
         metadata = image.metadata
         self.name = metadata.name
         self.parameters = metadata.signature.parameters
-        symbol = metadata.entry_points[0] if metadata.entry_points else metadata.name
+        symbol = metadata.entry
         self._code = LoadedObject(image.data, (symbol, facts_symbol(symbol)))
         self.address, facts = self._code.addresses
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        self.entry: Callable[[int, int], None] = kind(self.address)
         self.facts = Facts.from_text(ctypes.string_at(facts))
 
     @property

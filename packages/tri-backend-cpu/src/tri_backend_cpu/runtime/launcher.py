@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM
 from tri_backend_cpu.runtime.kernel import CpuKernel
@@ -34,15 +34,15 @@ class _Task:
         self.address = ctypes.addressof(self.memory)
 
 
-def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
+def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
     """``launch(grid, stream, args)`` for ``kernel``; streams mean nothing here."""
     table = argument_table(kernel.parameters)
     pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
     printer = Printer(kernel.facts.prints)
     printer_address = printer.address
     free = [_Task(table)]
-    address, entry, arena_bytes = kernel.address, kernel.entry, kernel.facts.arena
-    pack_header, threads_of = _HEADER.pack_into, knobs.get
+    address, arena_bytes = kernel.address, kernel.facts.arena
+    pack_header, threads_of, run = _HEADER.pack_into, knobs.get, pool.run
     stored, stream_from = kernel.facts.stored, knobs.get("CPU_STREAM_BYTES")
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
@@ -77,7 +77,7 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
             total * stored >= stream_from,
         )
         table.pack_into(task.arguments, args)
-        pool().run(address, entry, task.address, arena_bytes, threads)
+        run(address, task.address, arena_bytes, threads)
         failed = task.memory[FAILED : FAILED + 4] if kernel.facts.assertions else b"\0\0\0\0"
         if failed != b"\0\0\0\0":
             raise _assertion(kernel, bytes(task.memory))

@@ -8,7 +8,6 @@ from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.launcher import make_launch
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.target import DEVICE_KIND, host_device, is_host
-from tri_core import forks
 from tri_core.api import DeviceInfo, HostMemory, KernelImage, Launch, LoadedKernel, TargetError
 from tri_runtime import RuntimeBase
 
@@ -24,11 +23,6 @@ class CpuRuntime(RuntimeBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pool = ThreadPool()
-        forks.in_child(self._after_fork)
-
-    def _after_fork(self) -> None:
-        """The parent's helpers are not in the child."""
         self._pool = ThreadPool()
 
     def devices(self) -> Sequence[DeviceInfo]:
@@ -51,7 +45,7 @@ class CpuRuntime(RuntimeBase):
         del image
         if not isinstance(kernel, CpuKernel):
             raise TypeError(f"{kernel!r} was not loaded by this runtime")
-        return make_launch(kernel, lambda: self._pool)
+        return make_launch(kernel, self._pool)
 
     def synchronize(self) -> None:
         """Nothing to wait for: a launch returns when the kernel is done."""

@@ -147,7 +147,7 @@ class Trials:
         key = "intel-trial-" + hashlib.sha256(identity.encode() + image.data).hexdigest()
         store = default_store()
         if store.get(key) is None:
-            self._builder(driver.filter_string).check(image.metadata.name, image.data, options)
+            self._builder(driver.filter_string).check(image.metadata.entry, image.data, options)
             store.put(key, b"built")
 
     def _builder(self, filter_string: str) -> TrialBuilder:

@@ -68,7 +68,7 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
 
 
 def _entry(image: KernelImage) -> str:
-    return image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+    return image.metadata.entry
 
 
 def _resources(function: object) -> dict[str, int]:

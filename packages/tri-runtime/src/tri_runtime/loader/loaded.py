@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import mmap
+import platform
+import sys
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 
+from tri_core import forks
+from tri_core.api import DeviceError
+from tri_core.cache import default_store
 from tri_runtime.loader import debugger
 from tri_runtime.loader.elf import damaged, read_object
 from tri_runtime.loader.linking import addresses_of, lay_out, link
@@ -12,6 +20,11 @@ from tri_runtime.loader.memory import CodeMemory
 from tri_runtime.loader.symbols import process_symbol
 
 __all__ = ["LoadedObject", "load_ir", "loadable_triple"]
+
+logger = logging.getLogger(__name__)
+
+#: the library has a lock of its own, which no child would get
+_llvm = forks.RLock()
 
 
 class LoadedObject:
@@ -47,7 +60,25 @@ class LoadedObject:
 
 
 def load_ir(text: str, symbols: Sequence[str], opt_level: int = 1) -> LoadedObject:
-    """Compile LLVM IR ``text`` of our own, known to be good, in this process, and load it."""
+    """Compile LLVM IR ``text`` of our own, known to be good, in this process, and load it.
+
+    The object is kept in the store; it depends on the text and on the machine's architecture alone.
+    """
+    parts = (text, str(opt_level), sys.platform, platform.machine(), metadata.version("llvmlite"))
+    key, store = hashlib.sha256("\0".join(parts).encode()).hexdigest(), default_store()
+    kept = store.get(key)
+    if kept is not None:
+        try:
+            return LoadedObject(kept, symbols)
+        except DeviceError as error:
+            logger.warning("cache entry %s cannot be loaded and is made anew: %s", key, error)
+    with _llvm:
+        data = _compiled(text, opt_level)
+    store.put(key, data)
+    return LoadedObject(data, symbols)
+
+
+def _compiled(text: str, opt_level: int) -> bytes:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -59,7 +90,7 @@ def load_ir(text: str, symbols: Sequence[str], opt_level: int = 1) -> LoadedObje
     with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
         module.triple = triple
         module.data_layout = str(machine.target_data)
-        return LoadedObject(machine.emit_object(module), symbols)
+        return bytes(machine.emit_object(module))
 
 
 def loadable_triple(triple: str) -> str:
