@@ -5,6 +5,8 @@
 3. No package imports a distribution that its ``pyproject.toml`` does not declare.
 4. No import cycles among the modules of a package (imports for type checking do not count).
 5. Functions stay under 61 lines, files under 601.
+6. Locks and threads are known to ``tri_core.forks``, or a forked child waits for a thread that it does not have.
+7. Nothing links objects by LLVM, which ends the process where an address does not fit: ``tri_runtime.loader`` does.
 """
 
 from __future__ import annotations
@@ -45,6 +47,16 @@ ALLOWED = {
 
 #: names that Triton's interface has everywhere, with a vendor's in them
 INTERFACE = re.compile(r"\buse_cuda_graph\b")
+
+#: what a child has no thread for; files that renew it there call ``forks.in_child``
+THREADED = {
+    *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier", "Thread", "Timer"),
+    *("ThreadPoolExecutor", "register_at_fork", "cached_property"),
+}
+#: files of processes of our own, which the user's code never forks
+OWN_PROCESSES = {"tri_core/codegen/worker.py", "tri_conformance/workers.py", "tri_core/forks.py"}
+#: LLVM's ways of linking in memory
+LINKERS = {"create_lljit_compiler", "create_mcjit_compiler", "JITLibraryBuilder"}
 
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = 600
@@ -161,6 +173,33 @@ def sizes(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(path, node.lineno, f"{node.name}: {size} lines (at most {MAX_FUNCTION_LINES})")
 
 
+def _attributes(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """Line, owner and name of each attribute that is used, and of each name that is imported from a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.lineno, ast.unparse(node.value), node.attr
+    for line, module, names in _imports(tree):
+        yield from ((line, module, name) for name in names)
+
+
+def threads(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """Locks and threads that a forked child would wait for."""
+    if "/".join(path.parts).endswith(tuple(OWN_PROCESSES)) or "forks.in_child(" in path.read_text():
+        return
+    for line, owner, name in _attributes(tree):
+        if name in THREADED and owner in {"os", "threading", "concurrent.futures", "functools"}:
+            yield Finding(path, line, f"{name}: use tri_core.forks, or make it anew in forks.in_child")
+
+
+def linkers(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """LLVM's linkers in memory."""
+    for line, _, name in _attributes(tree):
+        if name in LINKERS:
+            yield Finding(
+                path, line, f"{name} may end the user's process: load objects by tri_runtime.loader"
+            )
+
+
 def _runtime_imports(tree: ast.Module) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Imports carried out when the module is imported: top level, outside of TYPE_CHECKING."""
     for node in tree.body:
@@ -193,7 +232,14 @@ def _module_name(path: Path) -> str:
 
 
 FileRule = Callable[[Package, Path, ast.Module], Iterator[Finding]]
-FILE_RULES: tuple[FileRule, ...] = (vendor_names, private_imports, undeclared_imports, sizes)
+FILE_RULES: tuple[FileRule, ...] = (
+    vendor_names,
+    private_imports,
+    undeclared_imports,
+    sizes,
+    threads,
+    linkers,
+)
 
 
 def check(package: Package) -> Iterator[Finding]:

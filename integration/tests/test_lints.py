@@ -32,6 +32,12 @@ PLANTED = {
     "undeclared": ({"a.py": "import scipy\n"}, "imports scipy, which it does not declare"),
     "long function": ({"a.py": "def f():\n" + "    x = 1\n" * 60}, "f: 61 lines"),
     "long file": ({"a.py": "x = 1\n" * 601}, "601 lines in one file"),
+    "lock": ({"a.py": "import threading\n_lock = threading.Lock()\n"}, "Lock: use tri_core.forks"),
+    "lock by name": ({"a.py": "from threading import RLock\n_lock = RLock()\n"}, "RLock: use tri_core.forks"),
+    "linker": (
+        {"a.py": "def f(llvm):\n    llvm.create_lljit_compiler()\n"},
+        "load objects by tri_runtime.loader",
+    ),
     "cycle": ({"a.py": "from pkg import b\n", "b.py": "from pkg import a\n"}, "import cycle: "),
 }
 

@@ -23,7 +23,10 @@ RANGES = dict(re.findall(r'"(tri-[a-z-]+)(>=[^"]+)"', (TOY / "pyproject.toml").r
 CHANGED = {
     "README.md": ("says what differs", 100),
     "pyproject.toml": ("needs llvmlite", 10),
-    "src/tri_backend_toy/plugin.py": ("its device is always there, and never the one that is meant", 1),
+    "src/tri_backend_toy/plugin.py": (
+        "its device is always there, and never the one that is meant; it needs the loader",
+        2,
+    ),
     "src/tri_backend_toy/architectures.py": ("its instructions are this processor's", 20),
     "src/tri_backend_toy/image.py": ("it has a compiler", 60),
     "src/tri_backend_toy/driver.py": ("it has a driver", 8),

@@ -184,7 +184,7 @@ def test_memory_that_threads_use_stays(rng: np.random.Generator) -> None:
     loaded = live.load(kernel.image, live.current_device())
     assert isinstance(loaded, CpuKernel)
     with knobs.scope(CPU_THREADS=3):
-        make_launch(loaded, lambda: pools[0])((64, 1, 1), None, [x.ctypes.data, o.ctypes.data])
+        make_launch(loaded, pools[0])((64, 1, 1), None, [x.ctypes.data, o.ctypes.data])
     np.testing.assert_array_equal(o, x)
     pools.clear()
     gc.collect()

@@ -7,14 +7,15 @@ they call (the thread's number, the barrier, ...) are Python functions.
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tri_core import forks
 from tri_core.api import DeviceError, OutOfResources
+from tri_runtime.loader import LoadedObject
 
 from tri_backend_toy.architectures import ARCHITECTURES
 from tri_backend_toy.image import ENTRY
@@ -34,9 +35,9 @@ class ToyMachine:
     """The one device; a launch is over when it returns, and launches of several threads take turns."""
 
     _memory: dict[int, ctypes.Array[ctypes.c_char]] = field(default_factory=dict)
-    #: LLVM's handle of each loaded object, by the address of its entry: code lives as long as the handle
-    _objects: dict[int, Any] = field(default_factory=dict)
-    _lock: Any = field(default_factory=threading.Lock)
+    #: loaded objects by the address of their entries: code lives as long as its object
+    _objects: dict[int, LoadedObject] = field(default_factory=dict)
+    _lock: forks.Lock = field(default_factory=lambda: forks.Lock(waits=False))
 
     def devices(self) -> Sequence[tuple[str, str]]:
         """One."""
@@ -72,20 +73,15 @@ class ToyMachine:
 
     def load(self, device: int, image: bytes, name: str) -> int:
         """Link the object with the builtins; the function is the address of the entry."""
-        import llvmlite.binding as llvm
-
         entry = ENTRY.format(name)
-        library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process().export_symbol(entry)
-        for builtin, function in _BUILTINS.items():
-            address = ctypes.cast(function, ctypes.c_void_p).value
-            library = library.import_symbol(f"__toy_{builtin}", address)
-        try:
-            with self._lock:
-                handle = library.link(_linker(), f"toy_{next(_count)}")
-        except RuntimeError as error:
-            raise DeviceError(f"the kernel {name} cannot be linked: {error}") from error
-        self._objects[handle[entry]] = handle
-        return int(handle[entry])
+        builtins = {
+            f"__toy_{builtin}": ctypes.cast(function, ctypes.c_void_p).value or 0
+            for builtin, function in _BUILTINS.items()
+        }
+        made = LoadedObject(image, [entry], builtins)
+        (address,) = made.addresses
+        self._objects[address] = made
+        return address
 
     def unload(self, device: int, function: int) -> None:
         """Give the code's memory back."""
@@ -118,18 +114,6 @@ class ToyMachine:
 
     def synchronize(self, device: int) -> None:
         """A launch is over when it returns."""
-
-
-_count = itertools.count()
-
-
-@functools.cache
-def _linker() -> Any:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.create_lljit_compiler()
 
 
 class _Launch:

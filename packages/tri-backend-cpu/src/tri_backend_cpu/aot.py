@@ -30,6 +30,9 @@ typedef struct {
     void *printer;
     int32_t failed_program[3];
     int32_t past_caches;
+    const int32_t *attention;
+    void *poll;
+    int32_t cancelled, unused;
 {%- for p in passed %}
     {{ p.ctype }}{{ "" if p.is_pointer else " " }}argument_{{ p.name }};
 {%- endfor %}
@@ -46,6 +49,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- endfor %}
     const int64_t x = {{ grid[0] }}, y = {{ grid[1] }}, z = {{ grid[2] }};
     const size_t page = 4096, arena_bytes = {{ facts.arena }};
+    static const int32_t calm = 0;
     {{ name }}_task task;
     int32_t status = TRI_OK;
     (void)stream;
@@ -58,6 +62,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
     if (x < 0 || y < 0 || z < 0 || x > INT32_MAX || y > INT32_MAX || z > INT32_MAX) return TRI_BAD_GRID;
     if (x == 0 || y == 0 || z == 0) return TRI_OK;
     memset(&task, 0, sizeof task);
+    task.attention = &calm;
     task.total = x * y * z;
     task.chunk = task.total / 256 > 1 ? task.total / 256 : 1;
     task.grid[0] = (int32_t)x;

@@ -15,11 +15,14 @@ from typing import Any, Self
 
 __all__ = [
     "ARGUMENTS",
+    "ATTENTION",
+    "CANCELLED",
     "CHUNK",
     "FAILED",
     "FAILED_PROGRAM",
     "GRID",
     "NEXT",
+    "POLL",
     "PRINTER",
     "REFUSED",
     "STREAM",
@@ -40,7 +43,10 @@ FAILED = 36  # i32: 1 + the number of an assertion that failed, 0 if none did
 PRINTER = 40  # pointer: called for every element that a kernel prints
 FAILED_PROGRAM = 48  # 3 x i32: the program in which it failed
 STREAM = 60  # i32: whether the launch writes more than caches hold: stores then go past them
-ARGUMENTS = 64  # the kernel's arguments, laid out as a C struct
+ATTENTION = 64  # pointer to i32: not 0 where code that runs for long is to call POLL
+POLL = 72  # pointer: void poll(task, arena); it may not return
+CANCELLED = 80  # i32: whether the launch is given up
+ARGUMENTS = 88  # the kernel's arguments, laid out as a C struct
 
 #: what FAILED holds when the checker refused an access
 REFUSED = -1

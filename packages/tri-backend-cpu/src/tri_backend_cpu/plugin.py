@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
 
 TRI_PLUGIN_API = (1, 0)
-TRI_REQUIRES = {"tri-runtime": ">=0.1,<0.5"}
+TRI_REQUIRES = {"tri-runtime": ">=0.4,<0.5"}
 
 
 @hookimpl

@@ -11,7 +11,9 @@ import platform
 from dataclasses import dataclass
 
 from tri_backend_cpu.options import CpuOptions
+from tri_core import forks
 from tri_core.api import DeviceInfo, LLVMTarget, Target, TargetError, TargetKey, TargetSpec
+from tri_runtime.loader import loadable_triple
 
 __all__ = [
     "ARCHITECTURES",
@@ -98,16 +100,20 @@ class _Host:
     features: str
 
 
+#: the library has a lock of its own, which no child would get
+_llvm = forks.RLock()
+
+
 @functools.cache
 def _host() -> _Host:
-    import llvmlite.binding as llvm
+    with _llvm:
+        import llvmlite.binding as llvm
 
-    triple = llvm.get_process_triple()
-    features = ",".join(
-        f"{'+' if on else '-'}{name}" for name, on in sorted(llvm.get_host_cpu_features().items())
-    )
-    isa = {"amd64": "x86_64", "arm64": "aarch64"}.get(triple.split("-")[0], triple.split("-")[0])
-    return _Host(isa, triple, llvm.get_host_cpu_name(), features)
+        triple = loadable_triple(llvm.get_process_triple())
+        known = sorted(llvm.get_host_cpu_features().items())
+        features = ",".join(f"{'+' if on else '-'}{name}" for name, on in known)
+        isa = {"amd64": "x86_64", "arm64": "aarch64"}.get(triple.split("-")[0], triple.split("-")[0])
+        return _Host(isa, triple, llvm.get_host_cpu_name(), features)
 
 
 def host_arch() -> str:
@@ -118,7 +124,7 @@ def host_arch() -> str:
 
 def host_device() -> DeviceInfo:
     """This machine as a device."""
-    return DeviceInfo(DEVICE_KIND, 0, host_arch(), platform.processor() or platform.machine())
+    return DeviceInfo(DEVICE_KIND, 0, host_arch(), platform.machine())
 
 
 def isa_of(arch: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 
 from tri_backend_nvidia import math as words
@@ -30,6 +29,7 @@ from tri_backend_nvidia.machine import (
 )
 from tri_backend_nvidia.matrix import words as matrix_words
 from tri_backend_nvidia.options import NvidiaOptions
+from tri_core import forks
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
@@ -82,7 +82,7 @@ class NvidiaPrimitives(Primitives):
     line_info = "DebugDirectivesOnly"  # ptxas reads .file and .loc, and makes the line table itself
     _budgeted = False
 
-    @functools.cached_property
+    @forks.cached_property
     def _assertions(self) -> list[tuple[str, str, int]]:
         """Message, file and line of each assertion."""
         return []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from functools import cached_property
 from pathlib import Path
 
 from tri_conformance.case import Case
@@ -12,6 +11,7 @@ from tri_conformance.judge import Result, judge, unused
 from tri_conformance.selection import Selection, cases
 from tri_conformance.subject import Subject
 from tri_conformance.workers import Workers
+from tri_core.forks import cached_property
 
 __all__ = ["Run"]
 

@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tri_core.api import (
     Runtime,
     Target,
 )
+from tri_core.forks import cached_property
 from tri_core.plugins import manager
 from tri_core.targets import resolve
 from tri_runtime import DeviceMemory, runtime, staged_copies

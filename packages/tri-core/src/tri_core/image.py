@@ -37,6 +37,11 @@ class KernelMetadata:
     hash: str = ""
 
     @property
+    def entry(self) -> str:
+        """The kernel's symbol in the image: ``name`` is for people, and need not be one."""
+        return self.entry_points[0] if self.entry_points else self.name
+
+    @property
     def threads(self) -> int:
         """Threads of a CTA: what a launch starts."""
         return (self.total_num_warps or self.num_warps) * self.threads_per_warp

@@ -10,11 +10,14 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from tri_core import forks
+from tri_core.errors import Unsupported
 
 
 def _find_root() -> str:
@@ -90,7 +93,7 @@ class IRRegistry:
 
 
 registry = IRRegistry()
-_lock = threading.RLock()
+_lock = forks.RLock()
 _context: ir.Context | None = None
 
 
@@ -118,7 +121,15 @@ def context() -> ir.Context:
 
 @contextmanager
 def session() -> Iterator[ir.Context]:
-    """Work with IR: holds the lock, enters the context and an unknown location."""
+    """Work with IR: holds the lock, enters the context and an unknown location.
+
+    Unsupported in a process that was forked while another thread worked with IR for long: the context is half changed.
+    """
+    if _lock.lost:
+        raise Unsupported(
+            f"this process was forked from {os.getppid()} while another thread compiled, and the fork could not wait for it",
+            remedy="fork when no kernel compiles, or start the process by multiprocessing's spawn",
+        )
     with _lock, context() as entered, ir.Location.unknown():
         yield entered
 
@@ -144,8 +155,12 @@ def _pass_manager(text: str, verify: bool) -> passmanager.PassManager:
 def parse(text: str) -> ir.Module:
     """The verified module of ``text``, in generic or custom form; raises MLIRError.
 
+    VerificationError for text that nests deeper than MLIR's parser can descend.
     Unlike ``ir.Module.parse`` it reads variadic ops of several types (see :mod:`tri_core.variadics`).
     """
+    from tri_core.text.depth import check_depth
+
+    check_depth(text)
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:

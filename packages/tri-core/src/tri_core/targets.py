@@ -7,9 +7,8 @@ whose backend has the highest priority.  For arrays in host memory the last is t
 from __future__ import annotations
 
 import difflib
-import threading
 
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.errors import TargetError, TriError
 from tri_core.extensions import BackendInfo
 from tri_core.notices import PluginWarning, warn
@@ -20,7 +19,7 @@ __all__ = ["Spec", "default", "for_device", "for_host", "resolve"]
 
 Spec = str | TargetKey | DeviceInfo | Target
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 _cache: dict[object, Target] = {}
 #: the kind of the device whose memory host arrays are in
 HOST_KIND = "cpu"

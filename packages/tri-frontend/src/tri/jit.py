@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tri.interpreter.state import current, forced
 from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.errors import TriError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class JITFunction:
             for num, p in enumerate(self.signature.parameters.values())
         ]
 
-    @functools.cached_property
+    @forks.cached_property
     def source(self) -> KernelSource:
         """The function's source, read on first use."""
         from tri.kernel_source import read_source
@@ -145,7 +145,7 @@ class JITFunction:
         shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
         return f"({', '.join(map(str, shown))})"
 
-    @functools.cached_property
+    @forks.cached_property
     def cache_key(self) -> str:
         """A hash of the function's source and of everything that it uses from outside."""
         from tri.dependencies import fingerprint
@@ -164,7 +164,7 @@ class JITFunction:
 
         return CellNames.of(self.fn)
 
-    @functools.cached_property
+    @forks.cached_property
     def _dispatcher(self) -> Dispatcher:
         from tri.launch.dispatcher import Dispatcher
 

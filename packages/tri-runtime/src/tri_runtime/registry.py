@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
+from tri_core import forks
 from tri_core.api import SIMULATED_KIND, Runtime
 from tri_runtime.process import ForkGuard
 
 __all__ = ["forget", "runtime"]
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 _runtimes: dict[str, tuple[Runtime, ForkGuard]] = {}
 
 

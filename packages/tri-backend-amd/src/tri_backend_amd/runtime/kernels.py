@@ -41,7 +41,7 @@ def load(loaded: Hip, image: KernelImage, device: DeviceInfo) -> HipKernel:
             f"code for {code.processor} cannot run on {device.name} ({device.arch})",
             remedy=f"compile for amd:{device.arch}",
         )
-    name = image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+    name = image.metadata.entry
     record = code.kernels.get(name)
     check_parameters(
         image,

@@ -33,7 +33,7 @@ class VectorFeatures:
 class Context:
     """State of one lowering.
 
-    ``task`` and ``arena`` are the kernel's arguments; ``program`` its index along x, y and z;
+    ``task`` and ``arena`` are the kernel's arguments, ``attention`` the address of its word; ``program`` its index along x, y and z;
     ``features`` what the target's vectors can do.  ``scalars``: the SSA values of scalars;
     ``moved``: how far each induction has moved.  Addresses of buffers are made before ``start``.
     """
@@ -44,6 +44,7 @@ class Context:
     address_axis: AxisAnalysis
     task: ir.Value
     arena: ir.Value
+    attention: ir.Value
     start: ir.Operation
     features: VectorFeatures
     program: list[ir.Value] = field(default_factory=list)
@@ -52,6 +53,8 @@ class Context:
     streaming: ir.Value | None = None
     #: whether any store may
     streams: bool = False
+    #: whether ops are those of a counted loop in the source
+    counted: bool = False
     scalars: dict[Value, ir.Value] = field(default_factory=dict)
     moved: dict[Value, ir.Value] = field(default_factory=dict)
     reports: Reports = field(default_factory=Reports)

@@ -16,6 +16,7 @@ from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.nest import emit_nest
 from tri_backend_cpu.lower.place import ZERO, Place
+from tri_backend_cpu.lower.polling import emit_poll
 from tri_backend_cpu.lower.scan import emit_scan
 from tri_core.api import Unsupported
 from tri_core.mlir import ir
@@ -103,7 +104,11 @@ def _for(context: Context, step: Control) -> None:
         context.moved[induction.argument] = value
     before = b.ip
     b.ip = ir.InsertionPoint(block)
+    outermost, context.counted = not context.counted, True
+    if outermost:
+        emit_poll(context)
     emit_block(context, step.blocks[0])
+    context.counted = not outermost
     following = [context.scalars[source.terminator.operands[i]] for i in carried]
     b.yield_(*following, *(_moved(context, m) for m in step.inductions))
     b.ip = before
@@ -178,6 +183,7 @@ def _while(context: Context, step: Control) -> None:
         again = context.checks.unless_stopped(again)
     b.effect("scf.condition", again, *(context.scalars[handed[i]] for i in outputs))
     _enter(context, loop, 1, [body.arguments[i] for i in outputs], results)
+    emit_poll(context)
     emit_block(context, step.blocks[1])
     b.yield_(*(context.scalars[body.terminator.operands[i]] for i in inputs))
     b.ip = before

@@ -15,6 +15,7 @@ from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.context import Context, VectorFeatures
 from tri_backend_cpu.lower.control import emit_block
+from tri_backend_cpu.lower.polling import emit_poll
 from tri_core.mlir import ir
 
 __all__ = ["Lowered", "lower_kernel"]
@@ -103,7 +104,8 @@ def _context(b: Builder, kernel: Kernel, plan: Plan, features: VectorFeatures) -
     axis = AxisAnalysis(divisibility, plan.inductions)
     address_axis = AxisAnalysis(divisibility, plan.inductions, addresses=True)
     prime(kernel.body, axis, address_axis)
-    context = Context(b, plan, axis, address_axis, task, arena, start, features)
+    attention = b.load(b.offset(task, abi.ATTENTION, I8), POINTER)
+    context = Context(b, plan, axis, address_axis, task, arena, attention, start, features)
     context.grid = [_field(context, abi.GRID + 4 * axis, I32) for axis in range(3)]
     context.streaming = b.cmp("ne", _field(context, abi.STREAM, I32), b.i32(0))
     offsets = abi.argument_offsets([p.dtype.nbytes for p in parameters])
@@ -137,6 +139,7 @@ def _program_loop(context: Context, plan: Plan) -> None:
         _, inner = b.loop(first, last, b.i64(1))
         b.yield_()
     b.ip = ir.InsertionPoint(inner)
+    emit_poll(context)
     context.program = _coordinates(context, inner.arguments[0])
     if context.checks is not None:
         context.checks.program = context.program

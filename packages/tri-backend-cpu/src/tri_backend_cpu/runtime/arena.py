@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import mmap
 
-__all__ = ["Arena"]
+__all__ = ["HEADER_BYTES", "Arena"]
+
+#: bytes before the scratch memory, where the pool keeps what it has to know of a thread's launch
+HEADER_BYTES = max(4096, mmap.PAGESIZE)
 
 
 class Arena:
@@ -14,15 +17,15 @@ class Arena:
     def __init__(self) -> None:
         self._memory: mmap.mmap | None = None
         self._view: ctypes.Array[ctypes.c_char] | None = None
-        self.size = 0
+        self.size = -1
         #: where it begins; 0 while there is none
         self.address = 0
 
     def reserve(self, nbytes: int) -> None:
-        """Have at least ``nbytes``."""
+        """Have at least ``nbytes``, behind a header of zeros."""
         if nbytes <= self.size:
             return
         self.size = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-        self._memory = mmap.mmap(-1, self.size)
-        self._view = (ctypes.c_char * self.size).from_buffer(self._memory)
-        self.address = ctypes.addressof(self._view)
+        self._memory = mmap.mmap(-1, HEADER_BYTES + self.size)
+        self._view = (ctypes.c_char * (HEADER_BYTES + self.size)).from_buffer(self._memory)
+        self.address = ctypes.addressof(self._view) + HEADER_BYTES

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 
 from tri_backend_cpu.launch_abi import Facts, facts_symbol
-from tri_backend_cpu.runtime.loader import LoadedObject
 from tri_core.api import KernelImage
 from tri_runtime import argument_table, check_parameters
+from tri_runtime.loader import LoadedObject
 
 __all__ = ["CpuKernel"]
 
 
 class CpuKernel:
-    """A loaded kernel: ``address``, the same as a callable ``entry``, and its ``facts``.
+    """A loaded kernel: its ``address`` and its ``facts``.
 
     LaunchError when the object takes other arguments than a launch passes.
     """
@@ -23,11 +22,9 @@ class CpuKernel:
         metadata = image.metadata
         self.name = metadata.name
         self.parameters = metadata.signature.parameters
-        symbol = metadata.entry_points[0] if metadata.entry_points else metadata.name
+        symbol = metadata.entry
         self._code = LoadedObject(image.data, (symbol, facts_symbol(symbol)))
         self.address, facts = self._code.addresses
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        self.entry: Callable[[int, int], None] = kind(self.address)
         self.facts = Facts.from_text(ctypes.string_at(facts))
         check_parameters(image, self.facts.parameters, argument_table(self.parameters))
 

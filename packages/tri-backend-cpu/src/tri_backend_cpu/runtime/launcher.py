@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED
 from tri_backend_cpu.runtime.checks import AccessChecker, place_of
@@ -37,7 +37,7 @@ class _Task:
         self.address = ctypes.addressof(self.memory)
 
 
-def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
+def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
     """``launch(grid, stream, args)`` for ``kernel``; streams mean nothing here."""
     table = argument_table(kernel.parameters)
     pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
@@ -46,8 +46,8 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
     checker = AccessChecker(kernel, ARGUMENTS + table.size) if kernel.facts.accesses else None
     reports = bool(kernel.facts.assertions or checker)
     free = [_Task(table, checker)]
-    address, entry, arena_bytes = kernel.address, kernel.entry, kernel.facts.arena
-    pack_header, threads_of = _HEADER.pack_into, knobs.get
+    address, arena_bytes = kernel.address, kernel.facts.arena
+    pack_header, threads_of, run = _HEADER.pack_into, knobs.get, pool.run
     stored, stream_from = kernel.facts.stored, knobs.get("CPU_STREAM_BYTES")
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
@@ -85,7 +85,7 @@ def make_launch(kernel: CpuKernel, pool: Callable[[], ThreadPool]) -> Launch:
         if checker is not None:
             checker.begin(task.memory, task.address, args)
         try:
-            pool().run(address, entry, task.address, arena_bytes, threads)
+            run(address, task.address, arena_bytes, threads)
         finally:
             refused = checker.end(task.address) if checker is not None else None
         if reports and _FAILED.unpack_from(task.memory, FAILED) != (0,):

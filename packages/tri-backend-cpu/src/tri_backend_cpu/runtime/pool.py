@@ -10,8 +10,10 @@ import threading
 from collections.abc import Callable
 
 from tri_backend_cpu.runtime.arena import Arena
-from tri_backend_cpu.runtime.loader import LoadedObject, load_ir
-from tri_backend_cpu.runtime.pool_ir import ENTRY_LAUNCH, ENTRY_WORK, POOL_BYTES, POOL_IR
+from tri_backend_cpu.runtime.pool_ir import ENTRY_RUN, ENTRY_WORK, POOL_BYTES, POOL_IR
+from tri_backend_cpu.runtime.watch import Watch
+from tri_core import forks
+from tri_runtime.loader import LoadedObject, load_ir
 
 __all__ = ["ThreadPool"]
 
@@ -21,62 +23,97 @@ _PAUSE = {
     "x86_64": 'call void asm sideeffect "pause", ""()',
     "aarch64": 'call void asm sideeffect "yield", ""()',
 }
-_Launch = Callable[[int, int, int, int, int], None]
+#: (pool, kernel, task, arena, helpers, word)
+_Run = Callable[[int, int, int, int, int, int], None]
 
 
 class ThreadPool:
-    """Helpers for the threads that launch kernels; one launch at a time uses them, others run alone."""
+    """Helpers for the threads that launch kernels; one launch at a time uses them, others run alone.
+
+    A forked child has none of them, and hires its own.
+    """
 
     def __init__(self) -> None:
-        self._busy = threading.Lock()
+        self._watch = Watch()
+        self._starting = forks.Lock()
+        self._code: LoadedObject | None = None
+        self._run: _Run | None = None
+        self._work = 0
+        self._renew()
+        forks.in_child(self._renew)
+
+    def _renew(self) -> None:
+        """No helper yet."""
+        self._busy = forks.Lock(waits=False)
         self._own = threading.local()
         self._helpers: list[Arena] = []
         self._slots: list[ctypes.c_void_p] = []
         self._memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self._pool = -(-ctypes.addressof(self._memory) // 64) * 64
-        self._code: LoadedObject | None = None
-        self._launch: _Launch | None = None
-        self._work = 0
         self._most = sys.maxsize
+        if self._code is not None:
+            self._init_locks()
 
-    def run(
-        self, kernel: int, alone: Callable[[int, int], None], task: int, arena_bytes: int, threads: int
-    ) -> None:
-        """Run the kernel at address ``kernel`` (``alone``: the same as a function) on ``threads`` threads."""
-        own = self._arena(arena_bytes)
-        if threads <= 1 or not self._busy.acquire(blocking=False):
-            alone(task, own)
+    def run(self, kernel: int, task: int, arena_bytes: int, threads: int) -> None:
+        """Run the kernel at address ``kernel`` on ``threads`` threads, this one among them.
+
+        In the main thread, signals are handled meanwhile; what a handler raises is raised here when no thread works
+        on the task any more.
+        """
+        run = self._run or self._start()
+        watch = self._watch
+        if threading.get_ident() != watch.main:
+            self._share(run, kernel, task, arena_bytes, threads, 0)
             return
+        word = watch.begin()
         try:
-            launch = self._launch or self._start()
-            self._prepare(threads - 1, arena_bytes)
-            launch(self._pool, kernel, task, own, threads - 1)
+            self._share(run, kernel, task, arena_bytes, threads, word)
         finally:
-            self._busy.release()
+            watch.end()
 
-    def _arena(self, nbytes: int) -> int:
-        """This thread's scratch memory."""
-        arena: Arena | None = getattr(self._own, "arena", None)
+    def _share(self, run: _Run, kernel: int, task: int, arena_bytes: int, threads: int, word: int) -> None:
+        own = self._own
+        # not to be found by a launch in a signal's handler, while this one uses it
+        arena: Arena | None = getattr(own, "arena", None)
+        own.arena = None
         if arena is None:
-            arena = self._own.arena = Arena()
-        if nbytes > arena.size:
-            arena.reserve(nbytes)
-        return arena.address
+            arena = Arena()
+        if arena_bytes > arena.size:
+            arena.reserve(arena_bytes)
+        try:
+            if threads <= 1 or not self._busy.acquire(blocking=False):
+                run(self._pool, kernel, task, arena.address, 0, word)
+                return
+            try:
+                self._prepare(threads - 1, arena_bytes)
+                run(self._pool, kernel, task, arena.address, threads - 1, word)
+            finally:
+                self._busy.release()
+        finally:
+            own.arena = arena
 
-    def _start(self) -> _Launch:
-        """Compile the pool's code and set up its locks (zeroed memory is not one everywhere)."""
+    def _start(self) -> _Run:
+        """Load the pool's code, once, and set up its locks (zeroed memory is not one everywhere)."""
+        with self._starting:
+            return self._run or self._loaded()
+
+    def _loaded(self) -> _Run:
         text = POOL_IR.replace(
             "PAUSE", _PAUSE.get(platform.machine().lower().replace("arm64", "aarch64"), "")
         )
-        self._code = load_ir(text, (ENTRY_WORK, ENTRY_LAUNCH))
-        self._work, launch_address = self._code.addresses
+        self._code = load_ir(text, (ENTRY_WORK, ENTRY_RUN))
+        self._work, address = self._code.addresses
+        self._init_locks()
+        # it gives Python's lock back itself
+        kind = ctypes.PYFUNCTYPE(None, *(ctypes.c_void_p,) * 4, ctypes.c_int, ctypes.c_void_p)
+        self._run = run = kind(address)
+        return run
+
+    def _init_locks(self) -> None:
         libc = ctypes.CDLL(None)
         libc.pthread_mutex_init(ctypes.c_void_p(self._pool), None)
         for offset in (128, 256):
             libc.pthread_cond_init(ctypes.c_void_p(self._pool + offset), None)
-        kind = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 4, ctypes.c_int)
-        self._launch = launch = kind(launch_address)
-        return launch
 
     def _prepare(self, count: int, arena_bytes: int) -> None:
         """Have ``count`` helpers with scratch memory; nobody works now, since ``_busy`` is held."""

@@ -1,18 +1,23 @@
-"""The thread pool's two functions, as LLVM IR.
+"""The thread pool's functions, as LLVM IR.
 
-``tri_pool_work(pool, slot)`` is the life of a helper thread, ``tri_pool_launch`` a launch: it offers a task
-to the helpers, works on it too, and returns when nobody does any more.  A task is safe to be worked on by
-any number of threads (:mod:`tri_backend_cpu.launch_abi`), so a helper that comes late does no harm, and the
-launching thread never waits for one that has not begun.  Helpers look out for the next task for a while
+``tri_pool_work(pool, slot)`` is the life of a helper thread, ``tri_pool_run`` a launch, called with Python's lock: it
+gives the lock back, offers a task to the helpers, works on it too, and returns when nobody does any more.  A task is safe
+to be worked on by any number of threads (:mod:`tri_backend_cpu.launch_abi`), so a helper that comes late does no harm,
+and the launching thread never waits for one that has not begun.  Helpers look out for the next task for a while
 before they sleep: waking a thread takes longer than many a kernel.
+
+``tri_pool_poll(task, arena)`` is what kernels call when the task's word of attention is set, and what a launch that waits
+for helpers does.  In the thread of an interruptible launch it lets Python handle signals; where a handler raises, the
+launch is given up: no program is begun any more, every thread leaves its program at the next poll (by ``longjmp``: a
+kernel has nothing to clean up), and the launch returns with the exception set when the last one has left.
 """
 
 from __future__ import annotations
 
-__all__ = ["ENTRY_LAUNCH", "ENTRY_WORK", "POOL_BYTES", "POOL_IR"]
+__all__ = ["ENTRY_RUN", "ENTRY_WORK", "POOL_BYTES", "POOL_IR"]
 
 ENTRY_WORK = "tri_pool_work"
-ENTRY_LAUNCH = "tri_pool_launch"
+ENTRY_RUN = "tri_pool_run"
 
 #: mutex, two condition variables (with room for any C library's), fields
 POOL_BYTES = 512
@@ -28,13 +33,128 @@ POOL_IR = """
   i32,         ; 6 helpers that may
   i32,         ; 7 helpers asleep
   ptr,         ; 8 its kernel
-  ptr          ; 9 its task record
+  ptr,         ; 9 its task record
+  i32          ; 10 the word of attention of launches that cannot be interrupted: 0
 }
 
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @pthread_cond_timedwait(ptr, ptr, ptr)
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @_setjmp(ptr) returns_twice
+declare void @_longjmp(ptr, i32) noreturn
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
+
+; of a task, as launch_abi says
+%task = type { i64, i64, i64, [3 x i32], i32, ptr, [3 x i32], i32, ptr, ptr, i32, i32 }
+; before an arena: where its thread leaves a kernel, and Python's state of the thread if its launch can be interrupted
+%header = type { [2048 x i8], ptr, [2040 x i8] }
+
+define internal void @tri_pool_call(ptr %kernel, ptr %task, ptr %arena) noinline {
+  %header = getelementptr %header, ptr %arena, i64 -1
+  %left = call i32 @_setjmp(ptr %header) returns_twice
+  %again = icmp ne i32 %left, 0
+  br i1 %again, label %done, label %run
+run:
+  call void %kernel(ptr %task, ptr %arena)
+  br label %done
+done:
+  ret void
+}
+
+; let Python handle signals; whether a handler raised: then the launch is given up
+define internal i1 @tri_pool_ask(ptr %task, ptr %state) {
+  %word_field = getelementptr %task, ptr %task, i32 0, i32 8
+  %word = load ptr, ptr %word_field, align 8
+  store volatile i32 0, ptr %word, align 4
+  call void @PyEval_RestoreThread(ptr %state)
+  %code = call i32 @PyErr_CheckSignals()
+  %same = call ptr @PyEval_SaveThread()
+  %raised = icmp ne i32 %code, 0
+  br i1 %raised, label %cancel, label %done
+cancel:
+  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  store atomic i32 1, ptr %cancelled seq_cst, align 4
+  store atomic i64 4611686018427387904, ptr %task seq_cst, align 8
+  store volatile i32 1, ptr %word, align 4
+  br label %done
+done:
+  ret i1 %raised
+}
+
+define internal void @tri_pool_poll(ptr %task, ptr %arena) {
+  %header = getelementptr %header, ptr %arena, i64 -1
+  %state_field = getelementptr %header, ptr %header, i32 0, i32 1
+  %state = load ptr, ptr %state_field, align 8
+  %helps = icmp eq ptr %state, null
+  br i1 %helps, label %look, label %ask
+ask:
+  %raised = call i1 @tri_pool_ask(ptr %task, ptr %state)
+  br i1 %raised, label %leave, label %go_on
+look:
+  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  %code = load atomic i32, ptr %cancelled seq_cst, align 4
+  %over = icmp ne i32 %code, 0
+  br i1 %over, label %leave, label %go_on
+leave:
+  call void @_longjmp(ptr %header, i32 1)
+  unreachable
+go_on:
+  ret void
+}
+
+; %word: what is set when Python wants to handle signals, null where it does not; %helpers may be 0
+define void @tri_pool_run(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %word) {
+  %state = call ptr @PyEval_SaveThread()
+  %calm = getelementptr %pool, ptr %pool, i32 0, i32 10
+  %lasting = icmp ne ptr %word, null
+  %own_word = select i1 %lasting, ptr %word, ptr %calm
+  %own_state = select i1 %lasting, ptr %state, ptr null
+  %word_field = getelementptr %task, ptr %task, i32 0, i32 8
+  store ptr %own_word, ptr %word_field, align 8
+  %poll_field = getelementptr %task, ptr %task, i32 0, i32 9
+  store ptr @tri_pool_poll, ptr %poll_field, align 8
+  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  store i32 0, ptr %cancelled, align 4
+  %header = getelementptr %header, ptr %arena, i64 -1
+  %state_field = getelementptr %header, ptr %header, i32 0, i32 1
+  store ptr %own_state, ptr %state_field, align 8
+  %alone = icmp eq i32 %helpers, 0
+  br i1 %alone, label %call, label %share
+call:
+  call void @tri_pool_call(ptr %kernel, ptr %task, ptr %arena)
+  br label %done
+share:
+  call void @tri_pool_launch(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers)
+  br label %done
+done:
+  store volatile i32 0, ptr %own_word, align 4
+  call void @PyEval_RestoreThread(ptr %state)
+  ret void
+}
+
+; wait until the last helper has left, for 50 ms at most
+define internal void @tri_pool_nap(ptr %pool, ptr %signal) {
+  %end = alloca { i64, i64 }, align 8
+  %unused = call i32 @clock_gettime(i32 0, ptr %end)
+  %part = getelementptr { i64, i64 }, ptr %end, i32 0, i32 1
+  %now = load i64, ptr %part, align 8
+  %later = add i64 %now, 50000000
+  %over = icmp sge i64 %later, 1000000000
+  %less = sub i64 %later, 1000000000
+  %rest = select i1 %over, i64 %less, i64 %later
+  store i64 %rest, ptr %part, align 8
+  %second = load i64, ptr %end, align 8
+  %more = zext i1 %over to i64
+  %until = add i64 %second, %more
+  store i64 %until, ptr %end, align 8
+  %woken = call i32 @pthread_cond_timedwait(ptr %signal, ptr %pool, ptr %end)
+  ret void
+}
 
 define void @tri_pool_work(ptr %pool, ptr %slot) nounwind {
 entry:
@@ -96,7 +216,7 @@ work:
   %task = load ptr, ptr %task_field, align 8
   %arena = load ptr, ptr %slot, align 8
   call i32 @pthread_mutex_unlock(ptr %pool)
-  call void %kernel(ptr %task, ptr %arena)
+  call void @tri_pool_call(ptr %kernel, ptr %task, ptr %arena)
   call i32 @pthread_mutex_lock(ptr %pool)
   %working_after = load i32, ptr %active, align 4
   %one_less = sub i32 %working_after, 1
@@ -111,7 +231,7 @@ left:
   br label %look_out
 }
 
-define void @tri_pool_launch(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers) nounwind {
+define internal void @tri_pool_launch(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers) nounwind {
 entry:
   %task_signal = getelementptr %pool, ptr %pool, i32 0, i32 1
   %done_signal = getelementptr %pool, ptr %pool, i32 0, i32 2
@@ -138,7 +258,7 @@ wake:
   call i32 @pthread_cond_broadcast(ptr %task_signal)
   br label %work
 work:
-  call void %kernel(ptr %task, ptr %arena)
+  call void @tri_pool_call(ptr %kernel, ptr %task, ptr %arena)
   call i32 @pthread_mutex_lock(ptr %pool)
   store i32 0, ptr %open, align 4
   %working = load i32, ptr %active, align 4
@@ -164,8 +284,23 @@ check:
   %finished = icmp eq i32 %left, 0
   br i1 %finished, label %unlock, label %wait
 wait:
+  %header = getelementptr %header, ptr %arena, i64 -1
+  %state_field = getelementptr %header, ptr %header, i32 0, i32 1
+  %state = load ptr, ptr %state_field, align 8
+  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  %code = load i32, ptr %cancelled, align 4
+  %given_up = icmp ne i32 %code, 0
+  %deaf = icmp eq ptr %state, null
+  %sleeps = or i1 %given_up, %deaf
+  br i1 %sleeps, label %sleep, label %nap
+sleep:
   call i32 @pthread_cond_wait(ptr %done_signal, ptr %pool)
   br label %check
+nap:
+  call void @tri_pool_nap(ptr %pool, ptr %done_signal)
+  call i32 @pthread_mutex_unlock(ptr %pool)
+  %raised = call i1 @tri_pool_ask(ptr %task, ptr %state)
+  br label %lock
 unlock:
   call i32 @pthread_mutex_unlock(ptr %pool)
   br label %done

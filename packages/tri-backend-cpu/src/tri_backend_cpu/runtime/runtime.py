@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
@@ -37,12 +36,6 @@ class CpuRuntime(RuntimeBase):
     def __init__(self) -> None:
         super().__init__()
         self._pool = ThreadPool()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._after_fork)
-
-    def _after_fork(self) -> None:
-        """The parent's helpers are not in the child."""
-        self._pool = ThreadPool()
 
     def devices(self) -> Sequence[DeviceInfo]:
         """This machine's processor."""
@@ -64,7 +57,7 @@ class CpuRuntime(RuntimeBase):
         del image
         if not isinstance(kernel, CpuKernel):
             raise TypeError(f"{kernel!r} was not loaded by this runtime")
-        return make_launch(kernel, lambda: self._pool)
+        return make_launch(kernel, self._pool)
 
     def staged(self, arrays: Sequence[ArrayArgument]) -> AbstractContextManager[Sequence[Argument]]:
         """Pointers that know the arrays' extents."""

@@ -66,7 +66,7 @@ def check_device(module: SpirvModule, device: FoundDevice) -> None:
 
 def build_kernel(sycl: Sycl, image: KernelImage, queue: DeviceQueue, options: str) -> SyclKernel:
     """The driver's program for ``image``; ToolchainError when the driver's compiler refuses it."""
-    name = image.metadata.name
+    name = image.metadata.entry
     try:
         program = sycl.dpctl.program.create_program_from_spirv(queue.queue, image.data, options)
         if not program.has_sycl_kernel(name):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
@@ -29,6 +28,7 @@ from tri_core.api import (
     Launch,
     LoadedKernel,
 )
+from tri_core.forks import cached_property
 from tri_runtime import RuntimeBase, argument_table, check_parameters, check_resources
 
 __all__ = ["IntelRuntime"]

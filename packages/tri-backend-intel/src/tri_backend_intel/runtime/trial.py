@@ -19,7 +19,7 @@ from typing import IO, cast
 
 from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.frames import read_frame, write_frames
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.api import KernelImage, ToolchainError
 from tri_core.cache import default_store
 
@@ -40,7 +40,10 @@ class TrialBuilder:
     _log: IO[bytes] | None = field(default=None, init=False)
     #: whether the last build was stopped for taking too long
     _stopped: bool = field(default=False, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _lock: forks.Lock = field(default_factory=lambda: forks.Lock(waits=False), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        forks.in_child(self._abandon)
 
     def check(self, name: str, data: bytes, options: str) -> None:
         """Build kernel ``name`` of SPIR-V module ``data``; ToolchainError, with the driver's log, on failure."""
@@ -64,6 +67,11 @@ class TrialBuilder:
         """End the helper process."""
         atexit.unregister(self.close)
         self._reap()
+
+    def _abandon(self) -> None:
+        """In a forked child: the helper process is the parent's."""
+        atexit.unregister(self.close)
+        self._process = self._log = None
 
     def _ask(self, request: bytes, data: bytes) -> bytes | None:
         """The helper's answer, None when it died or was stopped for taking too long."""
@@ -139,7 +147,7 @@ class Trials:
         key = "intel-trial-" + hashlib.sha256(identity.encode() + image.data).hexdigest()
         store = default_store()
         if store.get(key) is None:
-            self._builder(driver.filter_string).check(image.metadata.name, image.data, options)
+            self._builder(driver.filter_string).check(image.metadata.entry, image.data, options)
             store.put(key, b"built")
 
     def _builder(self, filter_string: str) -> TrialBuilder:

@@ -11,11 +11,11 @@ CUDA Driver API, ``cuStreamGetId``, ``cuStreamIsCapturing``.
 from __future__ import annotations
 
 import itertools
-import threading
 from dataclasses import dataclass, field
 
 from tri_backend_nvidia.runtime.driver import call, driver
 from tri_backend_nvidia.runtime.zeros import zeros
+from tri_core import forks
 
 __all__ = ["Counters", "forget_counters", "of_device"]
 
@@ -32,7 +32,7 @@ class Counters:
     _of_stream: dict[int, int] = field(default_factory=dict)
     _made: itertools.count[int] = field(default_factory=itertools.count)
     _pages: list[int] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: forks.Lock = field(default_factory=forks.Lock)
 
     def prepare(self) -> None:
         """Have some ready, so that launches allocate nothing."""

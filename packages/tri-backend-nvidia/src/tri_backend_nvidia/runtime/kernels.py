@@ -79,7 +79,7 @@ def _table(image: KernelImage) -> ArgumentTable:
 
 
 def _entry(image: KernelImage) -> str:
-    return image.metadata.entry_points[0] if image.metadata.entry_points else image.metadata.name
+    return image.metadata.entry
 
 
 def _resources(function: object) -> dict[str, int]:

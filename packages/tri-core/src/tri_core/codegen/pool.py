@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any, ClassVar
 
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.codegen.process import Worker, WorkerDied, WorkerLate
 from tri_core.errors import CodegenCrash, InternalError, ToolchainError
 from tri_core.pipeline import CodegenReply, CodegenRequest
@@ -28,7 +28,7 @@ class WorkerService:
     """
 
     _instance: ClassVar[WorkerService | None] = None
-    _instance_lock: ClassVar[threading.Lock] = threading.Lock()
+    _instance_lock: ClassVar[forks.Lock] = forks.Lock()
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -141,16 +141,15 @@ class WorkerService:
 
     @classmethod
     def _after_fork(cls) -> None:
-        """In a forked child: the parent's workers are the parent's, and its locks may be held forever."""
+        """In a forked child: the parent's workers are the parent's, and the service's lock may be held forever."""
         inherited, cls._instance = cls._instance, None
-        cls._instance_lock = threading.Lock()
         if inherited is not None:
             atexit.unregister(inherited.close)
             for worker in (*inherited._idle, *inherited._busy):
                 worker.abandon()
 
 
-os.register_at_fork(after_in_child=WorkerService._after_fork)
+forks.in_child(WorkerService._after_fork)
 
 
 def _job(request: CodegenRequest) -> dict[str, Any]:

@@ -6,15 +6,13 @@ import dataclasses
 import logging
 import os
 import re
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.cache import Store, default_store
 from tri_core.compiler import dump, gates, key, record
 from tri_core.compiler.kernel import CompiledKernel
@@ -23,6 +21,7 @@ from tri_core.compiler.override import Overridden, origin, with_overrides
 from tri_core.compiler.source import IRSource, Source
 from tri_core.compiler.trace import PassListener, Recorder, Trace
 from tri_core.errors import OptionError, TriError
+from tri_core.forks import cached_property
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
@@ -42,8 +41,8 @@ _PATIENCE = 60.0
 
 _memory: dict[tuple[object, ...], CompiledKernel] = {}
 _environments: dict[tuple[object, ...], tuple[PluginManager, Target, str]] = {}
-_lock = threading.Lock()
-_in_flight: dict[tuple[object, ...], threading.RLock] = {}
+_lock = forks.Lock()
+_in_flight: dict[tuple[object, ...], forks.RLock] = {}
 
 
 @dataclass(frozen=True)
@@ -199,15 +198,8 @@ def _remember(quick: tuple[object, ...], kernel: CompiledKernel) -> None:
         _memory[quick] = kernel
 
 
-def _after_fork() -> None:
-    """In a forked child: the threads that held these locks are not there."""
-    global _lock
-    _lock = threading.Lock()
-    _in_flight.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+# in a forked child the threads that compile these kernels are not there
+forks.in_child(_in_flight.clear)
 
 
 def forget() -> None:
@@ -253,7 +245,7 @@ def _environment(current: PluginManager, target: Target, composition: Compositio
 def _alone(quick: tuple[object, ...]) -> Iterator[None]:
     """One thread of this process at a time for one kernel; the later ones find it made."""
     with _lock:
-        lock = _in_flight.setdefault(quick, threading.RLock())
+        lock = _in_flight.setdefault(quick, forks.RLock(waits=False))
     try:
         with lock:
             yield

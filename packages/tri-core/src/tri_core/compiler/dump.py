@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 from pathlib import Path
 
 from tri_core.compiler.kernel import CompiledKernel
+from tri_core.symbols import file_stem
 
 __all__ = ["dump", "dump_stage", "folder_of"]
 
@@ -15,14 +15,14 @@ logger = logging.getLogger(__name__)
 
 def folder_of(root: Path, name: str, key: str) -> Path:
     """The folder of one compile below ``TRI_DUMP_DIR``: the kernel's name and the start of its key."""
-    return root / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}-{key[:10]}"
+    return root / f"{file_stem(name)}-{key[:10]}"
 
 
 def dump_stage(folder: Path, name: str, stage: str, content: str | bytes) -> None:
     """Write what ``stage`` made as ``<name>.<stage>``; a folder that cannot be written is logged, not raised."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.{stage}"
+        file = folder / f"{file_stem(name)}.{stage}"
         file.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         logger.warning("TRI_DUMP_DIR: %s", error)

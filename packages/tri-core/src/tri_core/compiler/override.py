@@ -11,6 +11,7 @@ from tri_core import knobs
 from tri_core.compiler.source import IRSource, Source
 from tri_core.errors import OptionError
 from tri_core.plugins.fingerprint import package_fingerprint
+from tri_core.symbols import file_stem
 
 if TYPE_CHECKING:
     from tri_core.abi import KernelSignature
@@ -57,7 +58,7 @@ def with_overrides(source: Source | IRSource, options: CommonOptions) -> Source 
         return source
     files = [IRSource.from_file(given)] if given else []
     if root is not None:
-        files += [IRSource.from_file(p) for p in sorted(Path(root).glob(f"{source.name}.*"))]
+        files += [IRSource.from_file(p) for p in sorted(Path(root).glob(f"{file_stem(source.name)}.*"))]
     return Overridden(source, tuple(files)) if files else source
 
 

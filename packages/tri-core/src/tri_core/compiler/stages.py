@@ -36,6 +36,7 @@ from tri_core.pipeline import (
 )
 from tri_core.plugins import Composition
 from tri_core.resources import refusals
+from tri_core.symbols import rename_functions, symbol_of
 from tri_core.target import Target
 
 __all__ = ["Job", "Products", "metadata_of", "run"]
@@ -159,6 +160,7 @@ def _start(job: Job, products: Products) -> tuple[Artifact, list[Stage]]:
     with mlir.session():
         try:
             module = job.source.build(job.target, job.options)
+            rename_functions(module)
             if job.verify:
                 mlir.verify(module)
         except ir.MLIRError as error:
@@ -216,7 +218,7 @@ def _read_in_place(file: IRSource, stage: Stage, products: Products) -> Artifact
     found = products.signature
     products.signature = expected
     types = [[p.type for p in s.parameters] for s in (expected, found)]
-    if stage.kind == "module" and (found.name, types[1]) != (expected.name, types[0]):
+    if stage.kind == "module" and (symbol_of(found.name), types[1]) != (symbol_of(expected.name), types[0]):
         raise OptionError(
             f"{file.path} holds {found.name}({', '.join(types[1])}); "
             f"{expected.name}({', '.join(types[0])}) is compiled"
@@ -232,6 +234,7 @@ def _parsed(source: IRSource, products: Products) -> ir.Module:
         module = parse_module(decode(content, source.path), source.path)
         if source.given is None:
             products.signature = signature_of(module, source.path)
+        rename_functions(module)
         return module
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.plugins.composing import Composition
 from tri_core.plugins.loading import candidate_of
 from tri_core.plugins.manager import PluginManager, fingerprint_of
@@ -24,7 +23,7 @@ __all__ = [
     "use",
 ]
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 _manager: PluginManager | None = None
 
 

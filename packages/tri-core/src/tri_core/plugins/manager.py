@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tri_core import __version__
+from tri_core import __version__, forks
 from tri_core.abi import KernelABI
 from tri_core.aot import AotLauncher
 from tri_core.errors import BackendError, DeviceError, PluginError, TargetError, Unsupported
@@ -56,7 +55,7 @@ class PluginManager:
 
     def __init__(self, candidates: Iterable[Candidate] | None = None) -> None:
         self._registry = Registry(candidates)
-        self._lock = threading.RLock()
+        self._lock = forks.RLock()
         self._owners: tuple[int, dict[str, tuple[BackendInfo, Plugin]]] | None = None
         self._abis: dict[TargetKey, KernelABI] = {}
         self._keys: dict[TargetKey, Mapping[str, Mapping[str, str]]] = {}

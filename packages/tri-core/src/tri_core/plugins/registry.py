@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.errors import PluginError
 from tri_core.extensions import BackendInfo, FrameworkAdapter, LanguageExtension, Observer
 from tri_core.foreign import Contained, Watch
@@ -57,7 +56,7 @@ class Registry:
 
     def __init__(self, candidates: Iterable[Candidate] | None = None) -> None:
         self._candidates = None if candidates is None else list(candidates)
-        self._lock = threading.RLock()
+        self._lock = forks.RLock()
         self._plugins: dict[str, Plugin] | None = None
         self._records: dict[str, dict[str, tuple[Any, ...]]] = {}
         self._disabled: list[Candidate] = []

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tri_core.errors import TriError
+from tri_core.text.depth import check_depth
 from tri_core.text.functions import read_header
 from tri_core.text.names import Reader, pattern
 from tri_core.text.ops import SEGMENTS, Generic, Holes, functional, generic_of, read_functional, read_parts
@@ -81,6 +82,7 @@ def from_text(text: str, path: str = "-", *, apart: bool = False) -> Source:
 
     ``apart``: values of partitions get new names where others are called the same, which MLIR minds.
     """
+    check_depth(text, path)
     return _Reader(text, path, apart).run()
 
 

@@ -79,7 +79,7 @@ def _manifest(
     return Manifest(
         kernel=name,
         function=function,
-        entry=(metadata.entry_points or (metadata.name,))[0],
+        entry=metadata.entry,
         target=str(metadata.target),
         parameters=source.parameters,
         constants=dict(source.constants),

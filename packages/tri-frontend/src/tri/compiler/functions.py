@@ -25,6 +25,7 @@ from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri_core.errors import CompilationError, SourceLocation, TriError
 from tri_core.mlir import ir
+from tri_core.symbols import symbol_of
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
@@ -154,7 +155,9 @@ def make_kernel(b: Builder, source: ASTSource) -> None:
     b.expand = expander(g)
     b.location = g.ir_location(function.source.tree)
     parameters = runtime_parameters(source.types)
-    block, arguments = _function(b, source.name, parameters, parameter_facts(source.types, source.attrs))
+    block, arguments = _function(
+        b, symbol_of(source.name), parameters, parameter_facts(source.types, source.attrs)
+    )
     with b.at(block):
         given = dict(zip(parameters, arguments, strict=True))
         values = parameter_values(b, source.types, given, source.attrs)

@@ -62,8 +62,17 @@ class ASTSource:
         for p in fn.params:
             if p.name not in self.constants:
                 self._add(p.name, texts.get(p.name, CONSTEXPR), values, facts)
-        self.name = fn.__name__ if fn.repr is None else fn.repr(self)
+        self.name = fn.__name__ if fn.repr is None else self._called(fn.repr(self))
         self._fingerprint: str | None = None
+
+    def _called(self, name: object) -> str:
+        """The ``name`` that the kernel's ``repr`` gives it."""
+        if isinstance(name, str) and name.strip() and name.isprintable():
+            return name
+        raise CompilationError(
+            f"the repr of kernel {self.fn.__name__} gives {name!r}; a name in one line is expected",
+            remedy="give text that can be printed, e.g. repr=lambda s: f'add_{s.constants[\"BLOCK\"]}'",
+        )
 
     def _add(
         self, parameter: str, signature: Any, values: Mapping[Path, Any], facts: Mapping[Any, Any]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tri.explaining.picture import Picture
+from tri_core import forks
 
 if TYPE_CHECKING:
     from tri.jit import JITFunction
@@ -19,7 +19,7 @@ __all__ = ["identity", "load", "update"]
 _KEPT = 32
 _FORMAT = 1
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 
 
 def identity(function: JITFunction) -> str:

@@ -7,7 +7,6 @@ same launch; every other one goes through the dispatcher again.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from tri.launch.binder import rules_of
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT
 from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Rules
 from tri.tools.tensor_descriptor import TensorDescriptor
-from tri_core import knobs
+from tri_core import forks, knobs
 
 if TYPE_CHECKING:
     from tri.context import Choice
@@ -102,7 +101,7 @@ class Loaded:
     launch: Launch
     is_observed: bool
 
-    @functools.cached_property
+    @forks.cached_property
     def plan(self) -> LaunchPlan | None:
         """How it is launched without the launcher; None where only that can."""
         ask = getattr(self.owner, "launch_plan", None)

@@ -7,7 +7,6 @@ two would disturb each other's times.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -24,7 +23,7 @@ from tri.tuning.config import Config
 from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
 from tri.tuning.wrapper import Wrapper
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.errors import LaunchError, OptionError, TriError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _QUANTILES = (0.5, 0.2, 0.8)
 #: milliseconds of device time spent on a configuration, where the user does not say
 _WARMUP, _REP = 25, 100
 
-_tuning = threading.RLock()
+_tuning = forks.RLock(waits=False)
 
 
 class Autotuner(Wrapper):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol, TypeVar
 
 from tri_core.abi import HiddenParameters, LaunchDescriptor
 from tri_core.dialects.tt import PointerType
 from tri_core.errors import InternalError, TriError, Unsupported
+from tri_core.forks import cached_property
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions

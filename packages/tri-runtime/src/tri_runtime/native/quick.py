@@ -9,10 +9,12 @@ import platform
 import struct
 import sys
 import sysconfig
-import threading
 from collections.abc import Callable
 from typing import Any
 
+from tri_core import forks
+from tri_core.api import DeviceError
+from tri_runtime.loader import load_ir
 from tri_runtime.native.code import CODE, ENTRY
 from tri_runtime.native.records import Call
 
@@ -56,20 +58,11 @@ def _loaded() -> tuple[_Method, object] | None:
     if not _suits():
         return None
     try:
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        target = llvm.Target.from_triple(llvm.get_process_triple())
-        machine = target.create_target_machine(opt=2, reloc="pic", codemodel="jitdefault", jit=True)
-        jit = llvm.create_lljit_compiler(machine)
-        builder = llvm.JITLibraryBuilder().add_ir(CODE).add_current_process().export_symbol(ENTRY)
-        library = builder.link(jit, ENTRY)
-        method = _Method(b"launch", library[ENTRY], _FASTCALL_WITH_KEYWORDS, None)
-    except (ImportError, OSError, RuntimeError) as error:
+        library = load_ir(CODE, [ENTRY], opt_level=2)
+    except (ImportError, OSError, RuntimeError, DeviceError) as error:
         logger.info("launches stay in Python: %s: %s", type(error).__name__, error)
         return None
-    return method, (machine, jit, library)
+    return _Method(b"launch", library.addresses[0], _FASTCALL_WITH_KEYWORDS, None), library
 
 
 def available() -> bool:
@@ -90,7 +83,7 @@ class QuickCalls:
         if loaded is None:
             raise RuntimeError("launches cannot be done in compiled code here")
         self._otherwise, self._code = otherwise, loaded
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._calls: tuple[Call, ...] = ()
         self._table = (ctypes.c_void_p * 1)()
         self._state = bytearray(_STATE.pack(0, ctypes.addressof(self._table), id(otherwise)))

@@ -115,7 +115,7 @@ def _load(image: KernelImage) -> SimulatedKernel:
     hidden = HiddenParameters.from_attrs(metadata.attrs)
     with mlir.session():
         module = mlir.parse(image.data.decode())
-        program = Program(find_kernel(module, metadata.entry_points[0]), dict(externals))
+        program = Program(find_kernel(module, metadata.entry), dict(externals))
         machine = Machine(
             program=program,
             num_threads=metadata.threads,

@@ -16,19 +16,19 @@ a test-suite.  What is there, and what is refused, is written in ``docs/compat.m
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tri.compat.triton.finder import Finder, StandIn
 from tri.compat.triton.table import VERSION
+from tri_core import forks
 from tri_core.errors import TriError
 
 __all__ = ["VERSION", "install", "installed", "is_installed", "uninstall"]
 
 _NAME = "triton"
 _finder = Finder()
-_lock = threading.RLock()
+_lock = forks.RLock()
 
 
 def is_installed() -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri_core import forks
 from tri_core.errors import TargetError, Unsupported
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class BaseBackend:
     def __init__(self, target: GPUTarget) -> None:
         self.target = target
 
-    @functools.cached_property
+    @forks.cached_property
     def _target(self) -> Target:
         return tri_target(self.target)
 
