@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
+import sys
 
 import pytest
 
@@ -27,7 +26,7 @@ def test_a_short_soak(capfd: pytest.CaptureFixture[str]) -> None:
 def test_what_fails_is_told(
     program: str, words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(soak, "_command", lambda *_: [soak.sys.executable, "-c", program])
+    monkeypatch.setattr(soak, "_command", lambda *_: [sys.executable, "-c", program])
     monkeypatch.setattr(soak, "_SILENCE", 1.0)
     assert soak.main(["--seconds", "1", "--jobs", "1", "--seed", "3"]) == 1
     said = capfd.readouterr().out
@@ -37,4 +36,3 @@ def test_what_fails_is_told(
 
 def test_every_action_has_its_turn() -> None:
     assert all(often > 0 for _, often in ACTIONS.values())
-    assert signal.SIGUSR1 and os.fork

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
+from tri_core import forks
 from tri_core.notices import PluginWarning, warn
 
 __all__ = ["Contained", "Ended", "Watch", "describe"]
@@ -54,10 +55,13 @@ class Watch:
     """Names plugins that are not done after a while; Python cannot stop them, the user can leave them out."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._label = ""
-        self._done = threading.Event()
         self._since = self._due = 0.0
+        self._renew()
+        forks.in_child(self._renew)
+
+    def _renew(self) -> None:
+        self._lock, self._done = threading.Lock(), threading.Event()
 
     @contextmanager
     def running(self) -> Iterator[Self]:

@@ -6,7 +6,6 @@ checker, a function of the host: it either widens the range, or notes what went 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tri_backend_cpu import launch_abi as abi
@@ -15,6 +14,7 @@ from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.lower.place import Lanes
 from tri_backend_cpu.lower.report import frames_of
+from tri_core.forks import cached_property
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ctypes
 import linecache
 import struct
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_cpu.launch_abi import FAILED, REFUSED
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.mappings import mapped_range
+from tri_core import forks
 from tri_core.api import Argument, ArrayArgument, InvalidAccess, OutOfBounds, SourceLocation
 
 __all__ = ["AccessChecker", "BoundedPointer", "place_of"]
@@ -78,7 +78,7 @@ class AccessChecker:
         self._sites = kernel.facts.accesses
         self._function = _KIND(self._check)
         self._address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._arguments: dict[int, Sequence[Argument]] = {}
         self._failures: dict[int, InvalidAccess] = {}
         self.offset = -(-arguments_end // 8) * 8

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import DataRace, RaceAccess, SimulationError
+from tri_core.forks import cached_property
 from tri_runtime.races import Order, Semantics, Shadow, unchanged
 from tri_runtime.simulator.scene import Scene
 
