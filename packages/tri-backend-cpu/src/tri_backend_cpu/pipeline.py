@@ -57,6 +57,7 @@ def _llir(module: ir.Module, context: StageContext) -> StageResult:
         fma=bool(spec.features & {"fma", "neon"}),
         half=bool(spec.features & {"f16c", "neon"}),
         x86=isa_of(context.target.key.arch) == "x86_64",
+        predicates="avx512f" in spec.features,
     )
     lowered = lower_kernel(
         module, features, contract=context.options.enable_fp_fusion, checked=context.options.debug

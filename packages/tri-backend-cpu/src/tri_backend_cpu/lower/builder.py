@@ -296,6 +296,15 @@ class Builder:
         element = ir.TypeAttr.get(self.type(dtype))
         return self.op("llvm.alloca", self.type(POINTER), self.i64(count), elem_type=element)
 
+    def unknown_lanes(self, width: int) -> ir.Value:
+        """A mask of ``width`` true lanes that only running code knows; use it in the entry block only."""
+        bits, volatile = ir.IntegerType.get_signless(width), ir.UnitAttr.get()
+        address = self.op("llvm.alloca", self.type(POINTER), self.i64(1), elem_type=ir.TypeAttr.get(bits))
+        every = self.op("llvm.mlir.constant", bits, value=ir.IntegerAttr.get(bits, -1))
+        self.effect("llvm.store", every, address, volatile_=volatile)
+        loaded = self.op("llvm.load", bits, address, volatile_=volatile)
+        return self.op("llvm.bitcast", self.type(I1, width), loaded)
+
     def clear(self, address: ir.Value, nbytes: int) -> None:
         """Set ``nbytes`` bytes at ``address`` to zero."""
         volatile = ir.BoolAttr.get(False)

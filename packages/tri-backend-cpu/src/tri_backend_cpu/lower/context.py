@@ -19,7 +19,7 @@ __all__ = ["Context", "VectorFeatures"]
 class VectorFeatures:
     """A target's vectors: ``bits`` and number of ``registers``; native fused multiply-add, f16 conversion.
 
-    ``x86``: whether it has the instructions that every x86 has.
+    ``x86``: whether it has the instructions that every x86 has; ``predicates``: whether AVX-512's mask registers.
     """
 
     bits: int
@@ -27,14 +27,15 @@ class VectorFeatures:
     fma: bool
     half: bool
     x86: bool = False
+    predicates: bool = False
 
 
 @dataclass
 class Context:
     """State of one lowering.
 
-    ``task`` and ``arena`` are the kernel's arguments, ``attention`` the address of its word; ``program`` its index along x, y and z;
-    ``features`` what the target's vectors can do.  ``scalars``: the SSA values of scalars;
+    ``task`` and ``arena`` are the kernel's arguments, ``attention`` the address of its word; ``program`` its index along
+    x, y and z; ``features`` what the target's vectors can do.  ``scalars``: the SSA values of scalars;
     ``moved``: how far each induction has moved.  Addresses of buffers are made before ``start``.
     """
 
@@ -62,6 +63,7 @@ class Context:
     checks: Checks | None = None
     _bases: dict[Buffer, ir.Value] = field(default_factory=dict)
     _records: dict[int, ir.Value] = field(default_factory=dict)
+    _lanes: dict[int, ir.Value] = field(default_factory=dict)
 
     @property
     def native_lanes(self) -> int:
@@ -84,6 +86,14 @@ class Context:
         with self.b.at(ir.InsertionPoint(self.start)):
             self._bases[buffer] = self.b.table(numbers, dtype)
         return View.dense(buffer, op.result.shape)
+
+    def every_lane(self, width: int) -> ir.Value:
+        """A mask of ``width`` lanes that are all true, which LLVM's optimizer does not know."""
+        found = self._lanes.get(width)
+        if found is None:
+            with self.b.at(ir.InsertionPoint(self.start)):
+                found = self._lanes[width] = self.b.unknown_lanes(width)
+        return found
 
     def record(self, count: int) -> ir.Value:
         """Stack memory for ``count`` numbers of 8 bytes."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import DType, Op, Value
-from tri_backend_cpu.lower.builder import I1, I64
+from tri_backend_cpu.lower.builder import I1, I64, storage_of
 from tri_backend_cpu.lower.linear import Linear, Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_core.dialects.tt.enums import CacheModifier
@@ -229,9 +229,23 @@ def store(
             _store_vector(e, pointer, wide, dtype, streams)
             return
         wide_mask = wide_mask if wide_mask is not None else b.constant(1, I1, frame.width)
+        if where.contiguous:
+            wide_mask = _of_unknown_lanes(e, wide_mask, dtype)
         name = "llvm.intr.masked.store" if where.contiguous else "llvm.intr.masked.scatter"
         alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), dtype.nbytes)
         b.effect(name, b.to_storage(wide, dtype), pointer, wide_mask, alignment=alignment)
+
+
+def _of_unknown_lanes(e: Evaluator, mask: ir.Value, dtype: DType) -> ir.Value:
+    """``mask``, hidden from LLVM where it would store too much.
+
+    For AVX-512, LLVM 22 makes of a truncation and a masked store with one lane that is known to be the only one a store
+    of that lane before its truncation.  Any narrow integer may be a truncation in the end.
+    """
+    stored = storage_of(dtype)
+    if not e.context.features.predicates or stored.is_float or stored.bits == 64:
+        return mask
+    return e.frame.b.same("arith.andi", mask, e.context.every_lane(e.frame.width))
 
 
 def _store_vector(e: Evaluator, pointer: ir.Value, value: ir.Value, dtype: DType, streams: bool) -> None:

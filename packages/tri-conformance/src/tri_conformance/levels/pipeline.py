@@ -25,10 +25,12 @@ __all__ = ["cases", "digest"]
 
 #: kernels whose bytes are compared
 SAMPLES = ("copy", "reduce-2", "dot-f16")
-#: other values of common options; None: the option may leave code alone, but not the key
-OTHERS: dict[str, Any] = {
-    "num_warps": 8, "num_stages": 2, "num_ctas": 2, "debug": True, "sanitize_overflow": True, "enable_fp_fusion": False,
-    "default_dot_input_precision": "tf32x3",
+#: two values of each common option, so that one is not the backend's default; an option may leave code alone, but not
+#: the key
+VALUES: dict[str, tuple[Any, Any]] = {
+    "num_warps": (8, 4), "num_stages": (2, 3), "num_ctas": (2, 1), "debug": (True, False),
+    "sanitize_overflow": (True, False), "enable_fp_fusion": (False, True),
+    "default_dot_input_precision": ("tf32x3", "ieee"),
 }  # fmt: skip
 
 
@@ -43,7 +45,7 @@ def cases() -> Iterator[Case]:
         yield Case("pipeline", "metadata", name, asked(_metadata, name), needs)
         yield Case("pipeline", "from-every-stage", name, asked(_from_every_stage, name), needs)
     yield Case("pipeline", "same-bytes-in-another-process", "", _other_process)
-    for name in OTHERS:
+    for name in VALUES:
         yield Case("pipeline", "key-of-option", name, asked(_key_of_option, name))
     yield Case("pipeline", "key-of-own-options", "", _key_of_own_options)
     yield Case("pipeline", "key-of-source", "", _key_of_source)
@@ -176,12 +178,14 @@ def _key_of_option(subject: Subject, name: str) -> None:
     """Another value of a common option is another key, and the same value the same one."""
     plain = _key(subject)
     require(plain == _key(subject), "the key of the same options changes")
+    default = getattr(subject.options(), name)
+    value = next(value for value in VALUES[name] if value != default)
     try:
-        other = _key(subject, **{name: OTHERS[name]})
+        other = _key(subject, **{name: value})
     except OutOfResources:
-        require(name == "num_ctas", f"{name}={OTHERS[name]!r} is refused")
+        require(name == "num_ctas", f"{name}={value!r} is refused")
         return  # a cluster larger than the target's is refused before there is a key
-    require(plain != other, f"the key ignores {name}={OTHERS[name]!r}")
+    require(plain != other, f"the key ignores {name}={value!r}")
 
 
 def _key_of_own_options(subject: Subject) -> None:
