@@ -142,9 +142,17 @@ def nightly(session: nox.Session) -> None:
     _install(session, _packages(), editable=True)
     session.run("python", "-m", "pytest", "-m", "slow and not gpu", *session.posargs)
     session.notify("random", posargs=["--count", "10000", "--jobs", str(os.cpu_count() or 1)])
+    session.notify("soak", posargs=["--minutes", "30", "--jobs", str(os.cpu_count() or 1)])
     session.notify("newest")
     session.notify("oldest")
     session.notify("matrix", posargs=["--full"])
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Processes that launch, compile, fork, take signals: ``nox -s soak -- --minutes 30 --jobs 8`` (20 s by default)."""
+    _install(session, CORE, editable=True)
+    session.run("python", "-m", "integration.soak", *session.posargs)
 
 
 @nox.session

@@ -422,12 +422,16 @@ def test_a_value_per_row_is_not_loaded_in_rows_that_are_masked_out(
     np.testing.assert_array_equal(o, np.where((i < m) & (j < n), np.exp2(at) + at, 1))
 
 
-@pytest.mark.parametrize(("loaded", "stored"), [("i64", "i32"), ("i32", "i16"), ("i16", "i8"), ("f32", "bf16")])
+@pytest.mark.parametrize(
+    ("loaded", "stored"), [("i64", "i32"), ("i32", "i16"), ("i16", "i8"), ("f32", "bf16")]
+)
 def test_one_lane_of_a_truncation(loaded: str, stored: str) -> None:
     """For processors that need not be here: a store of the one lane that a mask leaves is no wider than its elements."""
     k = Kernel({"x": f"*{loaded}", "o": f"*{stored}"})
     index = k.range(16)
-    narrow = k.convert("arith.truncf" if stored == "bf16" else "arith.trunci", k.load(k.offsets("x", index)), stored)
+    narrow = k.convert(
+        "arith.truncf" if stored == "bf16" else "arith.trunci", k.load(k.offsets("x", index)), stored
+    )
     k.store(k.offsets("o", index), narrow, k.compare(2, index, k.constant(1, "i32", (16,))))
     asm = str(k.compile("cpu:x86_64-skylake-avx512").asm["asm"])
     wide = re.compile(r"\smov[lq]\s+%\w+, -?\d*\((?!%rsp|%rbp)|\svmov[dq]\s+%xmm\d+, -?\d*\((?!%rsp|%rbp)")

@@ -67,6 +67,19 @@ def test_threads_have_scratch_memory_of_their_own(rng: np.random.Generator) -> N
     np.testing.assert_array_equal(o, x.reshape(300, 64, 64).transpose(0, 2, 1).reshape(300, 4096))
 
 
+def test_every_thread_has_the_scratch_memory_of_a_launch() -> None:
+    """Also threads that were started for a launch that needs less of it than one before."""
+    pool = ThreadPool()
+    pool._start()
+    for threads, nbytes in [(1, 8192), (3, 0), (3, 8192), (4, 100), (2, 70_000), (4, 70_000)]:
+        pool._prepare(threads, nbytes)
+        reserved = [
+            (arena.size, slot.value == arena.address)
+            for arena, slot in zip(pool._helpers, pool._slots, strict=True)
+        ]
+        assert all(size >= nbytes and current for size, current in reserved), (threads, nbytes, reserved)
+
+
 def test_concurrent_launches(rng: np.random.Generator) -> None:
     """Threads of the user launch at the same time; each gets its own results."""
     launch = scratching().launch()

@@ -47,6 +47,8 @@ class ThreadPool:
         self._busy = forks.Lock(waits=False)
         self._own = threading.local()
         self._helpers: list[Arena] = []
+        #: bytes of scratch memory that every helper has
+        self._arena_bytes = 0
         self._slots: list[ctypes.c_void_p] = []
         self._memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self._pool = -(-ctypes.addressof(self._memory) // 64) * 64
@@ -117,17 +119,18 @@ class ThreadPool:
 
     def _prepare(self, count: int, arena_bytes: int) -> None:
         """Have ``count`` helpers with scratch memory; nobody works now, since ``_busy`` is held."""
-        while len(self._helpers) < min(count, self._most) and self._hire(arena_bytes):
-            pass
-        if self._helpers and arena_bytes > self._helpers[0].size:
+        if arena_bytes > self._arena_bytes:
             for arena, slot in zip(self._helpers, self._slots, strict=True):
                 arena.reserve(arena_bytes)
                 slot.value = arena.address
+            self._arena_bytes = arena_bytes
+        while len(self._helpers) < min(count, self._most) and self._hire():
+            pass
 
-    def _hire(self, arena_bytes: int) -> bool:
+    def _hire(self) -> bool:
         """Start one more helper; False where the system has no more threads, and those that there are do the work."""
         arena, slot = Arena(), ctypes.c_void_p(0)
-        arena.reserve(arena_bytes)
+        arena.reserve(self._arena_bytes)
         slot.value = arena.address
         work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self._work)
         name = f"tri-cpu-{len(self._helpers) + 1}"
