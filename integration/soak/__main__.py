@@ -44,9 +44,10 @@ class Soaked:
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.said.append(line.strip())
-            self.heard = time.monotonic()
+        with self.process.stdout as lines:
+            for line in lines:
+                self.said.append(line.strip())
+                self.heard = time.monotonic()
 
     def verdict(self) -> str | None:
         """What went wrong; None while it runs, and where nothing did."""
@@ -61,6 +62,11 @@ class Soaked:
             return None
         how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         return f"{how} in {self.said[-1:]}"
+
+    def close(self) -> None:
+        """It has ended, and what it said is known."""
+        self.reader.join(5)
+        self.log.close()
 
     def tell(self, verdict: str) -> None:
         """Say what failed, with the command that does it again."""
@@ -128,7 +134,7 @@ def _watch(soaked: list[Soaked], seconds: float) -> list[Soaked]:
                 failed.append(one)
                 one.tell(verdict)
             if one.process.poll() is not None:
-                one.reader.join(5)
+                one.close()
                 running.remove(one)
         passed = time.monotonic() - begin
         if passed - told > max(10.0, seconds / 20):

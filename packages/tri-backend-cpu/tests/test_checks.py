@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cpu_support import Kernel
 from tri_backend_cpu.runtime.mappings import mapped_range
 from tri_core import knobs
-from tri_core.api import InvalidAccess, KernelFault, OutOfBounds, Unsupported
+from tri_core.api import InvalidAccess, KernelFault, LaunchError, OutOfBounds, Unsupported
 
 tri = pytest.importorskip("tri")
 
@@ -96,8 +96,13 @@ def test_an_access_before_the_array_and_a_store_leave_memory_as_it_was() -> None
 def test_a_store_to_a_read_only_array() -> None:
     x, index = np.zeros(8, np.int32), np.arange(8, dtype=np.int32)
     x.flags.writeable = False
-    with pytest.raises(InvalidAccess, match="store to 'x', an array that is read-only"):
+    with pytest.raises(LaunchError, match="argument 'x' of stores is a read-only array"):
         launch(stores, (1,), x, index, 8, debug=True)
+    k = Kernel({"x": "*i32"})
+    k.store(k["x"], k.constant(1, "i32"))
+    runtime, arrays = _described(x)
+    with runtime.staged(arrays) as handles, pytest.raises(InvalidAccess, match="an array that is read-only"):
+        k.launch(debug=True)((1, 1, 1), None, handles)
     assert not x.any()
 
 

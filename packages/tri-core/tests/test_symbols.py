@@ -43,11 +43,14 @@ def test_files_lie_in_their_folder(name: str) -> None:
 
 def test_functions_and_their_calls() -> None:
     mlir.registry.add_dialect(tt.TT)
-    text = """
-    tt.func public @"llvm.memcpy"() { tt.call @"a/b"() : () -> () tt.return }
-    tt.func private @"a/b"() { tt.return }
-    tt.func private @plain() { tt.return }
-    """
+    text = "\n".join(
+        f'"tt.func"() ({{ {body} "tt.return"() : () -> () }}) {{sym_name = "{name}", function_type = () -> ()}} : () -> ()'
+        for name, body in [
+            ("llvm.memcpy", '"tt.call"() {callee = @"a/b"} : () -> ()'),
+            ("a/b", ""),
+            ("plain", ""),
+        ]
+    )
     with mlir.session():
         module = parse_module(text)
         rename_functions(module)

@@ -61,8 +61,14 @@ def one_more(o, B: tl.constexpr):
 
 def launches() -> dict[str, object]:
     """By name."""
-    flag, o = np.zeros(1, np.int32), np.full(64, -1, np.int32)
+    flag, o = np.ones(1, np.int32), np.zeros(128, np.int32)
     x = np.ones(64, np.int32)
+    # compiled and loaded now: an interrupt is to meet them running
+    many_programs[(1, 1)](o, B=64)
+    endless[(1,)](flag, o, B=64)
+    long_loop[(1,)](x, o, 3, B=64)
+    last_one_endless[(2,)](flag, o, B=64)
+    flag[0], o[:] = 0, -1
     return {
         "many": (lambda: many_programs[(2**31 - 1, 50)](o, B=64), o),
         "endless": (lambda: endless[(1,)](flag, o, B=64), o),
@@ -108,13 +114,18 @@ def handled() -> None:
     def handler(number: int, frame: object) -> None:
         seen.append(number)
         again()
-        if len(seen) == 3:
+        if len(seen) < 3:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+        else:
             flag[0] = 1
 
-    signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    again()  # imports and compiles are not to be interrupted by what needs them
+    flag[0] = 1
     endless[(3,)](flag, o, B=64)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    flag[0], o[:] = 0, -1
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    endless[(3,)](flag, o, B=64)
     assert (o == np.arange(64)).all(), o
     again()
     print(f"handled {len(seen) >= 3}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tri_backend_cpu.launch_abi import Facts
+from tri_backend_cpu.launch_abi import Facts, range_index
 from tri_core.api import AotLauncher, KernelImage, Unsupported
 
 __all__ = ["launcher"]
@@ -36,6 +36,10 @@ typedef struct {
 {%- for p in passed %}
     {{ p.ctype }}{{ "" if p.is_pointer else " " }}argument_{{ p.name }};
 {%- endfor %}
+{%- if facts.ranges %}
+    void *checker;
+    int64_t ranges[{{ facts.ranges }}][2];
+{%- endif %}
 } {{ name }}_task;
 
 int32_t load_{{ name }}(void) { return TRI_OK; }
@@ -71,6 +75,10 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 {%- for p in passed %}
     task.argument_{{ p.name }} = {{ p.name }};
 {%- endfor %}
+{%- if facts.ranges %}
+    /* pointers in C don't tell how much they point to: every address is in range */
+    for (int range = 0; range < {{ facts.ranges }}; range++) task.ranges[range][1] = INT64_MAX;
+{%- endif %}
 #ifdef _OPENMP
 #pragma omp parallel
 #endif
@@ -96,12 +104,9 @@ def _facts(image: KernelImage) -> Mapping[str, Any]:
             f"{image.metadata.name} prints, which needs Python",
             remedy="leave device_print out of kernels for C",
         )
-    if facts.accesses:
-        raise Unsupported(
-            f"{image.metadata.name} checks its accesses, which needs Python",
-            remedy="compile kernels for C without debug",
-        )
-    return {"arena": facts.arena}
+    parameters = len(image.metadata.signature.parameters)
+    ranges = range_index(parameters + 1, writes=False) if facts.accesses else 0
+    return {"arena": facts.arena, "ranges": ranges}
 
 
 def launcher() -> AotLauncher:

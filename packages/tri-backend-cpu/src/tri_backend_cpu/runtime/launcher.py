@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED
 from tri_backend_cpu.runtime.checks import AccessChecker, place_of
@@ -12,7 +13,7 @@ from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.runtime.printing import Printer
 from tri_core import knobs
-from tri_core.api import Argument, KernelFault, Launch, LaunchError
+from tri_core.api import Argument, InvalidAccess, KernelFault, Launch, LaunchError
 from tri_runtime import ArgumentTable, argument_table, check_grid
 
 __all__ = ["make_launch"]
@@ -82,12 +83,11 @@ def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
             total * stored >= stream_from,
         )
         table.pack_into(task.arguments, args)
-        if checker is not None:
-            checker.begin(task.memory, task.address, args)
-        try:
+        refused = None
+        if checker is None:
             run(address, task.address, arena_bytes, threads)
-        finally:
-            refused = checker.end(task.address) if checker is not None else None
+        else:
+            refused = _checked(checker, task, args, partial(run, address, task.address, arena_bytes, threads))
         if reports and _FAILED.unpack_from(task.memory, FAILED) != (0,):
             raise _failure(kernel, bytes(task.memory), refused)
         free.append(task)
@@ -95,6 +95,18 @@ def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
     launch.printer = printer  # type: ignore[attr-defined]  # kept alive as long as the launch
     launch.checker = checker  # type: ignore[attr-defined]
     return launch
+
+
+def _checked(
+    checker: AccessChecker, task: _Task, args: Sequence[Argument], run: Callable[[], None]
+) -> InvalidAccess | None:
+    """Run a checked kernel; what its first forbidden access was."""
+    checker.begin(task.memory, task.address, args)
+    try:
+        run()
+    finally:
+        refused = checker.end(task.address)
+    return refused
 
 
 def _null(kernel: CpuKernel, index: int) -> LaunchError:

@@ -8,6 +8,7 @@ import platform
 import sys
 import threading
 from collections.abc import Callable
+from threading import get_ident
 
 from tri_backend_cpu.runtime.arena import Arena
 from tri_backend_cpu.runtime.pool_ir import ENTRY_RUN, ENTRY_WORK, POOL_BYTES, POOL_IR
@@ -27,6 +28,12 @@ _PAUSE = {
 _Run = Callable[[int, int, int, int, int, int], None]
 
 
+class _Own(threading.local):
+    """What a thread that launches has for itself."""
+
+    arena: Arena | None = None
+
+
 class ThreadPool:
     """Helpers for the threads that launch kernels; one launch at a time uses them, others run alone.
 
@@ -44,8 +51,8 @@ class ThreadPool:
 
     def _renew(self) -> None:
         """No helper yet."""
-        self._busy = forks.Lock(waits=False)
-        self._own = threading.local()
+        self._busy = threading.Lock()
+        self._own = _Own()
         self._helpers: list[Arena] = []
         #: bytes of scratch memory that every helper has
         self._arena_bytes = 0
@@ -63,27 +70,18 @@ class ThreadPool:
         on the task any more.
         """
         run = self._run or self._start()
-        watch = self._watch
-        if threading.get_ident() != watch.main:
-            self._share(run, kernel, task, arena_bytes, threads, 0)
-            return
-        word = watch.begin()
-        try:
-            self._share(run, kernel, task, arena_bytes, threads, word)
-        finally:
-            watch.end()
-
-    def _share(self, run: _Run, kernel: int, task: int, arena_bytes: int, threads: int, word: int) -> None:
-        own = self._own
+        watch, own, word = self._watch, self._own, 0
+        main = get_ident() == watch.main
+        if main:
+            watch.begun += 1
+            watch.depth += 1
+            word = watch.address if watch.awake or watch.wake() else 0
         # not to be found by a launch in a signal's handler, while this one uses it
-        arena: Arena | None = getattr(own, "arena", None)
-        own.arena = None
-        if arena is None:
-            arena = Arena()
-        if arena_bytes > arena.size:
-            arena.reserve(arena_bytes)
+        arena, own.arena = own.arena or Arena(), None
         try:
-            if threads <= 1 or not self._busy.acquire(blocking=False):
+            if arena_bytes > arena.size:
+                arena.reserve(arena_bytes)
+            if threads <= 1 or not self._busy.acquire(False):
                 run(self._pool, kernel, task, arena.address, 0, word)
                 return
             try:
@@ -93,6 +91,8 @@ class ThreadPool:
                 self._busy.release()
         finally:
             own.arena = arena
+            if main:
+                watch.depth -= 1
 
     def _start(self) -> _Run:
         """Load the pool's code, once, and set up its locks (zeroed memory is not one everywhere)."""

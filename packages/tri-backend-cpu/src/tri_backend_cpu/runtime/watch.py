@@ -2,7 +2,7 @@
 
 Python handles signals in the main thread, between two of its instructions; a launch is one.  A thread sets the word
 every 50 ms while one launch goes on, and compiled code that sees it lets Python handle them.  Launches that are shorter
-pay for a counter.
+pay for two counters.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ _IDLE = 20
 
 
 class Watch:
-    """The word of one process; :meth:`begin` and :meth:`end` stand around launches of the main thread."""
+    """The word of one process, for launches of its ``main`` thread.
+
+    A launch adds one to ``begun`` and to ``depth``, and passes on ``address`` where the thread is ``awake`` or can be
+    woken (:meth:`wake`); when it has ended it takes one from ``depth``.  There are no methods for it: launches are short.
+    """
 
     def __init__(self) -> None:
         self._word = ctypes.c_int32(0)
-        self._address = ctypes.addressof(self._word)
+        self.address = ctypes.addressof(self._word)
         self._renew()
         forks.in_child(self._renew)
 
@@ -37,25 +41,13 @@ class Watch:
         """No thread yet."""
         self._word.value = 0
         self._wake = threading.Event()
-        self._begun = 0
-        self._depth = 0
-        self._asleep = True
+        self.begun = 0
+        self.depth = 0
+        self.awake = False
         self._thread: threading.Thread | None = None
         self.main = threading.main_thread().ident
 
-    def begin(self) -> int:
-        """A launch of the main thread begins; the word's address, 0 where signals have to wait until it ends."""
-        self._begun += 1
-        self._depth += 1
-        if self._asleep and not self._woken():
-            return 0
-        return self._address
-
-    def end(self) -> None:
-        """It has ended."""
-        self._depth -= 1
-
-    def _woken(self) -> bool:
+    def wake(self) -> bool:
         """Have the thread look; False where the system has no more threads."""
         if self._thread is None:
             thread = threading.Thread(target=self._look, name="tri-cpu-watch", daemon=True)
@@ -67,25 +59,25 @@ class Watch:
             # the thread writes the word until the process ends, longer than Python keeps what modules hold
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._word))
             self._thread = thread
-        self._asleep = False
+        self.awake = True
         self._wake.set()
         return True
 
     def _look(self) -> None:
         wake, idle = self._wake, 0
         while True:
-            seen = self._begun
+            seen = self.begun
             time.sleep(PERIOD)
-            if self._begun != seen:
+            if self.begun != seen:
                 idle = 0
-            elif self._depth:
+            elif self.depth:
                 self._word.value, idle = 1, 0
             else:
                 idle += 1
             if idle > _IDLE:
                 idle = 0
                 wake.clear()
-                self._asleep = True
+                self.awake = False
                 # a launch that began before it could see that has to be seen here
-                if self._begun == seen:
+                if self.begun == seen:
                     wake.wait()
