@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cpu_support import Kernel
 from tri_backend_cpu.runtime.mappings import mapped_range
 from tri_core import knobs
-from tri_core.api import InvalidAccess, KernelFault, LaunchError, OutOfBounds, Unsupported
+from tri_core.api import InvalidAccess, KernelFault, LaunchError, OutOfBounds
 
 tri = pytest.importorskip("tri")
 
@@ -305,10 +305,11 @@ def test_an_unchecked_kernel_has_no_trace_of_checks() -> None:
     assert "accesses" in checked
 
 
-def test_kernels_for_c_are_not_checked() -> None:
+def test_a_launcher_in_c_has_a_range_for_every_parameter() -> None:
+    """Two for each, and two for pointers of none; its code is run by the frontend's tests of kernels in C programs."""
     from tri_backend_cpu.aot import launcher
 
     k = Kernel({"x": "*i32", "o": "*i32"})
     k.write("o", k.read("x", 16))
-    with pytest.raises(Unsupported, match="checks its accesses"):
-        launcher().facts(k.compile(debug=True).image)
+    assert launcher().facts(k.compile(debug=True).image)["ranges"] == 6
+    assert launcher().facts(k.compile().image)["ranges"] == 0
