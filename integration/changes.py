@@ -23,7 +23,7 @@ __all__ = ["MANDATORY", "Change", "changed", "optional_passes", "passes_of"]
 #: passes over TTGIR that cannot be left out, and why
 MANDATORY = {
     "convert-triton-to-tritongpu": "it makes TTGIR of TTIR: every later step reads the layouts that it gives",
-    "copy-descriptor-blocks": "accesses through descriptors, where TTIR keeps them, are lowered by nothing else",
+    "lower-descriptors-to-tma": "accesses through descriptors, where TTIR keeps them, are lowered by nothing else",
     "create-tensormaps": "descriptors of what only the kernel knows are lowered by nothing else",
     "allocate-shared-memory": "a buffer without a place cannot be lowered",
     "insert-barriers": "without barriers threads race for shared memory",

@@ -44,7 +44,7 @@ _CHAIN = f"{_GPU},coalesce,accelerate-matmul,stage-dot-operands,remove-layout-co
 #: passes of backends over TTIR
 _OVER_TTIR = frozenset({"choose-schedule"})
 EXAMPLES: dict[str, Example] = {
-    "lift-control-flow": Example("branches"),
+    "cf-to-scf": Example("branches"),
     "inline": Example("calls"),
     "symbol-dce": Example("calls", "inline"),
     "rewrite-tensor-descriptors": Example("descriptor", after="canonicalize,cse"),
@@ -57,10 +57,10 @@ EXAMPLES: dict[str, Example] = {
     "combine": Example("combine", after="canonicalize,cse"),
     "reorder-broadcast": Example("reorder-broadcast", after="canonicalize,cse"),
     "canonicalize": Example("canonicalize"),
-    "unpack": Example("pack"),
-    "promote-pointer-tiles": Example("product-tiles", after="dead-carried,canonicalize,cse"),
+    "scalarize-packed-ops": Example("pack"),
+    "promote-pointer-tiles": Example("product-tiles", after="remove-dead-iter-args,canonicalize,cse"),
     "choose-schedule": Example("product-wide", target="nvidia:sm_90a"),
-    "dead-carried": Example("carried", after="canonicalize"),
+    "remove-dead-iter-args": Example("carried", after="canonicalize"),
     "fold-comparisons": Example("bounded"),
     _GPU: Example("rows"),
     "coalesce": Example("rows", _GPU),
@@ -68,41 +68,43 @@ EXAMPLES: dict[str, Example] = {
     "stage-dot-operands": Example("product-f32", f"{_GPU},coalesce"),
     "remove-layout-conversions": Example("rows", f"{_GPU},coalesce"),
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
-    "gather-blocks": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
-    "persist": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
+    "gather-across-cluster": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
+    "make-persistent": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
     "pipeline": Example("product-loop", _CHAIN),
     "prefetch": Example("product-loop", f"{_CHAIN},pipeline"),
     "split-loops": Example("product-masked", _CHAIN, target="nvidia:sm_90a"),
     "warp-specialize": Example("product-blocks", _CHAIN, target="nvidia:sm_90a"),
     "accumulator-init": Example("product-restarts", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
-    "delay-dots": Example(
+    "pipeline-chained-dots": Example(
         "product-chain", f"{_CHAIN},warp-specialize,accumulator-init", target="nvidia:sm_90a"
     ),
     "ping-pong": Example(
         "product-chain",
-        f"{_CHAIN},warp-specialize,accumulator-init,delay-dots".replace(_GPU, f"{_GPU}{{num_warps=8}}"),
+        f"{_CHAIN},warp-specialize,accumulator-init,pipeline-chained-dots".replace(
+            _GPU, f"{_GPU}{{num_warps=8}}"
+        ),
         target="nvidia:sm_90a",
         options={"num_warps": 8},
     ),
-    "start-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
-    "start-sums": Example("product-rows", target="nvidia:sm_90a"),
-    "overlap-dots": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
+    "hoist-async-dots": Example("product-pairs", f"{_CHAIN},warp-specialize", target="nvidia:sm_90a"),
+    "preload-accumulator": Example("product-rows", target="nvidia:sm_90a"),
+    "sink-dot-waits": Example("product-loop", f"{_CHAIN},pipeline", target="nvidia:sm_90a"),
     "stage-matrix-operands": Example("product-f16", _CHAIN),
     "accelerate-dot-scaled": Example("scaled-large", f"{_GPU},coalesce", target="nvidia:sm_100a"),
-    "place-accumulators": Example("product-large", f"{_CHAIN},overlap-dots", target="nvidia:sm_100a"),
-    "meet-before-dots": Example(
+    "allocate-tensor-memory": Example("product-large", f"{_CHAIN},sink-dot-waits", target="nvidia:sm_100a"),
+    "insert-tcgen05-barriers": Example(
         "product-large",
-        f"{_CHAIN},overlap-dots,place-accumulators,allocate-shared-memory",
+        f"{_CHAIN},sink-dot-waits,allocate-tensor-memory,allocate-shared-memory",
         target="nvidia:sm_100a",
     ),
     "reorder-instructions": Example("product-f16", f"{_CHAIN},stage-matrix-operands"),
-    "round-copies": Example("product-words", _CHAIN, target="nvidia:sm_90a"),
-    "copy-descriptor-blocks": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
+    "tma-round-tf32": Example("product-words", _CHAIN, target="nvidia:sm_90a"),
+    "lower-descriptors-to-tma": Example("blocks", f"{_GPU},coalesce", target="nvidia:sm_90a"),
     "create-tensormaps": Example(
-        "computed-sizes", f"{_GPU},coalesce,copy-descriptor-blocks", target="nvidia:sm_90a"
+        "computed-sizes", f"{_GPU},coalesce,lower-descriptors-to-tma", target="nvidia:sm_90a"
     ),
     "sink-conversions": Example("branch-stores"),
-    "split-stores": Example("large-block", f"{_GPU},copy-descriptor-blocks", target="nvidia:sm_90a"),
+    "subtile-epilogue": Example("large-block", f"{_GPU},lower-descriptors-to-tma", target="nvidia:sm_90a"),
     "fit-shared-memory": Example("product-f32", _CHAIN),
     "allocate-shared-memory": Example("product-f32", _CHAIN),
     "insert-barriers": Example("product-f32", f"{_CHAIN},allocate-shared-memory"),

@@ -44,7 +44,7 @@ _PASSES = {
     ),
     "stage-matrix-operands": "",
     "sink-conversions": "",
-    "split-stores": "",
+    "subtile-epilogue": "",
     "fit-shared-memory": "",
     "create-tensormaps": "",
     "allocate-shared-memory": "",

@@ -139,7 +139,7 @@ def _outcome(case: Case, judge: Callable[[], Outcome]) -> Outcome:
     try:
         outcome = judge()
     except OutOfResources as refusal:
-        if case.without in ("fit-shared-memory", "split-stores") and refusal.resource == "shared":
+        if case.without in ("fit-shared-memory", "subtile-epilogue") and refusal.resource == "shared":
             outcome = Outcome(case, refused=refusal.message)
         else:
             outcome = Outcome(case, problem=refusal.message)

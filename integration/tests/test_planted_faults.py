@@ -94,14 +94,14 @@ FAULTS = {
     ),
     "short sums go on over iterations": Fault(
         "sim:nvidia:sm_90a",
-        "tri_backend_nvidia.matrix.warp_group:dot",
+        "tri_backend_nvidia.mma.warp_group:dot",
         "most > depth",
         "not most or most >= depth",
         "float8",
     ),
     "loops with other uses of a sum do not compile": Fault(
         "sim:nvidia:sm_80",
-        "tri_gpu_dialect.passes.optimize_thread_locality:_used_once_by",
+        "tri_gpu_dialect.transforms.layout.optimize_thread_locality:_used_once_by",
         "user is not None and user == op",
         "user == op",
         "sum extremes float_extremes bit_sum",

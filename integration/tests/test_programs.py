@@ -181,7 +181,7 @@ def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
     )
     assert not (made := compiled(case, "nvidia:sm_90a")).problem, made.problem
     assert not made.refused
-    assert "shared memory" in compiled(replace(case, without="split-stores"), "nvidia:sm_90a").refused
+    assert "shared memory" in compiled(replace(case, without="subtile-epilogue"), "nvidia:sm_90a").refused
     small = Case(program="matmul", dtype="float16", shape=(40, 40, 72), block=(32, 16, 32), num_warps=64)
     assert "at most 32 warps" in compiled(small, "nvidia:sm_80").problem
 

@@ -19,7 +19,13 @@ from integration.kernels.matmul import matmul
 from tri_core import plugins
 from tri_core.api import Pass, Pipeline, StageContext, hookimpl
 from tri_core.mlir import ir
-from tri_core.passes import CSE, Canonicalize, DeadCarried, PromotePointerTiles, RewriteTensorDescriptors
+from tri_core.passes import (
+    CSE,
+    Canonicalize,
+    PromotePointerTiles,
+    RemoveDeadIterArgs,
+    RewriteTensorDescriptors,
+)
 from tri_core.plugins import PluginManager, candidate_of
 
 #: what the last compile promoted, by the ops' names
@@ -33,7 +39,7 @@ class Promoted(Pass):
     name = "promoted"
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        for each in (PromotePointerTiles(computed=True), DeadCarried(), Canonicalize(), CSE()):
+        for each in (PromotePointerTiles(computed=True), RemoveDeadIterArgs(), Canonicalize(), CSE()):
             each.apply(module, context)
         text = str(module)
         seen[:] = [n for n in ("descriptor_load", "descriptor_store") for _ in range(text.count(f"tt.{n}"))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bulk_cases import BARRIER, BOX_BYTES, SHARED_BYTES, THREADS, Tensor, _at, _first, _made
+from tma_cases import BARRIER, BOX_BYTES, SHARED_BYTES, THREADS, Tensor, _at, _first, _made
 from machine_cases import CASES, Column, Kernel, MachineCase, any_bits, build, each
 from tri_backend_nvidia.machine import (
     BarrierExpectOp,

@@ -6,7 +6,7 @@ import ctypes
 from enum import IntEnum
 from types import ModuleType, SimpleNamespace
 
-from tri_backend_nvidia.runtime import (
+from tri_backend_nvidia.driver import (
     counters,
     devices,
     driver,
@@ -15,10 +15,10 @@ from tri_backend_nvidia.runtime import (
     launches,
     records,
     scratch,
-    stand_ins,
     streams,
     tensor_maps,
 )
+from tri_backend_nvidia.driver import empty_tensor_maps as stand_ins
 
 
 class CUresult(IntEnum):
@@ -364,8 +364,8 @@ def install(monkeypatch, count: int = 1) -> FakeDriver:
         for name, value in (("driver", lambda: fake), ("driver_present", lambda: True)):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("tri_backend_nvidia.runtime.runtime.driver", lambda: fake)
-    monkeypatch.setattr("tri_backend_nvidia.runtime.memory.driver", lambda: fake)
+    monkeypatch.setattr("tri_backend_nvidia.driver.runtime.driver", lambda: fake)
+    monkeypatch.setattr("tri_backend_nvidia.driver.memory.driver", lambda: fake)
     for module in ("counters", "graphs", "records"):
-        monkeypatch.setattr(f"tri_backend_nvidia.runtime.{module}.driver", lambda: fake)
+        monkeypatch.setattr(f"tri_backend_nvidia.driver.{module}.driver", lambda: fake)
     return fake

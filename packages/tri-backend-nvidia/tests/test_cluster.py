@@ -169,7 +169,7 @@ def test_the_loop_of_consumers_has_no_fence() -> None:
     ("where", "name", "stages", "check"),
     [
         ("tri_gpu_dialect.lowering.specialize", "_leave", 3, "left the kernel"),
-        ("tri_gpu_dialect.passes.ring_sides", "CLUSTER", 2, "deadlock"),
+        ("tri_gpu_dialect.async_units.producer_consumer", "CLUSTER", 2, "deadlock"),
     ],
 )
 def test_a_ring_that_forgets_other_ctas_is_found(

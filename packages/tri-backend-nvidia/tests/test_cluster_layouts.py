@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tri_backend_nvidia.matrix import NvidiaMma, NvmmaShared
+from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared
 from tri_core import mlir, text
 from tri_core.errors import VerificationError
 from tri_core.mlir import ir
@@ -18,7 +18,7 @@ from tri_core.plugins import manager
 from tri_gpu_dialect.drawing import ownership_of, parse_encoding
 from tri_gpu_dialect.encodings import DotOperand, Encoding
 from tri_gpu_dialect.layouts.cluster import split_bases
-from tri_gpu_dialect.passes.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
 
 Shape = tuple[int, ...]
 

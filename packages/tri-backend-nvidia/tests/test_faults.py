@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from nvidia_fake_driver import CUresult, forget, install
+from tri_backend_nvidia.driver import CudaRuntime, faults
 from tri_backend_nvidia.fault_records import RECORD_SYMBOL
-from tri_backend_nvidia.runtime import CudaRuntime, faults
 from tri_core.api import DeviceError, KernelFault, KernelImage, KernelMetadata, KernelSignature, TargetKey
 
 SITES = [["x is negative", __file__, 3], ["y is negative", __file__, 5]]

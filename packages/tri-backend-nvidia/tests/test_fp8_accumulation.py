@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tri_backend_nvidia.machine.fp8_accumulation import accumulate
+from tri_backend_nvidia.machine.simulation.fp8_accumulation import accumulate
 
 tri = pytest.importorskip("tri")
 

@@ -15,7 +15,7 @@ tri = pytest.importorskip("tri")
 
 from launch_kernels import add_one, dependent_gemm, fails_on, meet_and_sum  # noqa: E402
 from tri.launch.dispatcher import Dispatcher  # noqa: E402
-from tri_backend_nvidia.runtime import CudaRuntime  # noqa: E402
+from tri_backend_nvidia.driver import CudaRuntime  # noqa: E402
 from tri_core.api import LaunchError, OutOfResources, Unsupported  # noqa: E402
 from tri_runtime.native import available, exchange_of  # noqa: E402
 

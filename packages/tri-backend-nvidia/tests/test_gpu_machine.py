@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 import cluster_cases  # noqa: E402, F401  more rows of the table
 from machine_runs import cubin_of, difference, simulated  # noqa: E402
-from tri_backend_nvidia.runtime.driver import call  # noqa: E402
+from tri_backend_nvidia.driver.driver import call  # noqa: E402
 from wgmma_cases import CASES  # noqa: E402
 
 pytestmark = pytest.mark.gpu

@@ -8,9 +8,9 @@ import pytest
 torch = pytest.importorskip("torch")
 tri = pytest.importorskip("tri")
 
-from bulk_kernels import added, computed, gathered, moved, read, through_memory, twice  # noqa: E402
-from bulk_kernels import combined as combine  # noqa: E402
-from bulk_oracle import BLOCKS, COMBINED, block_of, combined, values  # noqa: E402
+from tma_kernels import added, computed, gathered, moved, read, through_memory, twice  # noqa: E402
+from tma_kernels import combined as combine  # noqa: E402
+from tma_oracle import BLOCKS, COMBINED, block_of, combined, values  # noqa: E402
 from tri.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
 pytestmark = pytest.mark.gpu

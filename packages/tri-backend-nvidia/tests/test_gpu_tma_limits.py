@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from bulk_limits import LIMITS
+from tma_limits import LIMITS
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.gpu
 
 _SCRIPT = """
-from bulk_limits import LIMITS
+from tma_limits import LIMITS
 from test_gpu_machine import on_gpu
 on_gpu(LIMITS[{name!r}][0])
 """

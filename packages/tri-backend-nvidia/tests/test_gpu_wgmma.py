@@ -124,7 +124,7 @@ SCHEDULES = (
     "block", [(64, 64, 64, 4), (128, 256, 128, 8), (256, 128, 128, 8), (128, 256, 64, 16)]
 )
 @pytest.mark.parametrize(("dtype", "out", "result", "bound"), TYPES[3:], ids=str)
-def test_turned_products(dtype, out, result, bound, block, stages, schedule) -> None:
+def test_transposed_dots(dtype, out, result, bound, block, stages, schedule) -> None:
     """Rows of B along n, in all schedules, with masks and many turns of the ring."""
     *block, warps = block
     if dtype == torch.float32:

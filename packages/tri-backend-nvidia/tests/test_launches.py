@@ -12,9 +12,9 @@ import pytest
 
 from nvidia_fake_driver import CUresult, forget, install
 from tri_backend_nvidia.architectures import target
+from tri_backend_nvidia.driver import CudaRuntime, launches, streams
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.pipeline import pipeline, simulated
-from tri_backend_nvidia.runtime import CudaRuntime, launches, streams
 from tri_core.api import (
     DeviceError,
     DeviceInfo,

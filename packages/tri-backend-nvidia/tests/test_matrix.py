@@ -10,8 +10,8 @@ tri = pytest.importorskip("tri")
 import tri.language as tl  # noqa: E402
 from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles  # noqa: E402
 from nvidia_support import target  # noqa: E402
-from tri_backend_nvidia.matrix import NvidiaMma, matrix_instructions  # noqa: E402
-from tri_backend_nvidia.matrix.loads import plan_rows  # noqa: E402
+from tri_backend_nvidia.mma import NvidiaMma, matrix_instructions  # noqa: E402
+from tri_backend_nvidia.mma.loads import plan_rows  # noqa: E402
 from tri_backend_nvidia.options import NvidiaOptions  # noqa: E402
 from tri_backend_nvidia.pipeline import policy  # noqa: E402
 from tri_gpu_dialect.encodings import Blocked, DotOperand  # noqa: E402

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tri_backend_nvidia.machine.matrix_fragments import LANES, A, B, C, places
-from tri_backend_nvidia.matrix import NvidiaMma
+from tri_backend_nvidia.machine.simulation.matrix_fragments import LANES, A, B, C, places
+from tri_backend_nvidia.mma import NvidiaMma
 
 #: shape, bits of an operand's element, (rows, columns) of A, B, C
 INSTRUCTIONS = [

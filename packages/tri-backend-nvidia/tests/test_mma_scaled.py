@@ -16,8 +16,8 @@ tri = pytest.importorskip("tri")
 import scaled_data  # noqa: E402
 from nvidia_support import known_to_ptxas  # noqa: E402
 from scaled_data import close  # noqa: E402
-from tri_backend_nvidia.matrix import encoding  # noqa: E402
-from tri_backend_nvidia.matrix.mma_scales import scale_layout  # noqa: E402
+from tri_backend_nvidia.mma import encoding  # noqa: E402
+from tri_backend_nvidia.mma.mma_scales import scale_layout  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import Unsupported  # noqa: E402
 from tri_gpu_dialect.layouts import LANE, LinearLayout  # noqa: E402

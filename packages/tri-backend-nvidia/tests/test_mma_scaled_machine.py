@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from machine_cases import CASES, Kernel, MachineCase, scaled_mma
 from machine_runs import ptx_text, simulated
 from nvidia_support import after_pass, assembled, known_to_ptxas, target
-from tri_backend_nvidia.machine.matrix_fragments import A, B, C, places
-from tri_backend_nvidia.matrix import NvidiaMma
-from tri_backend_nvidia.matrix.mma_scales import THREADS, WORD, lane_of, scale_layout
+from tri_backend_nvidia.machine.simulation.matrix_fragments import A, B, C, places
+from tri_backend_nvidia.mma import NvidiaMma
+from tri_backend_nvidia.mma.mma_scales import THREADS, WORD, lane_of, scale_layout
 from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
 from tri_core.testing import filecheck
 from tri_gpu_dialect.encodings import Blocked, DotScale

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_backend_nvidia.matrix import NvmmaShared
+from tri_backend_nvidia.mma import NvmmaShared
 from tri_core import mlir, text
 from tri_core.errors import VerificationError
 from tri_core.mlir import ir

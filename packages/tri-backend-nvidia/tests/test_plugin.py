@@ -37,7 +37,7 @@ def test_the_cache_key_holds_the_assembler():
 def test_probing_without_a_driver_imports_no_bindings():
     code = (
         "import sys\n"
-        "from tri_backend_nvidia.runtime import driver\n"
+        "from tri_backend_nvidia.driver import driver\n"
         "driver._LIBRARY = 'libno-such-driver.so'\n"
         "from tri_backend_nvidia.plugin import tri_probe\n"
         "assert tri_probe('nvidia') == ()\n"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nvidia_fake_driver import CUresult, forget, install
-from tri_backend_nvidia.runtime import CudaRuntime, devices, driver
+from tri_backend_nvidia.driver import CudaRuntime, devices, driver
 from tri_core.api import (
     ArrayArgument,
     DeviceError,

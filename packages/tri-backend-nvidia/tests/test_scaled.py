@@ -16,7 +16,7 @@ tri = pytest.importorskip("tri")
 import scaled_data  # noqa: E402
 from nvidia_support import known_to_ptxas  # noqa: E402
 from scaled_data import close  # noqa: E402
-from tri_backend_nvidia.tensor_memory.completion import Completion  # noqa: E402
+from tri_backend_nvidia.tcgen05.completion import Completion  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import SimulationError  # noqa: E402
 from tri_core.mlir import ir  # noqa: E402

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nvidia_support import after_pass, target
-from tri_backend_nvidia.matrix.memory import FourBitShared, NvmmaShared
+from tri_backend_nvidia.mma.memory import FourBitShared, NvmmaShared
 from tri_backend_nvidia.scaled_products import AccelerateDotScaled
-from tri_backend_nvidia.tensor_memory.scaled import factor_memory
-from tri_backend_nvidia.tensor_memory.scaled_table import ROWS, ScaledProducts
-from tri_backend_nvidia.tensor_memory.scales import ScalesShared, TensorMemoryScales
+from tri_backend_nvidia.tcgen05.scaled import factor_memory
+from tri_backend_nvidia.tcgen05.scaled_table import ROWS, ScaledProducts
+from tri_backend_nvidia.tcgen05.scales import ScalesShared, TensorMemoryScales
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.testing import filecheck
 from tri_gpu_dialect.layouts import layout_for

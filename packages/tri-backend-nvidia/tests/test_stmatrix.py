@@ -11,9 +11,9 @@ tri = pytest.importorskip("tri")
 from machine_cases import CASES  # noqa: E402
 from machine_runs import simulated  # noqa: E402
 from matrix_kernels import finished  # noqa: E402
-from tri_backend_nvidia.matrix import NvidiaMma, NvmmaShared  # noqa: E402
-from tri_backend_nvidia.matrix.loads import plan_rows  # noqa: E402
-from tri_backend_nvidia.matrix.stores import row_memory  # noqa: E402
+from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared  # noqa: E402
+from tri_backend_nvidia.mma.loads import plan_rows  # noqa: E402
+from tri_backend_nvidia.mma.stores import row_memory  # noqa: E402
 from tri_gpu_dialect.encodings import Blocked  # noqa: E402
 from tri_gpu_dialect.layouts import Banks, bank_conflicts, layout_for  # noqa: E402
 from tri_gpu_dialect.plans import ThroughShared, plan_conversion  # noqa: E402

@@ -21,7 +21,7 @@ from tri_backend_nvidia.machine import (
     TensorMemoryDeallocOp,
     TensorMemoryLoadOp,
 )
-from tri_backend_nvidia.machine.tcgen05_simulation import SharedDescriptor
+from tri_backend_nvidia.machine.simulation.tcgen05 import SharedDescriptor
 from tri_core.errors import SimulationError
 
 #: by how many rows a swizzle's pieces are moved, and in how many ways

@@ -20,8 +20,8 @@ from tcgen05_cases import ARCH, THREADS, unpacked  # noqa: E402
 from tcgen05_tensor_cases import TENSOR, TENSOR_PRODUCTS, WIDTH  # noqa: E402
 from test_tensor_memory import DOT, HEAD, SHORT, placed  # noqa: E402
 from tri_backend_nvidia.machine import TensorMemoryStoreOp  # noqa: E402
-from tri_backend_nvidia.tensor_memory.encoding import TensorMemory, TensorMemoryRows  # noqa: E402
-from tri_backend_nvidia.tensor_memory.factors import TensorMemoryFactor  # noqa: E402
+from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows  # noqa: E402
+from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryFactor  # noqa: E402
 from tri_core.errors import SimulationError  # noqa: E402
 from tri_gpu_dialect.layouts import layout_for  # noqa: E402
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nvidia_support import target
 from tri_backend_nvidia.options import NvidiaOptions
-from tri_backend_nvidia.tensor_memory.encoding import TensorMemory, TensorMemoryRows
-from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
-from tri_backend_nvidia.tensor_memory.placement import SIZE, PlaceAccumulators
-from tri_backend_nvidia.tensor_memory.table import instructions, operand_memory
+from tri_backend_nvidia.tcgen05.allocate_tensor_memory import SIZE, AllocateTensorMemory
+from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows
+from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
+from tri_backend_nvidia.tcgen05.table import instructions, operand_memory
 from tri_core.api import OutOfResources, StageContext, Unsupported
 from tri_core.mlir import ir, registry, session
 from tri_core.plugins import manager
@@ -117,8 +117,8 @@ def placed(body: str, head: str = HEAD) -> list[str]:
         context = StageContext(
             target=target("sm_100a"), options=NvidiaOptions(num_warps=4), kernel_name="kernel", codegen=None
         )
-        PlaceAccumulators().apply(module, context)
-        MeetBeforeDots().apply(module, context)
+        AllocateTensorMemory().apply(module, context)
+        InsertTcgen05Barriers().apply(module, context)
         module.operation.verify()
         size = ir.IntegerAttr(module.operation.attributes[SIZE]).value
         text = print_module(module, locations=False)

@@ -26,7 +26,7 @@ from tri_backend_nvidia.tools import find  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.api import HiddenParameters  # noqa: E402
 from tri_core.errors import SimulationError  # noqa: E402
-from tri_gpu_dialect.passes.ring_sides import Producer  # noqa: E402
+from tri_gpu_dialect.async_units.producer_consumer import Producer  # noqa: E402
 
 TARGET = "sim:nvidia:sm_90a"
 SERIALISED = re.compile(r"\bC75(?:0[5-9]|1\d)\b")
@@ -190,7 +190,7 @@ def test_a_launch_brings_memory(monkeypatch) -> None:
     """For each CTA, from a pool, given back behind the launch, all on its stream."""
     from nvidia_fake_driver import forget, install
     from test_runtime import ready
-    from tri_backend_nvidia.runtime import CudaRuntime
+    from tri_backend_nvidia.driver import CudaRuntime
     from tri_core.errors import DeviceError, Unsupported
 
     fake = install(monkeypatch)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bulk_cases import BARRIER, CASES, LOADS, STORES, Tensor, _at, _first, _made, _start
-from bulk_limits import LIMITS
+from tma_cases import BARRIER, CASES, LOADS, STORES, Tensor, _at, _first, _made, _start
+from tma_limits import LIMITS
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import simulated
 from tri_backend_nvidia.machine import (
@@ -21,7 +21,7 @@ from tri_backend_nvidia.machine import (
     TmaStoreOp,
     TmaWaitOp,
 )
-from tri_backend_nvidia.machine.tma_simulation import swizzled_places
+from tri_backend_nvidia.machine.simulation.tma import swizzled_places
 from tri_core.errors import LaunchError, SimulationError
 from tri_runtime.simulator.tensor_map import ELEMENT_TYPES, TensorMap
 

@@ -15,8 +15,8 @@ import tri.language as tl  # noqa: E402
 from matrix_data import RESULTS, ROWS, TYPES, close, poisoned, values  # noqa: E402
 from matrix_kernels import attention, attention_keys, imprecise, tiles  # noqa: E402
 from nvidia_support import primitives, target  # noqa: E402
-from tri_backend_nvidia.machine.wgmma_simulation import MatrixDescriptor, sum_places  # noqa: E402
-from tri_backend_nvidia.matrix import NvidiaMma  # noqa: E402
+from tri_backend_nvidia.machine.simulation.wgmma import MatrixDescriptor, sum_places  # noqa: E402
+from tri_backend_nvidia.mma import NvidiaMma  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import DeviceError, SimulationError  # noqa: E402
 from tri_core.mlir import session  # noqa: E402

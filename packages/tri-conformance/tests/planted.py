@@ -284,7 +284,11 @@ def code_differs_each_time(target: str) -> None:
 def barriers_are_dropped(target: str) -> None:
     """No thread waits for another one."""
     del target
-    replace("tri_gpu_dialect.passes.insert_barriers", "InsertBarriers.apply", lambda _: lambda *args: None)
+    replace(
+        "tri_gpu_dialect.transforms.memory.insert_barriers",
+        "InsertBarriers.apply",
+        lambda _: lambda *args: None,
+    )
     replace("tri_gpu_dialect.lowering.primitives", "Primitives.barrier", lambda _: lambda *args: None)
     backends = [m for m in list(sys.modules.values()) if hasattr(m, "make_primitives")]
     for module in backends:

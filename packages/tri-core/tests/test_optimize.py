@@ -35,6 +35,19 @@ def test_passes_run_in_order(passes: str) -> None:
     assert told == [p.removeprefix("mlir:") for p in passes.split(",")]
 
 
+def test_a_former_name_is_accepted_and_told() -> None:
+    with pytest.warns(DeprecationWarning, match="pass 'dead-carried' is called 'remove-dead-iter-args'"):
+        assert "tt.store" in optimize(TEXT, "dead-carried,cse")
+
+
+def test_former_classes_are_told() -> None:
+    from tri_core import passes
+
+    with pytest.warns(DeprecationWarning, match="called ScalarizePackedOps"):
+        former = passes.Unpack
+    assert former is passes.ScalarizePackedOps
+
+
 def test_no_pass_prints_what_was_read() -> None:
     assert optimize(TEXT, "").count("tt.splat") == 3
 

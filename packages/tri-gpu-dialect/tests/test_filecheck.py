@@ -14,13 +14,13 @@ from tri_gpu_dialect import passes
 from tri_gpu_dialect.passes import (
     AccelerateMatmul,
     ConvertTritonToTritonGPU,
-    CopyDescriptorBlocks,
-    DelayDots,
-    Persist,
+    LowerDescriptorsToTma,
+    MakePersistent,
     Pipeline,
+    PipelineChainedDots,
     Prefetch,
     SplitLoops,
-    SplitStores,
+    SubtileEpilogue,
     VerifyLayouts,
     WarpSpecialize,
 )
@@ -41,14 +41,14 @@ def made(name: str) -> Pass:
     factory = PASSES[name]
     if name == AccelerateMatmul.name:
         return AccelerateMatmul(policy=MATRIX_POLICY)
-    if name == DelayDots.name:
-        return DelayDots(policy=replace(DEFAULT_POLICY, delay_dots=True))
-    if name in (CopyDescriptorBlocks.name, SplitStores.name):
+    if name == PipelineChainedDots.name:
+        return PipelineChainedDots(policy=replace(DEFAULT_POLICY, delay_dots=True))
+    if name in (LowerDescriptorsToTma.name, SubtileEpilogue.name):
         return PASSES[name](policy=BULK_POLICY)
     if name in (Pipeline.name, Prefetch.name):
         return PASSES[name](policy=MATRIX_POLICY)
-    if name == Persist.name:
-        return Persist(policy=replace(DEFAULT_POLICY, persistent=True))
+    if name == MakePersistent.name:
+        return MakePersistent(policy=replace(DEFAULT_POLICY, persistent=True))
     if name in (SplitLoops.name, WarpSpecialize.name):
         policy = replace(BULK_POLICY, producer=Specialization(reserved=4), specialize=True)
         return PASSES[name](policy=policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tri_backend_nvidia.runtime.devices import device_of_pointer
+from tri_backend_nvidia.driver.devices import device_of_pointer
 from tri_core.api import ArrayArgument, FrameworkAdapter
 from tri_runtime.array_interface import read_interface
 

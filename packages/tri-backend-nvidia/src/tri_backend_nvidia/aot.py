@@ -136,7 +136,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
 
 def _facts(image: KernelImage) -> Mapping[str, Any]:
     from tri_backend_nvidia.architectures import target
-    from tri_backend_nvidia.runtime.launches import attributes_of
+    from tri_backend_nvidia.driver.launches import attributes_of
 
     limits = target(image.metadata.target, None).spec.limits
     cluster = HiddenParameters.from_attrs(image.metadata.attrs).cluster

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_nvidia.architectures import ARCHITECTURES, Architecture
-from tri_backend_nvidia.runtime.devices import attribute
+from tri_backend_nvidia.driver.devices import attribute
 from tri_core.api import DeviceInfo, DevicePerformance, TargetError
 
 __all__ = ["operations_per_clock", "performance"]

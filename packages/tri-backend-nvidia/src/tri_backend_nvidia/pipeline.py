@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tri_backend_nvidia.bulk import places
-from tri_backend_nvidia.bulk.policy import TensorMemoryAccelerator
-from tri_backend_nvidia.bulk.round_copies import RoundCopies
 from tri_backend_nvidia.cubin import cubin_stage
-from tri_backend_nvidia.matrix import matrix_instructions
+from tri_backend_nvidia.mma import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
-from tri_backend_nvidia.scheduling import ChooseSchedule, HopperPolicy, Machine, producer
-from tri_backend_nvidia.tensor_memory import table as tensor_memory
-from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
-from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
+from tri_backend_nvidia.schedule import ChooseSchedule, HopperPolicy, Machine, producer
+from tri_backend_nvidia.tcgen05 import table as tensor_memory
+from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
+from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
+from tri_backend_nvidia.tma import guards as places
+from tri_backend_nvidia.tma.policy import TensorMemoryAccelerator
+from tri_backend_nvidia.tma.round_tf32 import TmaRoundTf32
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target, Unsupported
 from tri_core.passes import (
     CSE,
     LICM,
     Canonicalize,
     Combine,
-    DeadCarried,
     DecomposeDotScaled,
     PromotePointerTiles,
+    RemoveDeadIterArgs,
     RewriteTensorDescriptors,
     ttir_stage,
 )
@@ -168,19 +168,19 @@ def _stores(rewrite: RewriteTensorDescriptors, options: CommonOptions) -> Rewrit
 
 def _for_roles(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
     """Blocks of pointers become those of descriptors; what copies cannot follow becomes pointers again."""
-    return (PromotePointerTiles(computed=True), DeadCarried(), Canonicalize(), rewrite, Canonicalize())
+    return (PromotePointerTiles(computed=True), RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
 
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
     """Sums of products are placed in tensor memory, where the target has it, when nothing moves dots any more."""
     stage = ttgir_stage(target, options, policy(target, options))
     if target.has("wgmma") and stage.passes is not None:
-        stage.passes.insert("ttgir.pipeline", RoundCopies())
+        stage.passes.insert("ttgir.pipeline", TmaRoundTf32())
     if stage.passes is not None and (target.has("tcgen05") or target.has("mma-block-scale")):
         stage.passes.insert("ttgir.matmul", AccelerateDotScaled())
     if target.has("tcgen05") and stage.passes is not None:
-        stage.passes.insert("ttgir.end", PlaceAccumulators())
-        stage.passes.steps.append(MeetBeforeDots())
+        stage.passes.insert("ttgir.end", AllocateTensorMemory())
+        stage.passes.steps.append(InsertTcgen05Barriers())
     return stage
 
 

@@ -85,23 +85,22 @@ def tri_language() -> Sequence[LanguageExtension]:
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, and the encodings of matrix instructions."""
-    from tri_backend_nvidia.bulk.round_copies import RoundCopies
     from tri_backend_nvidia.machine import NVM
-    from tri_backend_nvidia.matrix import TTNG
+    from tri_backend_nvidia.mma import TTNG
     from tri_backend_nvidia.scaled_products import AccelerateDotScaled
-    from tri_backend_nvidia.scheduling import ChooseSchedule
-    from tri_backend_nvidia.tensor_memory import ops, scales  # noqa: F401  there when the dialect is
-    from tri_backend_nvidia.tensor_memory.meeting import MeetBeforeDots
-    from tri_backend_nvidia.tensor_memory.placement import PlaceAccumulators
+    from tri_backend_nvidia.schedule import ChooseSchedule
+    from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
+    from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
+    from tri_backend_nvidia.tma.round_tf32 import TmaRoundTf32
 
     registry.add_dialect(NVM)
     registry.add_dialect(TTNG)
-    registry.add_text("ttng", "tri_backend_nvidia.matrix.text")
+    registry.add_text("ttng", "tri_backend_nvidia.mma.text")
     registry.add_pass(ChooseSchedule)
-    registry.add_pass(RoundCopies)
+    registry.add_pass(TmaRoundTf32)
     registry.add_pass(AccelerateDotScaled)
-    registry.add_pass(PlaceAccumulators)
-    registry.add_pass(MeetBeforeDots)
+    registry.add_pass(AllocateTensorMemory)
+    registry.add_pass(InsertTcgen05Barriers)
 
 
 @hookimpl
@@ -118,7 +117,7 @@ def tri_cache_key(target: Target) -> Mapping[str, str]:
 def tri_probe(backend: str) -> Sequence[DeviceInfo]:
     """The GPUs that the driver reports; none without a driver."""
     del backend
-    from tri_backend_nvidia.runtime.devices import probe
+    from tri_backend_nvidia.driver.devices import probe
 
     return probe()
 
@@ -164,10 +163,10 @@ def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -
     del options
     if target.key.backend != "nvidia":
         return
-    from tri_backend_nvidia.bulk import rules as bulk
-    from tri_backend_nvidia.matrix.rules import add_rules
-    from tri_backend_nvidia.tensor_memory import rules as tensor_memory
-    from tri_backend_nvidia.tensor_memory import scaled_rules
+    from tri_backend_nvidia.mma.rules import add_rules
+    from tri_backend_nvidia.tcgen05 import rules as tensor_memory
+    from tri_backend_nvidia.tcgen05 import scaled_rules
+    from tri_backend_nvidia.tma import rules as bulk
 
     add_rules(table, target)
     bulk.add_rules(table, target)
@@ -179,7 +178,7 @@ def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -
 def tri_runtime(device_kind: str) -> Runtime:
     """The CUDA driver's runtime."""
     del device_kind
-    from tri_backend_nvidia.runtime import CudaRuntime
+    from tri_backend_nvidia.driver import CudaRuntime
 
     return CudaRuntime()
 

@@ -27,7 +27,7 @@ from tri_backend_nvidia.machine import (
     StoreOp,
     WarpBarrierOp,
 )
-from tri_backend_nvidia.matrix import words as matrix_words
+from tri_backend_nvidia.mma import words as matrix_words
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_core import forks
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_backend_nvidia.matrix.scaled import warp_dot
-from tri_backend_nvidia.matrix.scaled_table import WarpScaledProducts
-from tri_backend_nvidia.tensor_memory.scaled import group_dot
-from tri_backend_nvidia.tensor_memory.scaled_table import ScaledProducts
+from tri_backend_nvidia.mma.scaled import warp_dot
+from tri_backend_nvidia.mma.scaled_table import WarpScaledProducts
+from tri_backend_nvidia.tcgen05.scaled import group_dot
+from tri_backend_nvidia.tcgen05.scaled_table import ScaledProducts
 from tri_core.api import Pass, StageContext, Target
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info

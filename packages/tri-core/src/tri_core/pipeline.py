@@ -111,6 +111,8 @@ class Pass(abc.ABC):
 
     #: kebab-case name: file, class, filecheck test and command line share its stem
     name: ClassVar[str]
+    #: what it was called in the version before; such names are accepted, with a DeprecationWarning
+    former_names: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def apply(self, module: ir.Module, context: StageContext) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tri_core.testing import check_passes
 
 #: a product: rows start again past M, the depth is masked
-_KERNEL = """// RUN: promote-pointer-tiles,dead-carried,canonicalize,cse
+_KERNEL = """// RUN: promote-pointer-tiles,remove-dead-iter-args,canonicalize,cse
 CHECKS
 module {
   tt.func public @k(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %c: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %M: i32, %N: i32, %K: i32, %sa: i32 {tt.divisibility = 16 : i32}, %sb: i32 {tt.divisibility = 16 : i32}, %sc: i32 {tt.divisibility = 16 : i32}) {

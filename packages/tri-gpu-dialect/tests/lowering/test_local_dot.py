@@ -7,9 +7,9 @@ import pytest
 
 from tri_core.errors import Unsupported
 from tri_gpu_dialect.encodings import Blocked, Linear, SwizzledShared
-from tri_gpu_dialect.passes.convert_triton_to_tritongpu import dot_encoding
-from tri_gpu_dialect.passes.stage_dot_operands import operand_encoding
 from tri_gpu_dialect.testing import TensorSpec, kernel, run
+from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import dot_encoding
+from tri_gpu_dialect.transforms.memory.stage_dot_operands import operand_encoding
 
 RNG = np.random.default_rng(23)
 DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}

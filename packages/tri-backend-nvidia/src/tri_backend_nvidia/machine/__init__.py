@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from tri_backend_nvidia.machine.atomics import AtomicCasOp, AtomicRmwOp
 from tri_backend_nvidia.machine.base import NVM
-from tri_backend_nvidia.machine.cluster import (
+from tri_backend_nvidia.machine.ops.atomics import AtomicCasOp, AtomicRmwOp
+from tri_backend_nvidia.machine.ops.cluster import (
     ClusterBarrierOp,
     MapaOp,
     PeerArriveOp,
@@ -15,11 +15,11 @@ from tri_backend_nvidia.machine.cluster import (
     PeerStoreOp,
     PeerWaitOp,
 )
-from tri_backend_nvidia.machine.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
-from tri_backend_nvidia.machine.faults import RecordFaultOp
-from tri_backend_nvidia.machine.math import ApproximateOp, ConvertOp, DivideFullOp, PermuteBytesOp
-from tri_backend_nvidia.machine.matrix import LdMatrixOp, MmaOp
-from tri_backend_nvidia.machine.mbarrier import (
+from tri_backend_nvidia.machine.ops.copies import CopyAsyncOp, CopyCommitOp, CopyWaitOp
+from tri_backend_nvidia.machine.ops.faults import RecordFaultOp
+from tri_backend_nvidia.machine.ops.math import ApproximateOp, ConvertOp, DivideFullOp, PermuteBytesOp
+from tri_backend_nvidia.machine.ops.matrix import LdMatrixOp, MmaOp
+from tri_backend_nvidia.machine.ops.mbarrier import (
     BarrierArriveOp,
     BarrierExpectOp,
     BarrierInitOp,
@@ -28,10 +28,10 @@ from tri_backend_nvidia.machine.mbarrier import (
     CopyArriveOp,
     FenceOp,
 )
-from tri_backend_nvidia.machine.memory import LoadOp, StoreOp
-from tri_backend_nvidia.machine.mma_scaled import ScaledMmaOp
-from tri_backend_nvidia.machine.stmatrix import StMatrixOp
-from tri_backend_nvidia.machine.tcgen05 import (
+from tri_backend_nvidia.machine.ops.memory import LoadOp, StoreOp
+from tri_backend_nvidia.machine.ops.mma_scaled import ScaledMmaOp
+from tri_backend_nvidia.machine.ops.stmatrix import StMatrixOp
+from tri_backend_nvidia.machine.ops.tcgen05 import (
     InstructionDescriptor,
     TensorCommitOp,
     TensorFenceOp,
@@ -43,7 +43,7 @@ from tri_backend_nvidia.machine.tcgen05 import (
     TensorMultiplyOp,
     TensorMultiplyTensorOp,
 )
-from tri_backend_nvidia.machine.tcgen05_scaled import (
+from tri_backend_nvidia.machine.ops.tcgen05_scaled import (
     SCALED_KINDS,
     ScaledDescriptor,
     ScaledKind,
@@ -51,7 +51,7 @@ from tri_backend_nvidia.machine.tcgen05_scaled import (
     TensorCopyOp,
     TensorMultiplyScaledOp,
 )
-from tri_backend_nvidia.machine.threads import (
+from tri_backend_nvidia.machine.ops.threads import (
     BarrierOp,
     ClockOp,
     ElectOp,
@@ -63,7 +63,7 @@ from tri_backend_nvidia.machine.threads import (
     TurnOp,
     WarpBarrierOp,
 )
-from tri_backend_nvidia.machine.tma import (
+from tri_backend_nvidia.machine.ops.tma import (
     MapAcquireOp,
     MapPrefetchOp,
     MapPublishOp,
@@ -73,7 +73,7 @@ from tri_backend_nvidia.machine.tma import (
     TmaStoreOp,
     TmaWaitOp,
 )
-from tri_backend_nvidia.machine.wgmma import WgmmaOp, WgmmaShape, WgmmaWaitOp
+from tri_backend_nvidia.machine.ops.wgmma import WgmmaOp, WgmmaShape, WgmmaWaitOp
 
 __all__ = [
     "NVM",

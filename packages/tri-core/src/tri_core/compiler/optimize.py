@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import difflib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -169,8 +170,18 @@ def _read_options(text: str) -> dict[str, Any]:
     return options
 
 
+def _current_name(name: str, known: Mapping[str, type[Any]]) -> str:
+    """What the pass ``name`` is called in this version."""
+    for current, factory in known.items():
+        if name not in known and name in factory.former_names:
+            warnings.warn(f"pass {name!r} is called {current!r}", DeprecationWarning, stacklevel=2)
+            return current
+    return name
+
+
 def _make(name: str, options: Mapping[str, Any], prepared: Mapping[str, Pass]) -> Pass:
     known = _registered()
+    name = _current_name(name, known)
     base = prepared.get(name)
     if base is None and name not in known:
         near = difflib.get_close_matches(name, known) or sorted(known)

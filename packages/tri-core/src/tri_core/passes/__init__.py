@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from tri_core.mlir import registry
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
+from tri_core.passes.cf_to_scf import CfToScf
 from tri_core.passes.combine import Combine
 from tri_core.passes.cse import CSE
-from tri_core.passes.dead_carried import DeadCarried
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
-from tri_core.passes.lift_control_flow import LiftControlFlow
 from tri_core.passes.loop_aware_cse import LoopAwareCSE
 from tri_core.passes.loop_peel import LoopPeel
 from tri_core.passes.loop_unroll import LoopUnroll
 from tri_core.passes.promote_pointer_tiles import PromotePointerTiles
+from tri_core.passes.remove_dead_iter_args import RemoveDeadIterArgs
 from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
+from tri_core.passes.scalarize_packed_ops import ScalarizePackedOps
 from tri_core.passes.stage import ttir_stage
 from tri_core.passes.symbol_dce import SymbolDCE
-from tri_core.passes.unpack import Unpack
 
 __all__ = [
     "CSE",
     "LICM",
     "Canonicalize",
+    "CfToScf",
     "Combine",
-    "DeadCarried",
     "DecomposeDotScaled",
     "Inline",
-    "LiftControlFlow",
     "LoopAwareCSE",
     "LoopPeel",
     "LoopUnroll",
     "Pass",
     "PromotePointerTiles",
+    "RemoveDeadIterArgs",
     "ReorderBroadcast",
     "RewriteTensorDescriptors",
+    "ScalarizePackedOps",
     "SymbolDCE",
-    "Unpack",
     "ttir_stage",
 ]
 
 for _pass in (
-    LiftControlFlow,
+    CfToScf,
     Inline,
     Canonicalize,
     Combine,
@@ -56,9 +59,23 @@ for _pass in (
     LoopUnroll,
     SymbolDCE,
     PromotePointerTiles,
-    DeadCarried,
+    RemoveDeadIterArgs,
     RewriteTensorDescriptors,
     DecomposeDotScaled,
-    Unpack,
+    ScalarizePackedOps,
 ):
     registry.add_pass(_pass)
+
+#: what passes were called in the version before
+_FORMER = {
+    "DeadCarried": "RemoveDeadIterArgs",
+    "LiftControlFlow": "CfToScf",
+    "Unpack": "ScalarizePackedOps",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FORMER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{__name__}.{name} is called {_FORMER[name]}", DeprecationWarning, stacklevel=2)
+    return globals()[_FORMER[name]]

@@ -18,7 +18,7 @@ __all__ = ["Inline"]
 class Inline(Pass):
     """Expands every ``tt.call``; an inlined op's location says where it was called from.
 
-    Functions must have one block: :class:`~tri_core.passes.lift_control_flow.LiftControlFlow` comes before.
+    Functions must have one block: :class:`~tri_core.passes.cf_to_scf.CfToScf` comes before.
 
     Upstream's inliner refuses our ops (they lack its interface).  Raises CompilationError for recursion.
     """
@@ -93,7 +93,7 @@ def _splice(callee: ir.Operation, call: ir.Operation) -> None:
     if len(blocks) != 1:
         raise Unsupported(
             f"the function called here has {len(blocks)} blocks; structured control flow is expected",
-            remedy="run the pass lift-control-flow before",
+            remedy="run the pass cf-to-scf before",
             location=source_location(call.location),
         )
     (body,) = blocks

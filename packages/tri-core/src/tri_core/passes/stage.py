@@ -7,12 +7,12 @@ from collections.abc import Container, Sequence
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.canonicalize import Canonicalize
+from tri_core.passes.cf_to_scf import CfToScf
 from tri_core.passes.combine import Combine
 from tri_core.passes.cse import CSE
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
-from tri_core.passes.lift_control_flow import LiftControlFlow
 from tri_core.passes.loop_unroll import LoopUnroll
 from tri_core.passes.reorder_broadcast import ReorderBroadcast
 from tri_core.passes.rewrite_tensor_descriptors import RewriteTensorDescriptors
@@ -38,7 +38,7 @@ def ttir_stage(
     passes = PassList(
         [
             Anchor("ttir.begin"),
-            LiftControlFlow(),  # what comes as text may branch; our frontend's functions have one block
+            CfToScf(),  # what comes as text may branch; our frontend's functions have one block
             Inline(),  # early: everything else sees one function at a time
             SymbolDCE(),  # what was inlined everywhere need not be optimised
             *rewrites,  # what they make is canonicalized

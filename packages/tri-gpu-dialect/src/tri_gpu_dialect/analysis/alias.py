@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
+from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
-from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 
 __all__ = ["Aliases", "aliases"]
 

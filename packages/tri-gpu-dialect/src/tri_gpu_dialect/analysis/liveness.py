@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
-from tri_gpu_dialect.partitions import NAME, default_block, partition_blocks
 
 __all__ = ["AWAITED", "Buffer", "buffers"]
 

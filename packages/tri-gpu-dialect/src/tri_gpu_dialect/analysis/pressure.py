@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.dot_stages import registers_of
-from tri_gpu_dialect.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.async_units.analysis.dot_stages import registers_of
+from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.async_units.partitions import NAME, default_registers
 from tri_gpu_dialect.edit import all_ops
-from tri_gpu_dialect.partitions import NAME, default_registers
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["compared_registers", "most_registers", "registers_for_tensors"]

@@ -20,9 +20,15 @@ from tri_core.errors import Unsupported, VerificationError
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.async_units.partitions import (
+    NAME,
+    Partition,
+    default_block,
+    default_registers,
+    partitions,
+)
 from tri_gpu_dialect.edit import CONTROL, all_ops
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Team
-from tri_gpu_dialect.partitions import NAME, Partition, default_block, default_registers, partitions
 
 __all__ = ["lower_body"]
 

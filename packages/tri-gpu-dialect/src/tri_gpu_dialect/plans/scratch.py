@@ -8,7 +8,7 @@ from typing import Any
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
-from tri_gpu_dialect.analysis.launch_numbers import known_at_launch
+from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag

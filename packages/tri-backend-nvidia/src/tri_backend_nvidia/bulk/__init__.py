@@ -1,7 +1,0 @@
-"""Bulk copies between tensors in global memory and buffers in shared memory, and the barriers that count them."""
-
-from __future__ import annotations
-
-from tri_backend_nvidia.bulk.boxes import Boxes, boxes
-
-__all__ = ["Boxes", "boxes"]

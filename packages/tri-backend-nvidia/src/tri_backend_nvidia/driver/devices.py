@@ -1,0 +1,67 @@
+"""The GPUs of this machine, and the context of each."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import Any
+
+from tri_backend_nvidia.architectures import DEVICE_KIND, architecture_of_device
+from tri_backend_nvidia.driver.driver import call, driver_present, initialised
+from tri_core.api import DeviceError, DeviceInfo
+
+__all__ = ["attribute", "context", "device_of_pointer", "handle", "probe"]
+
+logger = logging.getLogger(__name__)
+
+
+@functools.cache
+def probe() -> tuple[DeviceInfo, ...]:
+    """The devices that the driver shows, in its order; none without a working driver.  Creates no context."""
+    if not driver_present():
+        return ()
+    try:
+        initialised()
+        return tuple(_describe(i) for i in range(call("cuDeviceGetCount")))
+    except DeviceError as error:
+        logger.info("no CUDA devices: %s", error.message)
+        return ()
+
+
+def _describe(index: int) -> DeviceInfo:
+    major = attribute(index, "COMPUTE_CAPABILITY_MAJOR")
+    minor = attribute(index, "COMPUTE_CAPABILITY_MINOR")
+    name: bytes = call("cuDeviceGetName", 256, handle(index))
+    title = name.split(b"\0")[0].decode(errors="replace")
+    return DeviceInfo(DEVICE_KIND, index, architecture_of_device(major, minor), title)
+
+
+def handle(index: int) -> object:
+    """The driver's handle of device ``index``."""
+    return call("cuDeviceGet", index)
+
+
+def attribute(index: int, name: str) -> int:
+    """Attribute ``CU_DEVICE_ATTRIBUTE_<name>`` of device ``index``."""
+    attributes = initialised().CUdevice_attribute
+    return int(
+        call("cuDeviceGetAttribute", getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}"), handle(index))
+    )
+
+
+@functools.cache
+def context(index: int) -> Any:
+    """The primary context of device ``index``, the one that every CUDA library shares; retained for good."""
+    initialised()
+    return call("cuDevicePrimaryCtxRetain", handle(index))
+
+
+def device_of_pointer(pointer: int) -> DeviceInfo:
+    """The device whose memory ``pointer`` points to; the first one for memory that all share, and for null."""
+    present = probe()
+    if not present:
+        raise DeviceError("no CUDA device is present", remedy="is NVIDIA's driver running?")
+    if len(present) == 1 or pointer == 0:
+        return present[0]
+    ordinal = initialised().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return present[int(call("cuPointerGetAttribute", ordinal, pointer))]

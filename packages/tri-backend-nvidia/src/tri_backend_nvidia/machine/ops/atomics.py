@@ -1,0 +1,85 @@
+"""Machine ops of atomics on global memory."""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Sequence
+
+from tri_backend_nvidia.machine.base import NVM, Array, In, Out, always, bits_of, from_words, text, to_words
+from tri_backend_nvidia.machine.ops.memory import REGISTER
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
+
+__all__ = ["AtomicCasOp", "AtomicRmwOp"]
+
+_CLOBBER = "~{memory}"
+
+
+class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
+    """``atom``: changes memory where ``predicate``; the old value, anything elsewhere.
+
+    ``combine`` is ``add``, ``min``, ``max``, ``and``, ``or``, ``xor``, ``exch`` or ``inc`` (up to ``value``, then 0), ``type`` the instruction's
+    type (``u32``, ``s64``, ``f32``, ``noftz.f16``, ``b32``), ``order`` the memory order and scope (``.acq_rel.gpu``).
+    """
+
+    pointer: In
+    value: In
+    predicate: In
+    combine: ir.StringAttr
+    kind: ir.StringAttr
+    order: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly that LLVM moves no memory access across."""
+        type_ = self.value.type
+        register = REGISTER[bits_of(type_)]
+        guard = "" if always(self.predicate) else "@$3 "
+        name = f"atom.global{text(self.order)}.{text(self.combine)}.{text(self.kind)}"
+        (word,) = to_words(b, self.value)
+        words = b.inline_asm(
+            f"{guard}{name} $0, [$1], $2;",
+            f"={register},l,{register},b,{_CLOBBER}",
+            [self.pointer, word, self.predicate],
+            [word.type],
+        )
+        return [from_words(b, words, type_)]
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """One thread after another, in the order of their numbers."""
+        from tri_backend_nvidia.machine.simulation import core as simulation
+
+        pointer, value, predicate = operands
+        names = text(self.combine), text(self.kind), text(self.order)
+        return [simulation.atomic_rmw(cta, *names, pointer, value, predicate)]
+
+
+class AtomicCasOp(MachineOp, dialect=NVM, name="atomic_cas"):
+    """``atom.cas``: stores ``value`` where memory holds ``compare`` (bits are compared); the old value."""
+
+    pointer: In
+    compare: In
+    value: In
+    predicate: In
+    order: ir.StringAttr
+    result: Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """Inline assembly that LLVM moves no memory access across."""
+        type_ = self.value.type
+        width = bits_of(type_)
+        register = REGISTER[width]
+        guard = "" if always(self.predicate) else "@$4 "
+        (compare,), (word,) = to_words(b, self.compare), to_words(b, self.value)
+        words = b.inline_asm(
+            f"{guard}atom.global{text(self.order)}.cas.b{width} $0, [$1], $2, $3;",
+            f"={register},l,{register},{register},b,{_CLOBBER}",
+            [self.pointer, compare, word, self.predicate],
+            [word.type],
+        )
+        return [from_words(b, words, type_)]
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """One thread after another, in the order of their numbers."""
+        from tri_backend_nvidia.machine.simulation import core as simulation
+
+        return [simulation.atomic_cas(cta, text(self.order), *operands)]

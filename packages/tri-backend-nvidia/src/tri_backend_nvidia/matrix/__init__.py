@@ -1,9 +1,0 @@
-"""Matrix instructions: ``mma.sync``, what feeds it (``ldmatrix``, ``cp.async``), and how the optimizer is told."""
-
-from __future__ import annotations
-
-from tri_backend_nvidia.matrix.encoding import TTNG, NvidiaMma
-from tri_backend_nvidia.matrix.memory import NvmmaShared
-from tri_backend_nvidia.matrix.table import matrix_instructions
-
-__all__ = ["TTNG", "NvidiaMma", "NvmmaShared", "matrix_instructions"]

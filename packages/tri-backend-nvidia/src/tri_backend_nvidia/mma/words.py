@@ -1,0 +1,79 @@
+"""Fragments as the registers that ``mma.sync`` takes, and the instruction itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_nvidia.machine import ConvertOp, MmaOp
+from tri_backend_nvidia.mma.table import PTX_TYPES
+from tri_core.dialects.tt.enums import InputPrecision
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Builder
+
+__all__ = ["multiply", "operand"]
+
+#: k of the instructions by the width of an operand's element; a row of eight values per four lanes
+_INNER = {8: 32, 16: 16, 32: 8, 64: 4}
+
+
+def operand(b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Value]) -> list[ir.Value]:
+    """32-bit words of packed elements; f32 rounded to tf32 (and, for tf32x3, what that leaves, after it)."""
+    element = dot.operands[index].type.element_type
+    width = element.width
+    if width == 64:
+        return list(registers)
+    if width == 32:
+        return _tf32(b, registers, exact=_precision(dot) is InputPrecision.TF32X3)
+    per = 32 // width
+    groups = [registers[i : i + per] for i in range(0, len(registers), per)]
+    return [b.bitcast(b.pack(list(group)), b.i32) for group in groups]
+
+
+def _precision(dot: ir.Operation) -> InputPrecision:
+    return InputPrecision(ir.IntegerAttr(dot.attributes["inputPrecision"]).value)
+
+
+def _round(b: Builder, value: ir.Value) -> ir.Value:
+    name = ir.StringAttr.get("cvt.rna.tf32.f32")
+    return ConvertOp.build([value], [b.i32], {"instruction": name})[0]
+
+
+def _tf32(b: Builder, registers: Sequence[ir.Value], *, exact: bool) -> list[ir.Value]:
+    large = [_round(b, value) for value in registers]
+    if not exact:
+        return large
+    rest = [b.fsub(value, b.bitcast(word, b.f32)) for value, word in zip(registers, large, strict=True)]
+    return large + [_round(b, value) for value in rest]
+
+
+def multiply(
+    b: Builder,
+    dot: ir.Operation,
+    left: Sequence[ir.Value],
+    right: Sequence[ir.Value],
+    total: Sequence[ir.Value],
+) -> Sequence[ir.Value]:
+    """One ``mma.sync``; three for tf32x3, the small products first."""
+    elements = [v.type.element_type for v in list(dot.operands)[:2]]
+    m, n = 8 if elements[0].width == 64 else 16, 8
+    kinds = [
+        *(PTX_TYPES[str(e)] for e in elements),
+        {"i32": "s32"}.get(str(total[0].type), str(total[0].type)),
+    ]
+    attributes: dict[str, ir.Attribute] = {
+        "shape": ir.StringAttr.get(f"m{m}n{n}k{_INNER[elements[0].width]}"),
+        "kinds": ir.StringAttr.get(" ".join(kinds)),
+    }
+    for one, other in _products(left, right, split=elements[0].width == 32 and len(left) == 8):
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(one), len(other), len(total)])
+        total = MmaOp.build([*one, *other, *total], [t.type for t in total], attributes)
+    return total
+
+
+def _products(
+    left: Sequence[ir.Value], right: Sequence[ir.Value], *, split: bool
+) -> list[tuple[Sequence[ir.Value], Sequence[ir.Value]]]:
+    if not split:
+        return [(left, right)]
+    (large, small), (wide, rest) = (left[:4], left[4:]), (right[:2], right[2:])
+    return [(small, wide), (large, rest), (large, wide)]

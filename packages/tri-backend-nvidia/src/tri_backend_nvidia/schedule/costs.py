@@ -1,0 +1,193 @@
+"""Clocks of a tile under each schedule, and which schedule is chosen.
+
+The terms and where their numbers come from are in ``docs/design/hopper.md``, "Chosen by cost".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_backend_nvidia.schedule.work import Work
+
+__all__ = ["Clocks", "Machine", "Resources", "Schedule", "choose", "clocks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A multiprocessor, per clock: multiply-additions of 16 bits, elements of special functions and of others, bytes copied.
+
+    ``shared`` bytes of a CTA, ``memory`` of the multiprocessor; ``begin`` and ``end``: clocks that a CTA's start and the way out of
+    its tile, of 64 KiB or less, expose.  ``between``: what the wait for each further piece of a tile takes, ``turn``: what the barrier of a turn takes
+    where warps copy beside other work, ``roles``: what it takes to start warps that copy.
+    """
+
+    products: int = 2048
+    special: int = 16
+    simple: int = 128
+    copied: int = 64
+    shared: int = 227 << 10
+    memory: int = 228 << 10
+    registers: int = 65536
+    begin: int = 1650
+    end: int = 1700
+    between: int = 720
+    turn: int = 10
+    roles: int = 400
+    #: turns where only a launch knows
+    turns: int = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """What a kernel was asked to have: warps that compute, stages; and registers of a thread where warps copy."""
+
+    warps: int
+    stages: int
+    registers: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """``specialize``: blocks are copied by warps of their own; ``persistent``: few CTAs go through all tiles; ``reason``, for people."""
+
+    specialize: bool
+    persistent: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Estimates per tile; None: cannot be, or nobody has measured such kernels."""
+
+    plain: float
+    specialized: float | None = None
+    persistent: float | None = None
+
+
+#: bits of an operand made of another product's result
+_HALF = 16
+#: registers of a thread for addresses, counts and what a dot needs beside its sums
+_OVERHEAD = 26
+#: bytes for barriers and gaps; of a piece of a tile on its way out, and of the smallest
+_SPARE, _PIECE = 1024, 32 << 10
+#: warps that compute, with which specialised kernels were measured, and rows and columns of their largest product
+_WARPS, _LEAST = (4, 8), (128, 128)
+#: registers that a thread may lack: gradients of keys lack as many, and are faster all the same
+_SPILLED = 4
+#: operands' bits and warps of the kernels whose persistence was measured; dots of a turn, with two stages and with more
+_BITS, _MOST_WARPS = (8, 16, 32), 8
+_FEW, _MANY = 2, 4
+#: pieces of a tile that ``Machine.end`` is for
+_ORDINARY = 2
+#: the part of the shorter of products and other arithmetic that is not hidden, with one dot in flight and with two
+_ALONE, _BESIDE = 0.46, 0.21
+
+
+def choose(work: Work, has: Resources, machine: Machine, *, persistent: bool = True) -> Schedule:
+    """The schedule of fewest clocks, the simpler one where they are equal; ``persistent``: whether that may be chosen."""
+    why = _unmeasured(work, has)
+    if why is not None:
+        return Schedule(False, False, f"as it is written: {why}")
+    found = clocks(work, has, machine)
+    best, specialize, go_on = found.plain, False, False
+    if found.specialized is not None and found.specialized < best:
+        best, specialize = found.specialized, True
+    if persistent and found.persistent is not None and found.persistent < best:
+        best, specialize, go_on = found.persistent, True, True
+    return Schedule(specialize, go_on, _said(found, work, specialize, go_on))
+
+
+def _unmeasured(work: Work, has: Resources) -> str | None:
+    """Why nobody knows whether warps that copy are worth it."""
+    largest = work.largest
+    if has.warps not in _WARPS:
+        return f"{has.warps} warps, and only 4 and 8 were measured"
+    if largest.m < _LEAST[0] or largest.n < _LEAST[1]:
+        return f"its largest product is {largest.m}x{largest.n}, and 128x128 is the least that was measured"
+    if work.describes and not (work.tiles_inside and has.warps == _MOST_WARPS):
+        return (
+            "the kernel makes descriptors, which was measured with 8 warps that go through tiles themselves"
+        )
+    need = _registers(work, has)
+    if need > has.registers + _SPILLED:
+        return f"a thread would need {need} registers, and has {has.registers} beside warps that copy"
+    return None
+
+
+def _registers(work: Work, has: Resources) -> int:
+    """Registers of a thread: what is carried, other products' results, the largest operand made of them, and the rest."""
+    elements = work.sums + work.between + work.handed * _HALF / 32
+    return int(elements / (32 * has.warps)) + _OVERHEAD
+
+
+def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
+    """What a tile takes."""
+    turns = machine.turns if work.turns is None else work.turns
+    matrix = sum(p.products * p.bits / (16 * machine.products) for p in work.products)
+    other = work.special / machine.special + work.simple / machine.simple
+    fetch = work.copied / machine.copied
+    alone = max(_together(matrix, other, _ALONE), fetch)
+    beside = max(_together(matrix, other, _BESIDE if work.chained else _ALONE), fetch)
+    end = machine.end + machine.between * max(-(-work.tile // _PIECE) - _ORDINARY, 0)
+    start = machine.begin + end
+    plain = turns * (alone + machine.turn) + start / _residents(work, has, machine)
+    room = machine.shared - _SPARE - work.held
+    if room < 2 * work.copied:
+        return Clocks(plain)
+    specialized = turns * beside + start + machine.roles
+    pieces = _pieces(work, has, room)
+    if pieces is None or not _persistence_is_known(work, has) or not _is_ahead(work, has, room, pieces):
+        return Clocks(plain, specialized)
+    return Clocks(plain, specialized, turns * beside + machine.end + (pieces - 1) * machine.between)
+
+
+def _persistence_is_known(work: Work, has: Resources) -> bool:
+    """Whether kernels like this one were measured with a loop over programs."""
+    narrow = all(product.bits in _BITS for product in work.products)
+    few = len(work.products) <= (_FEW if has.stages <= _FEW else _MANY)
+    return narrow and has.warps == _MOST_WARPS and few and not work.tiles_inside
+
+
+def _is_ahead(work: Work, has: Resources, room: int, pieces: int) -> bool:
+    """Whether a block that the next program holds has room beside the rings and this one's tile, so that it comes meanwhile."""
+    return room - has.stages * work.copied - work.tile // pieces >= work.next
+
+
+def _together(matrix: float, other: float, exposed: float) -> float:
+    return max(matrix, other) + exposed * min(matrix, other)
+
+
+def _residents(work: Work, has: Resources, machine: Machine) -> int:
+    """CTAs of a multiprocessor without warps that copy: of 8 warps with large tiles one, else as shared memory and registers allow."""
+    threads = 32 * has.warps
+    registers = min(_registers(work, has) * 5 // 4, 255)
+    memory = work.held + (has.stages + 1) * work.copied + _SPARE
+    return max(min(machine.registers // (threads * registers), machine.memory // memory, 2), 1)
+
+
+def _pieces(work: Work, has: Resources, room: int) -> int | None:
+    """In how many pieces a tile leaves beside the rings; None where these would lose slots to it."""
+    left = room - has.stages * work.copied
+    pieces, piece = 1, work.tile
+    while piece > left and piece > _PIECE:
+        pieces, piece = 2 * pieces, piece // 2
+    return pieces if piece <= max(left, room - 2 * work.copied) else None
+
+
+def _said(found: Clocks, work: Work, specialize: bool, persistent: bool) -> str:
+    """What was chosen and why, for people."""
+    name = "warps that copy" if specialize else "no warps of their own for copies"
+    name += ", one tile after the other in few CTAs" if persistent else ""
+    turns = "64 turns" if work.turns is None else f"{work.turns} turns"
+    rows = [
+        ("without", found.plain),
+        ("with warps that copy", found.specialized),
+        ("persistent", found.persistent),
+    ]
+    numbers = ", ".join(f"{value:.0f} {label}" for label, value in rows if value is not None)
+    unknown = (
+        ""
+        if found.specialized is None or found.persistent
+        else "; persistence of such kernels was not measured, or slower"
+    )
+    return f"{name}: clocks of a tile of {turns}: {numbers}{unknown}"

@@ -1,0 +1,34 @@
+"""The choices of the optimizer for GPUs whose schedules are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tri_backend_nvidia.schedule.costs import Machine, Resources, Schedule, choose
+from tri_backend_nvidia.schedule.work import Unknown, work_of
+from tri_core.mlir import ir
+from tri_gpu_dialect.policy import DefaultPolicy
+
+__all__ = ["HopperPolicy"]
+
+_MOST_REGISTERS = 255
+
+
+@dataclass(frozen=True)
+class HopperPolicy(DefaultPolicy):
+    """As :class:`DefaultPolicy`, with schedules chosen by cost for ``warps`` and ``stages`` on ``machine``."""
+
+    machine: Machine = field(default_factory=Machine)
+    warps: int = 4
+    stages: int = 3
+
+    def schedule(self, function: ir.Operation) -> Schedule:
+        """What is best for ``function``, whose blocks come by descriptors."""
+        work = work_of(function)
+        if isinstance(work, Unknown):
+            return Schedule(False, False, f"as it is written: {work.reason}")
+        given = self.producer.registers if self.producer is not None else None
+        registers = _MOST_REGISTERS if given is None else given[0]
+        stages = self.stages if work.stages is None else work.stages
+        has = Resources(warps=self.warps, stages=max(stages, 1), registers=registers)
+        return choose(work, has, self.machine, persistent=self.persistent is None)

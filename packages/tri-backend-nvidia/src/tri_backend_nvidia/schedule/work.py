@@ -1,0 +1,243 @@
+"""What a turn of a kernel's busiest loop of products does, read from TTIR or TTGIR."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
+from tri_gpu_dialect.edit import all_ops, terminator
+from tri_gpu_dialect.types import bitwidth, tensor_info
+
+__all__ = ["Product", "Unknown", "Work", "loops_of_products", "work_of"]
+
+_LOOPS = frozenset({"scf.for", "scf.while"})
+_DOTS = frozenset({"tt.dot", "ttg.warp_group_dot"})
+_LOAD = "tt.descriptor_load"
+_STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce"})
+#: ops that hand an operand on as it is
+_HANDS_ON = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
+#: what the unit for special functions computes
+_SPECIAL = frozenset(
+    f"math.{name}" for name in ("cos", "exp", "exp2", "log", "log2", "rsqrt", "sin", "sqrt", "tanh")
+)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Why a kernel's schedule is not estimated: ``reason``."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Product:
+    """A dot: ``[m, k] x [k, n]`` of elements of ``bits``."""
+
+    m: int
+    n: int
+    k: int
+    bits: int
+
+    @property
+    def products(self) -> int:
+        """Multiply-additions."""
+        return self.m * self.n * self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """One turn of the busiest loop, for a CTA, and what is around it.
+
+    ``special`` and ``simple``: elements that special functions, other arithmetic and reductions compute.  ``copied``: bytes of the
+    blocks that a turn copies; ``held``: of blocks copied outside of loops, ``next``: of the smallest of these.  ``turns``: None where only a launch knows.  ``chained``:
+    a dot reads what another one gave.  ``sums``: elements of the tensors that the loop carries, ``between``: of other dots' results,
+    ``handed``: of the largest operand that is computed from these.  ``describes``: whether the kernel makes descriptors that no launch can make.
+    ``stages``: what the loop itself says; None: nothing.  ``tile``: bytes of the largest tile that is stored.  ``tiles_inside``: whether the kernel goes through tiles itself.
+    """
+
+    products: tuple[Product, ...]
+    copied: int
+    special: int = 0
+    simple: int = 0
+    held: int = 0
+    next: int = 0
+    turns: int | None = None
+    stages: int | None = None
+    chained: bool = False
+    sums: int = 0
+    between: int = 0
+    handed: int = 0
+    tile: int = 0
+    tiles_inside: bool = False
+    describes: bool = False
+
+    @property
+    def largest(self) -> Product:
+        """The dot with the largest result."""
+        return max(self.products, key=lambda p: p.m * p.n)
+
+
+def work_of(function: ir.Operation) -> Work | Unknown:
+    """The work of ``function``, whose dots' operands are blocks of descriptors, other dots' results, or from outside the loop."""
+    loops = loops_of_products(function)
+    if not loops:
+        return Unknown("it has no loop of products")
+    bodies = [_Body(loop) for loop in loops]
+    for body in bodies:
+        reason = body.refusal()
+        if reason is not None:
+            return Unknown(reason)
+    busiest = max(bodies, key=lambda b: sum(p.products for p in b.products()))
+    inside = {op for body in bodies for op in body.ops}
+    ops = all_ops(function)
+    held = [_bytes(op.results[0]) for op in ops if op.name == _LOAD and op not in inside]
+    return replace(
+        busiest.work(),
+        held=sum(held),
+        next=min(held, default=0),
+        tile=max((_bytes(op.operands[1]) for op in ops if op.name in _STORES), default=0),
+        describes=not all(known_at_launch(op) for op in ops if op.name == "tt.make_tensor_descriptor"),
+    )
+
+
+def loops_of_products(function: ir.Operation) -> list[ir.Operation]:
+    """The innermost loops around dots."""
+    found = dict.fromkeys(
+        loop for op in all_ops(function) if op.name in _DOTS and (loop := _loop_around(op)) is not None
+    )
+    return list(found)
+
+
+def _loop_around(op: ir.Operation) -> ir.Operation | None:
+    while op.name != "tt.func" and op.parent is not None:
+        op = op.parent.operation
+        if op.name in _LOOPS:
+            return op
+    return None
+
+
+def _bytes(value: ir.Value) -> int:
+    info = tensor_info(value.type)
+    return 0 if info is None else info.numel * bitwidth(info.element_type) // 8
+
+
+def _elements(value: ir.Value) -> int:
+    info = tensor_info(value.type)
+    return 0 if info is None else info.numel
+
+
+@dataclass(frozen=True)
+class _Body:
+    loop: ir.Operation
+
+    @property
+    def ops(self) -> list[ir.Operation]:
+        return [op for op in all_ops(self.loop) if op != self.loop]
+
+    @property
+    def dots(self) -> list[ir.Operation]:
+        return [op for op in self.ops if op.name in _DOTS]
+
+    def refusal(self) -> str | None:
+        """Why nobody knows what a turn takes."""
+        if any(op.name in _LOOPS for op in self.ops):
+            return "a loop of products has another one inside"
+        if any(len(dot.results[0].type.shape) != 2 for dot in self.dots):
+            return "it multiplies several matrices at once"
+        if not all(self.is_fed(value) for dot in self.dots for value in list(dot.operands)[:2]):
+            return "an operand of a product in a loop is no block that a copy brings"
+        return None
+
+    def is_fed(self, value: ir.Value) -> bool:
+        """Whether an operand is a block of a descriptor, made of another dot, or from outside of the loop."""
+        op = self._maker(value)
+        while op is not None and op.name in _HANDS_ON:
+            value = op.operands[0]
+            op = self._maker(value)
+        if op is not None:
+            return op.name == _LOAD or self.reads_a_dot(value)
+        return not (isinstance(value.owner, ir.Block) and value.owner.owner.operation == self.loop)
+
+    def reads_a_dot(self, value: ir.Value) -> bool:
+        """Whether ``value`` is computed from a dot of this turn."""
+        ahead, seen = [value], {value}
+        while ahead:
+            op = self._maker(ahead.pop())
+            if op is None:
+                continue
+            if op.name in _DOTS:
+                return True
+            more = [v for v in op.operands if v not in seen]
+            seen.update(more)
+            ahead += more
+        return False
+
+    def _maker(self, value: ir.Value) -> ir.Operation | None:
+        """The op of the loop's body that made ``value``."""
+        if isinstance(value.owner, ir.Block):
+            return None
+        op = value.owner.operation
+        around = _loop_around(op)
+        return op if around is not None and around == self.loop else None
+
+    def products(self) -> tuple[Product, ...]:
+        """The dots as numbers."""
+        return tuple(self._product(dot) for dot in self.dots)
+
+    @staticmethod
+    def _product(dot: ir.Operation) -> Product:
+        m, n = dot.results[0].type.shape
+        left = dot.operands[0].type
+        return Product(m, n, left.shape[1], bitwidth(left.element_type))
+
+    def work(self) -> Work:
+        """All that is in a turn."""
+        ops, dots = self.ops, self.dots
+        carried = self.loop.results
+        sums = {terminator(self.loop.regions[-1].blocks[0]).operands[i] for i in range(len(carried))}
+        handed = [_elements(v) for dot in dots for v in list(dot.operands)[:2] if self.reads_a_dot(v)]
+        return Work(
+            products=self.products(),
+            copied=sum(_bytes(op.results[0]) for op in ops if op.name == _LOAD),
+            special=sum(_elements(op.results[0]) for op in ops if op.name in _SPECIAL),
+            simple=sum(_arithmetic(ops)),
+            turns=_turns(self.loop),
+            stages=_stages(self.loop),
+            chained=bool(handed),
+            handed=max(handed, default=0),
+            sums=sum(_elements(v) for v in carried),
+            between=sum(_elements(d.results[0]) for d in dots if d.results[0] not in sums),
+            tiles_inside=_loop_around(self.loop) is not None or any(op.name in _STORES for op in ops),
+        )
+
+
+def _arithmetic(ops: Sequence[ir.Operation]) -> Iterator[int]:
+    """Elements that each op computes; reductions have those that they read."""
+    for op in ops:
+        if op.name in ("tt.reduce", "tt.scan"):
+            yield _elements(op.operands[0])
+        elif op.name.startswith(("arith.", "math.")) and op.name not in _SPECIAL | {"arith.constant"}:
+            yield _elements(op.results[0])
+
+
+def _stages(loop: ir.Operation) -> int | None:
+    """``tl.range(num_stages=)``."""
+    given = loop.attributes.get("tt.num_stages", None)
+    return None if given is None else int(ir.IntegerAttr(given).value)
+
+
+def _turns(loop: ir.Operation) -> int | None:
+    """How often a loop runs whose bounds are constants."""
+    if loop.name != "scf.for":
+        return None
+    numbers = []
+    for value in list(loop.operands)[:3]:
+        op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+        if op is None or op.name != "arith.constant":
+            return None
+        numbers.append(ir.IntegerAttr(op.attributes["value"]).value)
+    low, high, step = numbers
+    return max(math.ceil((high - low) / step), 0)

@@ -1,0 +1,156 @@
+"""Which sums share a place in tensor memory: a *cell* is the place of dots that add to each other's results.
+
+Dots of one block form a chain where each adds to the result of the one before, and nothing else adds to that.  A loop
+carries a chain's cell where it yields the last one's result: what comes round is in the cell already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import all_ops, terminator
+from tri_gpu_dialect.encodings import decode
+
+from tri_backend_nvidia.tcgen05.encoding import TensorMemoryRows  # isort: skip
+
+__all__ = ["DOT", "WAIT", "Carried", "Cell", "cells", "is_placed", "origin", "reads"]
+
+DOT, WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
+
+
+def is_placed(value: ir.Value) -> bool:
+    """Whether ``value`` is a tensor as it is read from tensor memory."""
+    type_ = value.type
+    if not isinstance(type_, ir.RankedTensorType) or type_.encoding is None:
+        return False
+    return isinstance(decode(type_.encoding), TensorMemoryRows)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Value ``index`` that ``loop``, an ``scf.for``, carries."""
+
+    loop: ir.Operation
+    index: int
+
+    @property
+    def argument(self) -> ir.Value:
+        """In the body."""
+        return self.loop.regions[0].blocks[0].arguments[1 + self.index]
+
+    @property
+    def init(self) -> ir.Value:
+        """Before the loop."""
+        return self.loop.operands[3 + self.index]
+
+    @property
+    def result(self) -> ir.Value:
+        """After the loop."""
+        return self.loop.results[self.index]
+
+
+@dataclass(eq=False)
+class Cell:
+    """A chain of ``dots`` in one block; ``carried``: the loop that brings the sum round.
+
+    ``adds_in_place``: the first dot adds to what is carried, not to registers.
+    """
+
+    dots: list[ir.Operation]
+    carried: Carried | None = None
+    adds_in_place: bool = False
+    #: where the cell is in use, in numbers of ops
+    life: tuple[int, int] = field(default=(0, 0))
+
+    @property
+    def type(self) -> ir.Type:
+        """The sum's, in registers."""
+        return self.dots[0].operands[2].type
+
+    @property
+    def held(self) -> list[ir.Value]:
+        """Values that are in the cell when they are made: results of dots, and what the loop carries."""
+        found = [dot.results[0] for dot in self.dots]
+        return found if self.carried is None else [*found, self.carried.argument, self.carried.result]
+
+
+def origin(value: ir.Value) -> ir.Value:
+    """``value`` before the waits that handed it on."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == WAIT:
+        value = value.owner.operation.operands[ir.OpResult(value).result_number]
+    return value
+
+
+def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation, int]]:
+    """(value, user, operand's number) of all uses of ``value`` and of what waits make of it."""
+    for use in value.uses:
+        user, number = use.owner.operation, use.operand_number
+        if user.name == WAIT:
+            yield from _uses(user.results[number])
+        else:
+            yield value, user, number
+
+
+def _adders(value: ir.Value) -> list[ir.Operation]:
+    """The dots that add to ``value``."""
+    return [user for _, user, number in _uses(value) if user.name == DOT and number == 2]
+
+
+def reads(cell: Cell, value: ir.Value) -> list[tuple[ir.Value, ir.Operation, int]]:
+    """Uses of ``value``, which ``cell`` holds, that take it as registers."""
+    found = []
+    for held, user, number in _uses(value):
+        in_place = user.name == DOT and number == 2 and user in cell.dots and _is_in_place(cell, user)
+        if not in_place and not _comes_round(cell, user, number):
+            found.append((held, user, number))
+    return found
+
+
+def _is_in_place(cell: Cell, dot: ir.Operation) -> bool:
+    return cell.adds_in_place or dot != cell.dots[0]
+
+
+def _comes_round(cell: Cell, user: ir.Operation, number: int) -> bool:
+    """Whether ``user`` yields what the cell's loop carries."""
+    if cell.carried is None or user.name != "scf.yield" or number != cell.carried.index:
+        return False
+    return bool(user.block == cell.carried.argument.owner)
+
+
+def cells(function: ir.Operation) -> list[Cell]:
+    """The cells of all dots of ``function`` whose sums are to be in tensor memory, in program order."""
+    found: list[Cell] = []
+    for dot in [op for op in all_ops(function) if op.name == DOT and is_placed(op.results[0])]:
+        cell = next((c for c in found if _continues(c, dot)), None)
+        if cell is None:
+            found.append(Cell([dot]))
+        else:
+            cell.dots.append(dot)
+    for cell in found:
+        _carry(cell)
+    return found
+
+
+def _continues(cell: Cell, dot: ir.Operation) -> bool:
+    """Whether ``dot`` is the only one that adds to the result of the last dot of ``cell``, next to it."""
+    last = cell.dots[-1]
+    if last.block != dot.block or origin(dot.operands[2]) != last.results[0]:
+        return False
+    return len(_adders(last.results[0])) == 1
+
+
+def _carry(cell: Cell) -> None:
+    """Find the loop that carries ``cell``."""
+    last = cell.dots[-1]
+    loop = last.block.owner.operation
+    if loop.name != "scf.for":
+        return
+    for index, value in enumerate(terminator(last.block).operands):
+        if is_placed(value) and origin(value) == last.results[0]:
+            cell.carried = Carried(loop, index)
+            argument = cell.carried.argument
+            first = cell.dots[0]
+            cell.adds_in_place = origin(first.operands[2]) == argument and len(_adders(argument)) == 1
+            return

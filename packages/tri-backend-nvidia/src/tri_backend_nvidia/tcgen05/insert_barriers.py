@@ -1,0 +1,47 @@
+"""Has all threads meet before a dot whose sum is in tensor memory: one thread starts it, for all.
+
+What the others stored in the sum, and loaded from what was in its place, is done then; and nobody is so far behind that
+a phase that it waits for comes round again (:mod:`completion`).  Runs last: barriers that are there
+already count, so a pipelined loop has one barrier per iteration, as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions
+
+__all__ = ["InsertTcgen05Barriers"]
+
+
+@dataclass(frozen=True)
+class InsertTcgen05Barriers(Pass):
+    """See the module; runs after ``insert-barriers``."""
+
+    name: ClassVar[str] = "insert-tcgen05-barriers"
+    former_names: ClassVar[tuple[str, ...]] = ("meet-before-dots",)
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Insert ``ttg.barrier`` ops."""
+        for function in functions(module):
+            for dot in [op for op in all_ops(function) if op.name == DOT]:
+                if isinstance(dot.operands[2].type, MemDescType) and not _have_met(dot):
+                    barrier(ir.InsertionPoint(dot), dot.location, SHARED)
+
+
+def _have_met(dot: ir.Operation) -> bool:
+    """Whether a barrier stands before ``dot``, and nothing in between that it has to order."""
+    ops = block_ops(dot.block)
+    for op in reversed(ops[: ops.index(dot)]):
+        if op.name == "ttg.barrier":
+            return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
+        if op.name == "ttng.tmem_slot":
+            continue
+        if len(op.regions) or op.name in (DOT, WAIT) or op.name.startswith("ttng.tmem_"):
+            return False
+    return False

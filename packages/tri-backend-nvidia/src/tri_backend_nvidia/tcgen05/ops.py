@@ -1,0 +1,98 @@
+"""Ops of ``ttng`` for tensor memory.
+
+A product is ``ttg.warp_group_dot`` whose third operand is a buffer in tensor memory, which its result stands for.
+"""
+
+# No `from __future__ import annotations` here: the bindings read the annotations as objects.
+
+from collections.abc import Sequence
+from typing import Any
+
+from tri_backend_nvidia.mma.encoding import TTNG
+from tri_core.mlir import ext, ir
+from tri_gpu_dialect.transforms.memory.insert_barriers import effects_of
+
+__all__ = [
+    "CommitOp",
+    "TensorMemoryAllocOp",
+    "TensorMemoryDeallocOp",
+    "TensorMemoryLoadOp",
+    "TensorMemorySlotOp",
+    "TensorMemorySpaceAttr",
+    "TensorMemoryStoreOp",
+    "TensorMemoryViewOp",
+]
+
+_In = ext.Operand[Any]
+_Out = ext.Result[Any]
+_Values = tuple[Sequence[ir.Value], Sequence[ir.Value]]
+
+
+class TensorMemorySpaceAttr(TTNG.Attribute, name="tensor_memory"):
+    """``#ttng.tensor_memory``: the memory space of sums."""
+
+
+class TensorMemoryAllocOp(TTNG.Operation, name="tmem_alloc"):
+    """Allocates ``columns`` of tensor memory; their address goes to ``slot``, an i32 in shared memory."""
+
+    slot: _In
+    columns: ir.IntegerAttr
+
+
+class TensorMemoryDeallocOp(TTNG.Operation, name="tmem_dealloc"):
+    """All threads meet; then the ``columns`` at the address in ``slot`` are given back."""
+
+    slot: _In
+    columns: ir.IntegerAttr
+
+
+class TensorMemoryViewOp(TTNG.Operation, name="tmem_view"):
+    """The buffer from column ``column`` of what was allocated on; ``slot`` has the address."""
+
+    slot: _In
+    column: ir.IntegerAttr
+    result: _Out
+
+
+class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot"):
+    """The buffer ``index`` (i32) times ``columns`` columns behind ``src``."""
+
+    src: _In
+    index: _In
+    columns: ir.IntegerAttr
+    result: _Out
+
+
+class TensorMemoryLoadOp(TTNG.Operation, name="tmem_load"):
+    """A sum read from tensor memory, in ``#ttng.tensor_memory_rows``."""
+
+    src: _In
+    result: _Out
+
+
+class TensorMemoryStoreOp(TTNG.Operation, name="tmem_store"):
+    """A sum, in ``#ttng.tensor_memory_rows``, written to tensor memory."""
+
+    src: _In
+    dst: _In
+
+
+class CommitOp(TTNG.Operation, name="tc_gen5_commit"):
+    """One arrival at ``barrier`` when all products are done that were started so far."""
+
+    barrier: _In
+
+
+@effects_of("ttng.tmem_alloc")
+def _writes_slot(op: ir.Operation) -> _Values:
+    return (), op.operands[:1]
+
+
+@effects_of("ttng.tmem_view", "ttng.tmem_dealloc", "ttng.tc_gen5_commit")
+def _reads_slot(op: ir.Operation) -> _Values:
+    return op.operands[:1], ()
+
+
+@effects_of("ttng.tmem_load", "ttng.tmem_store", "ttng.tmem_slot")
+def _nothing(_: ir.Operation) -> _Values:
+    return (), ()

@@ -1,0 +1,170 @@
+"""The lowering of products with block scales: copies of the scales to tensor memory, then the products, by one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tri_backend_nvidia.machine import (
+    SCALED_KINDS,
+    ScaledDescriptor,
+    ScaledKind,
+    ScaledStep,
+    TensorCopyOp,
+    TensorMultiplyScaledOp,
+)
+from tri_backend_nvidia.mma.scaled_table import ScaledRow
+from tri_backend_nvidia.tcgen05.completion import has_scales
+from tri_backend_nvidia.tcgen05.encoding import COLUMN, TensorMemory
+from tri_backend_nvidia.tcgen05.rules import (
+    OperandTiles,
+    TensorMemoryBuffer,
+    descriptor_attributes,
+    fence,
+    first_thread,
+)
+from tri_backend_nvidia.tcgen05.scaled_table import ROWS
+from tri_backend_nvidia.tcgen05.scales import BLOCK_ROWS, WORD
+from tri_core.api import InternalError, Target
+from tri_core.dialects.tt.enums import ScaleDotElemType
+from tri_core.mlir import ir
+from tri_gpu_dialect.encodings import decode
+from tri_gpu_dialect.layouts import OFFSET, LinearLayout, layout_for
+from tri_gpu_dialect.layouts.shared import pad_offset
+from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable
+
+__all__ = ["add_rules", "dot"]
+
+#: bytes that a descriptor counts in; the stride of eight rows of 16 bytes, and the constant, in the high word of a copy's
+_PIECE_BITS, _COPY_HIGH = 4, 128 >> 4 | 1 << 14
+_ADDRESS = (1 << 18) - 1
+
+
+def suits(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether the operands of ``op`` have scales."""
+    return has_scales(op)
+
+
+def _format(op: ir.Operation, name: str) -> ScaleDotElemType:
+    return ScaleDotElemType(ir.IntegerAttr(op.attributes[f"{name}_elem_type"]).value)
+
+
+@dataclass(frozen=True)
+class _Scales:
+    """The scales of an operand: where blocks of them are in tensor memory, and how they come there."""
+
+    buffer: TensorMemoryBuffer
+    places: LinearLayout
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, ctx: Lowering, value: ir.Value) -> _Scales:
+        """Those at ``value``, a buffer in tensor memory."""
+        rows, groups = value.type.shape
+        places = layout_for(decode(value.type.encoding), (rows, groups)).pseudo_invert()
+        return cls(ctx.expect(value, TensorMemoryBuffer), places, (rows, groups))
+
+    def at(self, row: int, group: int) -> tuple[int, int]:
+        """The column, and the byte there, of the first of the scales (row, group)."""
+        return divmod(int(self.places.apply({"dim0": row, "dim1": group})[COLUMN]), WORD)
+
+    def copy(self, ctx: Lowering, source: ir.Value) -> None:
+        """Copy all blocks from ``source``, a buffer in shared memory."""
+        b, view = ctx.b, ctx.shared_tensor(source)
+        inverse = view.layout.pseudo_invert()
+        address = b.and_(b.int_cast(b.ptr_to_int(view.base), b.i32), b.int_(_ADDRESS))
+        plan: list[int] = []
+        for group in range(0, self.shape[1], WORD):
+            for row in range(0, self.shape[0], BLOCK_ROWS):
+                place = pad_offset(int(inverse.apply({"dim0": row, "dim1": group})[OFFSET]), view.padding)
+                plan += [self.at(row, group)[0], place >> _PIECE_BITS]
+        attributes = {
+            "high": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _COPY_HIGH),
+            "steps": ir.DenseI32ArrayAttr.get(plan),
+        }
+        operands = [self.buffer.address, b.lshr(address, _PIECE_BITS), first_thread(ctx)]
+        TensorCopyOp.build(operands, (), attributes)
+
+
+def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.warp_group_dot`` of operands with scales onto a buffer in tensor memory."""
+    _, _, total, add, *sources = list(op.operands)[:6]
+    row = _row(op)
+    kind = SCALED_KINDS[row.kind]
+    a, b = OperandTiles.of(ctx, op, 0), OperandTiles.of(ctx, op, 1)
+    buffer, encoding = ctx.expect(total, TensorMemoryBuffer), decode(total.type.encoding)
+    assert isinstance(encoding, TensorMemory)
+    left, right = (_name(_format(op, name), row) for name in "ab")
+    shape = ScaledDescriptor(
+        row.kind,
+        encoding.block_m,
+        encoding.block_n,
+        left,
+        right,
+        row.scale_name,
+        a.rows_along_k,
+        b.rows_along_k,
+    )
+    fence("after_thread_sync")
+    scales = [_Scales.of(ctx, op.operands[i]) for i in (6, 7)]
+    for place, source in zip(scales, sources, strict=True):
+        place.copy(ctx, source)
+    steps = _steps(op, kind, encoding, (a, b), scales)
+    attributes = descriptor_attributes(row.kind, shape.word, a, b)
+    family = ctx.target.key.arch.endswith("f")
+    attributes["vectors"] = ir.StringAttr.get(kind.vectors(family=family))
+    attributes["steps"] = ir.DenseI32ArrayAttr.get([v for step in steps for v in step.numbers])
+    operands = [buffer.address, a.low, b.low, *(s.buffer.address for s in scales)]
+    TensorMultiplyScaledOp.build([*operands, ctx.scalar(add), first_thread(ctx)], (), attributes)
+    return [buffer]
+
+
+def _row(op: ir.Operation) -> ScaledRow:
+    """The instruction, as the formats, the scales' type and their number say."""
+    formats = {_format(op, name) for name in "ab"}
+    scales = op.operands[4].type
+    depth = op.operands[0].type.shape[1] * (2 if _format(op, "a") == ScaleDotElemType.E2M1 else 1)
+    group = depth // scales.shape[1]
+    for row in ROWS:
+        if formats <= set(row.formats) and (row.scale, row.group) == (str(scales.element_type), group):
+            return row
+    raise InternalError(f"no instruction for {op.operands[0].type} with scales {scales}")
+
+
+def _name(format_: ScaleDotElemType, row: ScaledRow) -> str:
+    """PTX's name; e2m1 beside wider types is padded."""
+    padded = format_ == ScaleDotElemType.E2M1 and row.kind == "mxf8f6f4"
+    return "e2m1p" if padded else format_.name.lower()
+
+
+def _steps(
+    op: ir.Operation,
+    kind: ScaledKind,
+    encoding: TensorMemory,
+    operands: tuple[OperandTiles, OperandTiles],
+    scales: Sequence[_Scales],
+) -> list[ScaledStep]:
+    """The instructions, along k last."""
+    shape = tuple(op.operands[2].type.shape)
+    places = layout_for(encoding, shape).pseudo_invert()
+    # places along k are counted in bytes of a buffer, in which e2m1 is packed
+    packs = [2 if _format(op, name) == ScaleDotElemType.E2M1 else 1 for name in "ab"]
+    depth = op.operands[0].type.shape[1] * packs[0]
+    found = []
+    for row in range(0, shape[0], encoding.block_m):
+        for column in range(0, shape[1], encoding.block_n):
+            start = int(places.apply({"dim0": row, "dim1": column})[COLUMN])
+            for k in range(0, depth, kind.k):
+                a = operands[0].offset(row, k // packs[0])
+                b = operands[1].offset(k // packs[1], column)
+                (a_scale, a_id), (b_scale, b_id) = (
+                    s.at(first, k // kind.group) for s, first in zip(scales, (row, column), strict=True)
+                )
+                found.append(ScaledStep(start, a, b, a_scale, b_scale, a_id, b_id))
+    return found
+
+
+def add_rules(table: LoweringTable, target: Target) -> None:
+    """Add the rule to ``table`` where ``target`` has tensor memory."""
+    if target.has("tcgen05"):
+        table.add("ttg.warp_group_dot", dot, benefit=20, when=suits)

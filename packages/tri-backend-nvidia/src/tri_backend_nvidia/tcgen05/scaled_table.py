@@ -1,0 +1,88 @@
+"""Which block-scaled products (``tt.dot_scaled``) ``tcgen05.mma`` does, and why not the others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tri_backend_nvidia.mma.scaled_table import (
+    E2M1,
+    E4M3,
+    E5M2,
+    Factors,
+    ScaledRow,
+    refused_formats,
+    refused_roles,
+)
+from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemory
+from tri_backend_nvidia.tcgen05.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
+from tri_core.api import Target
+from tri_core.mlir import ir
+from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
+
+__all__ = ["ROWS", "ScaledProducts"]
+
+_ANY = (E4M3, E5M2, E2M1)
+
+
+#: PTX ISA 9.0, 9.7.16.10.7.1, table "Valid combinations of scale_vectorsize with types and MMA-Kind"; the first that fits is used
+ROWS: tuple[ScaledRow, ...] = (
+    ScaledRow("mxf4nvf4", (E2M1,), "f8E4M3FN", "ue4m3", 16),
+    ScaledRow("mxf4nvf4", (E2M1,), "i8", "ue8m0", 16),
+    ScaledRow("mxf4", (E2M1,), "i8", "ue8m0", 32),
+    ScaledRow("mxf8f6f4", _ANY, "i8", "ue8m0", 32),
+)
+
+
+@dataclass(frozen=True)
+class ScaledProducts:
+    """What a target with ``shared`` bytes of shared memory, and ``columns`` of tensor memory, does in kernels of these options."""
+
+    num_warps: int
+    num_ctas: int
+    shared: int
+    columns: int
+    specialize: bool | None = None
+
+    @classmethod
+    def of(
+        cls, target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None
+    ) -> ScaledProducts | None:
+        """For ``target``; None without tensor memory."""
+        if not target.has("tcgen05"):
+            return None
+        limits = target.spec.limits
+        return cls(num_warps, num_ctas, limits["shared"], limits["tensor_memory"], specialize)
+
+    def refuses(self, op: ir.Operation) -> str | None:
+        """Why no instruction does ``op``, a ``tt.dot_scaled``; None: one does."""
+        if len(shape_of(op.results[0].type)) != 2:
+            return "it has a batch"
+        factors = Factors.of(op)
+        return self._launch(op) or refused_formats(factors, ROWS) or self._sizes(factors, op)
+
+    def _launch(self, op: ir.Operation) -> str | None:
+        if self.num_ctas > 1 or self.num_warps % GROUP_WARPS:
+            return f"it takes one CTA and a multiple of {GROUP_WARPS} warps; {self.num_warps} warps of {self.num_ctas}"
+        return refused_roles(op, self.specialize)
+
+    def _sizes(self, factors: Factors, op: ir.Operation) -> str | None:
+        row, (m, n, k) = factors.row(ROWS), factors.shape
+        assert row is not None
+        least = BLOCK_M, LEAST_ROWS, WORD * row.group
+        if m < least[0] or n < least[1] or k < least[2]:
+            wanted = " x ".join(map(str, least))
+            return f"{m} x {n} x {k} is less than {wanted}, which kind::{row.kind} takes with four scales of each row at once"
+        scales = sum(TensorMemoryScales().columns((rows, k // row.group)) for rows in (m, n))
+        columns = TensorMemory.of((m, n)).columns((m, n)) + SCALE_SETS * scales
+        if columns > self.columns:
+            return f"the sum and its scales need {columns} columns of tensor memory; there are {self.columns}"
+        need = sum(_bytes(v.type) for v in list(op.operands) if v != op.operands[2])
+        if row.kind == "mxf8f6f4":  # e2m1 takes as much as 8 bits
+            need = (m + n) * k
+        return f"{need} bytes of operands do not fit into shared memory" if need > self.shared else None
+
+
+def _bytes(type_: ir.Type) -> int:
+    info = tensor_info(type_)
+    return 0 if info is None else math.prod(info.shape) * bitwidth(info.element_type) // 8

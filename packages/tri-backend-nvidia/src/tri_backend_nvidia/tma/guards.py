@@ -1,0 +1,144 @@
+"""Where a bulk copy may begin: what is known of a block's coordinates, and what a running kernel has to be asked.
+
+A box begins at a multiple of 16 bytes of its row; what is written begins at no negative coordinate, while a read may.
+Hardware ends the kernel with an illegal instruction otherwise.  CUDA C++ Programming Guide, "Multi-dimensional arrays".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tri_core.mlir import ir
+from tri_core.passes.promote_pointer_tiles import PROMOTED
+from tri_core.passes.rewrite_tensor_descriptors import Condition
+from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
+from tri_gpu_dialect.analysis.ranges import Ranges
+from tri_gpu_dialect.edit import all_ops
+
+__all__ = ["conditions", "function_of", "starts_at_pieces"]
+
+#: bytes of the pieces that rows consist of
+_PIECE = 16
+_WRITES = frozenset({"tt.descriptor_store", "tt.descriptor_reduce"})
+_EQ, _SGT, _SGE = 0, 4, 5
+
+
+def function_of(op: ir.Operation) -> ir.Operation:
+    """The ``tt.func`` around ``op``."""
+    while op.name != "tt.func":
+        op = op.parent.operation
+    return op
+
+
+def starts_at_pieces(access: ir.Operation, infos: AxisInfos) -> bool:
+    """Whether the block surely begins at a multiple of 16 bytes of its row."""
+    return infos.of(_coordinates(access)[-1]).of_elements(0) % _piece(access) == 0
+
+
+def conditions(accesses: Sequence[ir.Operation]) -> list[Condition]:
+    """What each of ``accesses``, through descriptors that launches make, has to ask."""
+    functions = list(dict.fromkeys(function_of(op) for op in accesses))
+    known = {
+        function: _Known(axis_info(function), Ranges(no_overflow=True, least=_least(function, accesses)))
+        for function in functions
+    }
+    return [partial(_condition, known[function_of(op)]) for op in accesses]
+
+
+@dataclass(frozen=True)
+class _Known:
+    infos: AxisInfos
+    ranges: Ranges
+
+
+def _coordinates(access: ir.Operation) -> list[ir.Value]:
+    return list(access.operands)[2 if access.name in _WRITES else 1 :]
+
+
+def _piece(access: ir.Operation) -> int:
+    """Elements of a piece."""
+    bits: int = access.operands[0].type.block_type.element_type.width
+    return 8 * _PIECE // bits
+
+
+def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.Value, int]:
+    """What values are at least: what the kernel assumes, and sizes of the tensors, of which a launch refuses the source's empty ones."""
+    found: dict[ir.Value, int] = {}
+    for op in all_ops(function):
+        if op.name == "llvm.intr.assume" and (stated := _stated(op)) is not None:
+            value, low = stated
+            found[value] = max(low, found.get(value, low))
+    for access in accesses:
+        maker = access.operands[0].owner.operation
+        numbers = list(maker.operands)[1:]
+        # nobody refuses an empty tensor that only the kernel knows
+        if function_of(maker) == function and known_at_launch(maker):
+            low = 0 if PROMOTED in maker.attributes else 1
+            sizes = [v for n in numbers[: len(numbers) // 2] if (v := _parameter(n)) is not None]
+            found |= {v: max(low, found.get(v, low)) for v in sizes}
+    return found
+
+
+def _stated(assume: ir.Operation) -> tuple[ir.Value, int] | None:
+    """``tl.assume(value >= constant)``, where it is reached whenever the value is made."""
+    compare = assume.operands[0].owner
+    if isinstance(compare, ir.Block) or compare.operation.name != "arith.cmpi":
+        return None
+    value, bound = compare.operation.operands
+    number = launch_number(bound)
+    block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
+    if number is None or number.parameter is not None or block != assume.block:
+        return None
+    predicate = ir.IntegerAttr(compare.operation.attributes["predicate"]).value
+    above = {_SGE: 0, _SGT: 1}.get(predicate)
+    return None if above is None else (value, number.value + above)
+
+
+def _parameter(value: ir.Value) -> ir.Value | None:
+    number = launch_number(value)
+    if number is None or number.parameter is None:
+        return None
+    while not isinstance(value.owner, ir.Block):
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _condition(known: _Known, access: ir.Operation) -> ir.Value | None:
+    """A value before ``access``: whether it may begin where it does; None: it may."""
+    asked = []
+    with ir.InsertionPoint(access), access.location:
+        if not starts_at_pieces(access, known.infos):
+            last = _coordinates(access)[-1]
+            rest = _binary("arith.andi", last, _constant(last.type, _piece(access) - 1))
+            asked.append(_compared(_EQ, rest))
+        if access.name in _WRITES:
+            below = [c for c in _coordinates(access) if known.ranges.of(c).low < 0]
+            if below:
+                signs = below[0]
+                for each in below[1:]:
+                    signs = _binary("arith.ori", signs, each)
+                asked.append(_compared(_SGE, signs))
+        if len(asked) == 2:
+            return _binary("arith.andi", *asked)
+    return asked[0] if asked else None
+
+
+def _binary(name: str, x: ir.Value, y: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[x.type], operands=[x, y]).result
+
+
+def _constant(type_: ir.Type, value: int) -> ir.Value:
+    attributes = {"value": ir.IntegerAttr.get(type_, value)}
+    return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).result
+
+
+def _compared(predicate: int, x: ir.Value) -> ir.Value:
+    """``x`` against 0."""
+    attributes = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
+    operands, answer = [x, _constant(x.type, 0)], ir.IntegerType.get_signless(1)
+    return ir.Operation.create(
+        "arith.cmpi", results=[answer], operands=operands, attributes=attributes
+    ).result

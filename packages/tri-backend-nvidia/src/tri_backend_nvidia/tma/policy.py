@@ -1,0 +1,172 @@
+"""What the tensor memory accelerator can do with a descriptor: decided from types, before any code is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tri_backend_nvidia.mma import NvmmaShared
+from tri_backend_nvidia.tma.boxes import Boxes, boxes
+from tri_backend_nvidia.tma.descriptors import element_name, pads_with_nan
+from tri_backend_nvidia.tma.guards import function_of, starts_at_pieces
+from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt.enums import DescriptorReduceKind
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.axis_info import axis_info
+from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
+from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
+from tri_gpu_dialect.policy import DefaultPolicy, Specialization
+
+__all__ = ["TensorMemoryAccelerator"]
+
+_MOST_DIMENSIONS = 5
+#: reduction -> element types that it combines (PTX ISA 9.7.9.25.5; of s64 an H200 has minima and maxima alone)
+_COMBINES = {
+    DescriptorReduceKind.ADD: ("u32", "s32", "u64", "f16", "bf16", "f32"),
+    DescriptorReduceKind.MIN: ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    DescriptorReduceKind.MAX: ("u32", "s32", "u64", "s64", "f16", "bf16"),
+    DescriptorReduceKind.AND: ("u32", "s32", "u64"),
+    DescriptorReduceKind.OR: ("u32", "s32", "u64"),
+    DescriptorReduceKind.XOR: ("u32", "s32", "u64"),
+}
+
+
+@dataclass(frozen=True)
+class TensorMemoryAccelerator:
+    """Copies of blocks in bulk; see :class:`tri_gpu_dialect.policy.BulkCopies`.
+
+    ``in_products``: also in loops that hold products, where something has to start them ahead of their use; what the
+    kernel's loops say about warps for that wins, and decides alone where this is None.  ``in_clusters``: there alone, for
+    the CTAs of a cluster that copy for each other.
+    """
+
+    in_products: bool | None = False
+    in_clusters: bool = False
+
+    def refuses(self, maker: ir.Operation) -> str | None:
+        """Why a descriptor's accesses are left to pointers."""
+        type_ = maker.results[0].type
+        outside = _outside_of_products(maker) if self.in_clusters else None
+        return outside or _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
+
+    def _accesses(self, maker: ir.Operation) -> str | None:
+        for use in maker.results[0].uses:
+            op = use.owner.operation
+            if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_loop_of_products(op):
+                return "it feeds a loop of products, whose copies are pipelined by pointers"
+            if op.name == "tt.descriptor_load" and _in_loop_of_products(op) and not _starts_at_pieces(op):
+                return "it feeds a loop of products, in which nobody asks whether rows start at multiples of 16 bytes"
+            if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
+                return "rows are gathered"
+            if op.name == "tt.descriptor_reduce" and not _combines(op):
+                return "the copies do not combine in this way"
+        return None
+
+    def _runs_ahead(self, load: ir.Operation) -> bool:
+        """Whether warps for copies start the load, as the policy decides for the kernel around it."""
+        policy = DefaultPolicy(producer=Specialization(), specialize=self.in_products)
+        return policy.specialization(function_of(load)) is not None
+
+    def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
+        """Rows as wide as a swizzle where the block has them, else row after row."""
+        block = descriptor.block_type
+        shape, bits = tuple(block.shape), block.element_type.width
+        if len(shape) > 1 and shape[-2] >= 8:
+            wide = NvmmaShared.widest(shape, bits, transposed=False)
+            if wide.swizzling_byte_width and self.suits(descriptor, wide):
+                return wide
+        return SwizzledShared(1, 1, 1, tuple(reversed(range(len(shape)))))
+
+    def suits(self, descriptor: TensorDescType, encoding: SharedEncoding) -> bool:
+        """Whether boxes make up a buffer of ``encoding``."""
+        return not encoding.padding and _boxes(descriptor, encoding) is not None
+
+    def alignment(self, descriptor: TensorDescType, encoding: SharedEncoding) -> int:
+        """What the swizzle, which is one of addresses, needs."""
+        found = _boxes(descriptor, encoding)
+        return encoding.alignment if found is None else max(found.alignment, encoding.alignment)
+
+
+def _outside_of_products(maker: ir.Operation) -> str | None:
+    """Why a descriptor is left to pointers in a kernel of clusters."""
+    if not known_at_launch(maker):
+        return "CTAs of a cluster would make one descriptor together"
+    for use in maker.results[0].uses:
+        op = use.owner.operation
+        if op.name != "tt.descriptor_load" or not _in_loop_of_products(op):
+            return "CTAs of a cluster copy in bulk what feeds loops of products alone"
+    return None
+
+
+def _boxes(descriptor: TensorDescType, encoding: SharedEncoding) -> Boxes | None:
+    block = descriptor.block_type
+    return boxes(encoding.part(tuple(block.shape))[0], block.element_type.width // 8)
+
+
+def _block(type_: TensorDescType) -> str | None:
+    block = type_.block_type
+    if len(block.shape) > _MOST_DIMENSIONS:
+        return f"a block of {len(block.shape)} dimensions"
+    if element_name(block.element_type) is None:
+        return f"elements of {block.element_type}"
+    if min(block.shape[-1], 256) * block.element_type.width < 128:
+        return "rows of less than 16 bytes"
+    return None
+
+
+def _numbers(maker: ir.Operation) -> str | None:
+    _, *numbers = maker.operands
+    last = launch_number(numbers[-1])
+    if last is None or last.parameter is not None or last.value != 1:
+        return "the last stride is not 1"
+    if not known_at_launch(maker) and (reason := _made_here(maker)) is not None:
+        return reason
+    size = maker.results[0].type.block_type.element_type.width // 8
+    known = (launch_number(n) for n in numbers[len(numbers) // 2 : -1])
+    if any(n is not None and n.parameter is None and n.value * size % 16 for n in known):
+        return "a stride is not a multiple of 16 bytes"
+    return None
+
+
+def _made_here(maker: ir.Operation) -> str | None:
+    """Why a descriptor of what only the kernel knows is not made by the kernel, which takes as long as a copy or two."""
+    around = _loops_around(maker)
+    accesses = [use.owner.operation for use in maker.results[0].uses]
+    if any(_loops_around(op) == around for op in accesses):
+        return "only the kernel knows the tensor, and would make the descriptor for each access anew"
+    if len({op.name == "tt.descriptor_load" for op in accesses}) > 1:
+        return "only the kernel knows the tensor, which may be empty, and it is both read and written"
+    return None
+
+
+def _loops_around(op: ir.Operation) -> int:
+    """How many loops are around ``op``."""
+    outer, count = op.parent.operation, 0
+    while outer.name != "tt.func":
+        count += outer.name in ("scf.for", "scf.while")
+        outer = outer.parent.operation
+    return count
+
+
+def _padding(maker: ir.Operation) -> str | None:
+    name = element_name(maker.results[0].type.block_type.element_type) or ""
+    return "NaN in elements of 8 bits" if pads_with_nan(maker) and "f" not in name else None
+
+
+def _combines(op: ir.Operation) -> bool:
+    kind = DescriptorReduceKind(ir.IntegerAttr(op.attributes["kind"]).value)
+    return element_name(op.operands[0].type.block_type.element_type) in _COMBINES.get(kind, ())
+
+
+def _starts_at_pieces(op: ir.Operation) -> bool:
+    return starts_at_pieces(op, axis_info(function_of(op)))
+
+
+def _in_loop_of_products(op: ir.Operation) -> bool:
+    """Whether a loop around ``op`` holds a dot next to it."""
+    outer = op.parent
+    while outer is not None and outer.operation.name != "tt.func":
+        if outer.operation.name in ("scf.for", "scf.while"):
+            return any(each.name in ("tt.dot", "tt.dot_scaled") for each in all_ops(outer.operation))
+        outer = outer.operation.parent
+    return False

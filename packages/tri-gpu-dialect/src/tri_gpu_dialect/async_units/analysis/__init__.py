@@ -1,0 +1,1 @@
+"""Analyses for asynchronous copies and dots."""

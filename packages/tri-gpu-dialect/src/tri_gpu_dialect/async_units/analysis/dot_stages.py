@@ -1,0 +1,412 @@
+"""A loop's dots in two stages: those that read what other dots gave are *late*, started one iteration after the rest.
+
+    for: s = dot(q, k); p = f(s); acc = dot(p, v, acc)            early: s and p of iteration i + 1, late: acc of iteration i
+
+Late is what a late dot's result reaches, in this iteration or the next ones (the sum, scaled before it is added to), the
+barriers of the buffers that late dots alone read, and scalars that nothing else needs.  Everything else is early.  What
+late ops use of the early ones is *handed* on to the next iteration, as few registers as can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
+from tri_gpu_dialect.edit import all_ops, block_ops
+from tri_gpu_dialect.layouts import REGISTER, layout_for
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["LATE", "OVERHEAD", "DotStages", "dot_stages", "registers_of"]
+
+#: the attribute of loops in which the buffers of an iteration stay untouched during the next one
+LATE = "ttg.late_dots"
+
+#: registers of a thread for addresses, counts and what a dot needs beside its sums
+OVERHEAD = 26
+
+#: barrier op -> its first operand that is a buffer
+_BARRIERS = {"ttg.wait_barrier": 2, "ttg.arrive_barrier": 1}
+_COPY = "ttg.async_copy_global_to_local"
+_FOLDS = frozenset({"tt.reduce", "tt.scan"})
+#: ops with effects that early ops may have, in their order
+_EARLY = frozenset(
+    {
+        "tt.load",
+        "tt.store",
+        "tt.gather",
+        "ttg.local_load",
+        "ttg.local_alloc",
+        "ttg.local_dealloc",
+        "ttg.async_wait",
+        "ttg.async_commit_group",
+        "ttg.fence_async_shared",
+        _COPY,
+    }
+)
+#: what gives an operand in registers its type and layout: done when the registers of the one before are free
+_PACKS = frozenset({"arith.truncf", "arith.bitcast", "tt.fp_to_fp", "tt.bitcast", "ttg.convert_layout"})
+#: what gives copies of its operand's elements
+_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
+
+
+@dataclass(frozen=True)
+class DotStages:
+    """The ops of ``loop`` by number in its body: ``late`` ones, and those that are ``packs``, done last of the early ones.
+
+    ``late_args``: the carried values that belong to late ops; ``handed``: early values, of one iteration, that its late ops
+    use; ``registers`` of a thread that all this takes, at most.
+    """
+
+    loop: ir.Operation
+    ops: tuple[ir.Operation, ...]
+    late: frozenset[int]
+    late_args: frozenset[int]
+    handed: tuple[ir.Value, ...]
+    packs: frozenset[int]
+    registers: int
+
+    @property
+    def first_dot(self) -> int:
+        """The first early dot: late ops may begin when it has been started."""
+        return next(i for i, op in enumerate(self.ops) if op.name == DOT and i not in self.late)
+
+    @property
+    def late_front(self) -> frozenset[int]:
+        """The late ops that need no late dot's result of their own iteration."""
+        front: list[int] = []
+        made: set[ir.Value] = set()
+        for i in sorted(self.late):
+            op = self.ops[i]
+            used = {v for inner in all_ops(op) for v in inner.operands}
+            if op.name == DOT or op.name == "ttg.arrive_barrier" or used & made:
+                made.update(op.results)
+            if op.name != "ttg.arrive_barrier" and not used & made:
+                front.append(i)
+        return frozenset(front)
+
+
+def registers_of(value: ir.Value) -> int:
+    """32-bit registers of a thread that a tensor takes, copies not counted; 0 for scalars and constants."""
+    info = tensor_info(value.type)
+    if info is None or info.encoding is None or _is_constant(value):
+        return 0
+    columns = layout_for(info.encoding, info.shape).packed(REGISTER)
+    return max((1 << sum(map(bool, columns))) * info.bitwidth // 32, 1)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block):
+        return False
+    return value.owner.operation.name in ("arith.constant", "tt.splat", "tt.make_range")
+
+
+def _source(value: ir.Value) -> ir.Value:
+    """What ``value`` is copies of: those share registers."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _COPIES:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def dot_stages(loop: ir.Operation) -> DotStages | Refusal | None:
+    """The two stages of ``loop``, an ``scf.for``; None where no dot reads what another gave."""
+    body = _Body(loop)
+    late_dots = body.dependent_dots()
+    if not late_dots:
+        return None
+    return _Division(body, late_dots).made()
+
+
+# --- the body of a loop -------------------------------------------------------------------------------------
+
+
+class _Body:
+    """The ops of a loop by number, and who uses what."""
+
+    def __init__(self, loop: ir.Operation) -> None:
+        self.loop = loop
+        self.block = loop.regions[0].blocks[0]
+        *ops, self.end = block_ops(self.block)
+        self.ops = ops
+        self.number = {op: i for i, op in enumerate(ops)}
+        self.arguments = list(self.block.arguments)
+
+    @property
+    def dots(self) -> list[int]:
+        """The dots that run on their own."""
+        return [i for i, op in enumerate(self.ops) if op.name == DOT]
+
+    def users(self, value: ir.Value) -> Iterator[tuple[int | None, int]]:
+        """Who uses ``value``: an op by number, or None and the number of the carried value that it becomes."""
+        for use in value.uses:
+            op = use.owner.operation
+            if op == self.end:
+                yield None, use.operand_number
+                continue
+            while op.block != self.block:
+                op = op.parent.operation
+            yield self.number[op], use.operand_number
+
+    def used(self, i: int) -> list[ir.Value]:
+        """What op ``i`` uses."""
+        return [v for inner in all_ops(self.ops[i]) for v in inner.operands]
+
+    def maker(self, value: ir.Value) -> int | None:
+        """The number of the op of the body that gives ``value``."""
+        if isinstance(value.owner, ir.Block):
+            return None
+        return self.number.get(value.owner.operation)
+
+    def carried(self, value: ir.Value) -> int | None:
+        """The number of ``value`` among what the loop carries."""
+        if not isinstance(value.owner, ir.Block) or value.owner != self.block:
+            return None
+        number: int = ir.BlockArgument(value).arg_number
+        return number - 1 if number else None
+
+    def is_inside(self, value: ir.Value) -> bool:
+        """Whether ``value`` differs from iteration to iteration."""
+        if isinstance(value.owner, ir.Block):
+            return bool(value.owner == self.block)
+        return value.owner.operation in self.number
+
+    def reached(self, values: Iterable[ir.Value], *, around: bool) -> tuple[set[int], set[int]]:
+        """The ops that use ``values``, directly or not, and carried values; ``around``: in later iterations too."""
+        ops, args = set[int](), set[int]()
+        ahead = list(values)
+        while ahead:
+            for user, operand in self.users(ahead.pop()):
+                if user is not None:
+                    if user not in ops:
+                        ops.add(user)
+                        ahead += self.ops[user].results
+                elif around and operand not in args:
+                    args.add(operand)
+                    ahead.append(self.arguments[1 + operand])
+        return ops, args
+
+    def needed(self, values: Iterable[ir.Value]) -> tuple[set[int], set[int]]:
+        """The ops and carried values that ``values`` are computed from, in earlier iterations too."""
+        ops, args = set[int](), set[int]()
+        ahead = list(values)
+        while ahead:
+            value = ahead.pop()
+            made, carried = self.maker(value), self.carried(value)
+            if made is not None and made not in ops:
+                ops.add(made)
+                ahead += self.used(made)
+            if carried is not None and carried not in args:
+                args.add(carried)
+                ahead.append(self.end.operands[carried])
+        return ops, args
+
+    def dependent_dots(self) -> set[int]:
+        """Dots whose factors are computed from another dot's result of the same iteration."""
+        found = set()
+        for i in self.dots:
+            after, _ = self.reached(self.ops[i].results, around=False)
+            for j in self.dots:
+                factors = list(self.ops[j].operands)[:2]
+                if j in after and any(self.maker(v) in after for v in factors):
+                    found.add(j)
+        return found
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """The buffer that ``value`` is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _is_view(op: ir.Operation) -> bool:
+    return op.name.startswith("ttg.memdesc_")
+
+
+def _is_scalar(op: ir.Operation) -> bool:
+    """Whether ``op`` computes numbers or views of buffers, and does nothing else."""
+    return (is_pure(op) or _is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
+
+
+def _waits(op: ir.Operation) -> list[ir.Operation]:
+    """The waits for a dot."""
+    return [use.owner.operation for use in op.results[0].uses]
+
+
+# --- the division -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Division:
+    """Which ops and carried values are late, found step by step."""
+
+    body: _Body
+    late_dots: set[int]
+    late: set[int] = field(default_factory=set)
+    late_args: set[int] = field(default_factory=set)
+
+    def made(self) -> DotStages | Refusal:
+        """All of it, or why not."""
+        sums = [self.body.ops[i].results[0] for i in self.late_dots]
+        reached, self.late_args = self.body.reached(sums, around=True)
+        self.late = self.late_dots | reached
+        refusal = self.refused()
+        if refusal is not None:
+            return refusal
+        refusal = self.barriers()
+        if refusal is not None:
+            return refusal
+        self.scalars()
+        self.sink()
+        handed = self.handed()
+        packs = self.packs(handed)
+        return DotStages(
+            self.body.loop,
+            tuple(self.body.ops),
+            frozenset(self.late),
+            frozenset(self.late_args),
+            handed,
+            packs,
+            self.registers(handed, packs),
+        )
+
+    def refused(self) -> Refusal | None:
+        """What the ops do that forbids it."""
+        body = self.body
+        if all(i in self.late for i in body.dots):
+            return Refusal("every dot of an iteration needs the sums of the one before", body.loop)
+        for i in body.dots:
+            waits = _waits(body.ops[i])
+            if len(waits) != 1 or waits[0].name != DOT_WAIT or waits[0].block != body.block:
+                return Refusal("a dot is under way when its iteration ends", body.ops[i])
+        for i, op in enumerate(body.ops):
+            reason = self.op_refused(i, op)
+            if reason is not None:
+                return Refusal(reason, op)
+        return self.buffers()
+
+    def op_refused(self, i: int, op: ir.Operation) -> str | None:
+        name = op.name
+        if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_pure(op) or _is_view(op):
+            return None
+        if i in self.late:
+            return f"{name} needs the sum of a dot that would be late"
+        return None if name in _EARLY else f"{name} may not move across a dot"
+
+    def buffers(self) -> Refusal | None:
+        """Whether what late dots read stays until the next iteration."""
+        read = self.late_roots()
+        for op in self.body.ops:
+            if op.name == "ttg.local_alloc" and op.results[0] in read:
+                return Refusal("a buffer of a late dot is filled in the dot's own iteration", op)
+            written = _root(op.operands[1]) if op.name == _COPY else None
+            if written in read and LATE not in self.body.loop.attributes:
+                return Refusal("slots are filled again before a late dot would have read them", op)
+        return None
+
+    def late_roots(self) -> set[ir.Value]:
+        """The buffers that late dots read."""
+        return {root for i in self.body.dots if i in self.late for root in self.roots(i)}
+
+    def roots(self, i: int) -> set[ir.Value]:
+        """The buffers that op ``i``, a dot or a load, reads."""
+        op = self.body.ops[i]
+        number = {DOT: 2, "ttg.local_load": 1}.get(op.name, 0)
+        return {_root(v) for v in list(op.operands)[:number] if tensor_info(v.type) is None}
+
+    def barriers(self) -> Refusal | None:
+        """Waits are as early as the first read of their buffers, arrivals as late as the last."""
+        late = self.late_roots()
+        early = {root for i in range(len(self.body.ops)) if i not in self.late for root in self.roots(i)}
+        for i, op in enumerate(self.body.ops):
+            if op.name not in _BARRIERS:
+                continue
+            named = {_root(v) for v in list(op.operands)[_BARRIERS[op.name] :]}
+            if not named:
+                return Refusal("a barrier guards nobody knows what", op)
+            if named & late and named & early and any(v.type.shape[0] < 2 for v in named):
+                return Refusal("early and late dots read the one slot there is", op)
+            is_late = bool(named & late) and (op.name == "ttg.arrive_barrier" or not named & early)
+            self.late |= {i} if is_late else set()
+        return None
+
+    def scalars(self) -> None:
+        """Numbers and views that late ops alone need are late, with what else becomes of them."""
+        body, ops = self.body, self.body.ops
+        anchors = [i for i in range(len(ops)) if i not in self.late and not _is_scalar(ops[i])]
+        needed, needed_args = body.needed(v for i in anchors for v in body.used(i))
+        ends = [body.end.operands[k] for k in self.late_args]
+        wanted, wanted_args = body.needed([*(v for i in self.late for v in body.used(i)), *ends])
+        self.late |= {i for i in wanted - needed if _is_scalar(ops[i])}
+        self.late_args |= wanted_args - needed_args
+        # nothing early needs what they become: it would need them
+        values = [r for i in self.late for r in ops[i].results]
+        reached, args = body.reached([*values, *(body.arguments[1 + k] for k in self.late_args)], around=True)
+        self.late |= reached
+        self.late_args |= args
+
+    def uses_are_late(self, value: ir.Value) -> bool:
+        """Whether late ops alone use ``value``."""
+        return all(user is not None and user in self.late for user, _ in self.body.users(value))
+
+    def sink(self) -> None:
+        """What late ops alone use of early ones, and takes more registers than what it is computed from, is late."""
+        for i in reversed(range(len(self.body.ops))):
+            op = self.body.ops[i]
+            # a conversion may go through shared memory: a late dot should not wait for that
+            if i in self.late or not is_pure(op) or op.name == "ttg.convert_layout" or len(op.results) != 1:
+                continue
+            if not self.uses_are_late(op.results[0]):
+                continue
+            before = sum(registers_of(v) for v in set(op.operands) if not self.is_handed(v))
+            if registers_of(op.results[0]) > before:
+                self.late.add(i)
+
+    def is_handed(self, value: ir.Value) -> bool:
+        """Whether ``value`` is there for late ops anyway."""
+        if not self.body.is_inside(value):  # others, after the loop, may use it too
+            return True
+        return any(user in self.late for user, _ in self.body.users(value) if user is not None)
+
+    def is_early(self, value: ir.Value) -> bool:
+        """Whether ``value`` is of this iteration and early."""
+        if not self.body.is_inside(value):
+            return False
+        made, carried = self.body.maker(value), self.body.carried(value)
+        return made not in self.late if made is not None else carried not in self.late_args
+
+    def handed(self) -> tuple[ir.Value, ...]:
+        """What late ops use of early ones, and what late carried values become of them."""
+        found = [v for i in sorted(self.late) for v in self.body.used(i) if self.is_early(v)]
+        ends = [self.body.end.operands[k] for k in sorted(self.late_args)]
+        return tuple(dict.fromkeys([*found, *(v for v in ends if self.is_early(v))]))
+
+    def packs(self, handed: tuple[ir.Value, ...]) -> frozenset[int]:
+        """The early ops that make operands of late dots of what is computed."""
+        factors = {self.body.ops[i].operands[0] for i in self.body.dots if i in self.late}
+        ahead, found = [v for v in handed if v in factors], set[int]()
+        while ahead:
+            value = ahead.pop()
+            made = self.body.maker(value)
+            users = {user for user, _ in self.body.users(value)}
+            if made is None or self.body.ops[made].name not in _PACKS or not users <= (self.late | found):
+                continue
+            found.add(made)
+            ahead += self.body.ops[made].operands
+        return frozenset(found)
+
+    def registers(self, handed: tuple[ir.Value, ...], packs: frozenset[int]) -> int:
+        """Of a thread while both stages run: what is carried and handed on, the early dots' sums, tensors from outside."""
+        body = self.body
+        inside = [*body.arguments[1:], *handed]
+        early = [body.ops[i].results[0] for i in body.dots if i not in self.late]
+        outside = {_source(v) for i in range(len(body.ops)) for v in body.used(i) if not body.is_inside(v)}
+        # an operand that is not packed last is there twice: of this iteration and of the one before
+        twice = [
+            op.operands[0]
+            for op in (body.ops[i] for i in body.dots if i in self.late)
+            if body.maker(op.operands[0]) not in packs
+        ]
+        return OVERHEAD + sum(registers_of(v) for v in [*inside, *early, *outside, *twice])

@@ -1,0 +1,370 @@
+"""Which loads of a function another group of warps can make, and what it must compute for that.
+
+A kernel is cut in two: the *producer* copies blocks from descriptors to shared memory, the *consumer* does everything
+else.  Both run the function's control flow; each computes what it needs and no more (:class:`Demand`).  Loads that are used
+together share a :class:`Ring` of slots.
+
+The producer runs ahead.  So what it computes must not depend on what the consumer does: on dots, on memory that the
+kernel writes, on atomics.  Where it does, :func:`slice_function` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
+from tri_gpu_dialect.encodings import MatrixEncoding
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["Demand", "Refusal", "Ring", "Slices", "is_row", "slice_function"]
+
+LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
+#: what is loaded may be written by grids before this one until then: both sides wait
+WAIT = "tt.grid_dependency_wait"
+DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
+
+#: ops that hand a block on to a dot, whole
+_HANDS_ON = frozenset(
+    {"ttg.local_alloc", "ttg.memdesc_trans", "ttg.local_load", "tt.trans", "ttg.convert_layout"}
+)
+#: ops that give a result and do nothing else, which may be left out, but not done early
+_NO_EFFECT = frozenset(
+    {
+        LOAD,
+        MAKE,
+        DOT,
+        DOT_WAIT,
+        "tt.load",
+        "tt.dot",
+        "tt.reduce",
+        "tt.scan",
+        "tt.gather",
+        "ttg.local_load",
+        "ttg.local_alloc",
+    }
+)
+_WRITES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter"})
+#: ops after which memory may be another: what is loaded must not pass them
+_BARRING = (
+    "tt.atomic",
+    "tt.call",
+    "tt.elementwise_inline_asm",
+    "tt.extern_elementwise",
+    "tt.barrier",
+    "ttg.barrier",
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a function stays whole: ``reason``, because of ``op``."""
+
+    reason: str
+    op: ir.Operation
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Loads of one block that the same dots use: they fill and free a slot together."""
+
+    loads: tuple[ir.Operation, ...]
+
+    @property
+    def block(self) -> ir.Block:
+        """Where the loads are."""
+        return self.loads[0].block
+
+
+@dataclass
+class Demand:
+    """The ``ops`` that compute the needed ``values``, with the control flow around them, within ``function``.
+
+    What ops of ``given`` use is not needed: their results come from elsewhere.
+    """
+
+    function: ir.Operation
+    given: frozenset[ir.Operation] = frozenset()
+    ops: set[ir.Operation] = field(default_factory=set)
+    values: set[ir.Value] = field(default_factory=set)
+
+    def keep(self, op: ir.Operation) -> None:
+        """``op`` happens, so what it uses is needed, and the control flow that leads to it."""
+        while op != self.function and op not in self.ops:
+            self.ops.add(op)
+            if op not in self.given:
+                self._uses(op)
+            op = op.parent.operation
+
+    def _uses(self, op: ir.Operation) -> None:
+        match op.name:
+            case "scf.for":
+                self.need(list(op.operands)[:3])
+            case "scf.if":
+                self.need(op.operands)
+            case "scf.while":
+                self.need(list(terminator(op.regions[0].blocks[0]).operands)[:1])
+            case _:
+                self.need([v for inner in all_ops(op) for v in inner.operands])
+
+    def need(self, values: Iterable[ir.Value]) -> None:
+        """Keep what computes ``values``."""
+        ahead = list(values)
+        while ahead:
+            value = ahead.pop()
+            if value in self.values:
+                continue
+            self.values.add(value)
+            if isinstance(value.owner, ir.Block):
+                ahead += self._argument(value)
+            else:
+                ahead += self._result(value, value.owner.operation)
+
+    def _argument(self, value: ir.Value) -> list[ir.Value]:
+        op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        if op.name == "tt.func":
+            return []
+        self.keep(op)
+        if op.name == "scf.while":
+            is_head = value.owner == op.regions[0].blocks[0]
+            return self._started(op, number) if is_head else self._passed(op, number)
+        return self._carried(op, number - 1) if op.name == "scf.for" and number else []
+
+    def _result(self, value: ir.Value, op: ir.Operation) -> list[ir.Value]:
+        self.keep(op)
+        number = ir.OpResult(value).result_number
+        if op.name == "scf.for":
+            return self._carried(op, number)
+        if op.name == "scf.while":
+            return self._passed(op, number)
+        if op.name == "scf.if":
+            return [terminator(region.blocks[0]).operands[number] for region in op.regions]
+        return []
+
+    @staticmethod
+    def _carried(loop: ir.Operation, number: int) -> list[ir.Value]:
+        """What carried value ``number`` of an ``scf.for`` depends on, itself included."""
+        body = loop.regions[0].blocks[0]
+        return [
+            loop.results[number],
+            body.arguments[1 + number],
+            loop.operands[3 + number],
+            terminator(body).operands[number],
+        ]
+
+    @staticmethod
+    def _started(loop: ir.Operation, number: int) -> list[ir.Value]:
+        """What argument ``number`` of the first region of an ``scf.while`` depends on."""
+        return [loop.operands[number], terminator(loop.regions[1].blocks[0]).operands[number]]
+
+    @staticmethod
+    def _passed(loop: ir.Operation, number: int) -> list[ir.Value]:
+        """What value ``number`` that an ``scf.while`` hands on depends on, itself included."""
+        head, body = (region.blocks[0] for region in loop.regions)
+        return [loop.results[number], body.arguments[number], terminator(head).operands[1 + number]]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """A function in two: the ``rings`` between them, and what each side keeps.
+
+    ``descriptors``: those that can be made before both sides begin.
+    """
+
+    rings: tuple[Ring, ...]
+    descriptors: frozenset[ir.Operation]
+    producer: Demand
+    consumer: Demand
+
+
+def slice_function(
+    function: ir.Operation, drawn: frozenset[ir.Operation] = frozenset()
+) -> Slices | Refusal | None:
+    """How to cut ``function``; None where no dot is fed by a block from a descriptor.
+
+    ``drawn``: ``ttg.next_program`` ops of which the producer hands the results to the consumer.
+
+    Before tensors have layouts, any dot counts: that says whether a kernel could be cut.
+    """
+    ops = all_ops(function)
+    fed = {op: dots for op in ops if op.name == LOAD and (dots := _dots(op))}
+    if not fed:
+        return None
+    if len(function.regions[0].blocks) > 1:
+        return Refusal("it has branches between blocks", function)
+    refusal = _memory(function, ops, fed)
+    if refusal is not None:
+        return refusal
+    rings = _rings(function, fed)
+    makers = {op for op in ops if op.name == MAKE and known_at_launch(op)}
+    producer = Demand(function, frozenset(makers) | drawn)
+    for op in [*fed, *(op for op in ops if op.name == WAIT)]:
+        producer.keep(op)
+    producer.need(op.operands[1] for op in drawn & producer.ops)
+    refusal = _not_ahead(producer, set(fed))
+    if refusal is not None:
+        return refusal
+    consumer = _consumer(function, ops, frozenset(fed), drawn)
+    return Slices(rings, frozenset(makers & producer.ops), producer, consumer)
+
+
+# --- what is loaded ---------------------------------------------------------------------------------------
+
+
+def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
+    """The dots on matrix instructions that read what ``load`` gives, whole."""
+    found: set[ir.Operation] = set()
+    ahead, seen = list(load.results), set(load.results)
+    while ahead:
+        for use in ahead.pop().uses:
+            user = use.owner.operation
+            if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
+                if use.operand_number < 2:
+                    found.add(user)
+            elif user.name in _HANDS_ON or is_pure(user):
+                more = [r for r in user.results if r not in seen]
+                seen.update(more)
+                ahead += more
+    return frozenset(found)
+
+
+def _is_on_matrix_unit(dot: ir.Operation) -> bool:
+    encoding = encoding_of(dot.results[0])
+    return encoding is None or isinstance(encoding, MatrixEncoding)
+
+
+def _rings(function: ir.Operation, fed: dict[ir.Operation, frozenset[ir.Operation]]) -> tuple[Ring, ...]:
+    """The loads of one block for the same dots, together, in program order; rows come with the first blocks beside them."""
+    together: dict[tuple[ir.Block, frozenset[ir.Operation]], list[ir.Operation]] = {}
+    ordered = [load for load in _in_order(function) if load in fed]
+    for load in ordered:
+        if not is_row(load):
+            together.setdefault((load.block, fed[load]), []).append(load)
+    for load in filter(is_row, ordered):
+        first = next((loads for (block, _), loads in together.items() if block == load.block), None)
+        if first is None:
+            together[load.block, fed[load]] = [load]
+        else:
+            first.append(load)
+    return tuple(Ring(tuple(loads)) for loads in together.values())
+
+
+def is_row(load: ir.Operation) -> bool:
+    """Whether ``load``, from a descriptor, gives a block of one dimension."""
+    return len(load.results[0].type.shape) == 1
+
+
+def _in_order(op: ir.Operation) -> list[ir.Operation]:
+    found = []
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block_ops(block):
+                found += [inner, *_in_order(inner)]
+    return found
+
+
+# --- what the producer must not need ------------------------------------------------------------------------
+
+
+def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Operation]) -> Refusal | None:
+    """What the kernel does to memory that loads must not pass."""
+    for load in fed:
+        if _roots(load.operands[0]) is None:
+            return Refusal("a block is loaded from a descriptor of nobody knows what", load)
+    for op in ops:
+        if op.name.startswith(_BARRING):
+            return Refusal(f"{op.name} may order memory that blocks are loaded from", op)
+        if op.name in _WRITES and any(_may_meet(op, load) for load in fed):
+            return Refusal("it writes memory that blocks may be loaded from", op)
+    return None
+
+
+def _may_meet(write: ir.Operation, read: ir.Operation) -> bool:
+    """Whether both may access the same memory; different arguments of a kernel do not overlap."""
+    one, other = _roots(write.operands[0]), _roots(read.operands[0])
+    return one is None or other is None or bool(one & other)
+
+
+def _roots(value: ir.Value) -> frozenset[ir.Value] | None:
+    """The arguments of the function that a pointer or descriptor is computed from; None if unknown."""
+    found: set[ir.Value] = set()
+    ahead, seen = [value], {value}
+    while ahead:
+        here = ahead.pop()
+        before = _before(here)
+        if before is None:
+            return None
+        if not before:
+            found.add(here)
+        ahead += [v for v in before if v not in seen]
+        seen.update(before)
+    return frozenset(found)
+
+
+def _before(value: ir.Value) -> list[ir.Value] | None:
+    """What a pointer or descriptor points into the same array as; nothing for an argument of the function."""
+    if isinstance(value.owner, ir.Block):
+        op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        if op.name == "tt.func":
+            return []
+        if op.name != "scf.for" or number == 0:
+            return None
+        return [op.operands[2 + number], terminator(value.owner).operands[number - 1]]
+    op = value.owner.operation
+    number = ir.OpResult(value).result_number
+    if op.name == "scf.for":
+        return [op.operands[3 + number], op.regions[0].blocks[0].arguments[1 + number]]
+    if op.name == "scf.if":
+        return [terminator(region.blocks[0]).operands[number] for region in op.regions]
+    return [op.operands[0]] if len(op.operands) and (is_pure(op) or op.name == MAKE) else None
+
+
+def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
+    """What the producer would have to do that it cannot."""
+    writes = [op for op in all_ops(producer.function) if op.name in _WRITES]
+    for op in _in_order(producer.function):
+        name = op.name
+        if op not in producer.ops:
+            continue
+        if op in loads or name in CONTROL or name in (MAKE, WAIT):
+            continue
+        made = [r for r in op.results if tensor_info(r.type) is not None]
+        if made:
+            return Refusal(f"what is loaded depends on a tensor, by {name}", op)
+        if name != "tt.load" and not is_pure(op):
+            return Refusal(f"what is loaded depends on {name}", op)
+        if name == "tt.load" and any(_may_meet(w, op) for w in writes):
+            return Refusal("what is loaded depends on memory that the kernel writes", op)
+    return None
+
+
+# --- the consumer -------------------------------------------------------------------------------------------
+
+
+def _consumer(
+    function: ir.Operation,
+    ops: list[ir.Operation],
+    loads: frozenset[ir.Operation],
+    drawn: frozenset[ir.Operation],
+) -> Demand:
+    """All that has effects, and what it needs."""
+    found = Demand(function, loads | drawn)
+    for op in ops:
+        name = op.name
+        inner = op != function and op.parent.operation.name not in (*CONTROL, "tt.func")
+        if op == function or inner or name in CONTROL or name in _NO_EFFECT or is_pure(op):
+            continue
+        if not name.startswith(("scf.", "ttg.memdesc_", "ttg.local_dealloc", "tt.return")):
+            found.keep(op)
+    # a loop in which blocks are loaded is there on both sides, even if nobody needs what it computes
+    for load in loads:
+        if load in found.ops:
+            continue
+        parent = load.parent.operation
+        if parent != function:
+            found.keep(parent)
+    return found

@@ -1,0 +1,217 @@
+"""Starts dots that do not need each other together, so that one runs while what becomes of the other is computed.
+
+    s = dot(k, q); p = f(wait(s)); t = dot(v, g); x = p * wait(t)
+    ->  s = dot(k, q); t = dot(v, g); p = f(wait(s, 1)); x = p * wait(t)
+
+A dot moves up to the first wait for another one behind which nothing is that it needs but views of buffers, numbers and the
+arrival of a block (``ttg.wait_barrier``), and before dots that are waited for after it.  What it passes must leave its operands
+alone, and the wait for a block never passes an arrival: the producer may be waiting for that one.  A wait leaves under way what
+was started after the dots that it names.
+
+Before that, what is read from buffers for anything but dots is read right where it is used, so that it takes no registers before.
+A dot's sums take registers from where it starts: it stays where tensors would then take more than a thread has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tensors
+from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers
+from tri_gpu_dialect.encodings import DotOperand
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["HoistAsyncDots"]
+
+_WAIT, _ARRIVE, _READ = "ttg.wait_barrier", "ttg.arrive_barrier", "ttg.local_load"
+#: what gives copies of its operand's elements
+_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
+#: ops with effects that write no buffer and order nothing that a dot reads
+_PASSED = frozenset(
+    {DOT, DOT_WAIT, _WAIT, _ARRIVE, "tt.load", "tt.store", "tt.reduce", "tt.scan", "tt.gather", _READ}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HoistAsyncDots(Pass):
+    """See the module; ``policy.registers`` says how many a thread has where ``ttg.warp_specialize`` does not.
+
+    Runs behind ``pipeline-chained-dots`` and before ``sink-dot-waits``, while each dot is waited for in its own block.
+    """
+
+    name: ClassVar[str] = "hoist-async-dots"
+    former_names: ClassVar[tuple[str, ...]] = ("start-dots",)
+
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Move the dots of every function of ``module``."""
+        for function in functions(module):
+            blocks = [b for op in all_ops(function) for region in op.regions for b in region.blocks]
+            for block in blocks:
+                have = registers_for_tensors(block.owner.operation, getattr(self.policy, "registers", None))
+                found = _Block(block, have)
+                if found.can_move:
+                    found.run()
+
+
+class _Block:
+    """The ops of a block by number, and the ``order`` that they shall have."""
+
+    def __init__(self, block: ir.Block, registers: int | None) -> None:
+        self.ops = block_ops(block)
+        self.number = {op: i for i, op in enumerate(self.ops)}
+        self.order = list(range(len(self.ops)))
+        self.dots = [i for i in self.order if self.ops[i].name == DOT]
+        self.waits = [i for i in self.order if self.ops[i].name == DOT_WAIT]
+        self.registers = registers
+
+    @property
+    def can_move(self) -> bool:
+        """Whether there are several dots, all started and waited for by the block's own ops, each by a wait that names it."""
+        waited = [dot for w in self.waits for dot in self.named(w)]
+        if len(self.dots) < 2 or sorted(waited) != self.dots or not all(map(self.named, self.waits)):
+            return False
+        inside = (inner for op in self.ops if len(op.regions) for inner in all_ops(op) if inner != op)
+        return not any(inner.name in (DOT, DOT_WAIT) for inner in inside)
+
+    def run(self) -> None:
+        """Move what can be, and say at each wait how many dots may be under way."""
+        for op in reversed(self.ops):
+            if op.name == _READ and not isinstance(encoding_of(op.results[0]), DotOperand):
+                self.read_late(self.number[op])
+        for dot in self.dots[1:]:
+            self.start_early(dot)
+        if self.order == sorted(self.order):
+            return
+        counts = {w: self.left(w) for w in self.waits}
+        end = self.ops[-1]
+        for i in self.order[:-1]:
+            self.ops[i].move_before(end)
+        for w, count in counts.items():
+            self.ops[w].attributes["pendings"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)
+
+    def read_late(self, read: int) -> None:
+        """Put ``read``, with what copies its elements, before its first user: registers hold it for a shorter time.
+
+        If a wait for a dot comes before that, and registers suffice, the read stands before the wait: it is done by then.
+        """
+        root, start = buffer_of(self.ops[read].operands[0]), self.order.index(read)
+        moving, place = {read}, start
+        for i in self.order[start + 1 :]:
+            op, place = self.ops[i], place + 1
+            if any(self.maker(v) in moving for inner in all_ops(op) for v in inner.operands):
+                if op.name not in _COPIES:
+                    break
+                moving.add(i)
+            elif not _may_be_passed(op) or (op.name == _ARRIVE and _frees(op, root)):
+                break
+        waits = [at for at in range(start + 1, place) if self.ops[self.order[at]].name == DOT_WAIT]
+        before = waits[-1] if waits else place
+        ahead, at_use = (self.placed(moving, start, end) for end in (before, place))
+        is_free = self.registers is None or self.most(ahead) <= self.registers
+        self.order = ahead if is_free else at_use
+
+    def placed(self, moving: set[int], start: int, place: int) -> list[int]:
+        """The order with the ops ``moving``, from place ``start`` on, right before ``place``."""
+        between = self.order[start:place]
+        front = [i for i in between if i not in moving]
+        behind = [i for i in self.order[start:] if i in moving]
+        rest = [i for i in self.order[place:] if i not in moving]
+        return [*self.order[:start], *front, *behind, *rest]
+
+    def start_early(self, dot: int) -> None:
+        """Put ``dot`` before the first wait where it may stand, and before dots that are waited for after it."""
+        place = self.order.index(dot)
+        for at in range(place):
+            other = self.order[at]
+            is_later = other in self.dots and self.waited(other) > self.waited(dot)
+            if self.ops[other].name != DOT_WAIT and not is_later:
+                continue
+            order = self.moved(dot, at)
+            if order is None:
+                continue
+            if self.registers is None or self.most(order) <= self.registers:
+                self.order = order
+                return
+
+    def most(self, order: Sequence[int]) -> int:
+        return most_registers([self.ops[i] for i in order])
+
+    def moved(self, dot: int, at: int) -> list[int] | None:
+        """The order with ``dot``, and what it needs, at place ``at``; None where that may not be."""
+        between = self.order[at : self.order.index(dot)]
+        needed = self.needed(dot, set(between))
+        if needed is None:
+            return None
+        passed = [i for i in between if i not in needed]
+        names = {self.ops[i].name for i in passed}
+        if any(self.ops[i].name == _WAIT for i in needed) and _ARRIVE in names:
+            return None
+        if not all(_may_be_passed(self.ops[i]) for i in passed):
+            return None
+        moving = [i for i in [*between, dot] if i in needed or i == dot]
+        return [*self.order[:at], *moving, *passed, *self.order[at + len(between) + 1 :]]
+
+    def needed(self, dot: int, between: set[int]) -> set[int] | None:
+        """Those of the ops ``between`` that ``dot`` needs; None where one may not move."""
+        found: set[int] = set()
+        buffers = {buffer_of(v) for v in self.ops[dot].operands if tensor_info(v.type) is None}
+        ahead = [dot]
+        for i in between:
+            op = self.ops[i]
+            if op.name == _WAIT:
+                guarded = set(guarded_buffers(op))
+                if not guarded or guarded & buffers:
+                    ahead.append(i)
+        while ahead:
+            i = ahead.pop()
+            if i in found or (i not in between and i != dot):
+                continue
+            if i != dot and not _may_move(self.ops[i]):
+                return None
+            found.add(i)
+            ahead += [n for v in self.ops[i].operands if (n := self.maker(v)) is not None]
+        return found - {dot}
+
+    def maker(self, value: ir.Value) -> int | None:
+        return None if isinstance(value.owner, ir.Block) else self.number.get(value.owner.operation)
+
+    def named(self, wait: int) -> list[int]:
+        """The dots whose sums ``wait`` gives."""
+        makers = [self.maker(v) for v in self.ops[wait].operands]
+        return [i for i in makers if i is not None and self.ops[i].name == DOT]
+
+    def waited(self, dot: int) -> int:
+        """The place of the wait for ``dot``."""
+        return next(self.order.index(w) for w in self.waits if dot in self.named(w))
+
+    def left(self, wait: int) -> int:
+        """How many dots may be under way at ``wait``: those started after the ones that it names, for each has a wait of its own."""
+        started = [i for i in self.order[: self.order.index(wait)] if i in self.dots]
+        return len(started) - 1 - max(started.index(d) for d in self.named(wait))
+
+
+def _may_move(op: ir.Operation) -> bool:
+    """Whether ``op`` takes no registers worth counting, and may be done earlier."""
+    if op.name == _WAIT or op.name == "arith.constant" or op.name.startswith("ttg.memdesc_"):
+        return True
+    return is_pure(op) and all(tensor_info(r.type) is None for r in op.results)
+
+
+def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
+    """Whether a slot of ``root`` may be filled again behind ``arrive``."""
+    guarded = guarded_buffers(arrive)
+    return not guarded or root in guarded
+
+
+def _may_be_passed(op: ir.Operation) -> bool:
+    return op.name in _PASSED or op.name.startswith("ttg.memdesc_") or is_pure(op)

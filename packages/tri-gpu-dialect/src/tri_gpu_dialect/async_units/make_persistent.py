@@ -1,0 +1,208 @@
+"""Persistent grids: a kernel that takes one program after the other, so that few CTAs do the whole grid.
+
+    x, y, z = program ids;  body
+
+becomes
+
+    for tile = cta to programs step ctas:   x, y, z = tile in a grid of the launch's extents;  body
+
+Where programs run for different lengths (:mod:`tri_gpu_dialect.analysis.trip_counts`) the longest come first, in groups that share a cache
+(:mod:`tri_gpu_dialect.async_units.program_order`), and the loop is
+
+    while place < programs:   x, y, z = program at place;  body;   place = next_program(place + step)
+
+with steps that give a CTA a short program after a long one.
+
+The grid that the launch asks for comes as hidden parameters (``ttg.get_grid_size``); from here on ``tt.get_program_id`` and
+``tt.get_num_programs`` are the CTA's number and how many there are.  Where warps are specialised after this
+(:mod:`tri_gpu_dialect.async_units.warp_specialize`), the producer runs ahead into the next program while the consumers store this one.
+
+The kernel must be pure in its program id: programs may run in any order, one after the other, and tell each other nothing.
+Atomics, volatile loads, prints, assertions and whatever else may reach other programs, or tells by its CTA which one it is, are refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext, Unsupported
+from tri_core.dialects.tt.accesses import reads_again
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.analysis.trip_counts import trip_counts
+from tri_gpu_dialect.async_units.program_order import make, number, order_of
+from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, functions, module_int, terminator
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+
+__all__ = ["CHOSEN", "NEXT", "PERSISTENT", "MakePersistent"]
+
+logger = logging.getLogger(__name__)
+
+#: the attribute of the loop over programs
+PERSISTENT = "ttg.persistent"
+#: the attribute of a module whose kernel is to be persistent if it can be, since that was estimated to be faster
+CHOSEN = "tt.persistent"
+
+_REMEDY = "leave persistent out, or pass persistent=False"
+#: the op that gives the number of the program after this one
+NEXT = "ttg.next_program"
+_ID, _COUNT, _SIZE = "tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size"
+#: ``arith.cmpi``'s "less than" of unsigned numbers
+_ULT = 6
+
+#: ops that do nothing to other programs, beside the pure ones
+_OWN = CONTROL | {
+    "llvm.intr.assume", "scf.condition", "scf.index_switch", "scf.yield", "tt.approx_divf", "tt.barrier", "tt.cat",
+    "tt.clampf", "tt.descriptor_gather", "tt.descriptor_load", "tt.descriptor_scatter", "tt.descriptor_store", "tt.dot",
+    "tt.dot_scaled", "tt.func", "tt.gather", "tt.histogram", "tt.join", "tt.load", "tt.make_tensor_descriptor",
+    "tt.map_elementwise", "tt.map_elementwise_return", "tt.mulhiui", "tt.precise_divf", "tt.precise_sqrt", "tt.reduce",
+    "tt.reduce_return", "tt.return", "tt.scan", "tt.scan_return", "tt.split", "tt.store", "tt.unsplat", "ttg.barrier",
+    "ttg.fp4_to_fp", "ttg.local_alloc", "ttg.local_dealloc", "ttg.local_dot", "ttg.local_gather", "ttg.local_load",
+    "ttg.local_scatter", "ttg.local_store", "ttg.memdesc_index", "ttg.memdesc_reinterpret", "ttg.memdesc_reshape",
+    "ttg.memdesc_subslice", "ttg.memdesc_trans", "ttg.warp_group_dot", "ttg.warp_group_dot_wait", "ub.poison",
+}  # fmt: skip
+#: ops that are pure where an attribute says so
+_MAYBE = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise"})
+#: beginnings of names -> why such ops do not go
+_REASONS = {
+    "tt.atomic_": "may order it with other programs",
+    "tt.descriptor_reduce": "combines what several programs store",
+    "tt.print": "says which program it is by its CTA",
+    "tt.assert": "says which program it is by its CTA",
+    "tt.grid_dependency": "orders launches by programs that end",
+    "tt.call": "does nobody knows what",
+}
+
+
+@dataclass(frozen=True)
+class MakePersistent(Pass):
+    """See the module; ``policy.persistent``: True for every kernel, and Unsupported for one that cannot be; False: no kernel.
+
+    None: kernels of modules marked ``tt.persistent``; one that cannot be stays as it is, which is logged.
+    """
+
+    name: ClassVar[str] = "make-persistent"
+    former_names: ClassVar[tuple[str, ...]] = ("persist",)
+
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Wrap the kernel of ``module``."""
+        forced = getattr(self.policy, "persistent", None)
+        chosen = forced is None and CHOSEN in module.operation.attributes
+        for function in functions(module) if forced or chosen else ():
+            refusal = _refusal(module, function)
+            if refusal is None:
+                _wrap(function, getattr(self.policy, "cache_bytes", None))
+            elif forced:
+                raise refusal
+            else:
+                logger.info("not persistent: %s", refusal)
+
+
+# --- what can be ------------------------------------------------------------------------------------------
+
+
+def _refusal(module: ir.Module, function: ir.Operation) -> Unsupported | None:
+    """Why programs may not follow each other in one CTA, with the op that is the reason; None: they may."""
+    if module_int(module, "ttg.num-ctas") != 1:
+        return _refused("it runs in clusters of CTAs", function)
+    if len(function.regions[0].blocks) > 1:
+        return _refused("it has branches between blocks", function)
+    reasons = ((op, _impure(op)) for op in all_ops(function))
+    return next((_refused(f"{op.name} {reason}", op) for op, reason in reasons if reason is not None), None)
+
+
+def _impure(op: ir.Operation) -> str | None:
+    """What is wrong with ``op``; None: nothing."""
+    if op.name == "tt.load" and reads_again(op):
+        return "that is volatile may wait for other programs"
+    if is_pure(op) or op.name in _OWN or (op.name in _MAYBE and _is_set(op, "pure")):
+        return None
+    return next((r for start, r in _REASONS.items() if op.name.startswith(start)), "may reach other programs")
+
+
+def _is_set(op: ir.Operation, name: str) -> bool:
+    return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
+
+
+def _refused(reason: str, op: ir.Operation) -> Unsupported:
+    return Unsupported(
+        f"the kernel cannot be persistent: {reason}", remedy=_REMEDY, location=source_location(op.location)
+    )
+
+
+# --- the loop ---------------------------------------------------------------------------------------------
+
+
+def _axis(number: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
+
+
+def _wrap(function: ir.Operation, cache: int | None) -> None:
+    """Put all but constants of ``function`` into a loop over programs."""
+    *ops, end = block_ops(function.regions[0].blocks[0])
+    asked = [op for op in all_ops(function) if op.name in (_ID, _COUNT)]
+    trips = trip_counts(function)
+    with ir.InsertionPoint(end), function.location:
+        sizes = [make(_SIZE, axis=_axis(axis)) for axis in range(3)]
+        plane = make("arith.muli", sizes[:2])
+        total = make("arith.muli", [plane, sizes[2]])
+        cta, ctas = make(_ID, axis=_axis(0)), make(_COUNT, axis=_axis(0))
+        order = order_of(function, trips, sizes, plane, total, cache)
+        block = (_to_and_fro if trips.differ else _in_steps)(cta, ctas, total)
+    with ir.InsertionPoint(terminator(block)), function.location:
+        ids = order.ids(block.arguments[0], {_number(op) for op in asked if op.name == _ID})
+    for op in asked:
+        op.results[0].replace_all_uses_with((ids if op.name == _ID else sizes)[_number(op)])
+    yielded = terminator(block)
+    for op in [op for op in ops if op.name not in (_ID, _COUNT, "arith.constant")]:
+        op.move_before(yielded)
+    for op in asked:
+        op.erase()
+
+
+def _number(op: ir.Operation) -> int:
+    return int(ir.IntegerAttr(op.attributes["axis"]).value)
+
+
+def _in_steps(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
+    """A loop over every program number ``ctas`` after the one before; gives its block, which has the number first."""
+    loop = ir.Operation.create(
+        "scf.for", operands=[cta, total, ctas], regions=1, attributes={PERSISTENT: ir.UnitAttr.get()}
+    )
+    block = loop.regions[0].blocks.append(cta.type)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("scf.yield")
+    return block
+
+
+def _to_and_fro(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
+    """The same for programs of falling lengths: after the long one of a round the short one of the next.
+
+    CTA ``c`` of ``n`` has the places c, 2n - 1 - c, 2n + c, 4n - 1 - c ...: two steps, in turns.
+    """
+    one = number(1)
+    twice = make("arith.addi", [cta, cta])
+    there = make("arith.subi", [make("arith.subi", [make("arith.addi", [ctas, ctas]), twice]), one])
+    started = [cta, there, make("arith.addi", [twice, one])]
+    types = [v.type for v in started]
+    loop = ir.Operation.create(
+        "scf.while", results=types, operands=started, regions=2, attributes={PERSISTENT: ir.UnitAttr.get()}
+    )
+    head, block = (region.blocks.append(*types) for region in loop.regions)
+    with ir.InsertionPoint(head):
+        below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ULT)
+        goes = ir.Operation.create(
+            "arith.cmpi", results=[ir.IntegerType.get_signless(1)], operands=[head.arguments[0], total],
+            attributes={"predicate": below},
+        )  # fmt: skip
+        ir.Operation.create("scf.condition", operands=[goes.results[0], *head.arguments])
+    place, this, other = block.arguments
+    with ir.InsertionPoint(block):
+        following = make(NEXT, [make("arith.addi", [place, this]), total])
+        ir.Operation.create("scf.yield", operands=[following, other, this])
+    return block

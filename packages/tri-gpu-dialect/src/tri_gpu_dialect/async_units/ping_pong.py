@@ -1,0 +1,84 @@
+"""Groups of consumers take turns at the matrix unit: while one's dots run, the other computes between its own.
+
+    open                                          of the whole region, once
+    for: wait; s = dot(...); t = dot(...); pass; s = wait(s, 1); softmax; t = wait(t, 0)
+    close
+
+Two groups that run the same loop tend to start their dots at the same time, share the matrix unit, and then want the other units at the
+same time.  A turn keeps them apart by half an iteration: FlashAttention-3 (Shah et al., 2024), section 3.1.
+
+For loops and branches of consumers beside a producer (``ttg.warp_specialize``), in which dots are started together and something other
+than them is computed that takes long: reductions, exponentials.  Dots that need what these give start outside of a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.async_units.ordered_barriers import TURN
+from tri_gpu_dialect.async_units.partitions import NAME, default_block
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+
+__all__ = ["PingPong"]
+
+#: what takes so long that another group's dots are done meanwhile
+_LONG = frozenset({"tt.reduce", "math.exp", "math.exp2"})
+#: what all groups of consumers go through in the same way
+_BRANCHES = frozenset({"scf.for", "scf.if"})
+
+
+@dataclass(frozen=True)
+class PingPong(Pass):
+    """See the module; unless ``policy.ping_pong`` is False.  Runs when dots and waits are where they stay."""
+
+    name: ClassVar[str] = "ping-pong"
+
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Put turns into the consumers of every function of ``module``."""
+        warps = max((row.group_warps for row in getattr(self.policy, "matrix_instructions", ())), default=1)
+        groups = module_int(module, "ttg.num-warps") // warps
+        if getattr(self.policy, "ping_pong", None) is False or groups < 2:
+            return
+        for function in functions(module):
+            for op in [op for op in all_ops(function) if op.name == NAME]:
+                _take_turns(default_block(op), warps)
+
+
+def _take_turns(block: ir.Block, warps: int) -> None:
+    """Turns for what is in ``block``, the region of consumers."""
+    ops = [op for outer in block_ops(block) for op in all_ops(outer) if op.name in _BRANCHES]
+    blocks = [inner for op in ops for region in op.regions for inner in region.blocks]
+    found = [dots for inner in blocks if (dots := _started_together(inner))]
+    if not found:
+        return
+    _turn("open", warps, ir.InsertionPoint.at_block_begin(block), found[0][0].location)
+    for dots in found:
+        _turn("wait", warps, ir.InsertionPoint(dots[0]), dots[0].location)
+        _turn("pass", warps, ir.InsertionPoint.after(dots[-1]), dots[-1].location)
+    _turn("close", warps, ir.InsertionPoint(terminator(block)), found[-1][-1].location)
+
+
+def _started_together(block: ir.Block) -> Sequence[ir.Operation]:
+    """The dots of ``block`` before its first wait behind one, two or more, if it computes something long besides."""
+    ops = block_ops(block)
+    places = [i for i, op in enumerate(ops) if op.name == DOT]
+    if not places or not any(op.name in _LONG for op in ops):
+        return ()
+    end = next((i for i, op in enumerate(ops) if i > places[0] and op.name == DOT_WAIT), len(ops))
+    places = [i for i in places if i < end]
+    if len(places) < 2 or any(len(op.regions) for op in ops[places[0] : places[-1]]):
+        return ()
+    return [ops[i] for i in places]
+
+
+def _turn(step: str, warps: int, ip: ir.InsertionPoint, location: ir.Location) -> None:
+    with ip, location:
+        make(TURN, step=ir.StringAttr.get(step), group_warps=i32_attribute(warps))

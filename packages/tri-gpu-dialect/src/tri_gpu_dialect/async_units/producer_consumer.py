@@ -1,0 +1,515 @@
+"""The two sides of warp specialisation, each a copy of a function's control flow with what it needs.
+
+:class:`Side` copies ops; what happens around a ring's loads is the matter of :class:`Producer` and :class:`Consumer`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tri_core.errors import InternalError
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.liveness import AWAITED
+from tri_gpu_dialect.async_units.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
+from tri_gpu_dialect.async_units.analysis.slicing import MAKE, Demand
+from tri_gpu_dialect.async_units.create_tensormaps import is_repeated
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import (
+    CLUSTER,
+    CONTROL,
+    all_ops,
+    block_ops,
+    constant,
+    i32_attribute,
+    make,
+    terminator,
+)
+from tri_gpu_dialect.encodings import SwizzledShared
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["Consumer", "Memory", "Producer", "Side"]
+
+#: programs whose numbers are under way between the sides
+_NUMBERS = 2
+_BARRIER = SwizzledShared(1, 1, 1, (0,))
+#: attributes of loops that say what has been done now
+_DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
+
+
+# --- memory -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Memory:
+    """A ring in shared memory: ``slots`` of a buffer per load, and two barriers per slot."""
+
+    slots: int
+    buffers: list[ir.Value]
+    full: ir.Value
+    empty: ir.Value
+    #: CTAs of a cluster that fill each other's slots: all of them free a slot before any of them fills it again
+    num_ctas: int = 1
+
+    @classmethod
+    def allocated(cls, use: RingUse, slots: int, warps: int, num_ctas: int = 1) -> Memory:
+        """New memory; ``warps`` consumers of each of ``num_ctas`` CTAs free a slot."""
+        # the consumers wait for whatever is copied to a slot
+        awaited = {AWAITED: ir.UnitAttr.get()}
+        buffers = [
+            _buffer(
+                (slots, *_shape(b)), _element(b), b.encoding.to_attr(), alignment=i32_attribute(b.alignment), **awaited
+            )
+            for b in use.buffers
+        ]  # fmt: skip
+        i64 = ir.IntegerType.get_signless(64)
+        full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
+        made = cls(slots, buffers, full, empty, num_ctas)
+        made.begin(1, warps * num_ctas)
+        return made
+
+    @classmethod
+    def of_numbers(cls, consumers: int, producers: int) -> Memory:
+        """New memory for numbers of programs, which ``producers`` warps hand to ``consumers`` and read as well."""
+        i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
+        numbers = _buffer((_NUMBERS, 1), i32, _BARRIER.to_attr())
+        full, empty = (_buffer((_NUMBERS, 1), i64, _BARRIER.to_attr()) for _ in range(2))
+        made = cls(_NUMBERS, [numbers], full, empty)
+        made.begin(producers, consumers + producers)
+        return made
+
+    def begin(self, full: int, empty: int) -> None:
+        """Make the barriers ready, for so many arrivals."""
+        for number in range(self.slots):
+            for barriers, count in ((self.full, full), (self.empty, empty)):
+                slot = self.barrier(barriers, constant(32, number))
+                make("ttg.init_barrier", [slot], count=i32_attribute(count))
+
+    def values(self) -> list[ir.Value]:
+        """All that a partition captures."""
+        return [*self.buffers, self.full, self.empty]
+
+    def seen_as(self, values: Sequence[ir.Value]) -> Memory:
+        """The same, by other values."""
+        return Memory(self.slots, list(values[:-2]), values[-2], values[-1], self.num_ctas)
+
+    @property
+    def reach(self) -> dict[str, ir.Attribute]:
+        """Attributes of what slots of other CTAs have to do with."""
+        return {CLUSTER: ir.UnitAttr.get()} if self.num_ctas > 1 else {}
+
+    def barrier(self, barriers: ir.Value, slot: ir.Value) -> ir.Value:
+        """The barrier of ``slot``."""
+        type_ = MemDescType.of((1,), barriers.type.element_type, _BARRIER.to_attr(), mutable=True)
+        return make("ttg.memdesc_index", [barriers, slot], type_).results[0]
+
+    def view(self, number: int, slot: ir.Value) -> ir.Value:
+        """Buffer ``number`` of ``slot``."""
+        whole = self.buffers[number]
+        type_ = MemDescType.of(
+            whole.type.shape[1:], whole.type.element_type, whole.type.encoding, mutable=True
+        )
+        return make("ttg.memdesc_index", [whole, slot], type_).results[0]
+
+
+def _buffer(
+    shape: Sequence[int], element: ir.Type, encoding: ir.Attribute, **attributes: ir.Attribute
+) -> ir.Value:
+    type_ = MemDescType.of(shape, element, encoding, mutable=True)
+    return make("ttg.local_alloc", (), type_, **attributes).results[0]
+
+
+def _shape(buffer: SlotBuffer) -> list[int]:
+    return list(buffer.load.results[0].type.shape)
+
+
+def _element(buffer: SlotBuffer) -> ir.Type:
+    info = tensor_info(buffer.load.results[0].type)
+    assert info is not None
+    return info.element_type
+
+
+# --- control flow -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Side(ABC):
+    """A copy of the ops that ``demand`` keeps; ``known`` has what became of values.
+
+    ``memory`` is that of ring ``channels[i]`` for use ``i``; ``state``: slot and parity of each ring's next use, i32.
+    ``drawn``: the op that gives the number of the next program, where the producer draws it; the last ring is for these numbers.
+    """
+
+    demand: Demand
+    uses: Sequence[RingUse]
+    channels: Sequence[int]
+    memory: Sequence[Memory]
+    known: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    state: dict[int, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
+    constants: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
+    drawn: ir.Operation | None = None
+
+    def int_(self, value: int, bits: int = 32) -> ir.Value:
+        """A constant, made once."""
+        if (value, bits) not in self.constants:
+            with ir.InsertionPoint.at_block_begin(self.entry), ir.Location.unknown():
+                self.constants[value, bits] = constant(bits, value)
+        return self.constants[value, bits]
+
+    def run(self, block: ir.Block) -> None:
+        """Copy what ``block``, a function's, does here, at the start of a region."""
+        self.entry = ir.InsertionPoint.current.block
+        zero = self.int_(0)
+        self.state = dict.fromkeys(range(len(self.memory)), (zero, zero))
+        self.block(block)
+
+    @abstractmethod
+    def before(self, op: ir.Operation) -> None:
+        """Called before ``op`` is copied, a terminator too."""
+
+    @abstractmethod
+    def after(self, op: ir.Operation) -> None:
+        """Called after ``op`` was copied; for a terminator before it is."""
+
+    @abstractmethod
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Whether ``op`` is not copied although it is kept."""
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """What became of ``value``."""
+        return self.known.get(value, value)
+
+    def values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """What became of ``values``."""
+        return [self.value(v) for v in values]
+
+    def block(self, block: ir.Block) -> None:
+        """Copy the ops of ``block`` here, but not its terminator."""
+        *ops, end = block_ops(block)
+        for op in ops:
+            with op.location:
+                self.before(op)
+                if op in self.demand.ops and not self.is_replaced(op):
+                    self.op(op)
+                self.after(op)
+        self.before(end)
+        self.after(end)
+        if self.drawn is not None and self.drawn.block == block:
+            self.known[self.drawn.results[0]] = self.hand_over()
+
+    @abstractmethod
+    def hand_over(self) -> ir.Value:
+        """The number of the next program, at the end of one."""
+
+    def read_number(self) -> ir.Value:
+        """Wait for the number in the ring's slot, and free that."""
+        ring = len(self.memory) - 1
+        memory, (slot, phase) = self.memory[ring], self.state[ring]
+        place = memory.view(0, slot)
+        make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, place])
+        number = make("ttg.read_program", [place], slot.type).results[0]
+        make("ttg.arrive_barrier", [memory.barrier(memory.empty, slot), place])
+        self.advance(ring)
+        return number
+
+    def op(self, op: ir.Operation) -> None:
+        """Copy ``op``."""
+        if op.name in CONTROL:
+            _COPIES[op.name](self, op)
+            return
+        made = op.clone(ip=ir.InsertionPoint.current).operation
+        for inner in all_ops(made):
+            for i, value in enumerate(list(inner.operands)):
+                if value in self.known:
+                    inner.operands[i] = self.known[value]
+        self.known.update(zip(op.results, made.results, strict=True))
+
+    # --- what is carried ----------------------------------------------------------------------------------
+
+    def flat(self, rings: Sequence[int]) -> list[ir.Value]:
+        """The state of ``rings``."""
+        return [part for ring in rings for part in self.state[ring]]
+
+    def enter(self, rings: Sequence[int], values: Sequence[ir.Value]) -> None:
+        """From here on ``values`` are the state of ``rings``."""
+        for i, ring in enumerate(rings):
+            self.state[ring] = (values[2 * i], values[2 * i + 1])
+
+    def for_(self, op: ir.Operation) -> None:
+        """``scf.for``."""
+        body, rings = op.regions[0].blocks[0], self.inside(op)
+        kept = [i for i, r in enumerate(op.results) if body.arguments[1 + i] in self.demand.values]
+        lower, upper, step = self.values(list(op.operands)[:3])
+        carried = [*[self.value(op.operands[3 + i]) for i in kept], *self.flat(rings)]
+        made = ir.Operation.create(
+            "scf.for", results=[v.type for v in carried], operands=[lower, upper, step, *carried], regions=1,
+            attributes=_attributes(op),
+        )  # fmt: skip
+        block = made.regions[0].blocks.append(lower.type, *[v.type for v in carried])
+        index, *inner = block.arguments
+        self.known[body.arguments[0]] = index
+        self.known.update((body.arguments[1 + i], v) for i, v in zip(kept, inner, strict=False))
+        with ir.InsertionPoint(block):
+            self.enter(rings, inner[len(kept) :])
+            self.block(body)
+            coming = terminator(body).operands
+            yielded = [*[self.value(coming[i]) for i in kept], *self.flat(rings)]
+            ir.Operation.create("scf.yield", operands=yielded, loc=terminator(body).location)
+        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(kept) :])
+
+    def if_(self, op: ir.Operation) -> None:
+        """``scf.if``."""
+        rings = self.inside(op)
+        kept = [i for i, r in enumerate(op.results) if r in self.demand.values]
+        before = dict(self.state)
+        types = [op.results[i].type for i in kept] + [v.type for v in self.flat(rings)]
+        made = ir.Operation.create(
+            "scf.if", results=types, operands=self.values(op.operands), regions=2, attributes=_attributes(op)
+        )
+        for source, region in zip(op.regions, made.regions, strict=True):
+            self.state = dict(before)
+            if not len(source.blocks) and not types:
+                continue
+            with ir.InsertionPoint(region.blocks.append()):
+                ends: list[ir.Value] = []
+                if len(source.blocks):
+                    self.block(source.blocks[0])
+                    coming = terminator(source.blocks[0]).operands
+                    ends = [self.value(coming[i]) for i in kept]
+                ir.Operation.create("scf.yield", operands=[*ends, *self.flat(rings)])
+        self.state = before
+        self.known.update((op.results[i], v) for i, v in zip(kept, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(kept) :])
+
+    def while_(self, op: ir.Operation) -> None:
+        """``scf.while``."""
+        rings = self.inside(op)
+        head, body = (region.blocks[0] for region in op.regions)
+        started = [i for i, v in enumerate(head.arguments) if v in self.demand.values]
+        passed = [i for i, v in enumerate(body.arguments) if v in self.demand.values]
+        carried = [*[self.value(op.operands[i]) for i in started], *self.flat(rings)]
+        first = [v.type for v in carried]
+        types = [*[op.results[i].type for i in passed], *[v.type for v in self.flat(rings)]]
+        made = ir.Operation.create(
+            "scf.while", results=types, operands=carried, regions=2, attributes=_attributes(op)
+        )
+        # the condition is handed on as well, as the first of its terminator's operands
+        going = [0, *(1 + i for i in passed)]
+        self.part(head, started, made.regions[0].blocks.append(*first), rings, "scf.condition", going)
+        self.part(body, passed, made.regions[1].blocks.append(*types), rings, "scf.yield", started)
+        self.known.update((op.results[i], v) for i, v in zip(passed, made.results, strict=False))
+        self.enter(rings, list(made.results)[len(passed) :])
+
+    def part(
+        self,
+        old: ir.Block,
+        kept: Sequence[int],
+        block: ir.Block,
+        rings: Sequence[int],
+        end: str,
+        handed: Sequence[int],
+    ) -> None:
+        """Copy ``old``, a block of an ``scf.while`` with its ``kept`` arguments, to ``block``, which ``end`` ends."""
+        self.known.update((old.arguments[i], v) for i, v in zip(kept, block.arguments, strict=False))
+        with ir.InsertionPoint(block):
+            self.enter(rings, list(block.arguments)[len(kept) :])
+            self.block(old)
+            coming = terminator(old).operands
+            ends = [*[self.value(coming[i]) for i in handed], *self.flat(rings)]
+            ir.Operation.create(end, operands=ends)
+
+    # --- rings --------------------------------------------------------------------------------------------
+
+    def rings(self, chosen: Callable[[RingUse], bool]) -> Iterator[tuple[int, RingUse, Memory]]:
+        """The rings that are ``chosen``, with number and memory."""
+        for number, use in zip(self.channels, self.uses, strict=True):
+            if chosen(use):
+                yield number, use, self.memory[number]
+
+    def inside(self, op: ir.Operation) -> list[int]:
+        """The rings with loads inside of ``op``."""
+        found = {self.channels[i] for i in uses_inside(op, self.uses)}
+        if self.drawn is not None and is_inside(self.drawn, op):
+            found.add(len(self.memory) - 1)
+        return sorted(found)
+
+    def advance(self, ring: int) -> None:
+        """The next slot; after the last one the first, in the phase of the other parity."""
+        slot, phase = self.state[ring]
+        one, i32 = self.int_(1), slot.type
+        slots = self.memory[ring].slots
+        turned = make("arith.xori", [phase, one], i32).results[0]
+        if slots == 1:
+            self.state[ring] = (slot, turned)
+            return
+        raised = make("arith.addi", [slot, one], i32).results[0]
+        equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+        bit = ir.IntegerType.get_signless(1)
+        last = make("arith.cmpi", [raised, self.int_(slots)], bit, predicate=equal).results[0]
+        self.state[ring] = (
+            make("arith.select", [last, self.int_(0), raised], i32).results[0],
+            make("arith.select", [last, turned, phase], i32).results[0],
+        )
+
+
+_COPIES = {"scf.for": Side.for_, "scf.if": Side.if_, "scf.while": Side.while_}
+
+
+def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+    return {name: op.attributes[name] for name in op.attributes if name not in _DONE}
+
+
+# --- the sides ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Producer(Side):
+    """Copies blocks to slots, as soon as they are empty; ``descriptors`` of loads that were made before."""
+
+    descriptors: dict[ir.Operation, ir.Value] = field(default_factory=dict)
+    ticket: ir.Value | None = None
+    #: of each ring whose copies are waited for: where that was, and the state then
+    drained: dict[int, tuple[ir.Block, tuple[ir.Value, ir.Value]]] = field(default_factory=dict)
+
+    def before(self, op: ir.Operation) -> None:
+        """A descriptor that is made anew is read by no copy any more; loads are made behind the last of their ring."""
+        if op.name == MAKE and op in self.demand.ops and not self.is_replaced(op) and is_repeated(op):
+            through = {use.owner.operation for use in op.results[0].uses}
+            for number, _, memory in self.rings(lambda use: not through.isdisjoint(use.ring.loads)):
+                self.drain(number, memory)
+
+    def drain(self, ring: int, memory: Memory) -> None:
+        """Wait until all that was copied to the slots is there.
+
+        Slots before the next one are in the phase of its parity, the others in the one before; that is over where a slot has not
+        been filled yet.
+        """
+        here, (slot, phase) = ir.InsertionPoint.current.block, self.state[ring]
+        if self.drained.get(ring) == (here, (slot, phase)):
+            return
+        self.drained[ring] = here, (slot, phase)
+        turned = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
+        below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
+        for number in range(memory.slots):
+            each, bit = self.int_(number), ir.IntegerType.get_signless(1)
+            filled = make("arith.cmpi", [each, slot], bit, predicate=below).results[0]
+            parity = make("arith.select", [filled, phase, turned], phase.type).results[0]
+            make("ttg.wait_barrier", [memory.barrier(memory.full, each), parity])
+
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Loads are made when the last of their ring is reached."""
+        return op in self.demand.given or any(op in use.ring.loads for use in self.uses)
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """What became of ``value``, which the partition must know."""
+        if value not in self.known:
+            raise InternalError(f"a partition uses {value} from outside")
+        return self.known[value]
+
+    def after(self, op: ir.Operation) -> None:
+        """Fill a slot; draw a ticket, which comes while this program's blocks are copied."""
+        if self.drawn is not None and op == self.drawn:
+            total = self.value(op.operands[1])
+            self.ticket = make("ttg.draw_program", [total], total.type).results[0]
+        for number, use, memory in self.rings(lambda use: use.ring.loads[-1] == op):
+            slot, phase = self.state[number]
+            passed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
+            make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed])
+            full, always = memory.barrier(memory.full, slot), self.int_(1, 1)
+            make("ttg.barrier_expect", [full, always], size=i32_attribute(use.bytes))
+            for i, load in enumerate(use.ring.loads):
+                made = self.descriptors.get(load)
+                descriptor = self.value(load.operands[0]) if made is None else made
+                coordinates = self.values(list(load.operands)[1:])
+                operands = [descriptor, *coordinates, full, memory.view(i, slot), always]
+                make("ttg.async_copy_descriptor_to_local", operands, **memory.reach)
+            self.advance(number)
+
+    def hand_over(self) -> ir.Value:
+        """The ticket, behind the programs that CTAs begin with, is put into the ring, and read from it."""
+        ring = len(self.memory) - 1
+        memory, (slot, phase) = self.memory[ring], self.state[ring]
+        assert self.ticket is not None
+        i32 = self.ticket.type
+        ctas = make("tt.get_num_programs", (), i32, axis=i32_attribute(0)).results[0]
+        number = make("arith.addi", [self.ticket, ctas], i32).results[0]
+        place = memory.view(0, slot)
+        passed = make("arith.xori", [phase, self.int_(1)], i32).results[0]
+        make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed, place])
+        make("ttg.publish_program", [number, place])
+        make("ttg.arrive_barrier", [memory.barrier(memory.full, slot), place])
+        return self.read_number()
+
+
+@dataclass
+class Consumer(Side):
+    """Uses slots when they are full, and frees them."""
+
+    views: dict[ir.Operation, ir.Value] = field(default_factory=dict)
+    gone: set[ir.Operation] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for buffer in (b for use in self.uses for b in use.buffers):
+            self.gone.update(buffer.replaced)
+            self.gone.add(buffer.load)
+            for alloc, _ in buffer.views:
+                users = [use.owner.operation for use in alloc.results[0].uses]
+                self.gone.update(op for op in users if op.name == "ttg.local_dealloc")
+
+    def is_replaced(self, op: ir.Operation) -> bool:
+        """Loads, and buffers that are slots."""
+        return op in self.gone or (self.drawn is not None and op == self.drawn)
+
+    def hand_over(self) -> ir.Value:
+        """As the producer has drawn it."""
+        return self.read_number()
+
+    def before(self, op: ir.Operation) -> None:
+        """Views of the slot where a block was loaded; a wait where it is used."""
+        for number, use, memory in self.rings(lambda use: op in use.ring.loads and op not in self.views):
+            self.see(use, use.ring.loads.index(op), memory, self.state[number][0])
+        for number, use, memory in self.rings(lambda use: use.first == op):
+            slot, phase = self.state[number]
+            for index, buffer in enumerate(use.buffers):
+                if buffer.load not in self.views:  # it is loaded later than another of the ring is used
+                    self.see(use, index, memory, slot)
+            make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, *self.slot(use)])
+            for buffer in use.buffers:
+                self.read(buffer)
+
+    def slot(self, use: RingUse) -> list[ir.Value]:
+        """The views of the slot in use."""
+        return [self.views[buffer.load] for buffer in use.buffers]
+
+    def see(self, use: RingUse, index: int, memory: Memory, slot: ir.Value) -> None:
+        """Buffers of dots are views of ``slot``."""
+        buffer = use.buffers[index]
+        view = self.views[buffer.load] = memory.view(index, slot)
+        for alloc, order in buffer.views:
+            self.known[alloc.results[0]] = view if order is None else _transposed(view, alloc, order)
+
+    def read(self, buffer: SlotBuffer) -> None:
+        """Blocks that are used as tensors are read; conversions right in the layout that they give."""
+        view, load = self.views[buffer.load], buffer.load
+        readers = [op for op in buffer.readers if op in self.demand.ops or op == terminator(op.block)]
+        converts = [op for op in readers if op.name == "ttg.convert_layout"]
+        for op in converts:
+            self.known[op.results[0]] = make("ttg.local_load", [view], op.results[0].type).results[0]
+            self.gone.add(op)
+        if len(converts) < len(readers):
+            self.known[load.results[0]] = make("ttg.local_load", [view], load.results[0].type).results[0]
+
+    def after(self, op: ir.Operation) -> None:
+        """Free the slot after its last use."""
+        for number, use, memory in self.rings(lambda use: use.last == op):
+            empty = memory.barrier(memory.empty, self.state[number][0])
+            make("ttg.arrive_barrier", [empty, *self.slot(use)], **memory.reach)
+            self.advance(number)
+
+
+def _transposed(view: ir.Value, alloc: ir.Operation, order: Sequence[int]) -> ir.Value:
+    shape = [view.type.shape[d] for d in order]
+    type_ = MemDescType.of(shape, view.type.element_type, alloc.results[0].type.encoding, mutable=True)
+    return make("ttg.memdesc_trans", [view], type_, order=ir.DenseI32ArrayAttr.get(list(order))).results[0]

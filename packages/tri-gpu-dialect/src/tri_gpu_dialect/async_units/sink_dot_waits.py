@@ -1,0 +1,270 @@
+"""Lets dots that run on their own do so: they are waited for right before their results are used.
+
+    s = dot(a, b, c); s = wait(s, 0); x = ...; y = s + x        ->   s = dot(a, b, c); x = ...; s = wait(s, 0); y = s + x
+
+A dot whose result only the next iteration uses stays under way into it, in loops whose slots allow that (the pass
+``pipeline`` has given them the attribute ``ttg.late_dots``).  Where the next iteration's dot alone adds to it:
+
+    for: t = dot(a, b, t); t = wait(t, 0); yield t     ->   if lower < upper: for: t = dot(a, b, t); wait(1); yield t
+                                                                              t = wait(t, 0)
+
+so that one dot is started before the last one ends; elsewhere the wait stands before the first use in the next
+iteration.  A dot that reads registers which each iteration writes anew is waited for in its own.  After the loop all is waited for, where the loop has run: behind a join with the way around
+the loop, an assembler would have to wait everywhere.  Loops that ``pipeline-chained-dots`` has ordered stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
+from tri_gpu_dialect.async_units.pipeline_chained_dots import PLACED
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, functions, terminator
+from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
+
+__all__ = ["SinkDotWaits", "carried_dots"]
+
+_DOT, _WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
+
+
+@dataclass(frozen=True)
+class SinkDotWaits(Pass):
+    """See the module; runs after ``pipeline``."""
+
+    name: ClassVar[str] = "sink-dot-waits"
+    former_names: ClassVar[tuple[str, ...]] = ("overlap-dots",)
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Move the waits of every function of ``module``."""
+        for function in functions(module):
+            for loop in [op for op in all_ops(function) if op.name == "scf.for" and LATE in op.attributes]:
+                _overlap_iterations(loop)
+                del loop.attributes[LATE]
+            for wait in [op for op in all_ops(function) if op.name == _WAIT and _is_fresh(op)]:
+                if PLACED not in wait.parent.operation.attributes:
+                    _delay(wait)
+            for loop in [op for op in all_ops(function) if PLACED in op.attributes]:
+                del loop.attributes[PLACED]
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """A dot whose result, waited for by ``wait``, is yielded as number ``index`` and nothing else."""
+
+    dot: ir.Operation
+    wait: ir.Operation
+    index: int
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether the next iteration's dot is all that uses the carried value."""
+        body = self.dot.block
+        uses = list(body.arguments[1 + self.index].uses)
+        return len(uses) == 1 and uses[0].owner.operation == self.dot and uses[0].operand_number == 2
+
+
+def carried_dots(loop: ir.Operation) -> list[_Carried]:
+    """The dots of ``loop``, an ``scf.for``, that could stay under way into the next iteration."""
+    end = terminator(loop.regions[0].blocks[0])
+    found = []
+    for op in block_ops(end.block):
+        if op.name == _WAIT and len(op.results) == 1 and _is_fresh(op):
+            uses = list(op.results[0].uses)
+            if len(uses) == 1 and uses[0].owner.operation == end:
+                found.append(_Carried(op.operands[0].owner.operation, op, uses[0].operand_number))
+    return found
+
+
+def _is_fresh(wait: ir.Operation) -> bool:
+    """Whether ``wait`` waits for everything, for the sake of a dot in its block."""
+    if not len(wait.operands) or ir.IntegerAttr(wait.attributes["pendings"]).value:
+        return False
+    made = [v.owner for v in wait.operands]
+    return all(not isinstance(o, ir.Block) and o.operation.name == _DOT for o in made) and all(
+        v.owner.operation.block == wait.block for v in wait.operands
+    )
+
+
+def _pendings(count: int) -> dict[str, ir.Attribute]:
+    return {"pendings": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), count)}
+
+
+def _wait(values: Sequence[ir.Value], pendings: int) -> list[ir.Value]:
+    """A wait here that gives ``values``, which may be of several types: one op for each of them."""
+    return [
+        ir.Operation.create(_WAIT, results=[v.type], operands=[v], attributes=_pendings(pendings)).results[0]
+        for v in values
+    ]
+
+
+# --- within a block ---------------------------------------------------------------------------------------
+
+
+def _delay(wait: ir.Operation) -> None:
+    """Move ``wait`` (with what frees its dots' buffers) before the first op that uses what it gives.
+
+    It passes waits for dots that were started before its own: those leave its dots under way from then on.
+    """
+    ops = block_ops(wait.block)
+    place = ops.index(wait)
+    users = {ancestor_in(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
+    read = {_root(v) for dot in _named(wait) for v in (*list(dot.operands)[:2], *list(dot.operands)[4:])}
+    freed: list[ir.Operation] = []
+    passed: list[ir.Operation] = []
+    for op in ops[place + 1 :]:
+        if op == ops[place + 1 + len(freed)] and (op.name == "ttg.local_dealloc" or _frees_slot(op)):
+            freed.append(op)
+            continue
+        if _frees(op) and read & {_root(v) for v in op.operands}:
+            freed.append(op)
+            continue
+        # what has regions may wait, or start dots: nothing is known of how many are under way behind it
+        if (
+            op in users
+            or len(op.regions)
+            or op == ops[-1]
+            or (op.name == "ttg.arrive_barrier" and len(op.operands) < 2)
+        ):
+            break
+        if op.name == _WAIT:
+            if not _is_for_earlier(op, wait, ops):
+                break
+            passed.append(op)
+    if op == ops[place + 1 + len(freed)]:
+        return
+    wait.move_before(op)
+    for each in freed:
+        each.move_before(op)
+    for each in [*passed, wait]:
+        each.attributes["pendings"] = _pendings(_started_since(each))["pendings"]
+
+
+def _named(wait: ir.Operation) -> list[ir.Operation]:
+    """The dots whose sums ``wait`` gives."""
+    owners = [v.owner for v in wait.operands if not isinstance(v.owner, ir.Block)]
+    return [owner.operation for owner in owners if owner.operation.name == _DOT]
+
+
+def _started_since(wait: ir.Operation) -> int:
+    """The dots of the block of ``wait`` that are started between those that it names and itself."""
+    ops = block_ops(wait.block)
+    last = max(ops.index(dot) for dot in _named(wait))
+    return sum(op.name == _DOT for op in ops[last + 1 : ops.index(wait)])
+
+
+def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
+    """Whether ``other`` names dots started before those of ``wait`` alone, and each dot before it has a wait of its own."""
+    named, own = _named(other), _named(wait)
+    if not named or len(named) != len(other.operands) or any(dot.block != wait.block for dot in named):
+        return False
+    before = ops[: ops.index(other)]
+    waited = [dot for op in ops if op.name == _WAIT for dot in _named(op)]
+    if any(op.name == _DOT and op not in waited for op in before):
+        return False
+    return max(map(ops.index, named)) < min(map(ops.index, own))
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """The buffer that ``value`` is a view of."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _frees(op: ir.Operation) -> bool:
+    """Whether behind ``op`` its buffers may be written again."""
+    return op.name == "ttg.local_dealloc" or (op.name == "ttg.arrive_barrier" and len(op.operands) > 1)
+
+
+def _frees_slot(op: ir.Operation) -> bool:
+    """Whether ``op`` tells a producer that a slot may be filled again, or finds the barrier for that."""
+    if op.name == "ttg.memdesc_index":
+        return all(use.owner.operation.name == "ttg.arrive_barrier" for use in op.results[0].uses)
+    return op.name == "ttg.arrive_barrier"
+
+
+# --- into the next iteration ------------------------------------------------------------------------------
+
+
+def _overlap_iterations(loop: ir.Operation) -> None:
+    """Leave the carried dots of ``loop`` under way at its end."""
+    body = loop.regions[0].blocks[0]
+    carried = [each for each in carried_dots(loop) if _reads_what_stays(each.dot, body)]
+    if not carried:
+        return
+    for each in carried:
+        terminator(body).operands[each.index] = each.dot.results[0]
+        each.wait.erase()
+        if not each.only_adds:
+            _wait_before_use(body, body.arguments[1 + each.index])
+    if any(each.only_adds for each in carried):
+        dots = sum(op.name == _DOT for op in block_ops(body))
+        end = terminator(body)
+        ir.Operation.create(
+            _WAIT, attributes=_pendings(dots), ip=ir.InsertionPoint(end), loc=carried[-1].dot.location
+        )
+    _drain(loop, [each.index for each in carried])
+
+
+def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
+    """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads.
+
+    It does with slots of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
+    nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
+    Nor does it with a slot that a producer is told to fill again.
+    """
+    operands = list(dot.operands)
+    made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body]
+    told = [op for op in block_ops(body) if op.name == "ttg.arrive_barrier"]
+    freed = {_root(v) for op in told for v in op.operands}
+    if any(not _frees(op) for op in told) or any(_root(v) in freed for v in made):
+        return False
+    return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
+
+
+def _is_alloc(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.local_alloc"
+
+
+def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
+    """Wait for ``value``, which comes round, before its first use in ``body``."""
+    users = {ancestor_in(use.owner.operation, body) for use in value.uses}
+    started = 0
+    for op in block_ops(body):
+        if op in users:
+            with ir.InsertionPoint(op), op.location:
+                uses = [(use.owner.operation, use.operand_number) for use in value.uses]
+                (done,) = _wait([value], started)
+            for user, number in uses:
+                user.operands[number] = done
+            return
+        started += sum(inner.name == _DOT for inner in all_ops(op))
+
+
+def _drain(loop: ir.Operation, indices: Sequence[int]) -> None:
+    """Wait for results ``indices`` of ``loop`` after it, where it has run."""
+    if runs_surely(loop):
+        with ir.InsertionPoint.after(loop), loop.location:
+            _hand_on(loop, indices)
+        return
+    guarded, used = guard(loop)
+    end = end_of(guarded)
+    for number, i in enumerate(used):
+        end.operands[number] = loop.results[i]
+    loop.move_before(end)
+    with ir.InsertionPoint(end), loop.location:
+        _hand_on(loop, indices)
+
+
+def _hand_on(loop: ir.Operation, indices: Sequence[int]) -> None:
+    """Wait here for results ``indices`` of ``loop``, and have their users use what the wait gives."""
+    for i in indices:
+        result = loop.results[i]
+        uses = [(use.owner.operation, use.operand_number) for use in result.uses]
+        (done,) = _wait([result], 0)
+        for user, number in uses:
+            user.operands[number] = done

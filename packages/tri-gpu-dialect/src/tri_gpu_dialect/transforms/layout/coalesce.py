@@ -1,0 +1,154 @@
+"""Lets neighbouring threads touch neighbouring addresses, in vectors as wide as alignment allows.
+
+For every access through a tensor of pointers the axis analysis says along which dimension addresses run.
+The access gets a blocked encoding that follows this dimension: each thread takes a vector of it, the lanes
+of a warp the vectors next to one another.  Accesses of one shape and order share one encoding, so that what
+is loaded, computed and stored needs no conversion in between; its vector is the widest that any of them can
+use, and no wider than the widest element among them makes of it.
+
+Blocks of tensor descriptors go through shared memory: there, too, neighbours in a row are accessed in vectors.
+
+Conversions stand before and after each access; ``remove-layout-conversions`` takes most of them away.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.dialects.tt import PointerType
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.async_units.analysis.cta_split import wanted_blocks
+from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
+from tri_gpu_dialect.encodings import Blocked, Encoding
+from tri_gpu_dialect.layouts.cluster import ClusterBases
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
+
+__all__ = ["ACCESSES", "Coalesce", "lay_out"]
+
+#: accesses through a tensor of pointers, which is their first operand
+ACCESSES = frozenset(
+    {
+        "tt.load",
+        "tt.store",
+        "tt.atomic_rmw",
+        "tt.atomic_cas",
+        "tt.atomic_load",
+        "tt.atomic_store",
+        "ttg.async_copy_global_to_local",
+    }
+)
+
+
+#: accesses of blocks through a descriptor, and which operand they store
+BLOCKS = {"tt.descriptor_load": None, "tt.descriptor_store": 1, "tt.descriptor_reduce": 1}
+
+#: the widest access of shared memory, in bits
+_WIDEST = 128
+
+
+@dataclass(frozen=True)
+class Coalesce(Pass):
+    """See the module; ``policy`` gives the widest vectors."""
+
+    name: ClassVar[str] = "coalesce"
+
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Change the encodings of all accesses of ``module``."""
+        shape = (
+            module_int(module, "ttg.num-warps"),
+            module_int(module, "ttg.threads-per-warp"),
+            module_int(module, "ttg.num-ctas"),
+        )
+        for function in functions(module):
+            ops = all_ops(function)
+            accesses = [op for op in ops if op.name in ACCESSES]
+            blocks = wanted_blocks(function, shape[-1])
+            groups = _groups(axis_info(function), accesses, blocks) if accesses else defaultdict(list)
+            for access in (_block(op, blocks.get(op)) for op in ops if op.name in BLOCKS):
+                groups[access.key].append(access)
+            for group in groups.values():
+                encoding = self.encoding(group, *shape)
+                for access in group:
+                    lay_out(access.op, encoding)
+
+    def encoding(
+        self, group: list[_Access], num_warps: int, threads_per_warp: int, num_ctas: int
+    ) -> Encoding:
+        """The encoding that all accesses of ``group`` get."""
+        first = group[0]
+        threads = num_warps * threads_per_warp * num_ctas
+        widest = min(self.policy.vector_bits(a.bits, "global") // a.bits for a in group)
+        vector = min(max(a.contiguous for a in group), widest, max(first.info.numel // threads, 1))
+        fastest = first.order[0]
+        per_thread = tuple(vector if d == fastest else 1 for d in range(first.info.rank))
+        return Blocked.make(
+            first.info.shape, per_thread, first.order, num_warps, threads_per_warp, num_ctas, first.blocks
+        )
+
+
+@dataclass(frozen=True)
+class _Access:
+    """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements.
+
+    ``blocks``: how the blocks of a cluster share the tensor, where a product says so.
+    """
+
+    op: ir.Operation
+    info: TensorInfo
+    order: tuple[int, ...]
+    contiguous: int
+    bits: int
+    blocks: ClusterBases | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What accesses of one layout have in common."""
+        return self.info.shape, self.order, self.blocks
+
+
+def _groups(
+    infos: AxisInfos, ops: list[ir.Operation], blocks: Mapping[ir.Operation, ClusterBases]
+) -> dict[tuple[object, ...], list[_Access]]:
+    groups: dict[tuple[object, ...], list[_Access]] = defaultdict(list)
+    for op in ops:
+        pointers = op.operands[0]
+        info = tensor_info(pointers.type)
+        if info is None or not isinstance(info.element_type, PointerType):
+            continue
+        contiguity = infos.of(pointers).contiguity
+        # equally contiguous dimensions keep row-major order
+        order = tuple(sorted(range(info.rank), key=lambda d: (-contiguity[d], -d)))
+        contiguous = infos.contiguous(pointers, order[0])
+        access = _Access(op, info, order, contiguous, pointee_bytes(pointers.type) * 8, blocks.get(op))
+        groups[access.key].append(access)
+    return groups
+
+
+def _block(op: ir.Operation, blocks: ClusterBases | None) -> _Access:
+    """An access of a block, in rows."""
+    stored = BLOCKS[op.name]
+    info = tensor_info(op.results[0].type if stored is None else op.operands[stored].type)
+    assert info is not None
+    contiguous = min(info.shape[-1], max(_WIDEST // info.bitwidth, 1))
+    return _Access(op, info, tuple(reversed(range(info.rank))), contiguous, info.bitwidth, blocks)
+
+
+def lay_out(op: ir.Operation, encoding: Encoding) -> None:
+    """Give one access ``encoding``, its surroundings staying as they are."""
+    for i, value in enumerate(op.operands):
+        if tensor_info(value.type) is not None and retyped(value.type, encoding) != value.type:
+            op.operands[i] = convert(value, encoding, ir.InsertionPoint(op), op.location)
+    for result in op.results:
+        info = tensor_info(result.type)
+        if info is not None and info.encoding is not None and info.encoding != encoding:
+            set_encoding(result, encoding)
+            made = convert(result, info.encoding, ir.InsertionPoint.after(op), op.location)
+            result.replace_all_uses_except(made, made.owner.operation)

@@ -1,0 +1,125 @@
+"""Checks that the layouts of a TTGIR module agree: what no op's own verifier can see.
+
+Every tensor has an encoding whose layout covers it and has as many lanes, warps and blocks as the module
+(within a partition: as many warps as its ``ttg.warp_specialize``) says; and the operands and results of every op go together, as
+:mod:`tri_gpu_dialect.analysis.layout_rules` says.  For tests, and for authors of passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext, VerificationError
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
+from tri_gpu_dialect.async_units.partitions import NAME, partition_blocks, warp_counts
+from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
+from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
+from tri_gpu_dialect.layouts.encoding import Encoding
+from tri_gpu_dialect.types import shape_of, tensor_info
+
+__all__ = ["VerifyLayouts"]
+
+
+@dataclass(frozen=True)
+class VerifyLayouts(Pass):
+    """See the module; raises VerificationError at the first disagreement."""
+
+    name: ClassVar[str] = "verify-layouts"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Check all functions; changes nothing."""
+        sizes = {
+            LANE: module_int(module, "ttg.threads-per-warp"),
+            WARP: module_int(module, "ttg.num-warps"),
+            BLOCK: module_int(module, "ttg.num-ctas"),
+        }
+        for function in functions(module):
+            warps = _warps_of_partitions(function)
+            for op in all_ops(function):
+                own = {**sizes, WARP: warps.get(op, sizes[WARP])}
+                if (complaint := _complaint(op, own)) is not None:
+                    raise VerificationError(f"{op.name}: {complaint}", location=source_location(op.location))
+
+
+def _warps_of_partitions(function: ir.Operation) -> dict[ir.Operation, int]:
+    """The number of warps of each op that is in a partition."""
+    found: dict[ir.Operation, int] = {}
+    for op in all_ops(function):
+        if op.name == NAME:
+            for block, warps in zip(partition_blocks(op), warp_counts(op), strict=True):
+                for view in block:
+                    found.update(dict.fromkeys(all_ops(view.operation), warps))
+    return found
+
+
+def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
+    for result in op.results:
+        if tensor_info(result.type) is not None and (found := _wrong_size(result.type, sizes)):
+            return found
+    if op.name in CONTROL:
+        return _control(op)
+    rule = rule_for(op)
+    if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
+        return None
+    own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)
+    if own is None and not len(op.results) and len(op.operands):
+        own = encoding_of(op.operands[0])
+    if own is None:
+        return None
+    wanted = rule.operands(op, own)
+    if wanted is None or (op.name == "tt.reduce" and len(op.operands) == 1):
+        # of a reduction's result, which has an equal layout by other names, no operand can be told
+        made = rule.results(op, [encoding_of(v) for v in op.operands])
+        return None if made is not None and _same(made, own, op.results[0]) else f"{own} does not follow"
+    for i, (value, encoding) in enumerate(zip(op.operands, wanted, strict=True)):
+        if encoding is not None and not _same(encoding, encoding_of(value), value):
+            return f"operand {i} is {value.type}; {encoding} is expected"
+    return None
+
+
+def _wrong_size(type_: ir.Type, sizes: dict[str, int]) -> str | None:
+    layout = of(type_)
+    for dim, size in sizes.items():
+        have = layout.in_size(dim) if layout.has_in(dim) else 1
+        if have != size:
+            return f"the layout of {type_} has {dim} of size {have}; the module says {size}"
+    return None if layout.is_surjective else f"the layout of {type_} leaves out elements"
+
+
+def _same(left: Encoding, right: Encoding | None, value: ir.Value) -> bool:
+    if right is None:
+        return False
+    shape = shape_of(value.type)
+    return left == right or layout_for(left, shape) == layout_for(right, shape)
+
+
+def _control(op: ir.Operation) -> str | None:
+    """Carried values, what enters and what comes round are of one type."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    ties = {
+        "scf.if": lambda: [
+            (list(op.results), list(terminator(b).operands)) for b in blocks if len(op.results)
+        ],
+        "scf.for": lambda: [
+            (list(op.results), values)
+            for values in (
+                list(op.operands)[3:],
+                list(blocks[0].arguments)[1:],
+                list(terminator(blocks[0]).operands),
+            )
+        ],
+        "scf.while": lambda: [
+            (list(blocks[0].arguments), list(op.operands)),
+            (list(blocks[0].arguments), list(terminator(blocks[1]).operands)),
+            (list(op.results), list(blocks[1].arguments)),
+            (list(op.results), list(terminator(blocks[0]).operands)[1:]),
+        ],
+    }
+    for left, right in ties[op.name]():
+        for a, b in zip(left, right, strict=True):
+            if a.type != b.type:
+                return f"{a.type} and {b.type} are tied together"
+    return None

@@ -1,0 +1,1 @@
+"""Shared memory: what goes there, where it lies, and the barriers between its uses."""

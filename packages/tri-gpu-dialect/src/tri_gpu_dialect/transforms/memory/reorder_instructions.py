@@ -1,0 +1,104 @@
+"""Moves what reads operands of dots out of buffers down to where it is used: registers hold them for a shorter time.
+
+    x = local_load a; b = alloc (load p); y = local_load b; dot x, y
+    ->  b = alloc (load p); x = local_load a; y = local_load b; dot x, y
+
+An operand's layout holds copies in several threads, so it takes more registers than the block that was loaded from global
+memory; and the barrier in front of such a read keeps the global loads behind it from being under way together with
+those before it.
+
+A read stays in its block, above whatever may write a buffer, waits, or has a region of a program in it, and above dots:
+``prefetch`` has put reads in front of the dots that hide them.  Buffers live longer by this: where the target has too
+little shared memory for that, the function stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
+from tri_gpu_dialect.encodings import DotOperand
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+
+__all__ = ["ReorderInstructions"]
+
+_READ = "ttg.local_load"
+#: ops, beside pure ones and views, that write no buffer which anybody reads yet, and order nothing
+_PASSED = frozenset({_READ, "tt.load", "tt.reduce", "tt.scan"})
+_VIEWS = "ttg.memdesc_"
+
+
+@dataclass(frozen=True)
+class ReorderInstructions(Pass):
+    """See the module; runs before shared memory is allocated."""
+
+    name: ClassVar[str] = "reorder-instructions"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Move the reads of every function of ``module``."""
+        limit = context.target.spec.limits.get("shared") if context is not None else None
+        for function in functions(module):
+            moved = _Moves()
+            for block in _blocks(function):
+                moved.sink_all(block)
+            if moved.places and limit is not None and AllocateSharedMemory().needed(function) > limit:
+                moved.undo()
+
+
+class _Moves:
+    """Ops that were moved, each with the op that it stood before."""
+
+    def __init__(self) -> None:
+        self.places: list[tuple[ir.Operation, ir.Operation]] = []
+
+    def sink_all(self, block: ir.Block) -> None:
+        """Move the reads of ``block`` down to their first users, as far as what is in between lets them pass.
+
+        The last ones first: reads let each other pass, so all places are found in the order that was there before.
+        """
+        ops = block_ops(block)
+        following = ops[-1]
+        for i in reversed(range(len(ops) - 1)):
+            if _is_operand(ops[i]) and (place := _place(ops, i)) != following:
+                self.places.append((ops[i], following))
+                ops[i].move_before(place)
+            else:
+                following = ops[i]
+
+    def undo(self) -> None:
+        """Put everything back."""
+        for op, following in reversed(self.places):
+            op.move_before(following)
+
+
+def _blocks(function: ir.Operation) -> Iterator[ir.Block]:
+    """Every block of ``function``, those inside of its ops too."""
+    for op in all_ops(function):
+        for region in op.regions:
+            yield from region.blocks
+
+
+def _place(ops: Sequence[ir.Operation], number: int) -> ir.Operation:
+    """The op of a block's ``ops`` before which read ``number`` has to stand."""
+    block = ops[number].block
+    users = [ancestor_in(use.owner.operation, block) for use in ops[number].results[0].uses]
+    return next(op for op in islice(ops, number + 1, None) if op in users or not _is_passed(op))
+
+
+def _is_operand(op: ir.Operation) -> bool:
+    """Whether ``op`` reads a dot's operand out of a buffer."""
+    return op.name == _READ and isinstance(encoding_of(op.results[0]), DotOperand)
+
+
+def _is_passed(op: ir.Operation) -> bool:
+    if op.name == "ttg.local_alloc":
+        # a new buffer, filled; one that is filled later may be waited for, and would be there together with what is read
+        return len(op.operands) > 0
+    return op.name in _PASSED or op.name.startswith(_VIEWS) or is_pure(op)

@@ -1,0 +1,130 @@
+"""Puts operands of matrix instructions that change threads into swizzled shared memory: a buffer and a load.
+
+A conversion to an operand's layout that is more than an exchange within warps goes through shared memory
+anyway.  As a buffer in an order that suits the operand it can be read by the target's matrix loads.
+
+An operand from outside of a loop that would take many registers through all of it stays in its buffer, and is
+read in the loop, unless shared memory is too small for that.
+
+A buffer holds the whole operand, where a conversion goes in pieces (``plans/conversion.py``).  Of a function that needs more than
+the target has with such buffers, the largest operands are converted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import all_ops, convert, functions
+from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding
+from tri_gpu_dialect.layouts import BLOCK, REGISTER
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.plans.conversion import PIECE_BYTES
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
+from tri_gpu_dialect.remarks import add_remark
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["StageMatrixOperands", "is_matrix_operand"]
+
+
+@dataclass(frozen=True)
+class StageMatrixOperands(Pass):
+    """See the module; operands of up to ``held`` words per thread stay in registers throughout loops."""
+
+    name: ClassVar[str] = "stage-matrix-operands"
+
+    held: int = 32
+    allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the conversions of every function of ``module``."""
+        limit = context.target.spec.limits.get("shared") if context is not None else None
+        for function in functions(module):
+            loads = [
+                _stage(op)
+                for op in all_ops(function)
+                if op.name == "ttg.convert_layout"
+                and is_matrix_operand(op.results[0])
+                and scratch_bytes(op)
+                and _stays_in_block(op)
+            ]
+            late = [load for load in loads if self.is_large(load) and _bring_to_use(load)]
+            if limit is None or not loads:
+                continue
+            if late and self.allocation.needed(function) > limit:
+                for load in late:
+                    load.move_after(_buffer(load))
+            whole = sorted((load for load in loads if _bytes(load) > PIECE_BYTES), key=_bytes)
+            while whole and self.allocation.needed(function) > limit:
+                _convert(whole.pop())
+
+    def is_large(self, load: ir.Operation) -> bool:
+        """Whether the operand that ``load`` reads takes more than ``held`` words of every thread."""
+        info = tensor_info(load.results[0].type)
+        assert info is not None
+        return layouts.of(load.results[0].type).in_size(REGISTER) * info.bitwidth > 32 * self.held
+
+
+def _bring_to_use(load: ir.Operation) -> bool:
+    """Move ``load`` right before its only user if that is in a loop that ``load`` is outside of."""
+    users = [use.owner.operation for use in load.results[0].uses]
+    if len(users) != 1 or users[0].block == load.block or users[0].block.owner.operation.name != "scf.for":
+        return False
+    load.move_before(users[0])
+    return True
+
+
+def is_matrix_operand(value: ir.Value) -> bool:
+    """Whether ``value`` is laid out as a matrix instruction's operand or its scales, in elements that it can be loaded in."""
+    encoding, info = encoding_of(value), tensor_info(value.type)
+    if not isinstance(encoding, DotOperand | DotScale) or not isinstance(encoding.parent, MatrixEncoding):
+        return False
+    return info is not None and info.bitwidth >= 8
+
+
+def _stays_in_block(op: ir.Operation) -> bool:
+    """Whether both layouts of a conversion split the tensor alike over the blocks of a cluster."""
+    have, want = (layouts.of(v.type).bases.get(BLOCK, ()) for v in (op.operands[0], op.results[0]))
+    return have == want
+
+
+def _stage(op: ir.Operation) -> ir.Operation:
+    """Replace the conversion ``op``; gives the load."""
+    source, result = op.operands[0], op.results[0]
+    info = tensor_info(source.type)
+    assert info is not None
+    readers = () if is_read_in_rows(encoding_of(result)) else (layouts.of(result.type),)
+    encoding = memory_in_block(info.shape, info.bitwidth, layouts.of(source.type), readers)
+    type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
+    with ir.InsertionPoint(op), op.location:
+        buffer = ir.Operation.create("ttg.local_alloc", results=[type_], operands=[source]).results[0]
+        made = ir.Operation.create("ttg.local_load", results=[result.type], operands=[buffer])
+    result.replace_all_uses_with(made.results[0])
+    op.erase()
+    return made
+
+
+def _buffer(load: ir.Operation) -> ir.Operation:
+    return load.operands[0].owner.operation
+
+
+def _bytes(load: ir.Operation) -> int:
+    """Of the buffer that ``load`` reads."""
+    return buffer_bytes(load.operands[0].type)
+
+
+def _convert(load: ir.Operation) -> None:
+    """Make ``load`` and its buffer a conversion again."""
+    buffer, encoding = _buffer(load), encoding_of(load.results[0])
+    assert encoding is not None
+    add_remark(load, "the operand changes its layout in pieces: there is no shared memory for the whole")
+    made = convert(buffer.operands[0], encoding, ir.InsertionPoint(load), load.location)
+    load.results[0].replace_all_uses_with(made)
+    load.erase()
+    buffer.erase()

@@ -1,0 +1,1 @@
+"""Software pipelining of loops."""

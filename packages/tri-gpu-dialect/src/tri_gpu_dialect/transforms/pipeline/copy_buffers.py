@@ -1,0 +1,116 @@
+"""What a pipelined load is copied to, and who reads it there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tri_core.mlir import ir
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.analysis.pipeline_schedule import is_dot_buffer
+from tri_gpu_dialect.encodings import SharedEncoding, decode
+from tri_gpu_dialect.layouts import BLOCK, LinearLayout
+from tri_gpu_dialect.layouts.shared import pad_offset
+from tri_gpu_dialect.plans import views
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
+from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["CopyBuffer", "chosen_encoding", "readers", "stays_in_block", "transposed"]
+
+
+@dataclass(frozen=True)
+class CopyBuffer:
+    """What a load is copied to: one slot of it, and whether dots read it there."""
+
+    encoding: SharedEncoding
+    bytes: int
+    is_read_in_place: bool
+
+    @classmethod
+    def of(cls, load: ir.Operation) -> CopyBuffer:
+        """The slot for ``load``, such that its readers find their elements in few accesses."""
+        result = load.results[0]
+        info = tensor_info(result.type)
+        assert info is not None
+        own = layouts.of(result.type)
+        chosen = chosen_encoding(load)
+        by_element = [op for op in readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
+        wanted = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
+        encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted)
+        size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
+        return cls(encoding, size, is_read_in_place=chosen is not None)
+
+
+def chosen_encoding(load: ir.Operation) -> SharedEncoding | None:
+    """The encoding of a slot that dots read ``load`` from, if some do."""
+    return next((_buffer_encoding(op) for op in _near(load) if is_dot_buffer(op)), None)
+
+
+def _buffer_encoding(alloc: ir.Operation) -> SharedEncoding:
+    """The encoding of the buffer that ``alloc`` fills with a load or its transpose, for the load."""
+    encoding = decode(alloc.results[0].type.encoding)
+    assert isinstance(encoding, SharedEncoding)
+    trans = transposed(alloc)
+    return encoding if trans is None else encoding.permuted(_inverse(trans))
+
+
+def _near(load: ir.Operation) -> list[ir.Operation]:
+    """The users of ``load`` (or of its transpose), in its block."""
+    found = []
+    for use in load.results[0].uses:
+        user = use.owner.operation
+        inner = [u.owner.operation for u in user.results[0].uses] if user.name == "tt.trans" else [user]
+        found += [op for op in inner if user.block == op.block == load.block]
+    return found
+
+
+def readers(load: ir.Operation) -> list[ir.Operation]:
+    """What reads a slot of ``load`` in a way of its own.
+
+    Conversions (perhaps of its transpose) to operands of matrix instructions; buffers for dots, if they are like the slot.
+    """
+    chosen = chosen_encoding(load)
+    return [
+        op
+        for op in _near(load)
+        if (op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]))
+        or (is_dot_buffer(op) and _buffer_encoding(op) == chosen)
+    ]
+
+
+def stays_in_block(load: ir.Operation) -> bool:
+    """Whether each block of a cluster loads what it reads."""
+    own = layouts.of(load.results[0].type)
+    begins = own.bases.get(BLOCK, ())
+    if not begins:
+        return True
+    chosen = chosen_encoding(load)
+    if chosen is not None and chosen.part(tuple(load.results[0].type.shape))[1] != begins:
+        return False
+    return all(
+        is_dot_buffer(reader) or _seen_from(load, reader).bases.get(BLOCK, ()) == begins
+        for reader in readers(load)
+    )
+
+
+def transposed(reader: ir.Operation) -> ir.Operation | None:
+    """The ``tt.trans`` between a load and a reader of :func:`readers`."""
+    owner = reader.operands[0].owner.operation
+    return owner if owner.name == "tt.trans" else None
+
+
+def _seen_from(load: ir.Operation, reader: ir.Operation) -> LinearLayout:
+    """The layout that ``reader`` wants, in the coordinates of ``load``."""
+    layout = layouts.of(reader.results[0].type)
+    trans = transposed(reader)
+    if trans is None:
+        return layout
+    return views.permuted(layout, _inverse(trans))
+
+
+def _inverse(trans: ir.Operation) -> tuple[int, ...]:
+    """The order of the transpose that undoes ``trans``."""
+    order = list(ir.DenseI32ArrayAttr(trans.attributes["order"]))
+    return tuple(order.index(d) for d in range(len(order)))

@@ -1,0 +1,153 @@
+"""Software pipelining: loads of dots' operands are issued iterations ahead, as asynchronous copies to shared memory.
+
+    for i: x = load(p(i)); y = dot(x, ...)          num_stages = 3
+
+becomes
+
+    buffer of 3 slots; copy(p(0)) -> slot 0; copy(p(1)) -> slot 1
+    for i: wait for the copy of i; copy(p(i + 2)) -> slot (i + 2) % 3; x = slot i % 3; y = dot(x, ...)
+    wait for all copies
+
+Dots that run on their own read their slots where they are.  Where such a dot may stay under way into the next iteration
+(see :mod:`tri_gpu_dialect.async_units.sink_dot_waits`), there is one more slot, if shared memory has room for it.
+
+Copies past the last iteration are masked off.  The slot that a copy goes to was read one iteration before, so the
+barrier that comes with the wait is the only one.  What addresses and masks are computed from runs ahead with
+values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what only the loads needed goes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.dialects.tt.accesses import reads_again
+from tri_core.mlir import ir
+from tri_core.passes.origins import is_zero
+from tri_gpu_dialect import layouts
+from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, schedule
+from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots
+from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.encodings import SharedEncoding
+from tri_gpu_dialect.layouts import OFFSET, vector_access
+from tri_gpu_dialect.layouts.shared import row_major
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.remarks import add_remark
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
+    CopyBuffer,
+    chosen_encoding,
+    readers,
+    stays_in_block,
+)
+from tri_gpu_dialect.transforms.pipeline.loop_expansion import Expansion
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["Pipeline"]
+
+
+@dataclass(frozen=True)
+class Pipeline(Pass):
+    """See the module; ``num_stages`` iterations at once, unless a loop's ``tt.num_stages`` says otherwise.
+
+    Without asynchronous copies (``policy.async_copy_bits`` is empty) nothing is done; with too little shared
+    memory a loop gets fewer stages, and a remark says so.
+    """
+
+    name: ClassVar[str] = "pipeline"
+
+    num_stages: int = 3
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the innermost loops of every function of ``module``."""
+        widths = getattr(self.policy, "async_copy_bits", ())
+        limit = context.target.spec.limits.get("shared") if context is not None else None
+        if not widths:
+            return
+        for function in functions(module):
+            loops = [op for op in all_ops(function) if op.name == "scf.for" and _is_innermost(op)]
+            if not loops:
+                continue
+            # all plans before any change: what is known of addresses is computed once
+            suits = functools.partial(_suits, axes=axis_info(function), widths=widths)
+            plans = [schedule(loop, suits) for loop in loops]
+            for loop, plan in zip(loops, plans, strict=True):
+                if plan is not None:
+                    self.loop(function, loop, plan, limit)
+
+    def loop(self, function: ir.Operation, loop: ir.Operation, plan: Schedule, limit: int | None) -> None:
+        """Pipeline ``loop`` with as many stages as were asked for and have room."""
+        given = loop.attributes.get("tt.num_stages", None)
+        stages = ir.IntegerAttr(given).value if given is not None else self.num_stages
+        if stages < 2 or "unsignedCmp" in loop.attributes:
+            return
+        buffers = [CopyBuffer.of(load) for load in plan.loads]
+        slots = stages + bool(carried_dots(loop))
+        if limit is not None:
+            each, free = sum(b.bytes for b in buffers), limit - _beside(function, loop, plan)
+            slots = min(slots, free // each)
+            if slots < stages:
+                have = (
+                    f"has {slots} of {stages} stages"
+                    if slots >= 2
+                    else f"is not pipelined in {stages} stages"
+                )
+                add_remark(
+                    loop,
+                    f"the loop {have}: each takes {each} bytes of shared memory, {max(free, 0)} of {limit} are free",
+                )
+        if slots >= 2:
+            # with two slots nothing can be under way in one while the other is filled
+            is_late = bool(carried_dots(loop)) and slots > 2
+            Expansion(loop, plan, buffers, slots - is_late, slots).run()
+
+
+def _is_innermost(loop: ir.Operation) -> bool:
+    return not any(op.name in ("scf.for", "scf.while") for op in all_ops(loop) if op != loop)
+
+
+def _beside(function: ir.Operation, loop: ir.Operation, plan: Schedule) -> int:
+    """Bytes of shared memory that are in use while ``loop`` runs, beside what its loads will take, at most."""
+    gone = {reader.results[0] for load in plan.loads for reader in readers(load)}
+    inside = [
+        scratch_bytes(op) for op in all_ops(loop) if not (op.results and op.results[0] in gone) and op != loop
+    ]
+    held = [op for op in all_ops(function) if op.name == "ttg.local_alloc" and op.results[0] not in gone]
+    return 2 * max(inside, default=0) + sum(buffer_bytes(op.results[0].type) for op in held)
+
+
+def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
+    """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits."""
+    view, info = load.opview, tensor_info(load.results[0].type)
+    if info is None or info.rank < 2 or info.bitwidth < 8 or reads_again(load):
+        return False
+    if view.other is not None and not is_zero(view.other):
+        return False
+    if not stays_in_block(load):
+        return False
+    chosen = chosen_encoding(load)
+    dims = range(info.rank) if chosen is None else [_contiguous(chosen, info.shape)]
+    best = max(_run(view.ptr, view.mask, axes, dim, info.bitwidth) for dim in dims)
+    return best * info.bitwidth >= min(widths)
+
+
+def _run(pointers: ir.Value, mask: ir.Value | None, axes: AxisInfos, dim: int, bits: int) -> int:
+    """Elements that a thread accesses at once along ``dim``."""
+    width = min(axes.contiguous(pointers, dim), max(128 // bits, 1))
+    if mask is not None:
+        width = min(width, axes.constant_run(mask, dim))
+    shape = tuple(pointers.type.shape)
+    order = [dim, *(d for d in reversed(range(len(shape))) if d != dim)]
+    return vector_access(layouts.of(pointers.type), row_major(shape, order), width).width
+
+
+def _contiguous(encoding: SharedEncoding, shape: tuple[int, ...]) -> int:
+    """The dimension that neighbours in a buffer of ``shape`` differ in."""
+    first = layouts.layout_for(encoding, shape).bases[OFFSET][0]
+    return next(d for d, step in enumerate(first) if step)

@@ -1,0 +1,205 @@
+"""Splits a loop of products where a comparison of indices stops, or begins, to hold for whole tiles: the diagonal of a causal mask.
+
+    for i in low .. high: s = dot(...); p = select(rows >= i + columns, f(s), 0)
+    ->  for i in low .. mid: s = dot(...); p = f(s)        for i in mid .. high: as before
+
+``mid`` is where the least of ``rows - columns - i`` becomes negative; where ``i`` counts the other way, the loop with the mask is the first one.
+Both go on from each other, so that later passes may take them for one schedule in two pieces (:mod:`tri_gpu_dialect.async_units.pipeline_chained_dots`).
+
+The comparison is read as ``offset + slope * turn + sum(coefficient_d * range_d) >= 0`` (:mod:`tri_core.passes.tiles`), in which indices do not
+overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parallel Computing, 1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tri_core.api import Pass, Policy, StageContext
+from tri_core.mlir import ir
+from tri_core.passes.loops import body, carried, copy_body, make_loop
+from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
+from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
+from tri_gpu_dialect.async_units.analysis.slicing import DOT
+from tri_gpu_dialect.edit import all_ops, block_ops, functions
+from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["SplitLoops"]
+
+_SLT, _SLE, _SGT, _SGE = 2, 3, 4, 5
+#: coefficients beyond are no sizes of tiles: computing with them might overflow
+_MOST = 1 << 24
+#: a comparison ``left ? right`` as ``first - second - rest >= 0``: whether the right side comes first, and the rest
+_AS_DIFFERENCE = {_SLT: (True, 1), _SLE: (True, 0), _SGT: (False, 1), _SGE: (False, 0)}
+
+
+@dataclass(frozen=True)
+class SplitLoops(Pass):
+    """See the module; unless ``policy.split_loops`` is False.  Runs before ``warp-specialize``, in functions that it takes apart."""
+
+    name: ClassVar[str] = "split-loops"
+
+    policy: Policy = DEFAULT_POLICY
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Split the loops of every function of ``module``."""
+        if getattr(self.policy, "split_loops", None) is False:
+            return
+        for function in functions(module):
+            if self.policy.specialization(function) is None:
+                continue
+            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_of_products(op)]:
+                found = _split(loop)
+                if found is not None:
+                    found.run()
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A ``loop`` and number ``place`` of its ops, ``offset + slope * turn >= 0`` of which means that it holds for all elements."""
+
+    loop: ir.Operation
+    place: int
+    offset: Polynomial
+    slope: int
+
+    def run(self) -> None:
+        """Put two loops in place of the one."""
+        low, high, step = list(self.loop.operands)[:3]
+        with ir.InsertionPoint(self.loop), self.loop.location:
+            middle = self.middle(low, high, step)
+        holds_first = self.slope < 0
+        first = self.piece((low, middle, step), carried(self.loop), holds_first)
+        second = self.piece((middle, high, step), list(first.results), not holds_first)
+        for old, new in zip(self.loop.results, second.results, strict=True):
+            old.replace_all_uses_with(new)
+        self.loop.erase()
+
+    @property
+    def ahead(self) -> Polynomial:
+        """The turns of the first loop times the rate, but for what rounding down takes away, and where it is not negative."""
+        rate = abs(self.slope)
+        # floor(offset / rate) + 1 turns hold, or ceil(-offset / rate) do not
+        holds = self.offset + Polynomial.constant(rate)
+        return holds if self.slope < 0 else Polynomial.constant(rate - 1) - self.offset
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the comparison may hold in some turns and not in others, and numbers are such that they may be computed here."""
+        value, type_ = self.ahead.value, self.loop.operands[0].type
+        if value is not None and value < abs(self.slope):
+            return False
+        symbols = set(self.offset.symbols())
+        if any(isinstance(s, Trip) or s.type != type_ or is_inside(s, self.loop) for s in symbols):
+            return False
+        return abs(self.slope) < _MOST and all(abs(c) < _MOST for _, c in self.ahead.terms)
+
+    def middle(self, low: ir.Value, high: ir.Value, step: ir.Value) -> ir.Value:
+        """Where the second loop begins: behind the turns for which the comparison holds, or does not."""
+        turns = _arithmetic("arith.maxsi", self.emitted(self.ahead), _number(low.type, 0))
+        turns = _arithmetic("arith.divsi", turns, _number(low.type, abs(self.slope)))
+        end = _arithmetic("arith.addi", low, _arithmetic("arith.muli", turns, step))
+        return _arithmetic("arith.minsi", end, _arithmetic("arith.maxsi", low, high))
+
+    def emitted(self, value: Polynomial) -> ir.Value:
+        """``value`` as arithmetic here."""
+        type_ = self.loop.operands[0].type
+
+        def scalar(symbol: ir.Value | Trip) -> ir.Value:
+            assert isinstance(symbol, ir.Value)
+            return symbol
+
+        return value.emitted(lambda n: _number(type_, n), scalar, _arithmetic)
+
+    def piece(self, bounds: tuple[ir.Value, ...], initial: Sequence[ir.Value], holds: bool) -> ir.Operation:
+        """A copy of the loop with other ``bounds``, before it; ``holds``: without the comparison."""
+        made = make_loop(self.loop, bounds, initial)
+        ip = ir.InsertionPoint(body(made))
+        values = copy_body(self.loop, list(body(made).arguments), ip)
+        ir.Operation.create("scf.yield", operands=values, loc=self.loop.location, ip=ip)
+        if holds:
+            _drop(block_ops(body(made))[self.place])
+        return made
+
+
+def _is_of_products(loop: ir.Operation) -> bool:
+    """Whether dots stand in the body of ``loop`` itself, and no loop does."""
+    ops = all_ops(loop)
+    if "unsignedCmp" in loop.attributes or any(
+        op.name in ("scf.for", "scf.while") for op in ops if op != loop
+    ):
+        return False
+    return any(op.name == DOT for op in block_ops(body(loop)))
+
+
+def _split(loop: ir.Operation) -> _Split | None:
+    """Where to split ``loop``: by the first of its comparisons that allows it and chooses between values."""
+    reader = Reader()
+    for place, op in enumerate(block_ops(body(loop))):
+        if op.name == "arith.cmpi" and _chooses(op) and (found := _difference(reader, op)) is not None:
+            offset, slope = _turning(_least(op, found), loop)
+            split = _Split(loop, place, offset, slope)
+            if slope and split.is_useful:
+                return split
+    return None
+
+
+def _chooses(comparison: ir.Operation) -> bool:
+    """Whether ``comparison``, of tensors, does nothing but choose elements."""
+    if tensor_info(comparison.results[0].type) is None:
+        return False
+    uses = [(use.owner.operation.name, use.operand_number) for use in comparison.results[0].uses]
+    return bool(uses) and all(use == ("arith.select", 0) for use in uses)
+
+
+def _difference(reader: Reader, op: ir.Operation) -> Index | None:
+    """What is not negative where the comparison ``op`` holds."""
+    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    left, right = (reader.index(v) for v in op.operands)
+    if kind not in _AS_DIFFERENCE or left is None or right is None:
+        return None
+    turned, rest = _AS_DIFFERENCE[kind]
+    found = right.plus(left, -1) if turned else left.plus(right, -1)
+    if found is None or found.wraps or any(c.value is None for _, c in found.coefficients):
+        return None
+    return found.plus(Index(Polynomial.constant(-rest)))
+
+
+def _least(op: ir.Operation, index: Index) -> Polynomial:
+    """The least element of ``index``, a tensor of the shape that ``op`` compares."""
+    shape = op.operands[0].type.shape
+    spans = (min(0, (c.value or 0) * (shape[d] - 1)) for d, c in index.coefficients)
+    return index.offset + Polynomial.constant(sum(spans))
+
+
+def _turning(value: Polynomial, loop: ir.Operation) -> tuple[Polynomial, int]:
+    """(rest, slope) of ``value`` as ``rest + slope * turn of the loop``; slope 0: it is no such number."""
+    turn = frozenset({(Trip(loop), 1)})
+    slope = dict(value.terms).get(turn, 0)
+    return Polynomial.of({m: c for m, c in value.terms if m != turn}), slope
+
+
+def _drop(comparison: ir.Operation) -> None:
+    """Choose as where ``comparison`` holds everywhere, and erase what nobody needs any more."""
+    for choice in [use.owner.operation for use in comparison.results[0].uses]:
+        choice.results[0].replace_all_uses_with(choice.operands[1])
+        choice.erase()
+    ahead = [comparison]
+    while ahead:
+        op = ahead.pop()
+        if not is_pure(op) or any(len(list(r.uses)) for r in op.results):
+            continue
+        makers = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
+        ahead += [maker for maker in dict.fromkeys(makers) if maker.block == op.block]
+        op.erase()
+
+
+def _arithmetic(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    return ir.Operation.create(name, results=[left.type], operands=[left, right]).results[0]
+
+
+def _number(type_: ir.Type, value: int) -> ir.Value:
+    attributes = {"value": ir.IntegerAttr.get(type_, value)}
+    return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).results[0]
