@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tma_cases import BARRIER, BOX_BYTES, SHARED_BYTES, THREADS, Tensor, _at, _first, _made
 from machine_cases import CASES, Column, Kernel, MachineCase, any_bits, build, each
+from tma_cases import BARRIER, BOX_BYTES, SHARED_BYTES, THREADS, Tensor, _at, _first, _made
 from tri_backend_nvidia.machine import (
     BarrierExpectOp,
     BarrierInitOp,

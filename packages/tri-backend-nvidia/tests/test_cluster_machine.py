@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tma_cases import CASES, THREADS, _at
 from cluster_cases import SIZE, meet, peer, ring, start_together
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import ptx_text, simulated
+from tma_cases import CASES, THREADS, _at
 from tri_backend_nvidia.machine import (
     ClusterBarrierOp,
     PeerArriveOp,
