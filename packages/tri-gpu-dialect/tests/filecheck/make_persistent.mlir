@@ -1,5 +1,5 @@
 // Programs one after the other: ids and sizes of the grid that the launch asked for, x first.  Constants stay where they are.
-// RUN: persist
+// RUN: make-persistent
 
 // CHECK: %[[C:.*]] = arith.constant 64 : i32
 // CHECK: %[[X:.*]] = "ttg.get_grid_size"() {axis = 0 : i32}

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
@@ -37,7 +38,7 @@ def descriptor_flags(family: str) -> int:
     return _FLAGS.get(family) or _FLAGS[family.rstrip("0123456789")]
 
 
-class MakeBufferOp(MachineOp, dialect=AMDG, name="make_buffer", traits=[ext.Pure]):
+class MakeBufferOp(MachineOp, dialect=AMDG, name="make_buffer", traits=[Pure]):
     """A buffer descriptor for ``base``, a uniform pointer to global memory."""
 
     base: _In

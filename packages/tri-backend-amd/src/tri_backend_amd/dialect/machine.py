@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
@@ -55,7 +56,7 @@ def _from_lanes(cta: SimulatedCTA, values: Array, lanes: Array) -> list[Array]:
 # --- identity -------------------------------------------------------------------------------------------
 
 
-class WorkgroupIdOp(MachineOp, dialect=AMDG, name="workgroup_id", traits=[ext.Pure]):
+class WorkgroupIdOp(MachineOp, dialect=AMDG, name="workgroup_id", traits=[Pure]):
     """The index of this work group along ``axis``, i32, in a scalar register."""
 
     axis: ir.IntegerAttr
@@ -70,7 +71,7 @@ class WorkgroupIdOp(MachineOp, dialect=AMDG, name="workgroup_id", traits=[ext.Pu
         return _threads(cta, cta.program_id[self.axis.value])
 
 
-class NumWorkgroupsOp(MachineOp, dialect=AMDG, name="num_workgroups", traits=[ext.Pure]):
+class NumWorkgroupsOp(MachineOp, dialect=AMDG, name="num_workgroups", traits=[Pure]):
     """The number of work groups along ``axis``, i32."""
 
     axis: ir.IntegerAttr
@@ -86,7 +87,7 @@ class NumWorkgroupsOp(MachineOp, dialect=AMDG, name="num_workgroups", traits=[ex
         return _threads(cta, cta.num_programs[self.axis.value])
 
 
-class WorkitemIdOp(MachineOp, dialect=AMDG, name="workitem_id", traits=[ext.Pure]):
+class WorkitemIdOp(MachineOp, dialect=AMDG, name="workitem_id", traits=[Pure]):
     """The index of this work item in its work group, i32; work groups are one-dimensional."""
 
     result: _Out

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tri_backend_intel.dialect.builtins import call_builtin, mangled
 from tri_backend_intel.dialect.ttig import TTIG
+from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
@@ -52,7 +53,7 @@ def _from_lanes(cta: SimulatedCTA, values: Array, lanes: Array) -> list[Array]:
     return [values[first + lanes % cta.threads_per_warp]]
 
 
-class _IndexOp(MachineOp, dialect=TTIG, traits=[ext.Pure]):
+class _IndexOp(MachineOp, dialect=TTIG, traits=[Pure]):
     """A number along ``axis`` of the grid, i32."""
 
     axis: ir.IntegerAttr
@@ -87,7 +88,7 @@ class NumGroupsOp(_IndexOp, name="num_groups"):
         return _per_thread(cta, cta.num_programs[self.axis.value])
 
 
-class SubGroupIdOp(MachineOp, dialect=TTIG, name="sub_group_id", traits=[ext.Pure]):
+class SubGroupIdOp(MachineOp, dialect=TTIG, name="sub_group_id", traits=[Pure]):
     """The number of this sub-group in its work group, i32; the same in all its lanes."""
 
     result: _Out
@@ -101,7 +102,7 @@ class SubGroupIdOp(MachineOp, dialect=TTIG, name="sub_group_id", traits=[ext.Pur
         return _per_thread(cta, np.arange(cta.num_threads) // cta.threads_per_warp)
 
 
-class SubGroupLaneOp(MachineOp, dialect=TTIG, name="sub_group_lane", traits=[ext.Pure]):
+class SubGroupLaneOp(MachineOp, dialect=TTIG, name="sub_group_lane", traits=[Pure]):
     """The number of this work item in its sub-group, i32."""
 
     result: _Out

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.traits import is_pure
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import make
-from tri_core.passes.rules.elementwise import ELEMENTWISE
 from tri_core.pipeline import StageContext
 
 __all__ = ["LICM"]
@@ -18,13 +18,8 @@ __all__ = ["LICM"]
 _UPSTREAM = "loop-invariant-code-motion"
 #: the annotation of a loop that keeps invariant code inside
 _ANNOTATION = "llvm.loop_annotation"
-#: ops that change nothing that a load could see; with any other in it, a loop keeps its loads
-_READ_ONLY = frozenset(ELEMENTWISE) | {
-    "arith.constant", "arith.index_cast", "scf.for", "scf.if", "scf.yield", "tt.broadcast", "tt.cat", "tt.dot",
-    "tt.expand_dims", "tt.gather", "tt.get_num_programs", "tt.get_program_id", "tt.histogram", "tt.join", "tt.load",
-    "tt.make_range", "tt.reduce", "tt.reduce_return", "tt.reshape", "tt.scan", "tt.scan_return", "tt.splat",
-    "tt.split", "tt.trans", "tt.unsplat",
-}  # fmt: skip
+#: ops that change nothing that a load could see, beside the pure ones; with any other in it, a loop keeps its loads
+_READ_ONLY = frozenset({"scf.for", "scf.if", "scf.yield", "tt.load", "tt.reduce_return", "tt.scan_return"})
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,11 @@ def _only_reads(loop: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = found and op.name in _READ_ONLY and not (op.name == "tt.load" and reads_again(op))
+        found = (
+            found
+            and (is_pure(op) or op.name in _READ_ONLY)
+            and not (op.name == "tt.load" and reads_again(op))
+        )
         return ir.WalkResult.ADVANCE if found else ir.WalkResult.INTERRUPT
 
     loop.walk(visit)

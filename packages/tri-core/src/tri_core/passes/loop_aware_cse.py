@@ -6,19 +6,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tri_core.ir.traits import is_pure
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
-from tri_core.passes.rules.elementwise import ELEMENTWISE
 from tri_core.pipeline import StageContext
 
 __all__ = ["LoopAwareCSE"]
-
-#: ops that give the same for the same
-_PURE = frozenset(ELEMENTWISE) | {
-    f"tt.{name}"
-    for name in ("splat", "broadcast", "expand_dims", "reshape", "trans", "make_range", "join", "cat")
-}
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,11 @@ class LoopAwareCSE(Pass):
         merged = [_merge(loop) for loop in reversed(loops.for_loops(module))]
         if any(merged):
             run_passes(module, "canonicalize,cse")
+
+
+def _repeats(op: ir.Operation) -> bool:
+    """Whether ``op`` gives the same for the same operands and attributes."""
+    return is_pure(op) and not len(op.regions)
 
 
 def _merge(loop: ir.Operation) -> bool:
@@ -97,14 +96,16 @@ class _Keys:
     def operands(self, value: ir.Value) -> list[ir.Value]:
         owner = value.owner
         return (
-            [] if isinstance(owner, ir.Block) or owner.name not in _PURE else list(owner.operation.operands)
+            []
+            if isinstance(owner, ir.Block) or not _repeats(owner.operation)
+            else list(owner.operation.operands)
         )
 
     def key(self, value: ir.Value) -> Hashable:
         if value in self.classes:
             return ("carried", self.classes[value])
         owner = value.owner
-        if isinstance(owner, ir.Block) or owner.name not in _PURE:
+        if isinstance(owner, ir.Block) or not _repeats(owner.operation):
             return value
         op = owner.operation
         attributes = tuple((name, op.attributes[name]) for name in op.attributes)

@@ -27,6 +27,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
@@ -62,10 +63,6 @@ _ALIGNMENT = 16
 _ROW_ALIGNMENT = 128
 #: ops between a load and a dot that leave elements what they are, or nearly
 _CASTS = frozenset({"tt.trans", "arith.extf", "arith.truncf", "tt.fp_to_fp", "arith.sitofp"})
-#: ops, beside those of arith and math, that compute each element from the elements at its place
-_ELEMENTWISE = frozenset(
-    {"tt.expand_dims", "tt.broadcast", "tt.reshape", "tt.trans", "tt.fp_to_fp", "tt.bitcast"}
-)
 _LOOPS = frozenset({"scf.for", "scf.while"})
 _SLT, _SLE = 2, 3
 #: the attribute of a branch that is taken if the loop in it runs
@@ -229,7 +226,7 @@ def _is_row_beside_dots(load: ir.Operation) -> bool:
             user = use.owner.operation
             if user.name == "tt.dot" and use.operand_number < 2 and user.block == load.block:
                 return True
-            if user.name in _ELEMENTWISE or user.name.startswith(("arith.", "math.")):
+            if is_rematerializable(user):
                 more = [r for r in user.results if r not in seen]
                 seen.update(more)
                 ahead += more

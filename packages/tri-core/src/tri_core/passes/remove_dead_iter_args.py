@@ -6,18 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tri_core.ir.traits import is_pure
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.loops import body, for_loops, yielded
 from tri_core.pipeline import StageContext
 
 __all__ = ["RemoveDeadIterArgs"]
-
-#: ops without effects, beside arithmetic
-_PURE = frozenset(
-    f"tt.{name}"
-    for name in ("addptr", "bitcast", "broadcast", "expand_dims", "make_range", "reshape", "splat", "trans")
-)
 
 
 @dataclass(frozen=True)
@@ -97,6 +92,6 @@ def _needed(op: ir.Operation) -> list[ir.Value]:
         return list(op.operands)
     if op.name == "scf.yield" and op.parent.operation.name in ("scf.for", "scf.if"):
         return []
-    if op.name.startswith(("arith.", "math.")) or op.name in _PURE:
+    if is_pure(op) and not len(op.regions):
         return []
     return list(op.operands)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from tri_core.ir.traits import maps_elements
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
 from tri_gpu_dialect.types import shape_of, tensor_info
@@ -70,8 +71,7 @@ def rule_of(name: str) -> LayoutRule:
     """The rule of ops called ``name``; ``FIXED`` for one that nobody described."""
     found = _rules.get(name)
     if found is None:
-        dialect = name.partition(".")[0]
-        found = _rules[name] = _ELEMENTWISE if dialect in ("arith", "math") else _FIXED
+        found = _ELEMENTWISE if maps_elements(name) else _FIXED
     return found
 
 
@@ -116,12 +116,7 @@ _PACKED = LayoutRule(Kind.ANCHOR, _first, _all)
 _PACKING = {"tt.map_elementwise": "pack"}
 
 add(LayoutRule(Kind.SOURCE, _none, _any), "arith.constant", "tt.splat", "tt.make_range", "ub.poison")
-add(
-    _ELEMENTWISE,
-    "tt.addptr", "tt.bitcast", "tt.broadcast", "tt.clampf", "tt.elementwise_inline_asm", "tt.extern_elementwise",
-    "tt.fp_to_fp", "tt.int_to_ptr", "tt.map_elementwise", "tt.mulhiui", "tt.precise_divf", "tt.approx_divf",
-    "tt.precise_sqrt", "tt.ptr_to_int",
-)  # fmt: skip
+add(_ELEMENTWISE, "tt.broadcast")
 add(LayoutRule(Kind.REDUCTION, _first, _all), "tt.scan")
 # the counts have nothing to do with what is counted; only mask and source go together
 add(LayoutRule(Kind.REDUCTION, _none, _present), "tt.histogram")

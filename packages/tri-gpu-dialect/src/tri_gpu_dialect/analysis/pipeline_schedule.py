@@ -10,35 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.traits import is_pure, is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.origins import POINTER_OPS, argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 
-__all__ = ["Schedule", "is_dot_buffer", "is_pure", "schedule"]
+__all__ = ["Schedule", "is_dot_buffer", "schedule"]
 
-#: ops beside those of arith and math that only compute
-_PURE = frozenset(
-    [
-        "tt.splat",
-        "tt.addptr",
-        "tt.broadcast",
-        "tt.expand_dims",
-        "tt.make_range",
-        "tt.bitcast",
-        "tt.trans",
-        "tt.reshape",
-        "tt.int_to_ptr",
-        "tt.ptr_to_int",
-        "tt.get_program_id",
-        "tt.get_num_programs",
-        "ttg.get_grid_size",
-        "ttg.next_program",
-        "tt.fp_to_fp",
-        "ttg.convert_layout",
-    ]
-)
 #: ops whose result points into what their first operand points into
 _THROUGH = POINTER_OPS | {"ttg.convert_layout"}
 #: ops that write memory through their first operand and order nothing else
@@ -46,11 +26,6 @@ _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
 #: which operands of dots may come by copies ahead: factors, and scales where a dot reads them from registers
 _FACTORS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
-
-
-def is_pure(op: ir.Operation) -> bool:
-    """Whether ``op`` only computes its results: it may run earlier, once more, or not at all."""
-    return op.name in _PURE or op.name.startswith(("arith.", "math."))
 
 
 @dataclass
@@ -97,12 +72,12 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
             if root is None or used:
                 return None
             found.add(root)
-        elif name in _BARRING or name.startswith(("tt.descriptor_", "ttg.async_")):
+        elif name.startswith(("tt.descriptor_", "ttg.async_")) or (name in _BARRING and not is_pure(op)):
             return None
     return found
 
 
-#: ops that other threads' memory may depend on, or that are loops themselves
+#: ops that other threads' memory may depend on, unless they are pure, or that are loops themselves
 _BARRING = frozenset(
     [
         "tt.call",
@@ -135,7 +110,7 @@ def is_dot_buffer(op: ir.Operation) -> bool:
 
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
-    return reaches(load.results, _is_factor, is_pure)
+    return reaches(load.results, _is_factor, is_rematerializable)
 
 
 def _is_factor(use: ir.OpOperand) -> bool:
@@ -178,7 +153,7 @@ class _Reach:
                 root = argument_of(op.operands[0], _THROUGH)
                 if root is None or root in written:
                     return False
-            elif not is_pure(op):
+            elif not is_rematerializable(op):
                 return False
             results.update(op.results)
             ahead += op.operands

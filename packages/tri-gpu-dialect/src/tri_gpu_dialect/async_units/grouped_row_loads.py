@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.async_units.analysis.slicing import LOAD, is_row
 from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.types import tensor_info
@@ -40,7 +40,7 @@ def _lift(row: ir.Operation) -> None:
         start += 1
     between = ops[start:place]
     moving = _needed(row, between)
-    if moving is None or not all(is_pure(op) or op.name in _PASSED for op in between):
+    if moving is None or not all(is_rematerializable(op) or op.name in _PASSED for op in between):
         return
     moving.append(row)
     anchor = next((op for op in between if op not in moving), None)
@@ -55,7 +55,7 @@ def _needed(row: ir.Operation, between: Sequence[ir.Operation]) -> list[ir.Opera
     for op in reversed(between):
         if not values.intersection(op.results):
             continue
-        if not is_pure(op) or any(tensor_info(r.type) is not None for r in op.results):
+        if not is_rematerializable(op) or any(tensor_info(r.type) is not None for r in op.results):
             return None
         found.insert(0, op)
         values.update(op.operands)

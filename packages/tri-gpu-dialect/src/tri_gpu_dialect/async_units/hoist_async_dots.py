@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tensors
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers
@@ -204,7 +204,7 @@ def _may_move(op: ir.Operation) -> bool:
     """Whether ``op`` takes no registers worth counting, and may be done earlier."""
     if op.name == _WAIT or op.name == "arith.constant" or op.name.startswith("ttg.memdesc_"):
         return True
-    return is_pure(op) and all(tensor_info(r.type) is None for r in op.results)
+    return is_rematerializable(op) and all(tensor_info(r.type) is None for r in op.results)
 
 
 def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
@@ -214,4 +214,4 @@ def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
 
 
 def _may_be_passed(op: ir.Operation) -> bool:
-    return op.name in _PASSED or op.name.startswith("ttg.memdesc_") or is_pure(op)
+    return op.name in _PASSED or op.name.startswith("ttg.memdesc_") or is_rematerializable(op)

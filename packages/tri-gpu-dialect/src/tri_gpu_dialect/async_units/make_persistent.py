@@ -29,9 +29,9 @@ from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext, Unsupported
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.traits import is_pure
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, functions, module_int, terminator
@@ -55,17 +55,12 @@ _ULT = 6
 
 #: ops that do nothing to other programs, beside the pure ones
 _OWN = CONTROL | {
-    "llvm.intr.assume", "scf.condition", "scf.index_switch", "scf.yield", "tt.approx_divf", "tt.barrier", "tt.cat",
-    "tt.clampf", "tt.descriptor_gather", "tt.descriptor_load", "tt.descriptor_scatter", "tt.descriptor_store", "tt.dot",
-    "tt.dot_scaled", "tt.func", "tt.gather", "tt.histogram", "tt.join", "tt.load", "tt.make_tensor_descriptor",
-    "tt.map_elementwise", "tt.map_elementwise_return", "tt.mulhiui", "tt.precise_divf", "tt.precise_sqrt", "tt.reduce",
-    "tt.reduce_return", "tt.return", "tt.scan", "tt.scan_return", "tt.split", "tt.store", "tt.unsplat", "ttg.barrier",
-    "ttg.fp4_to_fp", "ttg.local_alloc", "ttg.local_dealloc", "ttg.local_dot", "ttg.local_gather", "ttg.local_load",
-    "ttg.local_scatter", "ttg.local_store", "ttg.memdesc_index", "ttg.memdesc_reinterpret", "ttg.memdesc_reshape",
-    "ttg.memdesc_subslice", "ttg.memdesc_trans", "ttg.warp_group_dot", "ttg.warp_group_dot_wait", "ub.poison",
+    "llvm.intr.assume", "scf.condition", "scf.index_switch", "scf.yield", "tt.barrier", "tt.descriptor_gather",
+    "tt.descriptor_load", "tt.descriptor_scatter", "tt.descriptor_store", "tt.func", "tt.load", "tt.map_elementwise",
+    "tt.map_elementwise_return", "tt.reduce_return", "tt.return", "tt.scan_return", "tt.store", "tt.unsplat", "ttg.barrier",
+    "ttg.local_alloc", "ttg.local_dealloc", "ttg.local_dot", "ttg.local_gather", "ttg.local_load", "ttg.local_scatter",
+    "ttg.local_store", "ttg.warp_group_dot", "ttg.warp_group_dot_wait", "ub.poison",
 }  # fmt: skip
-#: ops that are pure where an attribute says so
-_MAYBE = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise"})
 #: beginnings of names -> why such ops do not go
 _REASONS = {
     "tt.atomic_": "may order it with other programs",
@@ -120,13 +115,9 @@ def _impure(op: ir.Operation) -> str | None:
     """What is wrong with ``op``; None: nothing."""
     if op.name == "tt.load" and reads_again(op):
         return "that is volatile may wait for other programs"
-    if is_pure(op) or op.name in _OWN or (op.name in _MAYBE and _is_set(op, "pure")):
+    if is_pure(op) or op.name in _OWN:
         return None
     return next((r for start, r in _REASONS.items() if op.name.startswith(start)), "may reach other programs")
-
-
-def _is_set(op: ir.Operation, name: str) -> bool:
-    return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
 
 
 def _refused(reason: str, op: ir.Operation) -> Unsupported:

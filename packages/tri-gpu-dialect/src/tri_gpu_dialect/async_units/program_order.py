@@ -15,9 +15,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect import edit
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.analysis.trip_counts import TripCounts
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.types import tensor_info
@@ -160,7 +160,7 @@ def _is_scalar(value: ir.Value) -> bool:
                 return False
             continue
         op = each.owner.operation
-        if not is_pure(op) or len(op.regions) or tensor_info(each.type) is not None:
+        if not is_rematerializable(op) or len(op.regions) or tensor_info(each.type) is not None:
             return False
         ahead += [v for v in op.operands if v not in seen]
         seen.update(op.operands)

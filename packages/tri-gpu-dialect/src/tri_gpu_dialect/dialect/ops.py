@@ -9,6 +9,7 @@ declaring them are in :data:`OPTIONAL_ATTRIBUTES`.
 from collections.abc import Sequence
 from typing import Any
 
+from tri_core.ir.traits import Pure, Rematerializable
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.dialect import verify
@@ -83,7 +84,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
 }
 
 
-class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[ext.Pure]):
+class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[Pure, Rematerializable]):
     """The same tensor in another layout."""
 
     src: _In
@@ -188,7 +189,7 @@ class WarpGroupDotWaitOp(TTG.Operation, name="warp_group_dot_wait"):
 # --- views of shared memory -----------------------------------------------------------------------------
 
 
-class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[ext.Pure]):
+class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[Pure]):
     """Part ``index`` (i32) of a buffer along its leading dimension."""
 
     src: _In
@@ -197,7 +198,7 @@ class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[ext.Pure]):
     verify_invariants = verify.rule(verify.indexes)
 
 
-class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[ext.Pure]):
+class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[Pure]):
     """A box of a buffer at constant ``offsets``."""
 
     src: _In
@@ -206,7 +207,7 @@ class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[ext.Pure
     verify_invariants = verify.rule(verify.subslices)
 
 
-class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[ext.Pure]):
+class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[Pure]):
     """A buffer seen with its dimensions permuted: result dimension i is source dimension ``order[i]``."""
 
     src: _In
@@ -215,7 +216,7 @@ class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[ext.Pure]):
     verify_invariants = verify.rule(verify.permutes)
 
 
-class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[ext.Pure]):
+class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[Pure]):
     """A buffer seen in another shape, row-major."""
 
     src: _In
@@ -223,7 +224,7 @@ class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[ext.Pure])
     verify_invariants = verify.rule(verify.reshapes)
 
 
-class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[ext.Pure]):
+class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[Pure]):
     """A buffer's bytes seen as another tensor altogether."""
 
     src: _In
@@ -389,13 +390,13 @@ class WarpGroupTurnOp(TTG.Operation, name="warp_group_turn"):
     verify_invariants = verify.rule(verify.takes_turns)
 
 
-class WarpIdOp(TTG.Operation, name="warp_id", traits=[ext.Pure]):
+class WarpIdOp(TTG.Operation, name="warp_id", traits=[Pure]):
     """The index of this warp in its block, uniform over the warp."""
 
     result: _Out
 
 
-class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[ext.Pure]):
+class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[Pure, Rematerializable]):
     """How many programs the launch asks for along ``axis``.
 
     Of a persistent kernel CTAs are fewer: ``tt.get_num_programs`` counts those, along axis 0, and ``tt.get_program_id`` says which
@@ -406,7 +407,7 @@ class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[ext.Pure]):
     axis: ir.IntegerAttr
 
 
-class NextProgramOp(TTG.Operation, name="next_program", traits=[ext.Pure]):
+class NextProgramOp(TTG.Operation, name="next_program", traits=[Pure, Rematerializable]):
     """Where, in the order of programs, the one is that this CTA runs after this one.
 
     It is ``following``; any that no other CTA runs will do, where somebody hands them out.  From ``total`` on, the grid's size, there
@@ -496,7 +497,7 @@ class MaskReturnOp(TTG.Operation, name="mask_return", traits=[ir.IsTerminatorTra
     srcs: _Ins
 
 
-class PredicateStageOp(TTG.Operation, name="predicate_stage", traits=[ext.Pure]):
+class PredicateStageOp(TTG.Operation, name="predicate_stage", traits=[Pure]):
     """Whether stage ``stage`` of ``maxStage`` still has an iteration at ``iv`` of a loop to ``ub``."""
 
     iv: _In
@@ -510,7 +511,7 @@ class PredicateStageOp(TTG.Operation, name="predicate_stage", traits=[ext.Pure])
 # --- others ---------------------------------------------------------------------------------------------
 
 
-class Fp4ToFpOp(TTG.Operation, name="fp4_to_fp", traits=[ext.Pure]):
+class Fp4ToFpOp(TTG.Operation, name="fp4_to_fp", traits=[Pure]):
     """Two e2m1 values per i8, unpacked along ``axis``, as a wider float."""
 
     src: _In

@@ -78,7 +78,7 @@ class SimulatedCTA(Protocol):
 class MachineOp(ext.Operation):
     """Base of machine ops; subclass it in the dialect of the package that owns the instruction::
 
-        class ShuffleXorOp(MachineOp, dialect=Mine, name="shuffle_xor", traits=[ext.Pure]):
+        class ShuffleXorOp(MachineOp, dialect=Mine, name="shuffle_xor", traits=[Pure]):
             value: ext.Operand[Any]
             mask: ir.IntegerAttr
             result: ext.Result[Any]

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.errors import Unsupported, VerificationError
+from tri_core.ir.traits import is_rematerializable
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.async_units.partitions import (
     NAME,
     Partition,
@@ -100,7 +100,7 @@ def _check_before(op: ir.Operation) -> None:
         name = each.name
         fills = name == "ttg.local_alloc" and len(each.operands)
         known = (
-            is_pure(each)
+            is_rematerializable(each)
             or name in _BEFORE
             or name in CONTROL
             or name.startswith(("ttg.memdesc_", "scf.yield"))

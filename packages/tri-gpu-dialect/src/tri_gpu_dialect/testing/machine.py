@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir, registry
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
@@ -23,7 +24,7 @@ class REF(ext.Dialect, name="ref"):
     """Machine ops of the reference GPU."""
 
 
-class ThreadIdOp(MachineOp, dialect=REF, name="thread_id", traits=[ext.Pure]):
+class ThreadIdOp(MachineOp, dialect=REF, name="thread_id", traits=[Pure]):
     """The linear thread index."""
 
     result: _Out
@@ -37,7 +38,7 @@ class ThreadIdOp(MachineOp, dialect=REF, name="thread_id", traits=[ext.Pure]):
         return [np.arange(cta.num_threads, dtype=np.int32)]
 
 
-class ProgramOp(MachineOp, dialect=REF, name="program", traits=[ext.Pure]):
+class ProgramOp(MachineOp, dialect=REF, name="program", traits=[Pure]):
     """The program's index along ``axis``, or with ``count`` the number of programs."""
 
     axis: ir.IntegerAttr
@@ -86,7 +87,7 @@ class PartitionBarrierOp(MachineOp, dialect=REF, name="partition_barrier"):
         return []
 
 
-class ShuffleOp(MachineOp, dialect=REF, name="shuffle", traits=[ext.Pure]):
+class ShuffleOp(MachineOp, dialect=REF, name="shuffle", traits=[Pure]):
     """``value`` (i32) of lane ``lane`` (i32)."""
 
     value: _In

@@ -23,7 +23,8 @@ from tri_backend_nvidia.machine.base import (
 )
 from tri_backend_nvidia.machine.ops.mbarrier import guarded, wait_loop
 from tri_backend_nvidia.machine.ops.memory import REGISTER, group
-from tri_core.mlir import ext, ir
+from tri_core.ir.traits import Pure
+from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = ["ClusterBarrierOp", "MapaOp", "PeerArriveOp", "PeerLoadOp", "PeerStoreOp", "PeerWaitOp"]
@@ -51,7 +52,7 @@ class ClusterBarrierOp(MachineOp, dialect=NVM, name="barrier_cluster"):
         return []
 
 
-class MapaOp(MachineOp, dialect=NVM, name="mapa", traits=[ext.Pure]):
+class MapaOp(MachineOp, dialect=NVM, name="mapa", traits=[Pure]):
     """``mapa``: where what is at ``address`` of this CTA's shared memory is in CTA ``rank`` (i32) of the cluster."""
 
     address: In

@@ -5,13 +5,14 @@
 from collections.abc import Sequence
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
-from tri_core.mlir import ext, ir
+from tri_core.ir.traits import Pure
+from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = ["ApproximateOp", "ConvertOp", "DivideFullOp", "PermuteBytesOp"]
 
 
-class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[ext.Pure]):
+class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[Pure]):
     """A function of one f32 by one instruction (``ex2.approx.f32``)."""
 
     value: In
@@ -31,7 +32,7 @@ class ApproximateOp(MachineOp, dialect=NVM, name="approximate", traits=[ext.Pure
         return [simulation.approximate(text(self.instruction), operands[0])]
 
 
-class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[ext.Pure]):
+class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[Pure]):
     """``div.full.f32``: a quotient with an error of at most 2 ulp over the whole range."""
 
     a: In
@@ -51,7 +52,7 @@ class DivideFullOp(MachineOp, dialect=NVM, name="divide_full", traits=[ext.Pure]
         return [simulation.divide(*operands)]
 
 
-class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[ext.Pure]):
+class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[Pure]):
     """``cvt``: two values at a time, or one, between float formats; values are integers of their bits.
 
     ``instruction`` is its whole name.  A packed one takes its upper half first.
@@ -82,7 +83,7 @@ class ConvertOp(MachineOp, dialect=NVM, name="convert", traits=[ext.Pure]):
         return [convert(text(self.instruction), operands)]
 
 
-class PermuteBytesOp(MachineOp, dialect=NVM, name="permute_bytes", traits=[ext.Pure]):
+class PermuteBytesOp(MachineOp, dialect=NVM, name="permute_bytes", traits=[Pure]):
     """``prmt.b32``: byte i of the result (i32) is that of ``high:low`` which the low bits of digit i of ``selector`` name.
 
     Bytes 0 to 3 are those of ``low``.  Bit 3 of a digit repeats the byte's sign.  PTX ISA, "Data Movement and Conversion

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
 from tri_backend_nvidia.machine.simulation import ordered_barriers as turn_simulation
-from tri_core.mlir import ext, ir
+from tri_core.ir.traits import Pure
+from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = [
@@ -27,7 +28,7 @@ _ALL_LANES = -1
 _CLAMP = {"bfly": 31, "idx": 31, "down": 31, "up": 0}
 
 
-class ReadRegisterOp(MachineOp, dialect=NVM, name="read_register", traits=[ext.Pure]):
+class ReadRegisterOp(MachineOp, dialect=NVM, name="read_register", traits=[Pure]):
     """A special register, i32: ``tid.x``, ``{n,}ctaid.{x,y,z}``, ``{n,}clusterid.{x,y,z}`` or ``cluster.ctarank``.
 
     The last three are those of clusters: the cluster's place among all, how many there are, and the CTA's number in it.

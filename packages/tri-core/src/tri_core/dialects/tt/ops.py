@@ -11,6 +11,7 @@ from typing import Any
 
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.dialect import TT
+from tri_core.ir.traits import Elementwise, Pure, PureByAttribute, Rematerializable
 from tri_core.mlir import ext, ir
 
 __all__ = [
@@ -133,14 +134,14 @@ class CallOp(TT.Operation, name="call"):
 # --- programs -------------------------------------------------------------------------------------------
 
 
-class GetProgramIdOp(TT.Operation, name="get_program_id", traits=[ext.Pure]):
+class GetProgramIdOp(TT.Operation, name="get_program_id", traits=[Pure, Rematerializable]):
     """The index of this program along ``axis`` (0, 1 or 2)."""
 
     axis: ir.IntegerAttr
     result: _Out
 
 
-class GetNumProgramsOp(TT.Operation, name="get_num_programs", traits=[ext.Pure]):
+class GetNumProgramsOp(TT.Operation, name="get_num_programs", traits=[Pure, Rematerializable]):
     """The number of programs along ``axis`` (0, 1 or 2)."""
 
     axis: ir.IntegerAttr
@@ -150,57 +151,57 @@ class GetNumProgramsOp(TT.Operation, name="get_num_programs", traits=[ext.Pure])
 # --- elementwise ----------------------------------------------------------------------------------------
 
 
-class _UnaryOp(TT.Operation, traits=[ext.Pure]):
-    """One operand, one result, elementwise."""
+class _UnaryOp(TT.Operation, traits=[Pure]):
+    """One operand, one result."""
 
     src: _In
     result: _Out
 
 
-class _BinaryOp(TT.Operation, traits=[ext.Pure]):
-    """Two operands, one result, elementwise, all of one type."""
+class _BinaryOp(TT.Operation, traits=[Pure]):
+    """Two operands, one result, all of one type."""
 
     x: _In
     y: _In
     result: _Out
 
 
-class IntToPtrOp(_UnaryOp, name="int_to_ptr"):
+class IntToPtrOp(_UnaryOp, name="int_to_ptr", traits=[Elementwise]):
     """An i64 as a pointer."""
 
 
-class PtrToIntOp(_UnaryOp, name="ptr_to_int"):
+class PtrToIntOp(_UnaryOp, name="ptr_to_int", traits=[Elementwise]):
     """A pointer as an i64."""
 
 
-class BitcastOp(_UnaryOp, name="bitcast"):
+class BitcastOp(_UnaryOp, name="bitcast", traits=[Elementwise]):
     """The same bits as another type of the same width."""
 
 
-class FpToFpOp(_UnaryOp, name="fp_to_fp"):
+class FpToFpOp(_UnaryOp, name="fp_to_fp", traits=[Elementwise]):
     """A cast between float types that ``arith`` lacks: fp8, or with ``rounding`` (0 rtz, 1 rtne)."""
 
 
-class PreciseSqrtOp(TT.Operation, name="precise_sqrt", traits=[ext.Pure]):
+class PreciseSqrtOp(TT.Operation, name="precise_sqrt", traits=[Pure, Elementwise]):
     """Square root, rounded to nearest even."""
 
     x: _In
     result: _Out
 
 
-class PreciseDivfOp(_BinaryOp, name="precise_divf"):
+class PreciseDivfOp(_BinaryOp, name="precise_divf", traits=[Elementwise]):
     """Division, rounded to nearest even."""
 
 
-class ApproxDivfOp(_BinaryOp, name="approx_divf"):
+class ApproxDivfOp(_BinaryOp, name="approx_divf", traits=[Elementwise]):
     """Division with the target's fast approximation (2 ulp for f32)."""
 
 
-class MulhiUIOp(_BinaryOp, name="mulhiui"):
+class MulhiUIOp(_BinaryOp, name="mulhiui", traits=[Elementwise]):
     """The high half of the unsigned product."""
 
 
-class ClampfOp(TT.Operation, name="clampf", traits=[ext.Pure]):
+class ClampfOp(TT.Operation, name="clampf", traits=[Pure, Elementwise]):
     """``min(max(x, min), max)``; ``propagateNan`` as in ``tt.PropagateNan``."""
 
     x: _In
@@ -210,7 +211,7 @@ class ClampfOp(TT.Operation, name="clampf", traits=[ext.Pure]):
     result: _Out
 
 
-class AddPtrOp(TT.Operation, name="addptr", traits=[ext.Pure]):
+class AddPtrOp(TT.Operation, name="addptr", traits=[Pure, Elementwise]):
     """A pointer moved by ``offset`` elements (not bytes)."""
 
     ptr: _In
@@ -218,7 +219,7 @@ class AddPtrOp(TT.Operation, name="addptr", traits=[ext.Pure]):
     result: _Out
 
 
-class ExternElementwiseOp(TT.Operation, name="extern_elementwise"):
+class ExternElementwiseOp(TT.Operation, name="extern_elementwise", traits=[PureByAttribute, Elementwise]):
     """A function ``symbol`` of library ``libname`` at ``libpath``, applied elementwise."""
 
     srcs: _Ins
@@ -229,7 +230,7 @@ class ExternElementwiseOp(TT.Operation, name="extern_elementwise"):
     result: _Out
 
 
-class ElementwiseInlineAsmOp(TT.Operation, name="elementwise_inline_asm"):
+class ElementwiseInlineAsmOp(TT.Operation, name="elementwise_inline_asm", traits=[PureByAttribute, Elementwise]):
     """Target assembly applied to ``packed_element`` elements at a time."""
 
     results_: _Outs
@@ -240,7 +241,7 @@ class ElementwiseInlineAsmOp(TT.Operation, name="elementwise_inline_asm"):
     packed_element: ir.IntegerAttr
 
 
-class MapElementwiseOp(TT.Operation, name="map_elementwise"):
+class MapElementwiseOp(TT.Operation, name="map_elementwise", traits=[Elementwise]):
     """A scalar region applied to ``pack`` elements at a time."""
 
     results_: _Outs
@@ -332,7 +333,7 @@ class AtomicPollOp(TT.Operation, name="atomic_poll"):
 # --- shapes ---------------------------------------------------------------------------------------------
 
 
-class MakeRangeOp(TT.Operation, name="make_range", traits=[ext.Pure]):
+class MakeRangeOp(TT.Operation, name="make_range", traits=[Pure, Rematerializable]):
     """``[start, end)`` as i32; the length is a power of two."""
 
     start: ir.IntegerAttr
@@ -340,7 +341,7 @@ class MakeRangeOp(TT.Operation, name="make_range", traits=[ext.Pure]):
     result: _Out
 
 
-class SplatOp(_UnaryOp, name="splat"):
+class SplatOp(_UnaryOp, name="splat", traits=[Rematerializable]):
     """A scalar in every place of a tensor."""
 
 
@@ -348,7 +349,7 @@ class UnsplatOp(_UnaryOp, name="unsplat"):
     """The one element of a tensor."""
 
 
-class ExpandDimsOp(TT.Operation, name="expand_dims", traits=[ext.Pure]):
+class ExpandDimsOp(TT.Operation, name="expand_dims", traits=[Pure, Rematerializable]):
     """A new dimension of size 1 at ``axis``."""
 
     src: _In
@@ -356,15 +357,15 @@ class ExpandDimsOp(TT.Operation, name="expand_dims", traits=[ext.Pure]):
     result: _Out
 
 
-class BroadcastOp(_UnaryOp, name="broadcast"):
+class BroadcastOp(_UnaryOp, name="broadcast", traits=[Rematerializable]):
     """Dimensions of size 1 stretched."""
 
 
-class ReshapeOp(_UnaryOp, name="reshape"):
+class ReshapeOp(_UnaryOp, name="reshape", traits=[Rematerializable]):
     """The same elements, row-major, in another shape (any order with ``allow_reorder``)."""
 
 
-class TransOp(TT.Operation, name="trans", traits=[ext.Pure]):
+class TransOp(TT.Operation, name="trans", traits=[Pure, Rematerializable]):
     """Dimensions permuted: result dimension i is source dimension ``order[i]``."""
 
     src: _In
@@ -372,7 +373,7 @@ class TransOp(TT.Operation, name="trans", traits=[ext.Pure]):
     result: _Out
 
 
-class CatOp(TT.Operation, name="cat", traits=[ext.Pure]):
+class CatOp(TT.Operation, name="cat", traits=[Pure]):
     """Two tensors one after the other, in any order of elements."""
 
     lhs: _In
@@ -380,7 +381,7 @@ class CatOp(TT.Operation, name="cat", traits=[ext.Pure]):
     result: _Out
 
 
-class JoinOp(TT.Operation, name="join", traits=[ext.Pure]):
+class JoinOp(TT.Operation, name="join", traits=[Pure]):
     """Two tensors along a new last dimension of size 2."""
 
     lhs: _In
@@ -388,7 +389,7 @@ class JoinOp(TT.Operation, name="join", traits=[ext.Pure]):
     result: _Out
 
 
-class SplitOp(TT.Operation, name="split", traits=[ext.Pure]):
+class SplitOp(TT.Operation, name="split", traits=[Pure]):
     """The two halves along a last dimension of size 2."""
 
     src: _In
@@ -396,7 +397,7 @@ class SplitOp(TT.Operation, name="split", traits=[ext.Pure]):
     out_rhs: _Out
 
 
-class GatherOp(TT.Operation, name="gather", traits=[ext.Pure]):
+class GatherOp(TT.Operation, name="gather", traits=[Pure]):
     """``result[..., i, ...] = src[..., indices[..., i, ...], ...]`` along ``axis``."""
 
     src: _In
@@ -408,7 +409,7 @@ class GatherOp(TT.Operation, name="gather", traits=[ext.Pure]):
 # --- reductions and products ----------------------------------------------------------------------------
 
 
-class ReduceOp(TT.Operation, name="reduce", traits=[ext.Pure]):
+class ReduceOp(TT.Operation, name="reduce", traits=[Pure]):
     """Reduces ``srcs`` along ``axis`` with the region's function of (accumulators, elements)."""
 
     results_: _Outs
@@ -423,7 +424,7 @@ class ReduceReturnOp(TT.Operation, name="reduce_return", traits=[ir.IsTerminator
     srcs: _Ins
 
 
-class ScanOp(TT.Operation, name="scan", traits=[ext.Pure]):
+class ScanOp(TT.Operation, name="scan", traits=[Pure]):
     """Inclusive scan of ``srcs`` along ``axis``, from the end when ``reverse``."""
 
     results_: _Outs
@@ -439,7 +440,7 @@ class ScanReturnOp(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrai
     srcs: _Ins
 
 
-class DotOp(TT.Operation, name="dot", traits=[ext.Pure]):
+class DotOp(TT.Operation, name="dot", traits=[Pure]):
     """``a @ b + c`` over the last two dimensions; ``inputPrecision`` as in :mod:`.enums`."""
 
     a: _In
@@ -449,7 +450,7 @@ class DotOp(TT.Operation, name="dot", traits=[ext.Pure]):
     result: _Out
 
 
-class DotScaledOp(TT.Operation, name="dot_scaled", traits=[ext.Pure]):
+class DotScaledOp(TT.Operation, name="dot_scaled", traits=[Pure]):
     """Block-scaled ``a @ b + c`` (microscaling formats); element types as in :mod:`.enums`."""
 
     result: _Out
@@ -463,7 +464,7 @@ class DotScaledOp(TT.Operation, name="dot_scaled", traits=[ext.Pure]):
     b_scale: _Opt = None
 
 
-class HistogramOp(TT.Operation, name="histogram", traits=[ext.Pure]):
+class HistogramOp(TT.Operation, name="histogram", traits=[Pure]):
     """Counts of the values 0 to N-1 among ``src`` where ``mask`` is true."""
 
     result: _Out
@@ -474,7 +475,7 @@ class HistogramOp(TT.Operation, name="histogram", traits=[ext.Pure]):
 # --- tensor descriptors ---------------------------------------------------------------------------------
 
 
-class MakeTensorDescriptorOp(TT.Operation, name="make_tensor_descriptor", traits=[ext.Pure]):
+class MakeTensorDescriptorOp(TT.Operation, name="make_tensor_descriptor", traits=[Pure]):
     """A descriptor of the tensor at ``base`` with run-time shape and strides."""
 
     base: _In

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.dialects.tt import TT
+from tri_core.ir.traits import elementwise_ops
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import made_by, make
 from tri_core.passes.rules.table import REORDER
@@ -13,23 +15,8 @@ __all__ = ["ELEMENTWISE"]
 
 _Values = Sequence[ir.Value] | None
 
-_ARITH = (
-    "addf addi andi bitcast ceildivsi ceildivui cmpf cmpi divf divsi divui extf extsi extui floordivsi fptosi "
-    "fptoui maximumf maxnumf maxsi maxui minimumf minnumf minsi minui mulf muli negf ori remf remsi remui select "
-    "shli shrsi shrui sitofp subf subi truncf trunci uitofp xori"
-)
-_MATH = (
-    "absf absi acos asin atan atan2 cbrt ceil copysign cos cosh ctlz ctpop cttz erf erfc exp exp2 expm1 floor fma "
-    "fpowi ipowi log log10 log1p log2 powf round roundeven rsqrt sin sinh sqrt tan tanh trunc"
-)
-_TT = "addptr approx_divf bitcast clampf fp_to_fp int_to_ptr mulhiui precise_divf precise_sqrt ptr_to_int"
-
 #: pure ops whose result at a place depends on the operands at that place
-ELEMENTWISE = tuple(
-    f"{dialect}.{name}"
-    for dialect, names in (("arith", _ARITH), ("math", _MATH), ("tt", _TT))
-    for name in names.split()
-)
+ELEMENTWISE = elementwise_ops(TT)
 
 
 @REORDER.rule(*ELEMENTWISE, fed_by=["tt.splat"])

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
 from tri_core.passes.tiles.polynomial import Polynomial
 from tri_core.passes.tiles.reading import Reader
 
 __all__ = ["only_inside_matters"]
-
-#: ops whose result at an index depends on their operands at that index alone, beside arithmetic
-_ELEMENTWISE = frozenset(["tt.fp_to_fp", "tt.bitcast", "tt.precise_divf", "tt.precise_sqrt", "tt.clampf"])
 
 Place = tuple[ir.Value, int]
 
@@ -52,7 +50,7 @@ class _Flow:
         rule = _RULES.get(op.name)
         if rule is not None:
             return rule(self, op, number, dim)
-        if op.name.startswith(("arith.", "math.")) or op.name in _ELEMENTWISE:
+        if is_elementwise(op):
             return [(r, dim) for r in op.results]
         return None
 

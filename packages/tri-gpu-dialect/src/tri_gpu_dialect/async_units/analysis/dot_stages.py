@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
 from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.layouts import REGISTER, layout_for
@@ -227,7 +227,7 @@ def _is_view(op: ir.Operation) -> bool:
 
 def _is_scalar(op: ir.Operation) -> bool:
     """Whether ``op`` computes numbers or views of buffers, and does nothing else."""
-    return (is_pure(op) or _is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
+    return (is_rematerializable(op) or _is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
 
 
 def _waits(op: ir.Operation) -> list[ir.Operation]:
@@ -289,7 +289,7 @@ class _Division:
 
     def op_refused(self, i: int, op: ir.Operation) -> str | None:
         name = op.name
-        if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_pure(op) or _is_view(op):
+        if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_rematerializable(op) or _is_view(op):
             return None
         if i in self.late:
             return f"{name} needs the sum of a dot that would be late"
@@ -356,7 +356,12 @@ class _Division:
         for i in reversed(range(len(self.body.ops))):
             op = self.body.ops[i]
             # a conversion may go through shared memory: a late dot should not wait for that
-            if i in self.late or not is_pure(op) or op.name == "ttg.convert_layout" or len(op.results) != 1:
+            if (
+                i in self.late
+                or not is_rematerializable(op)
+                or op.name == "ttg.convert_layout"
+                or len(op.results) != 1
+            ):
                 continue
             if not self.uses_are_late(op.results[0]):
                 continue

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tri_core.ir.traits import is_pure, is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
@@ -49,7 +49,7 @@ _NO_EFFECT = frozenset(
     }
 )
 _WRITES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter"})
-#: ops after which memory may be another: what is loaded must not pass them
+#: ops after which memory may be another, unless they are pure: what is loaded must not pass them
 _BARRING = (
     "tt.atomic",
     "tt.call",
@@ -225,7 +225,7 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
             if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
                 if use.operand_number < 2:
                     found.add(user)
-            elif user.name in _HANDS_ON or is_pure(user):
+            elif user.name in _HANDS_ON or is_rematerializable(user):
                 more = [r for r in user.results if r not in seen]
                 seen.update(more)
                 ahead += more
@@ -276,7 +276,7 @@ def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Op
         if _roots(load.operands[0]) is None:
             return Refusal("a block is loaded from a descriptor of nobody knows what", load)
     for op in ops:
-        if op.name.startswith(_BARRING):
+        if op.name.startswith(_BARRING) and not is_pure(op):
             return Refusal(f"{op.name} may order memory that blocks are loaded from", op)
         if op.name in _WRITES and any(_may_meet(op, load) for load in fed):
             return Refusal("it writes memory that blocks may be loaded from", op)
@@ -320,7 +320,7 @@ def _before(value: ir.Value) -> list[ir.Value] | None:
         return [op.operands[3 + number], op.regions[0].blocks[0].arguments[1 + number]]
     if op.name == "scf.if":
         return [terminator(region.blocks[0]).operands[number] for region in op.regions]
-    return [op.operands[0]] if len(op.operands) and (is_pure(op) or op.name == MAKE) else None
+    return [op.operands[0]] if len(op.operands) and (is_rematerializable(op) or op.name == MAKE) else None
 
 
 def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
@@ -335,7 +335,7 @@ def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
         made = [r for r in op.results if tensor_info(r.type) is not None]
         if made:
             return Refusal(f"what is loaded depends on a tensor, by {name}", op)
-        if name != "tt.load" and not is_pure(op):
+        if name != "tt.load" and not is_rematerializable(op):
             return Refusal(f"what is loaded depends on {name}", op)
         if name == "tt.load" and any(_may_meet(w, op) for w in writes):
             return Refusal("what is loaded depends on memory that the kernel writes", op)
@@ -356,7 +356,7 @@ def _consumer(
     for op in ops:
         name = op.name
         inner = op != function and op.parent.operation.name not in (*CONTROL, "tt.func")
-        if op == function or inner or name in CONTROL or name in _NO_EFFECT or is_pure(op):
+        if op == function or inner or name in CONTROL or name in _NO_EFFECT or is_rematerializable(op):
             continue
         if not name.startswith(("scf.", "ttg.memdesc_", "ttg.local_dealloc", "tt.return")):
             found.keep(op)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -54,7 +54,7 @@ _ASKED = frozenset(
 def _drop_unused(function: ir.Operation) -> None:
     """Remove what only computed something for comparisons and masks that are gone."""
     for op in reversed(all_ops(function)):
-        if is_pure(op) and all(next(iter(r.uses), None) is None for r in op.results):
+        if is_rematerializable(op) and all(next(iter(r.uses), None) is None for r in op.results):
             op.erase()
 
 

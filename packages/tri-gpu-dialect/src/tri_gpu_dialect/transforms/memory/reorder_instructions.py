@@ -20,9 +20,9 @@ from itertools import islice
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
@@ -101,4 +101,4 @@ def _is_passed(op: ir.Operation) -> bool:
     if op.name == "ttg.local_alloc":
         # a new buffer, filled; one that is filled later may be waited for, and would be there together with what is read
         return len(op.operands) > 0
-    return op.name in _PASSED or op.name.startswith(_VIEWS) or is_pure(op)
+    return op.name in _PASSED or op.name.startswith(_VIEWS) or is_rematerializable(op)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, is_pure
+from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
 from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
@@ -317,7 +318,7 @@ def _drop_dead(loop: ir.Operation) -> None:
     end = terminator(body)
     live = _live(loop, body, end)
     for op in reversed(block_ops(body)[:-1]):
-        if is_pure(op) and not any(r in live for r in op.results):
+        if is_rematerializable(op) and not any(r in live for r in op.results):
             for i, value in enumerate(list(end.operands)):
                 if value in op.results:
                     end.operands[i] = body.arguments[1 + i]
@@ -334,7 +335,7 @@ def _live(loop: ir.Operation, body: ir.Block, end: ir.Operation) -> set[ir.Value
     own = {r: op for op in block_ops(body) for r in op.results}
     ahead = [end.operands[i] for i, r in enumerate(loop.results) if next(iter(r.uses), None) is not None]
     for op in block_ops(body)[:-1]:
-        if not is_pure(op):
+        if not is_rematerializable(op):
             ahead += [v for inner in all_ops(op) for v in inner.operands]
     while ahead:
         value = ahead.pop()

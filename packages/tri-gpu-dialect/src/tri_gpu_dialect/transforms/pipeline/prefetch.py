@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
@@ -205,7 +205,7 @@ def _head(ops: Sequence[ir.Operation]) -> tuple[ir.Operation, ...]:
     """The ops up to the last commit of copies, if they begin with the only wait of the body; else nothing."""
     waits = [i for i, op in enumerate(ops) if op.name == "ttg.async_wait"]
     commits = [i for i, op in enumerate(ops) if op.name == "ttg.async_commit_group"]
-    if len(waits) != 1 or not commits or any(not is_pure(op) for op in ops[: waits[0]]):
+    if len(waits) != 1 or not commits or any(not is_rematerializable(op) for op in ops[: waits[0]]):
         return ()
     head = tuple(ops[: commits[-1] + 1])
     return () if any(len(op.regions) for op in head) else head
@@ -239,7 +239,7 @@ def _early(
         op = None if isinstance(owner, ir.Block) else owner.operation
         if op is None or number.get(op, -1) < place or op in found:
             continue
-        if not is_pure(op):
+        if not is_rematerializable(op):
             return None
         found.add(op)
         ahead += op.operands
@@ -260,7 +260,7 @@ def _is_argument(value: ir.Value, block: ir.Block) -> bool:
 
 def _is_cast(op: ir.Operation) -> bool:
     """Whether ``op`` computes each element from the same element of its one operand."""
-    if not is_pure(op) or len(op.operands) != 1 or len(op.results) != 1:
+    if not is_rematerializable(op) or len(op.operands) != 1 or len(op.results) != 1:
         return False
     source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
     if source is None or result is None:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
-from tri_gpu_dialect.analysis.pipeline_schedule import is_pure
 from tri_gpu_dialect.async_units.analysis.slicing import DOT
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.policy import DEFAULT_POLICY
@@ -189,7 +189,7 @@ def _drop(comparison: ir.Operation) -> None:
     ahead = [comparison]
     while ahead:
         op = ahead.pop()
-        if not is_pure(op) or any(len(list(r.uses)) for r in op.results):
+        if not is_rematerializable(op) or any(len(list(r.uses)) for r in op.results):
             continue
         makers = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
         ahead += [maker for maker in dict.fromkeys(makers) if maker.block == op.block]

@@ -1,0 +1,1 @@
+"""What passes ask of ops, whatever dialect they are of."""

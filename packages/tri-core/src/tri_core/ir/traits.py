@@ -1,0 +1,112 @@
+"""Traits of ops: what an op is, declared once in its dialect and asked by every pass, analysis and lowering.
+
+A dialect declares them as MLIR's own, where the op is defined::
+
+    class ClampFOp(TT.Operation, name="clampf", traits=[Pure, Elementwise]): ...
+
+Ops of dialects that MLIR brings are declared in :mod:`tri_core.ir.upstream`.  An op that declares nothing is taken to do
+anything: it is neither moved nor repeated nor left out.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tri_core.ir.upstream import ELEMENTWISE_OPS, PURE_DIALECTS, UNIFORM_OPS
+from tri_core.mlir import ext, ir
+
+__all__ = [
+    "Elementwise",
+    "Pure",
+    "PureByAttribute",
+    "Rematerializable",
+    "Trait",
+    "elementwise_ops",
+    "is_elementwise",
+    "is_pure",
+    "is_rematerializable",
+    "maps_elements",
+]
+
+
+class Trait:
+    """A trait of tri's; subclasses stand in ``traits=`` of an op's class, beside MLIR's."""
+
+    _ops: ClassVar[set[str]]
+
+    def __init_subclass__(cls) -> None:
+        cls._ops = set()
+
+    @classmethod
+    def attach(cls, name: str) -> None:
+        """The op called ``name`` has this trait; the bindings call it when the dialect is loaded."""
+        cls._ops.add(name)
+
+    @classmethod
+    def declared_by(cls, name: str) -> bool:
+        """Whether the op called ``name`` declares it."""
+        return name in cls._ops
+
+
+class Pure(Trait):
+    """No effects, and defined for all operands: the op may be moved, merged, repeated or left out."""
+
+    @classmethod
+    def attach(cls, name: str) -> None:
+        """As :meth:`Trait.attach`; MLIR's passes are told as well."""
+        super().attach(name)
+        ext.Pure.attach(name)
+
+
+class PureByAttribute(Trait):
+    """Pure where the op's attribute ``pure`` is true: what is called is not known to the compiler."""
+
+
+class Elementwise(Trait):
+    """An element of a result depends on the elements of the operands at the same index alone."""
+
+
+class Rematerializable(Trait):
+    """Cheap enough to be computed again, or iterations ahead, instead of kept: no regions, no memory.
+
+    What is pure and elementwise is so without saying it.
+    """
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether ``op`` does nothing but compute its results; what its regions do is in its declaration."""
+    name = op.name
+    if Pure.declared_by(name) or name.startswith(PURE_DIALECTS):
+        return True
+    return PureByAttribute.declared_by(name) and bool(ir.IntegerAttr(op.attributes["pure"]).value)
+
+
+def is_elementwise(op: ir.Operation) -> bool:
+    """Whether ``op`` is pure, and each element of its results depends on one element of each operand."""
+    return maps_elements(op.name) and is_pure(op)
+
+
+def maps_elements(name: str) -> bool:
+    """Whether ops called ``name`` compute each element of their results from the operands' at its index, pure or not."""
+    if name.startswith(PURE_DIALECTS):
+        return name not in UNIFORM_OPS
+    return Elementwise.declared_by(name)
+
+
+def is_rematerializable(op: ir.Operation) -> bool:
+    """Whether ``op`` may be computed again, or earlier, at little cost."""
+    name = op.name
+    if name.startswith(PURE_DIALECTS):
+        return True
+    return (Elementwise.declared_by(name) or Rematerializable.declared_by(name)) and is_pure(op)
+
+
+def elementwise_ops(*dialects: type[ext.Dialect]) -> tuple[str, ...]:
+    """Names of the pure elementwise ops of MLIR's dialects, and of ``dialects``; for tables of rules by name."""
+    declared = [
+        op.OPERATION_NAME
+        for dialect in dialects
+        for op in dialect.operations
+        if Elementwise in op._traits and Pure in op._traits
+    ]
+    return (*ELEMENTWISE_OPS, *sorted(declared))
