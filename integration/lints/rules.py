@@ -7,6 +7,7 @@
 5. Functions stay under 61 lines, files under 601.
 6. Locks and threads are known to ``tri_core.forks``, or a forked child waits for a thread that it does not have.
 7. Nothing links objects by LLVM, which ends the process where an address does not fit: ``tri_runtime.loader`` does.
+8. What an op is stands in its dialect, not in lists of ops in passes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from functools import cached_property
 from pathlib import Path
 
 import networkx as nx
+
+from integration.lints.op_lists import op_lists
 
 __all__ = ["RULES", "Finding", "Package", "packages"]
 
@@ -200,6 +203,12 @@ def linkers(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]
             )
 
 
+def lists_of_ops(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """Ops listed by name where their declaration should be asked."""
+    for line, message in op_lists(path.as_posix(), tree):
+        yield Finding(path, line, message)
+
+
 def _runtime_imports(tree: ast.Module) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Imports carried out when the module is imported: top level, outside of TYPE_CHECKING."""
     for node in tree.body:
@@ -239,6 +248,7 @@ FILE_RULES: tuple[FileRule, ...] = (
     sizes,
     threads,
     linkers,
+    lists_of_ops,
 )
 
 

@@ -34,6 +34,10 @@ PLANTED = {
     "long file": ({"a.py": "x = 1\n" * 601}, "601 lines in one file"),
     "lock": ({"a.py": "import threading\n_lock = threading.Lock()\n"}, "Lock: use tri_core.forks"),
     "lock by name": ({"a.py": "from threading import RLock\n_lock = RLock()\n"}, "RLock: use tri_core.forks"),
+    "list of ops": (
+        {"a.py": "_PURE = frozenset({'tt.splat', 'arith.addi', 'math.exp', 'ttg.local_load'})\n"},
+        "_PURE lists ops: declare what they are",
+    ),
     "linker": (
         {"a.py": "def f(llvm):\n    llvm.create_lljit_compiler()\n"},
         "load objects by tri_runtime.loader",

@@ -1,0 +1,84 @@
+"""Lists of ops: what an op is stands in its dialect (``tri_core.ir.traits``), not in the passes that ask."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+__all__ = ["KNOWN", "op_lists"]
+
+_OP = re.compile(
+    r"(?:arith|math|scf|cf|ub|tt|ttg|ttng|nvm|amdg|ttig|llvm\.intr)\.[a-z]\w*(?:\.\w+)*|(?:tt|ttg|ttng)\.\w+_"
+)
+#: op names in a list from which on it is one
+_LEAST = 4
+#: folders whose business ops by name are: dialects and their text, and tables of rules
+_TABLES = re.compile(
+    r"/dialects?/|/ir/|/text/|/text\.py|/lowering/|/lower/|/rules/|/interpreter/|/simulator/|/machine/|/testing/"
+    r"|/compat/|/language/|/vector_math/|/graph/"
+)
+
+#: lists that are there still, by file; none may be added
+KNOWN: Mapping[str, frozenset[str]] = {
+    file: frozenset(names.split())
+    for file, names in {
+        "tri_backend_cpu/analysis/aliasing.py": "_THROUGH",
+        "tri_backend_cpu/analysis/axis.py": "_NONNEGATIVE _KEEPS_NONNEGATIVE",
+        "tri_backend_cpu/analysis/cost.py": "_FREE _OPAQUE",
+        "tri_backend_cpu/analysis/demand.py": "DEFINED_BY_STEPS",
+        "tri_backend_cpu/analysis/plan.py": "WRITING",
+        "tri_backend_cpu/analysis/schedule.py": "_EFFECTS _REFUSED",
+        "tri_backend_nvidia/schedule/work.py": "_HANDS_ON",
+        "tri_backend_nvidia/tma/round_tf32.py": "_HANDS_ON",
+        "tri_core/passes/licm.py": "_READ_ONLY",
+        "tri_core/passes/origins.py": "POINTER_OPS",
+        "tri_core/passes/promote_pointer_tiles.py": "_CASTS",
+        "tri/launch/writes.py": "_READS _WRITES",
+        "tri_gpu_dialect/analysis/pipeline_schedule.py": "_BARRING",
+        "tri_gpu_dialect/analysis/ranges.py": "_ARRANGING",
+        "tri_gpu_dialect/analysis/trip_counts.py": "_SAME _DIVISIONS _BETWEEN",
+        "tri_gpu_dialect/async_units/accumulator_init.py": "_PASSES_ON",
+        "tri_gpu_dialect/async_units/analysis/cta_split.py": "_STORED",
+        "tri_gpu_dialect/async_units/analysis/dot_stages.py": "_EARLY _PACKS",
+        "tri_gpu_dialect/async_units/analysis/slicing.py": "_HANDS_ON _NO_EFFECT _WRITES _BARRING",
+        "tri_gpu_dialect/async_units/hoist_async_dots.py": "_PASSED",
+        "tri_gpu_dialect/async_units/make_persistent.py": "_OWN _REASONS",
+        "tri_gpu_dialect/async_units/preload_accumulator.py": "_PURE",
+        "tri_gpu_dialect/policy.py": "_LATENCY",
+        "tri_gpu_dialect/transforms/layout/coalesce.py": "ACCESSES",
+        "tri_gpu_dialect/transforms/layout/remove_layout_conversions.py": "_WIDENING _RESHAPING _CHEAP",
+        "tri_gpu_dialect/transforms/memory/fold_comparisons.py": "_ASKED",
+    }.items()
+}
+
+
+def _names(value: ast.expr) -> list[str]:
+    """Ops that a collection names; a table of rules or of attributes by op is none."""
+    if isinstance(value, ast.Dict) and not all(isinstance(v, ast.Constant) for v in value.values):
+        return []
+    nodes = ast.walk(value)
+    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return [text for text in texts if _OP.fullmatch(text)]
+
+
+def op_lists(file: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Lines and names of the lists of ops in ``file`` that are not known, and of known ones that are gone."""
+    if _TABLES.search(file):
+        return
+    known = next((names for path, names in KNOWN.items() if file.endswith(path)), frozenset[str]())
+    found = set()
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+        if len(_names(node.value)) < _LEAST:
+            continue
+        found.add(name)
+        if name not in known:
+            yield (
+                node.lineno,
+                f"{name} lists ops: declare what they are in their dialect (tri_core.ir.traits)",
+            )
+    for name in sorted(known - found):
+        yield 1, f"{name} is no list of ops any more: take it out of integration.lints.op_lists.KNOWN"
