@@ -45,11 +45,19 @@ class Known:
 
 
 def _bfloat16(step: Step, types: dict[str, str]) -> bool:
-    """Loads, stores and moves of bits are right; whatever reads a number is not."""
+    """Loads, stores and moves of bits are right; whatever reads or makes a number is not."""
     operands = [types.get(name, "") for name in step.operands]
-    return ("bfloat16" in operands and step.production not in _MOVES) or (
-        any(value.dtype == "bfloat16" for value in step.results) and step.production in ("cast", "truncate")
-    )
+    if "bfloat16" in operands and step.production not in _MOVES:
+        return True
+    if not any(value.dtype == "bfloat16" for value in step.results):
+        return False
+    return step.production in ("cast", "truncate") or (step.production == "load" and _stands_in(step) != 0)
+
+
+def _stands_in(step: Step) -> Any:
+    """``other`` of a masked load; 0 where no lane needs it."""
+    kind, _, other = dict(step.attributes)["mask"]
+    return other if kind else 0
 
 
 _MOVES = frozenset(
