@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import select
@@ -93,12 +94,17 @@ def _named(*productions: str) -> _Condition:
     return lambda step, types: step.production in productions
 
 
+def _single(production: str) -> _Condition:
+    return lambda step, types: step.production == production and math.prod(step.results[0].shape) == 1
+
+
 KNOWN = (
     Known("computes in bfloat16 as if its bits were an integer", _bfloat16),
     Known("gives signed numbers for signed >> unsigned, whose type is unsigned", _signed_by_unsigned),
     Known("refuses descriptors' columns that are no multiple of 16 bytes", _unaligned),
     Known("has no atomics of descriptors", _named("descriptor_atomic")),
     Known("has no block pointers", _named("block_pointer_load", "block_pointer_store")),
+    Known("has no flip of one element", _single("reverse")),
     Known("has no methods of aggregates", _named("span")),
     Known(
         "has no functions of libdevice",
