@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import select
@@ -45,11 +46,19 @@ class Known:
 
 
 def _bfloat16(step: Step, types: dict[str, str]) -> bool:
-    """Loads, stores and moves of bits are right; whatever reads a number is not."""
+    """Loads, stores and moves of bits are right; whatever reads or makes a number is not."""
     operands = [types.get(name, "") for name in step.operands]
-    return ("bfloat16" in operands and step.production not in _MOVES) or (
-        any(value.dtype == "bfloat16" for value in step.results) and step.production in ("cast", "truncate")
-    )
+    if "bfloat16" in operands and step.production not in _MOVES:
+        return True
+    if not any(value.dtype == "bfloat16" for value in step.results):
+        return False
+    return step.production in ("cast", "truncate") or (step.production == "load" and _stands_in(step) != 0)
+
+
+def _stands_in(step: Step) -> Any:
+    """``other`` of a masked load; 0 where no lane needs it."""
+    kind, _, other = dict(step.attributes)["mask"]
+    return other if kind else 0
 
 
 _MOVES = frozenset(
@@ -85,12 +94,17 @@ def _named(*productions: str) -> _Condition:
     return lambda step, types: step.production in productions
 
 
+def _single(production: str) -> _Condition:
+    return lambda step, types: step.production == production and math.prod(step.results[0].shape) == 1
+
+
 KNOWN = (
     Known("computes in bfloat16 as if its bits were an integer", _bfloat16),
     Known("gives signed numbers for signed >> unsigned, whose type is unsigned", _signed_by_unsigned),
     Known("refuses descriptors' columns that are no multiple of 16 bytes", _unaligned),
     Known("has no atomics of descriptors", _named("descriptor_atomic")),
     Known("has no block pointers", _named("block_pointer_load", "block_pointer_store")),
+    Known("has no flip of one element", _single("reverse")),
     Known("has no methods of aggregates", _named("span")),
     Known(
         "has no functions of libdevice",
