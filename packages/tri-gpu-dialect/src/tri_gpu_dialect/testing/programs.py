@@ -155,7 +155,8 @@ class _Program:
 
     def reshape(self) -> None:
         a = self.pick(1, 2)
-        shape = (math.prod(a.shape),) if len(a.shape) == 2 else (a.shape[0] // 4, 4)
+        columns = min(4, a.shape[0])
+        shape = (math.prod(a.shape),) if len(a.shape) == 2 else (a.shape[0] // columns, columns)
         self.keep(self.op("tt.reshape", a.name, _tensor(a.shape), _tensor(shape)), shape)
 
     def pair(self) -> None:
