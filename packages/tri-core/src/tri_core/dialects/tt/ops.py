@@ -230,7 +230,9 @@ class ExternElementwiseOp(TT.Operation, name="extern_elementwise", traits=[PureB
     result: _Out
 
 
-class ElementwiseInlineAsmOp(TT.Operation, name="elementwise_inline_asm", traits=[PureByAttribute, Elementwise]):
+class ElementwiseInlineAsmOp(
+    TT.Operation, name="elementwise_inline_asm", traits=[PureByAttribute, Elementwise]
+):
     """Target assembly applied to ``packed_element`` elements at a time."""
 
     results_: _Outs
