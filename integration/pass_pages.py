@@ -49,6 +49,7 @@ EXAMPLES: dict[str, Example] = {
     "symbol-dce": Example("calls", "inline"),
     "rewrite-tensor-descriptors": Example("descriptor", after="canonicalize,cse"),
     "decompose-dot-scaled": Example("scaled", after="canonicalize,cse"),
+    "decompose-ops": Example("fast-division"),
     "loop-unroll": Example("loop", after="canonicalize,cse"),
     "loop-peel": Example("loop", call="loop-peel{first=1}", after="canonicalize,cse"),
     "loop-aware-cse": Example("loop"),

@@ -101,6 +101,6 @@ def _assemble(text: str, context: StageContext) -> StageResult:
 
 
 def _ttir_stage() -> Stage:
-    from tri_core.passes import ScalarizePackedOps, ttir_stage
+    from tri_core.passes import DecomposeOps, ScalarizePackedOps, ttir_stage
 
-    return ttir_stage(rewrites=[ScalarizePackedOps()])
+    return ttir_stage(rewrites=[ScalarizePackedOps(), DecomposeOps()])

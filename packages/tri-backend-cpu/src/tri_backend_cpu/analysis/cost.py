@@ -12,7 +12,7 @@ DEAR = 12
 
 _COSTS: dict[str, int] = {
     **dict.fromkeys(FUNCTIONS, 16),
-    **dict.fromkeys(("arith.divf", "tt.precise_divf", "tt.approx_divf", "arith.remf"), 6),
+    **dict.fromkeys(("arith.divf", "tt.precise_divf", "arith.remf"), 6),
     **dict.fromkeys(("math.sqrt", "tt.precise_sqrt"), 6),
     **dict.fromkeys(("arith.divsi", "arith.divui", "arith.remsi", "arith.remui"), 8),
     **dict.fromkeys(("arith.extf", "arith.truncf"), 2),

@@ -51,7 +51,6 @@ _CONTRACTABLE = {"arith.addf", "arith.subf", "arith.mulf"}
 _SYNONYMS = {
     "tt.precise_sqrt": "math.sqrt",
     "tt.precise_divf": "arith.divf",
-    "tt.approx_divf": "arith.divf",
     "arith.maxf": "arith.maximumf",
     "arith.minf": "arith.minimumf",
 }

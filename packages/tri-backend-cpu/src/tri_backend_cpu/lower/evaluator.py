@@ -27,9 +27,6 @@ from tri_core.mlir import ir
 
 __all__ = ["Evaluator"]
 
-#: divisions that need not be rounded to nearest in every case
-_FREE_DIVISIONS = {"arith.divf", "tt.approx_divf"}
-
 
 class Evaluator:
     """Values of one nest.
@@ -179,7 +176,7 @@ class Evaluator:
 
     def apply(self, op: Op, operands: list[Lanes]) -> Lanes:
         """Elementwise ``op`` on ``operands``, of which some may be uniform."""
-        if op.name in _FREE_DIVISIONS and operands[0].wide and not operands[1].wide:
+        if op.name == "arith.divf" and operands[0].wide and not operands[1].wide:
             return self._divided(op, *operands)
         wide = any(o.wide for o in operands)
         values = [self.frame.widen(o) if wide else o.value for o in operands]

@@ -12,15 +12,19 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from tri_core.errors import VerificationError
 from tri_core.ir.upstream import ELEMENTWISE_OPS, PURE_DIALECTS, UNIFORM_OPS
+from tri_core.locations import source_location
 from tri_core.mlir import ext, ir
 
 __all__ = [
+    "Decomposable",
     "Elementwise",
     "Pure",
     "PureByAttribute",
     "Rematerializable",
     "Trait",
+    "decompose",
     "elementwise_ops",
     "is_elementwise",
     "is_pure",
@@ -71,6 +75,34 @@ class Rematerializable(Trait):
 
     What is pure and elementwise is so without saying it.
     """
+
+
+class Decomposable(Trait):
+    """Has a meaning in other ops, which whoever has no rule for the op itself uses instead of it.
+
+    The op's class defines ``decompose(self)``: creates the other ops at the ambient insertion point and location, and returns one
+    value for each result, of its type.  Passes see the op itself; a lowering rule of a backend comes before its decomposition.
+    """
+
+
+def decompose(op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """The ops that a :class:`Decomposable` ``op`` stands for, created before it, and what they give for its results.
+
+    ``op`` stays, with its uses.  VerificationError where the values do not fit the results.
+    """
+    before = list(op.block.operations)
+    with op.location, ir.InsertionPoint(op):
+        values = op.opview.decompose()
+    given = [values] if isinstance(values, ir.Value) else list(values)
+    wanted = [result.type for result in op.results]
+    if [value.type for value in given] != wanted:
+        raise VerificationError(
+            f"{op.name} decomposes to {', '.join(str(v.type) for v in given)} for {', '.join(map(str, wanted))}",
+            location=source_location(op.location),
+            remedy=f"have {type(op.opview).__name__}.decompose return one value of its type for each result",
+        )
+    known = {o.operation for o in before}
+    return [o.operation for o in op.block.operations if o.operation not in known], given
 
 
 def is_pure(op: ir.Operation) -> bool:

@@ -12,6 +12,7 @@ from tri_core.passes.cf_to_scf import CfToScf
 from tri_core.passes.combine import Combine
 from tri_core.passes.cse import CSE
 from tri_core.passes.decompose_dot_scaled import DecomposeDotScaled
+from tri_core.passes.decompose_ops import DecomposeOps
 from tri_core.passes.inline import Inline
 from tri_core.passes.licm import LICM
 from tri_core.passes.loop_aware_cse import LoopAwareCSE
@@ -32,6 +33,7 @@ __all__ = [
     "CfToScf",
     "Combine",
     "DecomposeDotScaled",
+    "DecomposeOps",
     "Inline",
     "LoopAwareCSE",
     "LoopPeel",
@@ -62,6 +64,7 @@ for _pass in (
     RemoveDeadIterArgs,
     RewriteTensorDescriptors,
     DecomposeDotScaled,
+    DecomposeOps,
     ScalarizePackedOps,
 ):
     registry.add_pass(_pass)

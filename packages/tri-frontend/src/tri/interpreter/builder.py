@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tri.interpreter import descriptors, dots, effects, elementwise, integers, shapes
+from tri.interpreter import decomposition, descriptors, dots, effects, elementwise, integers, shapes
 from tri.interpreter.arrays import Array, numpy_type, shape_of
 from tri.interpreter.calls import Call, Rule
 from tri.interpreter.errors import KernelError
@@ -93,9 +93,7 @@ class EagerBuilder:
         operands: Sequence[tensor],
         attributes: Mapping[str, Any] | None,
     ) -> list[Array]:
-        rule = RULES.get(name)
-        if rule is None:
-            raise Unsupported(f"the interpreter cannot run {name}", remedy="run the kernel compiled")
+        rule = RULES.get(name) or decomposition.evaluate
         values = [x.handle for x in operands]
         made = rule(Call(self, name, results, values, [x.type for x in operands], attributes or {}))
         return [] if made is None else made if isinstance(made, list) else [made]

@@ -16,6 +16,7 @@ from tri_core.abi import HiddenParameters, LaunchDescriptor
 from tri_core.dialects.tt import PointerType
 from tri_core.errors import InternalError, TriError, Unsupported
 from tri_core.forks import cached_property
+from tri_core.ir.traits import Decomposable, decompose
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
@@ -374,10 +375,8 @@ class Lowering:
     def _apply(self, op: ir.Operation) -> None:
         entry = self.table.find(self, op)
         if entry is None:
-            raise Unsupported(
-                f"{op.name} cannot be lowered for {self.target}",
-                remedy="a plugin may add a rule for it through tri_lowering",
-            )
+            self._lower_decomposed(op)
+            return
         made = entry.rule(self, op) or ()
         results = op.results
         if len(made) != len(results):
@@ -388,3 +387,15 @@ class Lowering:
             if isinstance(value, list) and len(value) != self.register_count(result.type):
                 raise InternalError(f"{entry.owner} gave {len(value)} registers for {result.type}")
             self.values[result] = value
+
+    def _lower_decomposed(self, op: ir.Operation) -> None:
+        if not Decomposable.declared_by(op.name):
+            raise Unsupported(
+                f"{op.name} cannot be lowered for {self.target}",
+                remedy="a plugin may add a rule for it through tri_lowering, or its dialect declare it Decomposable",
+            )
+        made, values = decompose(op)
+        for inner in made:
+            self.lower_op(inner)
+        for result, value in zip(op.results, values, strict=True):
+            self.values[result] = self.lowered(value)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.dialect import TT
-from tri_core.ir.traits import Elementwise, Pure, PureByAttribute, Rematerializable
+from tri_core.ir.traits import Decomposable, Elementwise, Pure, PureByAttribute, Rematerializable
 from tri_core.mlir import ext, ir
 
 __all__ = [
@@ -193,8 +193,13 @@ class PreciseDivfOp(_BinaryOp, name="precise_divf", traits=[Elementwise]):
     """Division, rounded to nearest even."""
 
 
-class ApproxDivfOp(_BinaryOp, name="approx_divf", traits=[Elementwise]):
+class ApproxDivfOp(_BinaryOp, name="approx_divf", traits=[Elementwise, Decomposable]):
     """Division with the target's fast approximation (2 ulp for f32)."""
+
+    def decompose(self) -> ir.Value:
+        """``arith.divf``, which is more precise."""
+        division = ir.Operation.create("arith.divf", results=[self.result.type], operands=[self.x, self.y])
+        return division.result
 
 
 class MulhiUIOp(_BinaryOp, name="mulhiui", traits=[Elementwise]):

@@ -1,0 +1,1 @@
+"""Activation functions for kernels, as ops."""
