@@ -43,6 +43,17 @@ PLANTED = {
         "load objects by tri_runtime.loader",
     ),
     "cycle": ({"a.py": "from pkg import b\n", "b.py": "from pkg import a\n"}, "import cycle: "),
+    "cycle of types": (
+        {
+            "a.py": "from pkg import b\n",
+            "b.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pkg import a\n",
+        },
+        "import cycle: ",
+    ),
+    "field of a policy": (
+        {"a.py": "def f(self):\n    return getattr(self.policy, 'ping_pong', None)\n"},
+        "getattr of the policy's ping_pong: declare a typed field",
+    ),
 }
 
 

@@ -268,7 +268,7 @@ def test_the_table_follows_the_architecture() -> None:
     ],
 )
 def test_instructions_of_warp_groups_are_as_wide_as_registers_allow(options, widest) -> None:
-    rows = policy(target("sm_90a"), NvidiaOptions(**options)).matrix_instructions
+    rows = policy(target("sm_90a"), NvidiaOptions(**options)).dots.instructions
     groups = [row for row in rows if row.group_warps == 4]
     found = {row.result((512, 512), (1, 4) if row.turned else (4, 1)).instr_shape[1] for row in groups}
     assert found == ({widest} if widest else set())

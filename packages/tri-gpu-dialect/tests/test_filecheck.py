@@ -24,8 +24,8 @@ from tri_gpu_dialect.passes import (
     VerifyLayouts,
     WarpSpecialize,
 )
-from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
-from tri_gpu_dialect.testing.bulk import BULK_POLICY
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy, Specialization
+from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 
 FILES = Path(__file__).parent / "filecheck"
@@ -42,16 +42,16 @@ def made(name: str) -> Pass:
     if name == AccelerateMatmul.name:
         return AccelerateMatmul(policy=MATRIX_POLICY)
     if name == PipelineChainedDots.name:
-        return PipelineChainedDots(policy=replace(DEFAULT_POLICY, delay_dots=True))
+        return PipelineChainedDots(policy=DefaultPolicy(async_units=AsyncPolicy(pipeline_chained_dots=True)))
     if name in (LowerDescriptorsToTma.name, SubtileEpilogue.name):
-        return PASSES[name](policy=BULK_POLICY)
+        return PASSES[name](policy=BLOCK_COPY_POLICY)
     if name in (Pipeline.name, Prefetch.name):
         return PASSES[name](policy=MATRIX_POLICY)
     if name == MakePersistent.name:
-        return MakePersistent(policy=replace(DEFAULT_POLICY, persistent=True))
+        return MakePersistent(policy=DefaultPolicy(async_units=AsyncPolicy(persistent=True)))
     if name in (SplitLoops.name, WarpSpecialize.name):
-        policy = replace(BULK_POLICY, producer=Specialization(reserved=4), specialize=True)
-        return PASSES[name](policy=policy)
+        units = replace(BLOCK_COPY_POLICY.async_units, producer=Specialization(reserved=4), specialize=True)
+        return PASSES[name](policy=DefaultPolicy(async_units=units))
     return factory()
 
 

@@ -12,6 +12,7 @@ from tri_core.api import (
     OptionError,
     OutOfResources,
     Pass,
+    PluginError,
     StageContext,
     Target,
     TargetKey,
@@ -21,7 +22,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import plugin
 from tri_gpu_dialect.dialect import TTG
 from tri_gpu_dialect.encodings import Blocked
-from tri_gpu_dialect.passes import VerifyLayouts
+from tri_gpu_dialect.passes import Coalesce, InsertBarriers, VerifyLayouts
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.stage import threads_per_warp, ttgir_passes, ttgir_stage
 
@@ -86,6 +87,7 @@ def test_anchors_stand_where_backends_expect_them() -> None:
         "create-tensormaps",
         "allocate-shared-memory",
         "insert-barriers",
+        "@ttgir.barriers",
     ]
 
 
@@ -168,3 +170,17 @@ def test_costs_of_conversions_grow_with_the_distance() -> None:
 def test_latencies_are_those_of_memory_and_arithmetic() -> None:
     module = ir.Module.parse("module { %0 = arith.constant 1 : i32 }")
     assert DEFAULT_POLICY.latency(module.body.operations[0].operation) == 6
+
+
+def test_a_backends_passes_stand_behind_their_anchors() -> None:
+    given = {"ttgir.matmul": [Coalesce()], "ttgir.barriers": [InsertBarriers()]}
+    steps = ttgir_passes(TARGET, CommonOptions(), passes=given).steps
+    names = [step.name for step in steps]
+    assert names[names.index("ttgir.matmul") + 1] == "coalesce"
+    assert names[-2:] == ["ttgir.barriers", "insert-barriers"]
+
+
+def test_an_anchor_that_is_not_there_is_refused() -> None:
+    with pytest.raises(PluginError, match=r"no anchor ttgir\.loops") as error:
+        ttgir_passes(TARGET, CommonOptions(), passes={"ttgir.loops": [Coalesce()]})
+    assert "ttgir.matmul" in str(error.value)

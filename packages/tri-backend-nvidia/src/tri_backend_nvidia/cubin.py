@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from tri_backend_nvidia.disassembly import read_sass, sass
-from tri_backend_nvidia.options import NvidiaOptions
+from tri_backend_nvidia.options import nvidia_options
 from tri_backend_nvidia.ptx import entry_points
 from tri_backend_nvidia.ptxas import assemble, ptxas
 from tri_core import knobs
@@ -18,7 +18,7 @@ def _arguments(options: CommonOptions, lines: bool) -> tuple[str, ...]:
     """What the options mean to ptxas; it keeps source ``lines`` on request only."""
     line_info = ("-lineinfo",) if lines else ()
     fusion = () if options.enable_fp_fusion else ("--fmad=false",)
-    given = shlex.split(options.ptx_options) if isinstance(options, NvidiaOptions) else []
+    given = shlex.split(nvidia_options(options).ptx_options)
     return (*line_info, *fusion, *given)
 
 

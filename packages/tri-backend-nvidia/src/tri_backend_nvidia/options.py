@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tri_core.api import CommonOptions, OptionError, Target, Unsupported
 
-__all__ = ["NvidiaOptions", "check_launch", "registers_per_thread"]
+__all__ = ["NvidiaOptions", "check_launch", "nvidia_options", "registers_per_thread"]
 
 #: threads per CTA over threads per warp
 _MAX_WARPS = 32
@@ -78,18 +78,23 @@ class NvidiaOptions(CommonOptions):
             )
 
 
-def registers_per_thread(options: CommonOptions | None) -> int:
+def nvidia_options(options: CommonOptions) -> NvidiaOptions:
+    """``options`` as NVIDIA's: those common to all targets get the defaults, without warp specialisation."""
+    if isinstance(options, NvidiaOptions):
+        return options
+    common = {field.name: getattr(options, field.name) for field in fields(CommonOptions)}
+    return NvidiaOptions(**common, warp_specialize=False)
+
+
+def registers_per_thread(options: NvidiaOptions) -> int:
     """Most registers that a thread of a CTA can have, by its number of warps and ``maxnreg``."""
-    if options is None:
-        return _MAX_REGISTERS
     share = min(_REGISTERS // (32 * options.num_warps), _MAX_REGISTERS)
-    wanted = options.maxnreg if isinstance(options, NvidiaOptions) else None
-    return share if wanted is None else min(share, wanted)
+    return share if options.maxnreg is None else min(share, options.maxnreg)
 
 
-def check_launch(target: Target, options: CommonOptions) -> None:
+def check_launch(target: Target, options: NvidiaOptions) -> None:
     """Unsupported for a way to launch that GPUs of ``target`` do not have."""
-    if getattr(options, "launch_pdl", False) and not target.has("griddepcontrol"):
+    if options.launch_pdl and not target.has("griddepcontrol"):
         raise Unsupported(
             f"launch_pdl=True on {target}: grids depend on each other from within from compute capability 9.0 on",
             remedy="leave launch_pdl out: launches on one stream are in order",

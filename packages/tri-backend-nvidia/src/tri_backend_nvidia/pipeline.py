@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tri_backend_nvidia.cubin import cubin_stage
 from tri_backend_nvidia.mma import matrix_instructions
-from tri_backend_nvidia.options import NvidiaOptions, check_launch, registers_per_thread
+from tri_backend_nvidia.options import NvidiaOptions, check_launch, nvidia_options, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
@@ -14,7 +14,7 @@ from tri_backend_nvidia.schedule import ChooseSchedule, HopperPolicy, Machine, p
 from tri_backend_nvidia.tcgen05 import table as tensor_memory
 from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
 from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
-from tri_backend_nvidia.tma import guards as places
+from tri_backend_nvidia.tma import guards
 from tri_backend_nvidia.tma.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.tma.round_tf32 import TmaRoundTf32
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target, Unsupported
@@ -32,6 +32,7 @@ from tri_core.passes import (
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
+from tri_gpu_dialect.policy import AsyncPolicy, DotPolicy, PipelinePolicy
 
 __all__ = ["make_primitives", "pipeline", "policy", "simulated"]
 
@@ -52,21 +53,19 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
 
 
-def _bulk(target: Target, options: CommonOptions | None) -> TensorMemoryAccelerator | None:
-    wanted = not isinstance(options, NvidiaOptions) or options.bulk_copies
-    if not wanted or not target.has("tma"):
+def _block_copies(target: Target, options: NvidiaOptions) -> TensorMemoryAccelerator | None:
+    if not options.bulk_copies or not target.has("tma"):
         return None
-    specialized, in_clusters = _specialized(target, options), options is not None and options.num_ctas > 1
+    specialized, in_clusters = _specialized(target, options), options.num_ctas > 1
     if in_clusters and not specialized:
         return None
     return TensorMemoryAccelerator(in_products=specialized, in_clusters=in_clusters)
 
 
-def _chooses(target: Target, options: CommonOptions | None) -> bool:
+def _chooses(target: Target, options: NvidiaOptions) -> bool:
     """Whether schedules are chosen by cost: for instructions of warp groups that read shared memory, where options leave it open."""
     return (
-        isinstance(options, NvidiaOptions)
-        and target.has("wgmma")
+        target.has("wgmma")
         and target.has("tma")
         and options.bulk_copies
         and options.warp_specialize is None
@@ -75,117 +74,115 @@ def _chooses(target: Target, options: CommonOptions | None) -> bool:
     )
 
 
-def _specialized(target: Target, options: CommonOptions | None) -> bool | None:
+def _specialized(target: Target, options: NvidiaOptions) -> bool | None:
     """Whether warps are specialised; None: where a loop asks for it."""
-    if not isinstance(options, NvidiaOptions) or not target.has("tma"):
+    if not target.has("tma"):
         return False
-    if options.num_ctas > 1:
-        if options.warp_specialize and not target.has("wgmma"):
-            raise Unsupported(
-                f"warp_specialize=True with num_ctas={options.num_ctas} on {target}: no dot there reads what CTAs copy for each other",
-                remedy="use num_ctas=1, or leave warp_specialize out",
-            )
-        return bool(options.warp_specialize)
-    return options.warp_specialize
+    if options.num_ctas == 1:
+        return options.warp_specialize
+    if options.warp_specialize and not target.has("wgmma"):
+        raise Unsupported(
+            f"warp_specialize=True with num_ctas={options.num_ctas} on {target}: no dot there reads what CTAs copy for each other",
+            remedy="use num_ctas=1, or leave warp_specialize out",
+        )
+    return bool(options.warp_specialize)
 
 
-def policy(target: Target, options: CommonOptions | None = None) -> HopperPolicy:
-    """What the optimizer is told: accesses of 16 bytes, matrix instructions and bulk copies of ``target``."""
-    copies = (32, 64, 128) if target.has("cp-async") else ()
-    given = CommonOptions() if options is None else options
+def policy(target: Target, given: CommonOptions) -> HopperPolicy:
+    """What the shared passes are told of ``target``: matrix instructions, asynchronous copies, producers, costs."""
+    options = nvidia_options(given)
+    registers = registers_per_thread(options)
+    # accumulators in tensor memory are those of one CTA
+    in_tensor_memory = tensor_memory.instructions(target) if options.num_ctas == 1 else ()
     return HopperPolicy(
-        matrix_instructions=(
-            # sums in tensor memory are those of one CTA
-            *(tensor_memory.instructions(target) if given.num_ctas == 1 else ()),
-            *matrix_instructions(target, registers_per_thread(options)),
+        dots=DotPolicy(instructions=(*in_tensor_memory, *matrix_instructions(target, registers))),
+        pipeline=PipelinePolicy(
+            async_copy_bits=(32, 64, 128) if target.has("cp-async") else (),
+            prefetch=target.has("cp-async"),
+            split_loops=options.split_loops,
         ),
-        async_copy_bits=copies,
-        prefetch=bool(copies),
-        bulk_copies=_bulk(target, options),
-        producer=None if options is None else producer(options.num_warps),
-        specialize=_specialized(target, options),
-        delay_dots=options.delay_dots if isinstance(options, NvidiaOptions) else None,
-        ping_pong=options.ping_pong if isinstance(options, NvidiaOptions) else None,
-        split_loops=options.split_loops if isinstance(options, NvidiaOptions) else None,
-        registers=registers_per_thread(options),
-        persistent=options.persistent if isinstance(options, NvidiaOptions) else None,
-        cache_bytes=_CACHE,
-        draws_programs=target.has("tma"),
+        async_units=AsyncPolicy(
+            block_copies=_block_copies(target, options),
+            producer=producer(options.num_warps),
+            specialize=_specialized(target, options),
+            pipeline_chained_dots=options.delay_dots,
+            ping_pong=options.ping_pong,
+            registers=registers,
+            persistent=options.persistent,
+            cache_bytes=_CACHE,
+            dynamic_scheduler=target.has("tma"),
+        ),
         machine=Machine(shared=target.spec.limits["shared"]),
-        warps=given.num_warps,
-        stages=given.num_stages,
+        warps=options.num_warps,
+        stages=options.num_stages,
     )
 
 
-def _ttir(target: Target, options: CommonOptions) -> Stage:
-    """Descriptors stay where the tensor memory accelerator can do what they are used for."""
-    bulk, scaled = _bulk(target, options), _scaled(target, options)
-    if bulk is None:
-        return ttir_stage(native=scaled.native, rewrites=scaled.rewrites)
-    rewrite = _rewrite(bulk)
-    finals: tuple[Pass, ...] = ()
-    if _specialized(target, options):
-        rewrite = _stores(rewrite, options)
-        finals = _for_roles(rewrite)
-    elif _chooses(target, options):
-        # what loops of products load stays open until the end
-        plain = (rewrite, Combine(), Canonicalize(), CSE(), LICM())
-        rewrite = _rewrite(replace(bulk, in_products=True))
-        finals = (ChooseSchedule(policy(target, options), _for_roles(_stores(rewrite, options)), plain),)
-    return ttir_stage(
-        native=("descriptors", *scaled.native), rewrites=(rewrite, *scaled.rewrites), finals=finals
-    )
-
-
-@dataclass(frozen=True)
-class _Scaled:
-    """What becomes of scaled products in TTIR: words for the stage, and its passes."""
-
-    native: tuple[str, ...] = ()
-    rewrites: tuple[Pass, ...] = ()
-
-
-def _scaled(target: Target, options: CommonOptions) -> _Scaled:
-    """Scaled products stay where an instruction does them; where none is, the stage decomposes them all."""
-    products = scaled_products(
+def _ttir(target: Target, options: NvidiaOptions) -> Stage:
+    """Descriptors stay where the tensor memory accelerator can do what they are used for, scaled dots where an instruction can."""
+    copies = _block_copies(target, options)
+    scaled = scaled_products(
         target, options.num_warps, options.num_ctas, specialize=_specialized(target, options)
     )
-    if products is None:
-        return _Scaled()
-    return _Scaled(("dot_scaled",), (DecomposeDotScaled(refuses=products.refuses),))
+    native = (*(["descriptors"] if copies else []), *(["dot_scaled"] if scaled else []))
+    decompose = (DecomposeDotScaled(refuses=scaled.refuses),) if scaled else ()
+    if copies is None:
+        return ttir_stage(native=native, rewrites=decompose)
+    first, finals = _descriptor_passes(target, options, copies)
+    return ttir_stage(native=native, rewrites=(first, *decompose), finals=finals)
 
 
-def _rewrite(bulk: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
-    return RewriteTensorDescriptors(refuses=bulk.refuses, conditions=places.conditions)
+def _descriptor_passes(
+    target: Target, options: NvidiaOptions, copies: TensorMemoryAccelerator
+) -> tuple[Pass, tuple[Pass, ...]]:
+    """The pass that rewrites descriptors which copies cannot follow, and the last passes of the stage."""
+    rewrite = _rewrite(copies)
+    if _specialized(target, options):
+        stores = _stores(rewrite, options)
+        return stores, _for_producers(stores)
+    if not _chooses(target, options):
+        return rewrite, ()
+    # what loops of dots load stays open until the end
+    open_ = _rewrite(replace(copies, in_products=True))
+    specialized = _for_producers(_stores(open_, options))
+    plain = (rewrite, Combine(), Canonicalize(), CSE(), LICM())
+    return open_, (ChooseSchedule(policy(target, options), specialized, plain),)
 
 
-def _stores(rewrite: RewriteTensorDescriptors, options: CommonOptions) -> RewriteTensorDescriptors:
+def _rewrite(copies: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
+    return RewriteTensorDescriptors(refuses=copies.refuses, conditions=guards.conditions)
+
+
+def _stores(rewrite: RewriteTensorDescriptors, options: NvidiaOptions) -> RewriteTensorDescriptors:
     """Tiles leave from registers where the options say so."""
-    if not isinstance(options, NvidiaOptions) or options.bulk_stores is not False:
-        return rewrite
-    return replace(rewrite, by_pointers=lambda _: True)
+    return replace(rewrite, by_pointers=lambda _: True) if options.bulk_stores is False else rewrite
 
 
-def _for_roles(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
+def _for_producers(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
     """Blocks of pointers become those of descriptors; what copies cannot follow becomes pointers again."""
     return (PromotePointerTiles(computed=True), RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
 
 
-def _ttgir(target: Target, options: CommonOptions) -> Stage:
-    """Sums of products are placed in tensor memory, where the target has it, when nothing moves dots any more."""
-    stage = ttgir_stage(target, options, policy(target, options))
-    if target.has("wgmma") and stage.passes is not None:
-        stage.passes.insert("ttgir.pipeline", TmaRoundTf32())
-    if stage.passes is not None and (target.has("tcgen05") or target.has("mma-block-scale")):
-        stage.passes.insert("ttgir.matmul", AccelerateDotScaled())
-    if target.has("tcgen05") and stage.passes is not None:
-        stage.passes.insert("ttgir.end", AllocateTensorMemory())
-        stage.passes.steps.append(InsertTcgen05Barriers())
-    return stage
+#: the backend's own passes of the stage ``ttgir``: anchor, feature of the target (any of them), pass
+_TTGIR_PASSES: tuple[tuple[str, frozenset[str], type[Pass]], ...] = (
+    ("ttgir.matmul", frozenset({"tcgen05", "mma-block-scale"}), AccelerateDotScaled),
+    ("ttgir.pipeline", frozenset({"wgmma"}), TmaRoundTf32),
+    ("ttgir.end", frozenset({"tcgen05"}), AllocateTensorMemory),  # when nothing moves dots any more
+    ("ttgir.barriers", frozenset({"tcgen05"}), InsertTcgen05Barriers),
+)
 
 
-def pipeline(target: Target, options: CommonOptions) -> Pipeline:
+def _ttgir(target: Target, options: NvidiaOptions) -> Stage:
+    own: dict[str, list[Pass]] = {}
+    for anchor, features, factory in _TTGIR_PASSES:
+        if any(map(target.has, features)):
+            own.setdefault(anchor, []).append(factory())
+    return ttgir_stage(target, options, policy(target, options), own)
+
+
+def pipeline(target: Target, given: CommonOptions) -> Pipeline:
     """The stages for one compile."""
+    options = nvidia_options(given)
     check_launch(target, options)
     return Pipeline(
         stages=(
@@ -198,7 +195,8 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     )
 
 
-def simulated(target: Target, options: CommonOptions) -> Pipeline:
+def simulated(target: Target, given: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
+    options = nvidia_options(given)
     check_launch(target, options)
     return simulated_pipeline(_ttgir(target, options), make_primitives, _table, _ttir(target, options))

@@ -28,7 +28,7 @@ from tri_backend_nvidia.machine import (
     WarpBarrierOp,
 )
 from tri_backend_nvidia.mma import words as matrix_words
-from tri_backend_nvidia.options import NvidiaOptions
+from tri_backend_nvidia.options import nvidia_options
 from tri_core import forks
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
@@ -99,8 +99,9 @@ class NvidiaPrimitives(Primitives):
             bounds["nvvm.minctasm"] = "1"
         if self.num_ctas > 1:
             bounds["nvvm.cluster_dim"] = f"{self.num_ctas},1,1"
-        if isinstance(self.options, NvidiaOptions) and self.options.maxnreg is not None:
-            bounds["nvvm.maxnreg"] = str(self.options.maxnreg)
+        most = nvidia_options(self.options).maxnreg
+        if most is not None:
+            bounds["nvvm.maxnreg"] = str(most)
         pairs = [ir.ArrayAttr.get([ir.StringAttr.get(k), ir.StringAttr.get(v)]) for k, v in bounds.items()]
         return {
             "CConv": ir.Attribute.parse("#llvm.cconv<ptx_kernelcc>"),
@@ -214,8 +215,9 @@ class NvidiaPrimitives(Primitives):
                 f"{count} registers for a partition", remedy="use a multiple of 8 between 24 and 256"
             )
         share = min(_REGISTERS // (self.num_warps * self.threads_per_warp), 255) // 8 * 8
-        if isinstance(self.options, NvidiaOptions) and self.options.maxnreg is not None:
-            share = min(share, self.options.maxnreg)
+        most = nvidia_options(self.options).maxnreg
+        if most is not None:
+            share = min(share, most)
         self._budgeted = True
         if count != share:
             attributes: dict[str, ir.Attribute] = {

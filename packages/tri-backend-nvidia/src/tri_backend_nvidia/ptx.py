@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tri_backend_nvidia.libdevice import libdevice
-from tri_backend_nvidia.options import NvidiaOptions
+from tri_backend_nvidia.options import nvidia_options
 from tri_core.api import CodegenRequest, InternalError, Stage, StageContext, StageResult
 
 __all__ = ["entry_points", "ptx_stage"]
@@ -22,7 +22,7 @@ def entry_points(ptx: str) -> tuple[str, ...]:
 def _features(context: StageContext, default: str) -> str:
     """LLVM's features: the PTX version, from the options or the architecture's row."""
     options = context.options
-    asked = options.ptx_version if isinstance(options, NvidiaOptions) else 0
+    asked = nvidia_options(options).ptx_version
     return f"+ptx{asked}" if asked else default
 
 

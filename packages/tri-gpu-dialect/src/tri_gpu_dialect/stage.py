@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import tri_gpu_dialect.dialect  # noqa: F401  the dialect is there when the stage is
@@ -10,8 +11,9 @@ from tri_core.api import (
     CommonOptions,
     OptionError,
     OutOfResources,
+    Pass,
     PassList,
-    Policy,
+    PluginError,
     Stage,
     StageContext,
     StageResult,
@@ -49,11 +51,17 @@ from tri_gpu_dialect.passes import (
     SubtileEpilogue,
     WarpSpecialize,
 )
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import remarks_of, schedule_of
 
 #: Triton's name for the columns of tensor memory that a kernel allocates
 _TENSOR_MEMORY = "ttg.tensor_memory_size"
+
+#: where a backend's passes go: each behind what the anchor is named after
+_ANCHORS = (
+    *("ttgir.begin", "ttgir.convert", "ttgir.coalesce", "ttgir.matmul", "ttgir.pipeline", "ttgir.end"),
+    "ttgir.barriers",
+)
 
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
 
@@ -73,14 +81,27 @@ def threads_per_warp(target: Target, options: CommonOptions) -> int:
     return wanted
 
 
-def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAULT_POLICY) -> PassList:
-    """The passes of the stage, with the anchors where backends and plugins put theirs in."""
+def ttgir_passes(
+    target: Target,
+    options: CommonOptions,
+    policy: DefaultPolicy = DEFAULT_POLICY,
+    passes: Mapping[str, Sequence[Pass]] | None = None,
+) -> PassList:
+    """The passes of the stage, with the anchors where plugins put theirs in; ``passes`` are the backend's own by anchor."""
+    own = {**dict.fromkeys(_ANCHORS, ()), **(passes or {})}
+    if unknown := own.keys() - set(_ANCHORS):
+        raise PluginError(
+            f"the stage ttgir has no anchor {', '.join(sorted(unknown))}",
+            remedy=f"its anchors are {', '.join(_ANCHORS)}",
+            plugin=target.key.backend,
+        )
     warp = threads_per_warp(target, options)
     _check_cluster(target, options)
     _check_threads(target, options, warp)
     return PassList(
         [
             Anchor("ttgir.begin"),
+            *own["ttgir.begin"],
             FoldComparisons(),
             ConvertTritonToTritonGPU(
                 target=str(target.key),
@@ -90,17 +111,21 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
                 policy=policy,
             ),
             Anchor("ttgir.convert"),
+            *own["ttgir.convert"],
             Coalesce(policy=policy),
             Anchor("ttgir.coalesce"),
+            *own["ttgir.coalesce"],
             AccelerateMatmul(policy=policy),
             # a backend may give more dots their layouts here; only then do conversions settle
             Anchor("ttgir.matmul"),
+            *own["ttgir.matmul"],
             # what is left is done by multiply-add
             StageDotOperands(),
             RemoveLayoutConversions(),
             OptimizeThreadLocality(),
             GatherAcrossCluster(),
             Anchor("ttgir.pipeline"),
+            *own["ttgir.pipeline"],
             MakePersistent(policy=policy),
             SplitLoops(policy=policy),
             WarpSpecialize(num_stages=options.num_stages, policy=policy),
@@ -117,12 +142,15 @@ def ttgir_passes(target: Target, options: CommonOptions, policy: Policy = DEFAUL
             LowerDescriptorsToTma(policy=policy),
             SinkConversions(),
             Anchor("ttgir.end"),
+            *own["ttgir.end"],
             # nothing may move or make shared memory once it has its place
             SubtileEpilogue(policy=policy),
             FitSharedMemory(),
             CreateTensormaps(),
             AllocateSharedMemory(),
             InsertBarriers(),
+            Anchor("ttgir.barriers"),
+            *own["ttgir.barriers"],
         ]
     )
 
@@ -181,12 +209,17 @@ def _tensor_memory(module: ir.Module) -> dict[str, int]:
     return {"tensor_memory": module_int(module, _TENSOR_MEMORY)} if has_some else {}
 
 
-def ttgir_stage(target: Target, options: CommonOptions, policy: Policy = DEFAULT_POLICY) -> Stage:
+def ttgir_stage(
+    target: Target,
+    options: CommonOptions,
+    policy: DefaultPolicy = DEFAULT_POLICY,
+    passes: Mapping[str, Sequence[Pass]] | None = None,
+) -> Stage:
     """The stage ``ttgir`` of a GPU pipeline, between ``ttir`` and ``llir``.
 
     Anchors: ``ttgir.begin``, ``ttgir.convert`` (every tensor has a layout), ``ttgir.coalesce``,
     ``ttgir.matmul`` (before conversions are settled), ``ttgir.pipeline`` (after), ``ttgir.end`` (before
-    shared memory is allocated).
+    shared memory is allocated), ``ttgir.barriers`` (last).  ``passes``: the backend's own, by anchor.
     """
-    passes = ttgir_passes(target, options, policy)
-    return Stage(name="ttgir", kind="module", run=_Run(passes), passes=passes)
+    listed = ttgir_passes(target, options, policy, passes)
+    return Stage(name="ttgir", kind="module", run=_Run(listed), passes=listed)

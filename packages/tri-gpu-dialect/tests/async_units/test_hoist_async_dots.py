@@ -13,15 +13,19 @@ from tri_core import mlir, text
 from tri_core.api import Pass
 from tri_core.mlir import ir
 from tri_gpu_dialect.passes import HoistAsyncDots, PipelineChainedDots, SinkDotWaits, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.dot_chains import BARRIER, SLOT, Dot, Machine, chains, program, the_function
 
-POLICY = replace(DEFAULT_POLICY, delay_dots=True)
+POLICY = AsyncPolicy(pipeline_chained_dots=True)
 INDEPENDENT = [Dot(None, 0, None, False), Dot(None, 1, None, False), Dot(0, 1, 2, False), Dot(1, 0, 3, False)]
 CHOICES: dict[str, list[Pass]] = {
     "alone": [HoistAsyncDots()],
     "then overlapped": [HoistAsyncDots(), SinkDotWaits()],
-    "after pipeline-chained-dots": [PipelineChainedDots(policy=POLICY), HoistAsyncDots(), SinkDotWaits()],
+    "after pipeline-chained-dots": [
+        PipelineChainedDots(policy=DefaultPolicy(async_units=POLICY)),
+        HoistAsyncDots(),
+        SinkDotWaits(),
+    ],
 }
 
 
@@ -70,7 +74,7 @@ def test_each_wait_leaves_what_was_started_behind_its_dot() -> None:
 @pytest.mark.parametrize(("registers", "together"), [(111, False), (112, True)])
 def test_registers_decide(registers: int, together: bool) -> None:
     """Tensors take 96 registers of a thread, operands of blocked dots with their copies most of them; 16 are for numbers."""
-    policy = replace(POLICY, registers=registers)
+    policy = DefaultPolicy(async_units=replace(POLICY, registers=registers))
     assert (most_under_way(program(INDEPENDENT), [HoistAsyncDots(policy=policy)]) > 1) == together
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +13,12 @@ from tri_core.api import CommonOptions, StageContext, Target, TargetKey, TargetS
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.passes import MakePersistent, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.evaluator import evaluate
 
 TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(threads_per_warp=(32,)))
 CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
-PERSIST = MakePersistent(policy=replace(DEFAULT_POLICY, persistent=True))
+PERSIST = MakePersistent(policy=DefaultPolicy(async_units=AsyncPolicy(persistent=True)))
 
 
 def kernel(body: str, *, ctas: int = 1) -> ir.Module:
@@ -129,7 +128,9 @@ def order(
 ) -> list[list[int]]:
     """The numbers, x first, of the programs of each CTA, in the order in which it runs them."""
     module = kernel(UNEQUAL.replace("ALONG", f"axis{axis}").replace("BOUNDS", bounds))
-    MakePersistent(policy=replace(DEFAULT_POLICY, persistent=True, cache_bytes=cache)).apply(module, CONTEXT)
+    MakePersistent(policy=DefaultPolicy(async_units=AsyncPolicy(persistent=True, cache_bytes=cache))).apply(
+        module, CONTEXT
+    )
     VerifyLayouts().apply(module, CONTEXT)
     lines = str(module)
     for number, size in enumerate(grid):
@@ -197,5 +198,7 @@ def test_nothing_happens_unasked(persistent: bool | None) -> None:
     for body in (PURE, *IMPURE.values()):
         module = kernel(body)
         before = str(module)
-        MakePersistent(policy=replace(DEFAULT_POLICY, persistent=persistent)).apply(module, CONTEXT)
+        MakePersistent(policy=DefaultPolicy(async_units=AsyncPolicy(persistent=persistent))).apply(
+            module, CONTEXT
+        )
         assert str(module) == before

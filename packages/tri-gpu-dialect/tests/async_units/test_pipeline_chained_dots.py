@@ -15,7 +15,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages, dot_stages
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
 from tri_gpu_dialect.passes import PipelineChainedDots, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.dot_chains import (
     BARRIER,
     SLOT,
@@ -28,12 +28,12 @@ from tri_gpu_dialect.testing.dot_chains import (
     two,
 )
 
-POLICY = replace(DEFAULT_POLICY, delay_dots=True)
+POLICY = AsyncPolicy(pipeline_chained_dots=True)
 
 
 def delayed(source: str) -> ir.Module:
     module = text.parse_module(source)
-    PipelineChainedDots(policy=POLICY).apply(module, None)  # type: ignore[arg-type]
+    PipelineChainedDots(policy=DefaultPolicy(async_units=POLICY)).apply(module, None)  # type: ignore[arg-type]
     VerifyLayouts().apply(module, None)  # type: ignore[arg-type]
     mlir.verify(module)
     return module
@@ -155,12 +155,16 @@ def test_registers_decide() -> None:
     assert isinstance(stages, DotStages)
     for registers, expected in ((stages.registers, True), (stages.registers - 1, False)):
         module = text.parse_module(CHAIN)
-        PipelineChainedDots(policy=replace(POLICY, registers=registers)).apply(module, None)  # type: ignore[arg-type]
+        PipelineChainedDots(policy=DefaultPolicy(async_units=replace(POLICY, registers=registers))).apply(
+            module, None
+        )  # type: ignore[arg-type]
         assert ("pendings = 1" in str(module)) == expected
 
 
 @pytest.mark.parametrize("wanted", [None, False])
 def test_who_is_not_asked_for_it(wanted: bool | None) -> None:
     module = text.parse_module(CHAIN)
-    PipelineChainedDots(policy=replace(POLICY, delay_dots=wanted)).apply(module, None)  # type: ignore[arg-type]
+    PipelineChainedDots(policy=DefaultPolicy(async_units=AsyncPolicy(pipeline_chained_dots=wanted))).apply(
+        module, None
+    )  # type: ignore[arg-type]
     assert "pendings = 1" not in str(module)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
 from tri_core import mlir, text
 from tri_core.testing import filecheck
 from tri_gpu_dialect.passes import PreloadAccumulator, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
 
 HEAD = """
 #b = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>
@@ -61,7 +60,10 @@ def program(*lines: str) -> str:
 
 def after(source: str, registers: int | None = None) -> str:
     module = text.parse_module(source)
-    for each in (PreloadAccumulator(policy=replace(DEFAULT_POLICY, registers=registers)), VerifyLayouts()):
+    for each in (
+        PreloadAccumulator(policy=DefaultPolicy(async_units=AsyncPolicy(registers=registers))),
+        VerifyLayouts(),
+    ):
         each.apply(module, None)  # type: ignore[arg-type]
     mlir.verify(module)
     return str(module)

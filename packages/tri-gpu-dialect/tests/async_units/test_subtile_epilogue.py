@@ -12,7 +12,7 @@ from tri_gpu_dialect.dialect import MemDescType
 from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import Blocked, SwizzledShared
 from tri_gpu_dialect.passes import LowerDescriptorsToTma, SubtileEpilogue
-from tri_gpu_dialect.testing.bulk import BULK_POLICY
+from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 
 ROWS = Blocked((1, 8), (4, 8), (4, 1), (1, 0))
 TILE = f"tensor<64x256xf16, {ROWS}>"
@@ -60,8 +60,8 @@ def test_large_tiles_go_in_two_pieces_where_one_place_for_both_saves_nothing(
     spec = TargetSpec(threads_per_warp=(32,), limits={"shared": limit * KIB})
     given = dataclasses.replace(context, target=dataclasses.replace(context.target, spec=spec))
     module = stored(slots, in_loop=in_loop)
-    LowerDescriptorsToTma(policy=BULK_POLICY).apply(module, given)
-    SubtileEpilogue(policy=BULK_POLICY, large_bytes=large * KIB).apply(module, given)
+    LowerDescriptorsToTma(policy=BLOCK_COPY_POLICY).apply(module, given)
+    SubtileEpilogue(policy=BLOCK_COPY_POLICY, large_bytes=large * KIB).apply(module, given)
     assert module.operation.verify()
     copies = [
         op for op in all_ops(next(functions(module))) if op.name == "ttg.async_copy_local_to_descriptor"

@@ -20,8 +20,8 @@ from tri_gpu_dialect.async_units.partitions import default_block, partition_bloc
 from tri_gpu_dialect.async_units.warp_specialize import WarpSpecialize
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.passes import VerifyLayouts
-from tri_gpu_dialect.policy import Specialization
-from tri_gpu_dialect.testing.bulk import BULK_POLICY
+from tri_gpu_dialect.policy import DefaultPolicy, Specialization
+from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 
 HEAD = """
 #blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
@@ -263,8 +263,9 @@ class Machine:
 
 def specialized(program: str, stages: int) -> ir.Module:
     module = text.parse_module(program)
-    policy = replace(BULK_POLICY, producer=Specialization(1, 4, stages=stages), specialize=True)
-    WarpSpecialize(policy=policy).apply(module, CONTEXT)
+    how = Specialization(1, 4, stages=stages)
+    units = replace(BLOCK_COPY_POLICY.async_units, producer=how, specialize=True)
+    WarpSpecialize(policy=DefaultPolicy(async_units=units)).apply(module, CONTEXT)
     VerifyLayouts().apply(module, CONTEXT)
     mlir.verify(module)
     return module

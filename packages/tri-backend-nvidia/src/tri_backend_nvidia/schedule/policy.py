@@ -27,8 +27,9 @@ class HopperPolicy(DefaultPolicy):
         work = work_of(function)
         if isinstance(work, Unknown):
             return Schedule(False, False, f"as it is written: {work.reason}")
-        given = self.producer.registers if self.producer is not None else None
+        producer = self.async_units.producer
+        given = producer.registers if producer is not None else None
         registers = _MOST_REGISTERS if given is None else given[0]
         stages = self.stages if work.stages is None else work.stages
         has = Resources(warps=self.warps, stages=max(stages, 1), registers=registers)
-        return choose(work, has, self.machine, persistent=self.persistent is None)
+        return choose(work, has, self.machine, persistent=self.async_units.persistent is None)

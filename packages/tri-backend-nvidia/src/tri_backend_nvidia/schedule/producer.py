@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_gpu_dialect.policy import Specialization
+from tri_gpu_dialect.async_units.policy import Specialization
 
 __all__ = ["producer"]
 

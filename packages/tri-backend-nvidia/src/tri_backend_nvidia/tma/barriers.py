@@ -16,7 +16,7 @@ from tri_backend_nvidia.machine import (
     TurnOp,
     WarpBarrierOp,
 )
-from tri_backend_nvidia.options import NvidiaOptions
+from tri_backend_nvidia.options import nvidia_options
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import CLUSTER
 from tri_gpu_dialect.lowering import Lowered, Lowering
@@ -99,7 +99,7 @@ def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.wait_barrier``: every thread polls, so each knows what was released."""
     barrier, phase, *_ = op.operands
-    polls = ctx.options.barrier_polls if isinstance(ctx.options, NvidiaOptions) else 0
+    polls = nvidia_options(ctx.options).barrier_polls
     attributes = {"polls": ir.IntegerAttr.get(ctx.b.i32, polls)}
     BarrierWaitOp.build([_address(ctx, barrier), ctx.scalar(phase)], (), attributes)
     return []

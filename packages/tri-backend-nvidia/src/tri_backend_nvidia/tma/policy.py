@@ -13,9 +13,9 @@ from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import axis_info
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
+from tri_gpu_dialect.async_units.policy import AsyncPolicy, Specialization
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
-from tri_gpu_dialect.policy import DefaultPolicy, Specialization
 
 __all__ = ["TensorMemoryAccelerator"]
 
@@ -33,7 +33,7 @@ _COMBINES = {
 
 @dataclass(frozen=True)
 class TensorMemoryAccelerator:
-    """Copies of blocks in bulk; see :class:`tri_gpu_dialect.policy.BulkCopies`.
+    """Block copies; see :class:`tri_gpu_dialect.async_units.policy.BlockCopies`.
 
     ``in_products``: also in loops that hold products, where something has to start them ahead of their use; what the
     kernel's loops say about warps for that wins, and decides alone where this is None.  ``in_clusters``: there alone, for
@@ -64,7 +64,7 @@ class TensorMemoryAccelerator:
 
     def _runs_ahead(self, load: ir.Operation) -> bool:
         """Whether warps for copies start the load, as the policy decides for the kernel around it."""
-        policy = DefaultPolicy(producer=Specialization(), specialize=self.in_products)
+        policy = AsyncPolicy(producer=Specialization(), specialize=self.in_products)
         return policy.specialization(function_of(load)) is not None
 
     def encoding(self, descriptor: TensorDescType) -> SharedEncoding:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -26,7 +26,7 @@ from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tens
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers
 from tri_gpu_dialect.encodings import DotOperand
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["HoistAsyncDots"]
@@ -42,7 +42,7 @@ _PASSED = frozenset(
 
 @dataclass(frozen=True)
 class HoistAsyncDots(Pass):
-    """See the module; ``policy.registers`` says how many a thread has where ``ttg.warp_specialize`` does not.
+    """See the module; ``policy.async_units.registers`` says how many a thread has where ``ttg.warp_specialize`` does not.
 
     Runs behind ``pipeline-chained-dots`` and before ``sink-dot-waits``, while each dot is waited for in its own block.
     """
@@ -50,14 +50,14 @@ class HoistAsyncDots(Pass):
     name: ClassVar[str] = "hoist-async-dots"
     former_names: ClassVar[tuple[str, ...]] = ("start-dots",)
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move the dots of every function of ``module``."""
         for function in functions(module):
             blocks = [b for op in all_ops(function) for region in op.regions for b in region.blocks]
             for block in blocks:
-                have = registers_for_tensors(block.owner.operation, getattr(self.policy, "registers", None))
+                have = registers_for_tensors(block.owner.operation, self.policy.async_units.registers)
                 found = _Block(block, have)
                 if found.can_move:
                     found.run()

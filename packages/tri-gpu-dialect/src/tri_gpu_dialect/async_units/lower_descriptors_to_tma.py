@@ -19,14 +19,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import InternalError, Pass, Policy, StageContext
+from tri_core.api import InternalError, Pass, StageContext
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.mlir import ir
+from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, is_barrier, make
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared, decode
-from tri_gpu_dialect.policy import DEFAULT_POLICY, BulkCopies
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["LowerDescriptorsToTma"]
@@ -43,11 +44,11 @@ class LowerDescriptorsToTma(Pass):
     name: ClassVar[str] = "lower-descriptors-to-tma"
     former_names: ClassVar[tuple[str, ...]] = ("copy-descriptor-blocks",)
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every function of ``module``."""
-        copies = getattr(self.policy, "bulk_copies", None)
+        copies = self.policy.async_units.block_copies
         if copies is None:
             return
         for function in functions(module):
@@ -75,7 +76,7 @@ def _block_bytes(buffer: MemDescType) -> int:
 # --- loads ------------------------------------------------------------------------------------------------
 
 
-def _load(op: ir.Operation, copies: BulkCopies) -> None:
+def _load(op: ir.Operation, copies: BlockCopies) -> None:
     descriptor, *coordinates = op.operands
     result = op.results[0]
     taken = _wanted_buffer(op, copies)
@@ -105,7 +106,7 @@ def _buffer(
     return make("ttg.local_alloc", contents, type_, alignment=i32_attribute(alignment)).results[0]
 
 
-def _wanted_buffer(op: ir.Operation, copies: BulkCopies) -> ir.Operation | None:
+def _wanted_buffer(op: ir.Operation, copies: BlockCopies) -> ir.Operation | None:
     """The only use of a loaded block, if it puts it in a buffer that a copy can fill."""
     users = [use.owner.operation for use in op.results[0].uses]
     if len(users) != 1 or users[0].name != "ttg.local_alloc" or users[0].block != op.block:
@@ -137,7 +138,7 @@ def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Va
 # --- stores -----------------------------------------------------------------------------------------------
 
 
-def _store(op: ir.Operation, copies: BulkCopies) -> None:
+def _store(op: ir.Operation, copies: BlockCopies) -> None:
     descriptor, given, *coordinates = op.operands
     source = _unconverted(given)
     info = tensor_info(source.type)
@@ -194,7 +195,7 @@ def _orders(op: ir.Operation) -> bool:
 # --- encodings of descriptors -----------------------------------------------------------------------------
 
 
-def _give_encodings(maker: ir.Operation, copies: BulkCopies) -> None:
+def _give_encodings(maker: ir.Operation, copies: BlockCopies) -> None:
     """One descriptor per encoding of buffers."""
     uses = list(_uses(maker.results[0]))
     wanted = {_buffer_of(op).type.encoding: None for op, _ in uses}

@@ -27,7 +27,7 @@ import logging
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext, Unsupported
+from tri_core.api import Pass, StageContext, Unsupported
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.traits import is_pure
 from tri_core.locations import source_location
@@ -35,7 +35,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, functions, module_int, terminator
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["CHOSEN", "NEXT", "PERSISTENT", "MakePersistent"]
 
@@ -82,16 +82,16 @@ class MakePersistent(Pass):
     name: ClassVar[str] = "make-persistent"
     former_names: ClassVar[tuple[str, ...]] = ("persist",)
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Wrap the kernel of ``module``."""
-        forced = getattr(self.policy, "persistent", None)
+        forced = self.policy.async_units.persistent
         chosen = forced is None and CHOSEN in module.operation.attributes
         for function in functions(module) if forced or chosen else ():
             refusal = _refusal(module, function)
             if refusal is None:
-                _wrap(function, getattr(self.policy, "cache_bytes", None))
+                _wrap(function, self.policy.async_units.cache_bytes)
             elif forced:
                 raise refusal
             else:

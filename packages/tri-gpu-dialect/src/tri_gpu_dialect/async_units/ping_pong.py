@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.async_units.ordered_barriers import TURN
 from tri_gpu_dialect.async_units.partitions import NAME, default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PingPong"]
 
@@ -35,17 +35,17 @@ _BRANCHES = frozenset({"scf.for", "scf.if"})
 
 @dataclass(frozen=True)
 class PingPong(Pass):
-    """See the module; unless ``policy.ping_pong`` is False.  Runs when dots and waits are where they stay."""
+    """See the module; unless ``policy.async_units.ping_pong`` is False.  Runs when dots and waits are where they stay."""
 
     name: ClassVar[str] = "ping-pong"
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Put turns into the consumers of every function of ``module``."""
-        warps = max((row.group_warps for row in getattr(self.policy, "matrix_instructions", ())), default=1)
+        warps = max((row.group_warps for row in self.policy.dots.instructions), default=1)
         groups = module_int(module, "ttg.num-warps") // warps
-        if getattr(self.policy, "ping_pong", None) is False or groups < 2:
+        if self.policy.async_units.ping_pong is False or groups < 2:
             return
         for function in functions(module):
             for op in [op for op in all_ops(function) if op.name == NAME]:

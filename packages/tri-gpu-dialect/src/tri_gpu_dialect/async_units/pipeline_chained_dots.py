@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import LATE, DotStages, dot_stages
@@ -33,7 +33,7 @@ from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, ha
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
 from tri_gpu_dialect.async_units.partitions import NAME, default_registers
 from tri_gpu_dialect.edit import all_ops, ancestor_in, functions, terminator
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs, runs_surely
 
 __all__ = ["PLACED", "PipelineChainedDots"]
@@ -50,18 +50,18 @@ _Known = Mapping[ir.Value, ir.Value]
 class PipelineChainedDots(Pass):
     """See the module; within the registers of a thread.  Runs before ``sink-dot-waits``.
 
-    ``policy.delay_dots`` may be True (in all loops), None (in those of consumers, beside a producer) or False; ``policy.registers``
+    ``policy.async_units.pipeline_chained_dots`` may be True (in all loops), None (in those of consumers, beside a producer) or False; ``registers`` beside it
     says how many registers a thread has where ``ttg.warp_specialize`` does not.
     """
 
     name: ClassVar[str] = "pipeline-chained-dots"
     former_names: ClassVar[tuple[str, ...]] = ("delay-dots",)
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the loops of every function of ``module``."""
-        wanted = getattr(self.policy, "delay_dots", None)
+        wanted = self.policy.async_units.pipeline_chained_dots
         if wanted is False:
             return
         for function in functions(module):
@@ -95,7 +95,7 @@ class PipelineChainedDots(Pass):
 
     def refused(self, stages: DotStages, around: ir.Operation) -> Refusal | None:
         """Whether it takes more registers than there are."""
-        have = getattr(self.policy, "registers", None)
+        have = self.policy.async_units.registers
         if around.name == NAME:
             have = default_registers(around) or have
         if have is None or stages.registers <= have:

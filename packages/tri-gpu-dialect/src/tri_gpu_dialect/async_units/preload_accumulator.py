@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers, make
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PreloadAccumulator"]
 
@@ -42,7 +42,7 @@ _PURE = (
 
 @dataclass(frozen=True)
 class PreloadAccumulator(Pass):
-    """See the module; ``policy.registers`` says how many a thread has where ``ttg.warp_specialize`` does not.
+    """See the module; ``policy.async_units.registers`` says how many a thread has where ``ttg.warp_specialize`` does not.
 
     Runs when dots have their places and turns, behind ``sink-dot-waits`` and ``ping-pong``.
     """
@@ -50,7 +50,7 @@ class PreloadAccumulator(Pass):
     name: ClassVar[str] = "preload-accumulator"
     former_names: ClassVar[tuple[str, ...]] = ("start-sums",)
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Give the dots of every function of ``module`` what they start from."""
@@ -58,7 +58,7 @@ class PreloadAccumulator(Pass):
             for op in [op for op in all_ops(function) if op.name in ("arith.addf", "arith.subf")]:
                 found = _found(op)
                 if found is not None:
-                    found.apply(registers_for_tensors(op, getattr(self.policy, "registers", None)))
+                    found.apply(registers_for_tensors(op, self.policy.async_units.registers))
 
 
 @dataclass(frozen=True)

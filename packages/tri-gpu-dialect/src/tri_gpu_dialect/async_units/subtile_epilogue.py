@@ -23,15 +23,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import TensorDescType
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, make
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.plans.halves import Cut, cut, halves
-from tri_gpu_dialect.policy import DEFAULT_POLICY, BulkCopies
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.types import bitwidth
@@ -43,19 +44,19 @@ _COPY, _FENCE = "ttg.async_copy_local_to_descriptor", "ttg.fence_async_shared"
 
 @dataclass(frozen=True)
 class SubtileEpilogue(Pass):
-    """See the module; ``policy.bulk_copies`` says how pieces lie in buffers: without, nothing happens."""
+    """See the module; ``policy.async_units.block_copies`` says how pieces lie in buffers: without, nothing happens."""
 
     name: ClassVar[str] = "subtile-epilogue"
     former_names: ClassVar[tuple[str, ...]] = ("split-stores",)
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
     allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
     large_bytes: int = 1 << 16
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Cut stores of functions that need more than the target has."""
         limit = context.target.spec.limits.get("shared") if context is not None else None
-        copies = getattr(self.policy, "bulk_copies", None)
+        copies = self.policy.async_units.block_copies
         if limit is None or copies is None:
             return
         for function in functions(module):
@@ -93,13 +94,13 @@ class _Store:
         """Of the whole tile."""
         return 2 * math.prod(self.how.shape) * bitwidth(self.element) // 8
 
-    def half(self, copies: BulkCopies) -> tuple[TensorDescType, SharedEncoding]:
+    def half(self, copies: BlockCopies) -> tuple[TensorDescType, SharedEncoding]:
         """A descriptor of halves, and how these lie in buffers."""
         plain = TensorDescType.get(ir.TypeAttr.get(ir.RankedTensorType.get(self.how.shape, self.element)))
         return plain, copies.encoding(plain)
 
 
-def _stores(function: ir.Operation, copies: BulkCopies) -> list[_Store]:
+def _stores(function: ir.Operation, copies: BlockCopies) -> list[_Store]:
     """The stores that can be cut, into halves that ``copies`` can store."""
     return [s for s in _whole_stores(function) if copies.suits(*s.half(copies))]
 
@@ -123,7 +124,7 @@ def _whole_stores(function: ir.Operation) -> Iterator[_Store]:
             yield _Store(made, copy, how)
 
 
-def _split(store: _Store, copies: BulkCopies, made: dict[tuple[ir.Value, ir.Type], ir.Value]) -> None:
+def _split(store: _Store, copies: BlockCopies, made: dict[tuple[ir.Value, ir.Type], ir.Value]) -> None:
     """Replace ``store`` by two; ``made`` has the descriptors of halves, which stores share."""
     copy, how = store.copy, store.how
     descriptor, *place, _ = copy.operands

@@ -14,7 +14,7 @@ loads outside of loops may be nested in any way.  The number ``s`` of the slot a
 through all control flow in which a ring's loads are, on both sides alike: they agree by construction.
 
 Where a CTA takes one program after the other and these run for different lengths (``ttg.next_program``), the producer draws the number of
-the next one from the launch's counter (``policy.draws_programs``) and hands it to the consumers by a ring of its own.
+the next one from the launch's counter (``policy.async_units.dynamic_scheduler``) and hands it to the consumers by a ring of its own.
 
 A function that cannot be cut stays as it is; why is logged, and stands in the module's attribute ``ttg.not_specialized``.
 """
@@ -26,13 +26,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.async_units.grouped_row_loads import lift_rows
 from tri_gpu_dialect.async_units.make_persistent import NEXT, PERSISTENT
+from tri_gpu_dialect.async_units.policy import Specialization
 from tri_gpu_dialect.async_units.producer_consumer import Consumer, Memory, Producer
 from tri_gpu_dialect.async_units.shared_memory_budget import beside
 from tri_gpu_dialect.edit import (
@@ -46,7 +47,7 @@ from tri_gpu_dialect.edit import (
     terminator,
 )
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["WarpSpecialize"]
 
@@ -66,7 +67,7 @@ class WarpSpecialize(Pass):
     name: ClassVar[str] = "warp-specialize"
 
     num_stages: int = 3
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Cut the kernel of ``module`` in two, if that can be."""
@@ -84,11 +85,11 @@ class WarpSpecialize(Pass):
     ) -> Refusal | None:
         """Cut ``function``; gives why not."""
         lift_rows(function)
-        drawn = _drawn(function) if getattr(self.policy, "draws_programs", False) else None
+        drawn = _drawn(function) if self.policy.async_units.dynamic_scheduler else None
         slices = slice_function(function, frozenset() if drawn is None else frozenset({drawn}))
         if slices is None or isinstance(slices, Refusal):
             return slices
-        copies = getattr(self.policy, "bulk_copies", None)
+        copies = self.policy.async_units.block_copies
         if copies is None:
             return Refusal("the target has no copies of blocks", function)
         uses = []

@@ -15,7 +15,7 @@ from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 from tri_gpu_dialect.lowering import MachineOp, SimulatedCTA
 from tri_gpu_dialect.matrix import MatrixInstruction
-from tri_gpu_dialect.policy import DefaultPolicy
+from tri_gpu_dialect.policy import DefaultPolicy, DotPolicy, PipelinePolicy
 
 __all__ = ["MATRIX_POLICY", "REFM", "MatrixOp", "RefMatrix"]
 
@@ -71,12 +71,13 @@ class MatrixOp(MachineOp, dialect=REFM, name="multiply"):
 
 #: what the optimizer is told about it
 MATRIX_POLICY = DefaultPolicy(
-    matrix_instructions=tuple(
-        MatrixInstruction(a=t, b=t, accumulator="f32", shape=(8, 8, 8), k_width=2, encoding=RefMatrix())
-        for t in ("f16", "f32")
+    dots=DotPolicy(
+        instructions=tuple(
+            MatrixInstruction(a=t, b=t, accumulator="f32", shape=(8, 8, 8), k_width=2, encoding=RefMatrix())
+            for t in ("f16", "f32")
+        )
     ),
-    async_copy_bits=(32, 64, 128),
-    prefetch=True,
+    pipeline=PipelinePolicy(async_copy_bits=(32, 64, 128), prefetch=True),
 )
 
 registry.add_dialect(REFM)

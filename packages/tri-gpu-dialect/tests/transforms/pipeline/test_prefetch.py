@@ -23,6 +23,7 @@ from tri_gpu_dialect.passes import (
     RemoveLayoutConversions,
     StageMatrixOperands,
 )
+from tri_gpu_dialect.policy import PipelinePolicy
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 from tri_runtime.simulator import simulate
@@ -174,7 +175,9 @@ def test_without_the_policys_word_nothing_is_done(run) -> None:  # type: ignore[
     steps = [p for p in passes(3, 1) if not isinstance(p, Prefetch)]
     text = product(16, transposed=False, twice=False)
     before = str(run(text, *steps))
-    steps.insert(4, Prefetch(policy=replace(MATRIX_POLICY, prefetch=False)))
+    steps.insert(
+        4, Prefetch(policy=replace(MATRIX_POLICY, pipeline=PipelinePolicy(async_copy_bits=(32, 64, 128))))
+    )
     assert str(run(text, *steps)) == before
 
 

@@ -15,9 +15,9 @@ from tri_core import mlir
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.passes import SplitLoops, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY, Specialization
+from tri_gpu_dialect.policy import DEFAULT_POLICY, AsyncPolicy, DefaultPolicy, PipelinePolicy, Specialization
 
-POLICY = replace(DEFAULT_POLICY, producer=Specialization(), specialize=True)
+POLICY = DefaultPolicy(async_units=AsyncPolicy(producer=Specialization(), specialize=True))
 KINDS = {"slt": np.less, "sle": np.less_equal, "sgt": np.greater, "sge": np.greater_equal}
 SIZE = 32
 #: the arguments behind the sum, by number
@@ -178,7 +178,7 @@ def test_what_is_not_split(old: str, new: str) -> None:
 
 def test_nothing_is_split_without_a_producer() -> None:
     source = Comparison("sge", 1, 1, 1, 5, 32).text
-    for policy in (DEFAULT_POLICY, replace(POLICY, split_loops=False)):
+    for policy in (DEFAULT_POLICY, replace(POLICY, pipeline=PipelinePolicy(split_loops=False))):
         module = ir.Module.parse(source)
         SplitLoops(policy=policy).apply(module, None)  # type: ignore[arg-type]
         assert len(loops(module)) == 1

@@ -18,7 +18,7 @@ from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 if TYPE_CHECKING:
-    from tri_gpu_dialect.policy import BulkCopies
+    from tri_gpu_dialect.async_units.policy import BlockCopies
 
 __all__ = ["RingUse", "SlotBuffer", "is_inside", "ring_use", "slot_buffer", "uses_inside"]
 
@@ -61,7 +61,7 @@ def _all_users(op: ir.Operation) -> list[ir.Operation]:
     return list(dict.fromkeys(use.owner.operation for result in op.results for use in result.uses))
 
 
-def slot_buffer(load: ir.Operation, copies: BulkCopies) -> SlotBuffer:
+def slot_buffer(load: ir.Operation, copies: BlockCopies) -> SlotBuffer:
     """The buffer for ``load``, such that as many of its users as can be are views of it."""
     info = tensor_info(load.results[0].type)
     assert info is not None
@@ -130,7 +130,7 @@ class RingUse:
         return None
 
 
-def ring_use(ring: Ring, consumer: Demand, copies: BulkCopies) -> RingUse | Refusal:
+def ring_use(ring: Ring, consumer: Demand, copies: BlockCopies) -> RingUse | Refusal:
     """When ``consumer`` uses the slots of ``ring``."""
     buffers = tuple(slot_buffer(load, copies) for load in ring.loads)
     for b in buffers:

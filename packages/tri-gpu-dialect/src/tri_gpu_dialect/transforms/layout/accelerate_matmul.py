@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.analysis.dot_chains import chained
@@ -29,7 +29,7 @@ from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts.cluster import share
 from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, choose, dot_blocks, operand_sources
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info, tensor_type
 
 __all__ = ["AccelerateMatmul"]
@@ -41,7 +41,7 @@ class AccelerateMatmul(Pass):
 
     name: ClassVar[str] = "accelerate-matmul"
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the dots of every function of ``module``."""
@@ -77,7 +77,7 @@ class AccelerateMatmul(Pass):
         self, suits: Callable[[MatrixInstruction], bool], dot: ir.Operation
     ) -> MatrixInstruction | None:
         """The instruction of ``dot`` from those rows of the policy's table that ``suits`` accepts."""
-        table = getattr(self.policy, "matrix_instructions", ())
+        table = self.policy.dots.instructions
         return choose([row for row in table if suits(row)], dot)
 
 

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
@@ -36,7 +36,7 @@ from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import OFFSET, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
@@ -55,18 +55,18 @@ __all__ = ["Pipeline"]
 class Pipeline(Pass):
     """See the module; ``num_stages`` iterations at once, unless a loop's ``tt.num_stages`` says otherwise.
 
-    Without asynchronous copies (``policy.async_copy_bits`` is empty) nothing is done; with too little shared
+    Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty) nothing is done; with too little shared
     memory a loop gets fewer stages, and a remark says so.
     """
 
     name: ClassVar[str] = "pipeline"
 
     num_stages: int = 3
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the innermost loops of every function of ``module``."""
-        widths = getattr(self.policy, "async_copy_bits", ())
+        widths = self.policy.pipeline.async_copy_bits
         limit = context.target.spec.limits.get("shared") if context is not None else None
         if not widths:
             return

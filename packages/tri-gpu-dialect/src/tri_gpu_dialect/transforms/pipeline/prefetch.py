@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
@@ -32,7 +32,7 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
 __all__ = ["Prefetch"]
@@ -42,7 +42,7 @@ __all__ = ["Prefetch"]
 class Prefetch(Pass):
     """See the module; a slice is ``steps`` steps of the instruction along k, or all of k where that is less.
 
-    ``policy.prefetch`` says whether the target wants it at all.  A loop stays whose results and two slices of whose
+    ``policy.pipeline.prefetch`` says whether the target wants it at all.  A loop stays whose results and two slices of whose
     operands take more than ``words`` 32-bit words of every thread: addresses and the rest would no longer fit.
     """
 
@@ -50,11 +50,11 @@ class Prefetch(Pass):
 
     steps: int = 1
     words: int = 192
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the pipelined loops of every function of ``module``."""
-        if not getattr(self.policy, "prefetch", False):
+        if not self.policy.pipeline.prefetch:
             return
         for function in functions(module):
             for loop in [op for op in all_ops(function) if op.name == "scf.for"]:

@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, Policy, StageContext
+from tri_core.api import Pass, StageContext
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
 from tri_gpu_dialect.async_units.analysis.slicing import DOT
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["SplitLoops"]
@@ -37,15 +37,15 @@ _AS_DIFFERENCE = {_SLT: (True, 1), _SLE: (True, 0), _SGT: (False, 1), _SGE: (Fal
 
 @dataclass(frozen=True)
 class SplitLoops(Pass):
-    """See the module; unless ``policy.split_loops`` is False.  Runs before ``warp-specialize``, in functions that it takes apart."""
+    """See the module; unless ``policy.pipeline.split_loops`` is False.  Runs before ``warp-specialize``, in functions that it takes apart."""
 
     name: ClassVar[str] = "split-loops"
 
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Split the loops of every function of ``module``."""
-        if getattr(self.policy, "split_loops", None) is False:
+        if self.policy.pipeline.split_loops is False:
             return
         for function in functions(module):
             if self.policy.specialization(function) is None:

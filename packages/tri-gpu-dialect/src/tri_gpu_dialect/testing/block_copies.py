@@ -1,4 +1,4 @@
-"""A made-up target's bulk copies, for tests: whole blocks, row after row or swizzled by eight rows."""
+"""A made-up target's block copies, for tests: whole blocks, row after row or swizzled by eight rows."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
-from tri_gpu_dialect.policy import DefaultPolicy
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
 
 if TYPE_CHECKING:
     from tri_core.dialects.tt import TensorDescType
     from tri_core.mlir import ir
 
-__all__ = ["BULK_POLICY", "BlockCopies"]
+__all__ = ["BLOCK_COPY_POLICY", "ReferenceBlockCopies"]
 
 
 @dataclass(frozen=True)
-class BlockCopies:
-    """See :class:`tri_gpu_dialect.policy.BulkCopies`."""
+class ReferenceBlockCopies:
+    """See :class:`tri_gpu_dialect.async_units.policy.BlockCopies`."""
 
     def refuses(self, maker: ir.Operation) -> str | None:
         """Blocks of more than two dimensions."""
@@ -39,4 +39,4 @@ class BlockCopies:
 
 
 #: what the optimizer is told about it
-BULK_POLICY = DefaultPolicy(bulk_copies=BlockCopies())
+BLOCK_COPY_POLICY = DefaultPolicy(async_units=AsyncPolicy(block_copies=ReferenceBlockCopies()))

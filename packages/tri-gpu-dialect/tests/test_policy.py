@@ -1,0 +1,48 @@
+"""Policies are records whose fields are checked when they are made."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from tri_core.errors import PluginError
+from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy, DotPolicy, PipelinePolicy, Specialization
+from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
+from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
+
+
+@pytest.mark.parametrize(
+    ("record", "fields"),
+    [
+        (AsyncPolicy, {"ping_pong": "yes"}),
+        (AsyncPolicy, {"registers": True}),
+        (AsyncPolicy, {"block_copies": object()}),
+        (AsyncPolicy, {"producer": 1}),
+        (PipelinePolicy, {"async_copy_bits": [32, 64]}),
+        (PipelinePolicy, {"async_copy_bits": (32, "64")}),
+        (DotPolicy, {"instructions": (1,)}),
+        (Specialization, {"registers": (240,)}),
+        (DefaultPolicy, {"dots": PipelinePolicy()}),
+    ],
+    ids=lambda given: given.__name__ if isinstance(given, type) else "-".join(given),
+)
+def test_ill_typed_fields_are_refused(record: type[Any], fields: dict[str, Any]) -> None:
+    (name,) = fields
+    with pytest.raises(PluginError, match=rf"{record.__name__}\.{name} is .* is expected") as error:
+        record(**fields)
+    assert error.value.plugin == "tri_gpu_dialect"
+    assert error.value.remedy
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+
+
+def test_misspelt_fields_are_refused() -> None:
+    with pytest.raises(TypeError, match="pingpong"):
+        AsyncPolicy(pingpong=True)  # type: ignore[call-arg]
+
+
+def test_families_are_checked_in_turn() -> None:
+    assert DefaultPolicy(async_units=AsyncPolicy(registers=168, ping_pong=False)).async_units.registers == 168
+    assert MATRIX_POLICY.dots.instructions
+    assert BLOCK_COPY_POLICY.async_units.block_copies is not None
