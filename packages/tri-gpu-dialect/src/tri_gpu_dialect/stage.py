@@ -57,12 +57,6 @@ from tri_gpu_dialect.remarks import remarks_of, schedule_of
 #: Triton's name for the columns of tensor memory that a kernel allocates
 _TENSOR_MEMORY = "ttg.tensor_memory_size"
 
-#: where a backend's passes go: each behind what the anchor is named after
-_ANCHORS = (
-    *("ttgir.begin", "ttgir.convert", "ttgir.coalesce", "ttgir.matmul", "ttgir.pipeline", "ttgir.end"),
-    "ttgir.barriers",
-)
-
 __all__ = ["threads_per_warp", "ttgir_passes", "ttgir_stage"]
 
 
@@ -88,71 +82,84 @@ def ttgir_passes(
     passes: Mapping[str, Sequence[Pass]] | None = None,
 ) -> PassList:
     """The passes of the stage, with the anchors where plugins put theirs in; ``passes`` are the backend's own by anchor."""
-    own = {**dict.fromkeys(_ANCHORS, ()), **(passes or {})}
-    if unknown := own.keys() - set(_ANCHORS):
-        raise PluginError(
-            f"the stage ttgir has no anchor {', '.join(sorted(unknown))}",
-            remedy=f"its anchors are {', '.join(_ANCHORS)}",
-            plugin=target.key.backend,
-        )
     warp = threads_per_warp(target, options)
     _check_cluster(target, options)
     _check_threads(target, options, warp)
-    return PassList(
-        [
-            Anchor("ttgir.begin"),
-            *own["ttgir.begin"],
-            FoldComparisons(),
-            ConvertTritonToTritonGPU(
-                target=str(target.key),
-                num_warps=options.num_warps,
-                threads_per_warp=warp,
-                num_ctas=options.num_ctas,
-                policy=policy,
-            ),
-            Anchor("ttgir.convert"),
-            *own["ttgir.convert"],
-            Coalesce(policy=policy),
-            Anchor("ttgir.coalesce"),
-            *own["ttgir.coalesce"],
-            AccelerateMatmul(policy=policy),
-            # a backend may give more dots their layouts here; only then do conversions settle
-            Anchor("ttgir.matmul"),
-            *own["ttgir.matmul"],
-            # what is left is done by multiply-add
-            StageDotOperands(),
-            RemoveLayoutConversions(),
-            OptimizeThreadLocality(),
-            GatherAcrossCluster(),
-            Anchor("ttgir.pipeline"),
-            *own["ttgir.pipeline"],
-            MakePersistent(policy=policy),
-            SplitLoops(policy=policy),
-            WarpSpecialize(num_stages=options.num_stages, policy=policy),
-            Pipeline(num_stages=options.num_stages, policy=policy),
-            AccumulatorInit(),
-            PipelineChainedDots(policy=policy),
-            HoistAsyncDots(policy=policy),
-            SinkDotWaits(),
-            Prefetch(policy=policy),
-            StageMatrixOperands(),
-            ReorderInstructions(),
-            PingPong(policy=policy),
-            PreloadAccumulator(policy=policy),
-            LowerDescriptorsToTma(policy=policy),
-            SinkConversions(),
-            Anchor("ttgir.end"),
-            *own["ttgir.end"],
-            # nothing may move or make shared memory once it has its place
-            SubtileEpilogue(policy=policy),
-            FitSharedMemory(),
-            CreateTensormaps(),
-            AllocateSharedMemory(),
-            InsertBarriers(),
-            Anchor("ttgir.barriers"),
-            *own["ttgir.barriers"],
-        ]
+    convert = ConvertTritonToTritonGPU(
+        target=str(target.key),
+        num_warps=options.num_warps,
+        threads_per_warp=warp,
+        num_ctas=options.num_ctas,
+        policy=policy,
     )
+    shared = [
+        *_layout_passes(convert, policy),
+        *_loop_passes(options.num_stages, policy),
+        *_memory_passes(policy),
+    ]
+    listed = PassList(shared)
+    for anchor, own in (passes or {}).items():
+        if anchor not in (step.name for step in shared if isinstance(step, Anchor)):
+            raise PluginError(
+                f"the stage ttgir has no anchor {anchor}",
+                remedy=f"its anchors are {', '.join(step.name for step in shared if isinstance(step, Anchor))}",
+                plugin=target.key.backend,
+            )
+        listed.insert(anchor, *own)
+    return listed
+
+
+def _layout_passes(convert: Pass, policy: DefaultPolicy) -> list[Pass | Anchor]:
+    return [
+        Anchor("ttgir.begin"),
+        FoldComparisons(),
+        convert,
+        Anchor("ttgir.convert"),
+        Coalesce(policy=policy),
+        Anchor("ttgir.coalesce"),
+        AccelerateMatmul(policy=policy),
+        # a backend may give more dots their layouts here; only then do conversions settle
+        Anchor("ttgir.matmul"),
+        # what is left is done by multiply-add
+        StageDotOperands(),
+        RemoveLayoutConversions(),
+        OptimizeThreadLocality(),
+        GatherAcrossCluster(),
+    ]
+
+
+def _loop_passes(num_stages: int, policy: DefaultPolicy) -> list[Pass | Anchor]:
+    return [
+        Anchor("ttgir.pipeline"),
+        MakePersistent(policy=policy),
+        SplitLoops(policy=policy),
+        WarpSpecialize(num_stages=num_stages, policy=policy),
+        Pipeline(num_stages=num_stages, policy=policy),
+        AccumulatorInit(),
+        PipelineChainedDots(policy=policy),
+        HoistAsyncDots(policy=policy),
+        SinkDotWaits(),
+        Prefetch(policy=policy),
+        StageMatrixOperands(),
+        ReorderInstructions(),
+        PingPong(policy=policy),
+        PreloadAccumulator(policy=policy),
+        LowerDescriptorsToTma(policy=policy),
+        SinkConversions(),
+    ]
+
+
+def _memory_passes(policy: DefaultPolicy) -> list[Pass | Anchor]:
+    return [
+        Anchor("ttgir.end"),
+        # nothing may move or make shared memory once it has its place
+        SubtileEpilogue(policy=policy),
+        FitSharedMemory(),
+        CreateTensormaps(),
+        AllocateSharedMemory(),
+        InsertBarriers(),
+        Anchor("ttgir.barriers"),
+    ]
 
 
 def _check_threads(target: Target, options: CommonOptions, warp: int) -> None:
