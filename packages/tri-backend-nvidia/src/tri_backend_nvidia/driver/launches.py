@@ -13,6 +13,7 @@ from typing import Any
 
 from tri_backend_nvidia.driver.driver import address_of, call
 from tri_core.api import DeviceInfo, OutOfResources
+from tri_runtime.native.layouts import CONFIG
 
 __all__ = [
     "COOPERATIVE",
@@ -37,19 +38,6 @@ class _Attribute(ctypes.Structure):
         ("pad", ctypes.c_uint),
         ("value", ctypes.c_int),
         ("rest", ctypes.c_int * 15),
-    )
-
-
-class _Config(ctypes.Structure):
-    """``CUlaunchConfig``."""
-
-    _fields_ = (
-        ("grid", ctypes.c_uint * 3),
-        ("block", ctypes.c_uint * 3),
-        ("shared", ctypes.c_uint),
-        ("stream", ctypes.c_void_p),
-        ("attributes", ctypes.c_void_p),
-        ("count", ctypes.c_uint),
     )
 
 
@@ -78,8 +66,8 @@ def extended(numbers: tuple[int, ...]) -> Callable[..., int]:
         function: int, x: int, y: int, z: int, bx: int, by: int, bz: int,
         shared: int, stream: int, parameters: int, extra: None,
     ) -> int:  # fmt: skip
-        config = _Config(
-            (x, y, z), (bx, by, bz), shared, stream, ctypes.addressof(made), len(numbers)
+        config = CONFIG.structure(
+            x, y, z, bx, by, bz, shared, stream, ctypes.addressof(made), len(numbers)
         )  # the driver reads it during the call
         return start(ctypes.addressof(config), function, parameters, extra)
 

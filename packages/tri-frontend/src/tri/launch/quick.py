@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tri.jit import KernelParameter
     from tri_core.image import KernelImage
     from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, Runtime
-    from tri_runtime.native import Condition, Exchange, Item, Pattern, QuickCalls
+    from tri_runtime.native import Condition, Exchange, FastLaunches, Item, Pattern
 
 __all__ = ["Loaded", "QuickTable", "Seen", "World"]
 
@@ -117,7 +117,7 @@ class QuickTable:
 
     def __init__(self, otherwise: Callable[..., Any], plainly: Callable[..., Any]) -> None:
         self._otherwise, self._plainly = otherwise, plainly
-        self._calls: QuickCalls | None = None
+        self._calls: FastLaunches | None = None
         self._known: set[Any] = set()
         self._launches = self._failures = 0
 
@@ -162,12 +162,12 @@ class QuickTable:
         self._known.add(key)
         return True
 
-    def _start(self) -> QuickCalls | None:
+    def _start(self) -> FastLaunches | None:
         """The compiled code's table; None where there is no such code."""
-        from tri_runtime.native import QuickCalls, available
+        from tri_runtime.native import FastLaunches, available
 
         if self._calls is None and available():
-            self._calls = QuickCalls(self._otherwise)
+            self._calls = FastLaunches(self._otherwise)
         return self._calls
 
     @property

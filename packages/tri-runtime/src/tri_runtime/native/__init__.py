@@ -1,12 +1,12 @@
 """Launches without Python: calls that a kernel has seen before go from Python's call to the driver's in compiled code.
 
-:class:`QuickCalls` is the callable; see ``docs/design/runtime.md``.
+:class:`FastLaunches` is the callable; see ``docs/design/runtime.md``.
 """
 
 from __future__ import annotations
 
 from tri_runtime.native.arrays import Exchange, exchange_of
-from tri_runtime.native.quick import QuickCalls, available
+from tri_runtime.native.fast_launch import FastLaunches, available
 from tri_runtime.native.records import (
     AnyItem,
     ArrayItem,
@@ -38,13 +38,13 @@ __all__ = [
     "EmptyList",
     "Entry",
     "Exchange",
+    "FastLaunches",
     "FloatItem",
     "IntItem",
     "Item",
     "Part",
     "PartsItem",
     "Pattern",
-    "QuickCalls",
     "Variable",
     "available",
     "exchange_of",

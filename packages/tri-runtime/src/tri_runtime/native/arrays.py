@@ -10,7 +10,9 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Exchange", "Seen", "exchange_of"]
+from tri_runtime.native.layouts import TENSOR
+
+__all__ = ["ArrayFacts", "Exchange", "exchange_of"]
 
 _CAPSULE = b"dlpack_exchange_api"
 _MAJOR = 1
@@ -31,23 +33,9 @@ class _Table(ctypes.Structure):
     )
 
 
-class _Tensor(ctypes.Structure):
-    """``DLTensor``."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int64),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint32),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
 @dataclass(frozen=True)
-class Seen:
-    """An array as DLPack shows it: ``device`` (kind, and index above) and ``dtype`` (code, bits, lanes) as words."""
+class ArrayFacts:
+    """An array as DLPack shows it: ``device`` (kind, and index above) and ``dtype`` (code, bits, lanes) as one number each."""
 
     address: int
     device: int
@@ -61,21 +49,21 @@ class Exchange:
     read: int
     current_stream: int
 
-    def look(self, array: Any) -> Seen:
+    def look(self, array: Any) -> ArrayFacts:
         """``array`` as :attr:`read` shows it; the library's exception for what DLPack cannot say."""
-        made = _Tensor()
+        found = TENSOR.structure()
         read = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(self.read)
-        read(array, ctypes.addressof(made))  # raises what it set
-        return Seen((made.data or 0) + made.byte_offset, made.device, made.dtype)
+        read(array, ctypes.addressof(found))  # raises what it set
+        return ArrayFacts(found.data + found.byte_offset, found.device, found.dtype)
 
     def stream(self, device: int) -> int:
-        """The current stream of the device whose word is ``device``."""
-        made = ctypes.c_void_p()
+        """The current stream of the device that DLPack numbers ``device``."""
+        found = ctypes.c_void_p()
         ask = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(
             self.current_stream
         )
-        ask(device & 0xFFFFFFFF, device >> 32, ctypes.addressof(made))
-        return made.value or 0
+        ask(device & 0xFFFFFFFF, device >> 32, ctypes.addressof(found))
+        return found.value or 0
 
 
 @functools.cache

@@ -14,8 +14,24 @@ from typing import Any, Protocol
 
 from tri_core.api import Argument, HiddenNumbers, LaunchPlan
 from tri_runtime.native.arrays import Exchange
-from tri_runtime.native.code import BLOCK_BYTES, PARAMETERS
+from tri_runtime.native.code import Limit
+from tri_runtime.native.layouts import (
+    ARRAY_ITEM,
+    BOOL_ITEM,
+    CALL,
+    CONDITION,
+    CONSTANT_ITEM,
+    INT_ITEM,
+    ITEM,
+    OBJECT_ITEM,
+    PART,
+    PARTS_ITEM,
+    PROBE,
+    ConditionKind,
+    ItemKind,
+)
 from tri_runtime.packing import ArgumentTable, argument_table
+from tri_runtime.schema import Record
 
 __all__ = [
     "AnyItem",
@@ -37,14 +53,20 @@ __all__ = [
     "table_of",
 ]
 
-#: kind, offset, size, object, four words, function or object, objects
-_ITEM = struct.Struct("@3qP4q2P")
-_PART = struct.Struct("@2PqP")
-_CONDITION = struct.Struct("@q3P")
 _ADDRESS = struct.Struct("@P")
-_PROBE = struct.Struct("@Pq")
-_CALL = struct.Struct("@2q2P" + "qP4P2P" + "2P2qPq" + "qPqPPq" + "3qqP" + "2PPqPqPqqP")
+#: the header alone
+_HEADER = Record("header", ITEM.fields[:3])
 _SIGNED = {size: (-(1 << (8 * size - 1)), (1 << (8 * size - 1)) - 1) for size in (1, 2, 4, 8)}
+
+
+def _item(record: Record, kind: ItemKind, offset: int = 0, size: int = 0, **fields: int) -> bytes:
+    """An item of ``kind``, as long as each item of an array is."""
+    return record.pack(kind=kind, offset=offset, size=size, **fields).ljust(ITEM.size, b"\0")
+
+
+def _bare_item(kind: ItemKind, offset: int = 0, size: int = 0) -> bytes:
+    """An item that has nothing behind its header."""
+    return _item(_HEADER, kind, offset, size)
 
 
 class Item(Protocol):
@@ -62,7 +84,7 @@ class Item(Protocol):
 
 @dataclass(frozen=True)
 class ArrayItem:
-    """An array of class ``cls`` on ``device`` (its DLPack words), of ``dtype``, whose address has no bit of ``mask`` (or some)."""
+    """An array of class ``cls`` on ``device`` (DLPack's type and index), of ``dtype``, whose address has no bit of ``mask`` (or some)."""
 
     offset: int
     cls: type
@@ -87,20 +109,31 @@ class ArrayItem:
     def encode(self) -> bytes:
         """The record."""
         names = 0 if self._names is None else ctypes.addressof(self._names)
-        words = (self.device, self.dtype, self.mask, self.aligned)
-        return _ITEM.pack(0, self.offset, 8, id(self.cls), *words, self.exchange.read, names)
+        return _item(
+            ARRAY_ITEM,
+            ItemKind.ARRAY,
+            self.offset,
+            8,
+            type=id(self.cls),
+            device=self.device,
+            dtype=self.dtype,
+            mask=self.mask,
+            aligned=self.aligned,
+            read=self.exchange.read,
+            attribute=names,
+        )
 
 
 @dataclass(frozen=True)
 class IntItem:
-    """An int that is equal to one, within 32 bits, divisible by 16 as ``looks`` says, where ``care`` does.
+    """An int that is equal to one, within 32 bits, divisible by 16 as ``properties`` says, where ``care`` does.
 
     It is stored in ``size`` bytes (0: not at all), with a sign or without one.
     """
 
     offset: int
     size: int
-    looks: tuple[bool, bool, bool]
+    properties: tuple[bool, bool, bool]
     care: tuple[bool, bool, bool]
     signed: bool = True
 
@@ -112,16 +145,17 @@ class IntItem:
     ) -> IntItem:
         """One that looks as ``value`` does where that matters."""
         one, small, divisible = value == 1, -(1 << 31) <= value < 1 << 31, value % 16 == 0
-        looks = one and care[0], small and care[1], divisible and care[2]
-        return cls(offset, size, looks, care, signed)
+        properties = one and care[0], small and care[1], divisible and care[2]
+        return cls(offset, size, properties, care, signed)
 
     def encode(self) -> bytes:
         """The record."""
-        wanted, care = (sum(on << i for i, on in enumerate(flags)) for flags in (self.looks, self.care))
+        wanted, care = (sum(on << i for i, on in enumerate(flags)) for flags in (self.properties, self.care))
         low, high = _SIGNED[self.size or 8]
         if not self.signed:
             low, high = 0, min((1 << 8 * self.size) - 1, _SIGNED[8][1])
-        return _ITEM.pack(1, self.offset, self.size, 0, wanted, care, low, high, 0, 0)
+        where = self.offset, self.size
+        return _item(INT_ITEM, ItemKind.INT, *where, properties=wanted, care=care, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -135,7 +169,7 @@ class FloatItem:
 
     def encode(self) -> bytes:
         """The record."""
-        return _ITEM.pack(2, self.offset, self.size, 0, 0, 0, 0, 0, 0, 0)
+        return _bare_item(ItemKind.FLOAT, self.offset, self.size)
 
 
 @dataclass(frozen=True)
@@ -148,7 +182,7 @@ class BoolItem:
 
     def encode(self) -> bytes:
         """The record."""
-        return _ITEM.pack(3, self.offset, 1, id(True), 0, 0, 0, 0, id(False), 0)
+        return _item(BOOL_ITEM, ItemKind.BOOL, self.offset, 1, true=id(True), false=id(False))
 
 
 @dataclass(frozen=True)
@@ -165,12 +199,12 @@ class ConstantItem:
     def encode(self) -> bytes:
         """The record."""
         if type(self.value) is int:
-            return _ITEM.pack(5, 0, 0, 0, self.value, 0, 0, 0, 0, 0)
+            return _item(CONSTANT_ITEM, ItemKind.INT_CONSTANT, bits=self.value)
         if type(self.value) is float:
             (bits,) = struct.unpack("@q", struct.pack("@d", self.value))
-            return _ITEM.pack(6, 0, 0, 0, bits, 0, 0, 0, 0, 0)
-        kind = 7 if type(self.value) is str else 4
-        return _ITEM.pack(kind, 0, 0, id(self.value), 0, 0, 0, 0, 0, 0)
+            return _item(CONSTANT_ITEM, ItemKind.FLOAT_CONSTANT, bits=bits)
+        kind = ItemKind.TEXT if type(self.value) is str else ItemKind.OBJECT
+        return _item(OBJECT_ITEM, kind, object=id(self.value))
 
 
 @dataclass(frozen=True)
@@ -181,7 +215,7 @@ class AnyItem:
 
     def encode(self) -> bytes:
         """The record."""
-        return _ITEM.pack(9, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        return _bare_item(ItemKind.ANY)
 
 
 @dataclass(frozen=True)
@@ -204,7 +238,12 @@ class PartsItem:
 
     def __post_init__(self) -> None:
         records = b"".join(
-            _PART.pack(id(p.name), 0 if p.sequence is None else id(p.sequence), len(p.items), self._items(p))
+            PART.pack(
+                name=id(p.name),
+                sequence=0 if p.sequence is None else id(p.sequence),
+                count=len(p.items),
+                items=self._items(p),
+            )
             for p in self.parts
         )
         object.__setattr__(self, "_record", self._put(records))
@@ -228,7 +267,8 @@ class PartsItem:
 
     def encode(self) -> bytes:
         """The record."""
-        return _ITEM.pack(8, 0, 0, id(self.cls), len(self.parts), 0, 0, 0, self._record, 0)
+        fields = {"type": id(self.cls), "count": len(self.parts), "parts": self._record}
+        return _item(PARTS_ITEM, ItemKind.PARTS, **fields)
 
 
 #: order in which items are looked at
@@ -254,7 +294,7 @@ class EmptyList:
 
     def encode(self) -> bytes:
         """The record."""
-        return _CONDITION.pack(0, id(self.items), 0, 0)
+        return CONDITION.pack(kind=ConditionKind.EMPTY_LIST, subject=id(self.items), key=0, value=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +306,9 @@ class Variable:
 
     def encode(self) -> bytes:
         """The record."""
-        return _CONDITION.pack(1, id(self.variable), 0, id(self.value))
+        return CONDITION.pack(
+            kind=ConditionKind.CONTEXT_VARIABLE, subject=id(self.variable), key=0, value=id(self.value)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +321,12 @@ class Entry:
 
     def encode(self) -> bytes:
         """The record."""
-        return _CONDITION.pack(2, id(self.names), id(self.name), id(self.value))
+        return CONDITION.pack(
+            kind=ConditionKind.DICTIONARY_ENTRY,
+            subject=id(self.names),
+            key=id(self.name),
+            value=id(self.value),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +338,17 @@ class Captured:
 
     def encode(self) -> bytes:
         """The record."""
-        return _CONDITION.pack(3, id(self.cell), 0, id(self.value))
+        return CONDITION.pack(kind=ConditionKind.CELL, subject=id(self.cell), key=0, value=id(self.value))
+
+
+_DESCRIPTOR_FIELDS = (
+    "encode",
+    "argument_bytes",
+    "last_arguments",
+    "descriptor_bytes",
+    "descriptors",
+    "descriptor_offset",
+)
 
 
 # --- a call -----------------------------------------------------------------------------------------------
@@ -308,7 +365,7 @@ class Pattern:
 
     ``names``: of all arguments in order, the last ``keywords`` given as keywords; ``items``: what each has to be;
     ``conditions``: what else; ``arguments``: of one such launch (the values of parameters that no argument decides), and ``numbers``,
-    the hidden ones of its stream, which ``exchange`` tells for the word ``device``.  ``result``: what a call gives;
+    the hidden ones of its stream, which ``exchange`` reads for ``device``.  ``result``: what a call gives;
     ``defaults``: what a grid that is a function finds beside the arguments.
     """
 
@@ -329,23 +386,22 @@ class Call:
 
     def __init__(self, plan: LaunchPlan, pattern: Pattern) -> None:
         self._alive: list[Any] = [plan, pattern, [item.objects for item in pattern.items]]
-        fields = (
-            *self._of_arguments(pattern),
-            *self._of_launch(plan, pattern),
-            *self._of_parameters(plan, pattern),
-            *self._of_device(plan, pattern),
-            *self._of_descriptors(plan, pattern),
-            plan.cluster,
-            self._order,
+        self.record = self._put(
+            CALL.pack(
+                **self._of_arguments(pattern),
+                **self._of_launch(plan, pattern),
+                **self._of_parameters(plan, pattern),
+                **self._of_device(plan, pattern),
+                **self._of_descriptors(plan, pattern),
+            )
         )
-        self.record = self._put(_CALL.pack(*fields))
 
     @staticmethod
     def possible(plan: LaunchPlan) -> bool:
         """Whether the code has room for what a launch by ``plan`` passes."""
         table = table_of(plan)
         count = len(table.offsets) + plan.descriptors
-        return table.size <= BLOCK_BYTES and count <= PARAMETERS and not table.conversions
+        return table.size <= Limit.BLOCK_BYTES and count <= Limit.PARAMETERS and not table.conversions
 
     def _put(self, data: bytes) -> int:
         """The address of ``data``, which lives as long as this object."""
@@ -353,54 +409,83 @@ class Call:
         self._alive.append(block)
         return ctypes.addressof(block)
 
-    def _of_arguments(self, pattern: Pattern) -> tuple[int, ...]:
-        """Fields 0 to 5."""
+    def _of_arguments(self, pattern: Pattern) -> dict[str, int]:
+        """Fields about how the arguments are given, and what they have to be."""
         positional = len(pattern.items) - pattern.keywords
-        self._names = self._put(b"".join(_ADDRESS.pack(id(name)) for name in pattern.names))
+        names = self._put(b"".join(_ADDRESS.pack(id(name)) for name in pattern.names))
         # what is cheap to look at first: most records that do not fit differ in a constant
         order = sorted(range(len(pattern.items)), key=lambda i: _COSTS.get(type(pattern.items[i]), 1))
-        self._order = self._put(struct.pack(f"@{len(order)}q", *order))
-        items = self._put(b"".join(pattern.items[i].encode() for i in order))
-        conditions = self._put(b"".join(condition.encode() for condition in pattern.conditions))
-        first = self._names + positional * _ADDRESS.size
-        return positional, pattern.keywords, first, items, len(pattern.conditions), conditions
+        return {
+            "positional": positional,
+            "keywords": pattern.keywords,
+            "names": names,
+            "keyword_names": names + positional * _ADDRESS.size,
+            "items": self._put(b"".join(pattern.items[i].encode() for i in order)),
+            "order": self._put(struct.pack(f"@{len(order)}q", *order)),
+            "condition_count": len(pattern.conditions),
+            "conditions": self._put(b"".join(condition.encode() for condition in pattern.conditions)),
+        }
 
-    def _of_launch(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
-        """Fields 6 to 17."""
-        note = (0, 0) if plan.note is None else (id(plan.note), id(plan.name))
-        told = self._names, id(pattern.defaults)
-        how = plan.start, plan.function, plan.threads, plan.shared, plan.attributes, plan.attribute_count
-        return (id(self), id(pattern.result), *note, *told, *how)
+    def _of_launch(self, plan: LaunchPlan, pattern: Pattern) -> dict[str, int]:
+        """Fields about the driver's call, and Python's objects around it."""
+        return {
+            "owner": id(self),
+            "result": id(pattern.result),
+            "note": 0 if plan.note is None else id(plan.note),
+            "note_argument": 0 if plan.note is None else id(plan.name),
+            "defaults": id(pattern.defaults),
+            "start": plan.start,
+            "function": plan.function,
+            "threads": plan.threads,
+            "shared": plan.shared,
+            "attributes": plan.attributes,
+            "attribute_count": plan.attribute_count,
+            "cluster": plan.cluster,
+        }
 
-    def _of_parameters(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
-        """Fields 18 to 21."""
+    def _of_parameters(self, plan: LaunchPlan, pattern: Pattern) -> dict[str, int]:
+        """Fields about the block of parameters."""
         table = table_of(plan)
         grid = (1, 1, 1) if plan.resident else ()
         values = ctypes.create_string_buffer(max(table.size, 1))
         table.pack_into(values, [*pattern.arguments, *grid, *pattern.numbers.values])
         offsets = (*table.offsets, *table.descriptor_offsets)
-        places = self._put(struct.pack(f"@{len(offsets)}q", *offsets))
-        return table.size, self._put(values.raw), len(offsets), places
+        return {
+            "parameter_bytes": table.size,
+            "parameter_values": self._put(values.raw),
+            "parameter_count": len(offsets),
+            "parameter_offsets": self._put(struct.pack(f"@{len(offsets)}q", *offsets)),
+        }
 
-    def _of_device(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
-        """Fields 22 to 30."""
+    def _of_device(self, plan: LaunchPlan, pattern: Pattern) -> dict[str, int]:
+        """Fields about stream, context and size of the device."""
         probes = pattern.numbers.probes
-        asked = self._put(b"".join(_PROBE.pack(probe.function, probe.value) for probe in probes))
-        grid = table_of(plan).offsets[len(pattern.arguments)] if plan.resident else 0
-        stream = pattern.exchange.current_stream, pattern.device
-        return (*stream, plan.most_ctas, plan.resident, grid, len(probes), asked, *(plan.context or (0, 0)))
+        records = b"".join(PROBE.pack(function=probe.function, expected=probe.value) for probe in probes)
+        current, context = plan.context or (0, 0)
+        return {
+            "current_stream": pattern.exchange.current_stream,
+            "device": pattern.device,
+            "max_ctas": plan.most_ctas,
+            "resident": plan.resident,
+            "grid_offset": table_of(plan).offsets[len(pattern.arguments)] if plan.resident else 0,
+            "probe_count": len(probes),
+            "probes": self._put(records),
+            "current_context": current,
+            "context": context,
+        }
 
-    def _of_descriptors(self, plan: LaunchPlan, pattern: Pattern) -> tuple[int, ...]:
-        """Fields 31 to 36."""
+    def _of_descriptors(self, plan: LaunchPlan, pattern: Pattern) -> dict[str, int]:
+        """Fields about descriptors, which are encoded again where the arguments differ from the last ones."""
         if plan.encode is None:
-            return 0, 0, 0, 0, 0, 0
+            return dict.fromkeys(_DESCRIPTOR_FIELDS, 0)
         own = argument_table(plan.parameters[: len(pattern.arguments)]).layout
         encode = _Encoder(own, plan.encode)
         self._alive.append(encode)
         last = own.pack(*pattern.arguments)
         encoded = encode(last)
         offset = table_of(plan).descriptor_offsets[0]
-        return id(encode), len(last), self._put(last), len(encoded), self._put(encoded), offset
+        values = id(encode), len(last), self._put(last), len(encoded), self._put(encoded), offset
+        return dict(zip(_DESCRIPTOR_FIELDS, values, strict=True))
 
 
 @dataclass(frozen=True)

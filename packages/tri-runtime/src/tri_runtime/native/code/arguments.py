@@ -9,11 +9,11 @@ ARGUMENTS = """
 
 define internal i1 @fits_array(ptr %item, ptr %object, ptr %place) nounwind {
   %tensor = alloca %tensor
-  %type = field ptr, item 3, %item
+  %type = field array_item.type, %item
   %exact = call i1 @is_exact(ptr %object, ptr %type)
   br i1 %exact, label %read, label %no
 read:
-  %reader = field ptr, item 8, %item
+  %reader = field array_item.read, %item
   %failed = call i32 %reader(ptr %object, ptr %tensor)
   %fine = icmp eq i32 %failed, 0
   br i1 %fine, label %compare, label %error
@@ -21,29 +21,28 @@ error:
   call void @PyErr_Clear()
   br label %no
 compare:
-  %device_at = getelementptr %tensor, ptr %tensor, i32 0, i32 1
-  %device = load i64, ptr %device_at, align 4
-  %wanted_device = field i64, item 4, %item
+  %device = field tensor.device, %tensor
+  %wanted_device = field array_item.device, %item
   %here = icmp eq i64 %device, %wanted_device
-  %dtype = field i32, tensor 3, %tensor
+  %dtype = field tensor.dtype, %tensor
   %dtype64 = zext i32 %dtype to i64
-  %wanted_dtype = field i64, item 5, %item
+  %wanted_dtype = field array_item.dtype, %item
   %like = icmp eq i64 %dtype64, %wanted_dtype
-  %data = field i64, tensor 0, %tensor
-  %shift = field i64, tensor 6, %tensor
+  %data = field tensor.data, %tensor
+  %shift = field tensor.byte_offset, %tensor
   %address = add i64 %data, %shift
-  %mask = field i64, item 6, %item
+  %mask = field array_item.mask, %item
   %low = and i64 %address, %mask
   %aligned = icmp eq i64 %low, 0
   %aligned64 = zext i1 %aligned to i64
-  %wanted = field i64, item 7, %item
+  %wanted = field array_item.aligned, %item
   %as_aligned = icmp eq i64 %aligned64, %wanted
   store i64 %address, ptr %place
   %both = and i1 %here, %like
   %all = and i1 %both, %as_aligned
   br i1 %all, label %named, label %no
 named:  ; dtypes that DLPack does not tell apart are compared as objects
-  %dtypes = field ptr, item 9, %item
+  %dtypes = field array_item.attribute, %item
   %enough = icmp eq ptr %dtypes, null
   br i1 %enough, label %yes, label %look
 look:
@@ -83,20 +82,20 @@ compare:
   %bit2 = shl i64 %divisible64, 2
   %bits01 = or i64 %bit0, %bit1
   %bits = or i64 %bits01, %bit2
-  %wanted = field i64, item 4, %item
-  %care = field i64, item 5, %item
+  %wanted = field int_item.properties, %item
+  %care = field int_item.care, %item
   %different = xor i64 %bits, %wanted
   %matters = and i64 %different, %care
   %as_specialized = icmp eq i64 %matters, 0
-  %low = field i64, item 6, %item
-  %high = field i64, item 7, %item
+  %low = field int_item.low, %item
+  %high = field int_item.high, %item
   %above = icmp sge i64 %value, %low
   %below = icmp sle i64 %value, %high
   %within = and i1 %above, %below
   %all = and i1 %as_specialized, %within
   br i1 %all, label %store, label %no
 store:
-  %size = field i64, item 2, %item
+  %size = field item.size, %item
   switch i64 %size, label %yes [ i64 1, label %store1  i64 2, label %store2  i64 4, label %store4  i64 8, label %store8 ]
 store1:
   %value1 = trunc i64 %value to i8
@@ -123,7 +122,7 @@ define internal i1 @fits_float(ptr %item, ptr %object, ptr %place) nounwind {
   br i1 %exact, label %read, label %no
 read:
   %value = call double @PyFloat_AsDouble(ptr %object)
-  %size = field i64, item 2, %item
+  %size = field item.size, %item
   %is_double = icmp eq i64 %size, 8
   br i1 %is_double, label %store8, label %narrow
 store8:
@@ -138,8 +137,8 @@ no:
 }
 
 define internal i1 @fits_bool(ptr %item, ptr %object, ptr %place) nounwind {
-  %true = field ptr, item 3, %item
-  %false = field ptr, item 8, %item
+  %true = field bool_item.true, %item
+  %false = field bool_item.false, %item
   %is_true = icmp eq ptr %object, %true
   %is_false = icmp eq ptr %object, %false
   %value = zext i1 %is_true to i8
@@ -152,7 +151,7 @@ define internal i1 @fits_int_constant(ptr %item, ptr %object) nounwind {
   %out = alloca i64
   %is_int = call i1 @whole(ptr %object, ptr %out)
   %value = load i64, ptr %out
-  %wanted = field i64, item 4, %item
+  %wanted = field constant_item.bits, %item
   %same = icmp eq i64 %value, %wanted
   %fits = select i1 %is_int, i1 %same, i1 false
   ret i1 %fits
@@ -164,7 +163,7 @@ define internal i1 @fits_float_constant(ptr %item, ptr %object) nounwind {
 read:
   %value = call double @PyFloat_AsDouble(ptr %object)
   %bits = bitcast double %value to i64
-  %wanted = field i64, item 4, %item
+  %wanted = field constant_item.bits, %item
   %same = icmp eq i64 %bits, %wanted
   ret i1 %same
 no:
@@ -185,12 +184,12 @@ no:
 ; a sequence of just this class and length, whose items are as they have to be
 define internal i1 @fits_sequence(ptr %part, ptr %object, ptr %block) nounwind {
 entry:
-  %class = field ptr, part 1, %part
+  %class = field part.sequence, %part
   %exact = call i1 @is_exact(ptr %object, ptr %class)
   br i1 %exact, label %measure, label %no
 measure:
-  %count = field i64, part 2, %part
-  %items = field ptr, part 3, %part
+  %count = field part.count, %part
+  %items = field part.items, %part
   %length = call i64 @PySequence_Size(ptr %object)
   %as_long = icmp eq i64 %length, %count
   br i1 %as_long, label %loop, label %no
@@ -220,16 +219,16 @@ no:
 }
 
 define internal i1 @fits_part(ptr %part, ptr %object, ptr %block) nounwind {
-  %name = field ptr, part 0, %part
+  %name = field part.name, %part
   %value = call ptr @PyObject_GetAttr(ptr %object, ptr %name)
   %missing = icmp eq ptr %value, null
   br i1 %missing, label %error, label %there
 there:
-  %class = field ptr, part 1, %part
+  %class = field part.sequence, %part
   %is_single = icmp eq ptr %class, null
   br i1 %is_single, label %single, label %sequence
 single:
-  %item = field ptr, part 3, %part
+  %item = field part.items, %part
   %one_fits = call i1 @fits_item(ptr %item, ptr %value, ptr %block)
   call void @Py_DecRef(ptr %value)
   ret i1 %one_fits
@@ -245,12 +244,12 @@ error:
 ; an object of just this class, by its attributes
 define internal i1 @fits_parts(ptr %item, ptr %object, ptr %block) nounwind {
 entry:
-  %class = field ptr, item 3, %item
+  %class = field parts_item.type, %item
   %exact = call i1 @is_exact(ptr %object, ptr %class)
   br i1 %exact, label %start, label %no
 start:
-  %count = field i64, item 4, %item
-  %parts = field ptr, item 8, %item
+  %count = field parts_item.count, %item
+  %parts = field parts_item.parts, %item
   br label %loop
 loop:
   %i = phi i64 [ 0, %start ], [ %next, %on ]
@@ -270,20 +269,20 @@ no:
 }
 
 define internal i1 @fits_item(ptr %item, ptr %object, ptr %block) nounwind {
-  %kind = field i64, item 0, %item
-  %offset = field i64, item 1, %item
+  %kind = field item.kind, %item
+  %offset = field item.offset, %item
   %place = getelementptr i8, ptr %block, i64 %offset
-  %wanted = field ptr, item 3, %item
+  %wanted = field object_item.object, %item
   switch i64 %kind, label %same_object [
-    i64 0, label %array
-    i64 1, label %int
-    i64 2, label %float
-    i64 3, label %bool
-    i64 5, label %int_constant
-    i64 6, label %float_constant
-    i64 7, label %text
-    i64 8, label %parts
-    i64 9, label %anything
+    i64 $ItemKind.ARRAY, label %array
+    i64 $ItemKind.INT, label %int
+    i64 $ItemKind.FLOAT, label %float
+    i64 $ItemKind.BOOL, label %bool
+    i64 $ItemKind.INT_CONSTANT, label %int_constant
+    i64 $ItemKind.FLOAT_CONSTANT, label %float_constant
+    i64 $ItemKind.TEXT, label %text
+    i64 $ItemKind.PARTS, label %parts
+    i64 $ItemKind.ANY, label %anything
   ]
 array:
   %fits0 = call i1 @fits_array(ptr %item, ptr %object, ptr %place)

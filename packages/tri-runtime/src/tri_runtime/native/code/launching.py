@@ -43,18 +43,18 @@ no:
   ret i1 false
 }
 
-; what a grid that is a function gives for the arguments by name: null, with an error set, where it fails
-define internal ptr @told(ptr %call, ptr %grid, ptr %args) nounwind {
+; the result of a grid that is a function, called with the arguments by name: null, with an error set, where it fails
+define internal ptr @call_grid(ptr %call, ptr %grid, ptr %args) nounwind {
 entry:
-  %defaults = field ptr, call 11, %call
+  %defaults = field call.defaults, %call
   %named = call ptr @PyDict_Copy(ptr %defaults)
   %no_memory = icmp eq ptr %named, null
   br i1 %no_memory, label %failed, label %start
 start:
-  %positional = field i64, call 0, %call
-  %keywords = field i64, call 1, %call
+  %positional = field call.positional, %call
+  %keywords = field call.keywords, %call
   %count = add i64 %positional, %keywords
-  %names = field ptr, call 10, %call
+  %names = field call.names, %call
   br label %loop
 loop:
   %i = phi i64 [ 0, %start ], [ %next, %put ]
@@ -85,7 +85,7 @@ failed:
 ; CTAs of the launch, in %sizes; the grid of a persistent kernel becomes parameters
 define internal i1 @ctas(ptr %call, ptr %sizes, ptr %block) nounwind {
   %programs = load i64, ptr %sizes
-  %cluster = field i64, call 37, %call
+  %cluster = field call.cluster, %call
   %x = mul i64 %programs, %cluster
   store i64 %x, ptr %sizes
   %in_range = icmp ule i64 %x, 2147483647
@@ -97,13 +97,13 @@ count:
   %z = load i64, ptr %z_at
   %xy = mul i64 %x, %y
   %total = mul i64 %xy, %z
-  %most = field i64, call 24, %call
+  %most = field call.max_ctas, %call
   %any = icmp eq i64 %most, 0
   %few = icmp ule i64 %total, %most
   %allowed = or i1 %any, %few
   br i1 %allowed, label %next, label %no
 next:
-  %resident = field i64, call 25, %call
+  %resident = field call.resident, %call
   %plain = icmp eq i64 %resident, 0
   br i1 %plain, label %yes, label %persistent
 persistent:  ; programs are counted in i32, and the count goes on for each CTA
@@ -113,7 +113,7 @@ persistent:  ; programs are counted in i32, and the count goes on for each CTA
   %countable = icmp ule i64 %last, 2147483647
   br i1 %countable, label %store, label %no
 store:
-  %offset = field i64, call 26, %call
+  %offset = field call.grid_offset, %call
   %place = getelementptr i8, ptr %block, i64 %offset
   %x32 = trunc i64 %x to i32
   %y32 = trunc i64 %y to i32
@@ -136,14 +136,14 @@ no:
 ; the descriptors of these arguments behind them; Python's lock is held, so that nobody else writes into the record
 define internal i1 @descriptors(ptr %call, ptr %block) nounwind {
 entry:
-  %encode = field ptr, call 31, %call
+  %encode = field call.encode, %call
   %none = icmp eq ptr %encode, null
   br i1 %none, label %yes, label %look
 look:
-  %bytes = field i64, call 32, %call
-  %last = field ptr, call 33, %call
-  %size = field i64, call 34, %call
-  %encoded = field ptr, call 35, %call
+  %bytes = field call.argument_bytes, %call
+  %last = field call.last_arguments, %call
+  %size = field call.descriptor_bytes, %call
+  %encoded = field call.descriptors, %call
   %order = call i32 @memcmp(ptr %block, ptr %last, i64 %bytes)
   %same = icmp eq i32 %order, 0
   br i1 %same, label %copy, label %ask
@@ -163,7 +163,7 @@ keep:
   call void @Py_DecRef(ptr %answer)
   br label %copy
 copy:
-  %offset = field i64, call 36, %call
+  %offset = field call.descriptor_offset, %call
   %place = getelementptr i8, ptr %block, i64 %offset
   call void @llvm.memcpy.p0.p0.i64(ptr %place, ptr %encoded, i64 %size, i1 false)
   br label %yes
@@ -186,16 +186,16 @@ no:
 
 ; ---- the launch ---------------------------------------------------------------------------------
 
-; a new reference to the result; null where the driver, or who is told, refused
+; a new reference to the result; null where the driver, or the function called before launches, refused
 define internal ptr @start(ptr %call, ptr %sizes, ptr %block, ptr %stream) nounwind {
 entry:
   %config = alloca %config
-  %parameters = alloca [512 x ptr]
-  %note = field ptr, call 8, %call
+  %parameters = alloca [$Limit.PARAMETERS x ptr]
+  %note = field call.note, %call
   %silent = icmp eq ptr %note, null
   br i1 %silent, label %prepare, label %tell
 tell:
-  %what = field ptr, call 9, %call
+  %what = field call.note_argument, %call
   %answer = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %note, ptr %what, ptr null)
   %refused = icmp eq ptr %answer, null
   br i1 %refused, label %no, label %noted
@@ -203,8 +203,8 @@ noted:
   call void @Py_DecRef(ptr %answer)
   br label %prepare
 prepare:
-  %count = field i64, call 20, %call
-  %offsets = field ptr, call 21, %call
+  %count = field call.parameter_count, %call
+  %offsets = field call.parameter_offsets, %call
   br label %loop
 loop:
   %i = phi i64 [ 0, %prepare ], [ %next, %place ]
@@ -214,49 +214,50 @@ place:
   %offset_at = getelementptr i64, ptr %offsets, i64 %i
   %offset = load i64, ptr %offset_at
   %address = getelementptr i8, ptr %block, i64 %offset
-  %slot = getelementptr ptr, ptr %parameters, i64 %i
-  store ptr %address, ptr %slot
+  %parameter = getelementptr ptr, ptr %parameters, i64 %i
+  store ptr %address, ptr %parameter
   %next = add i64 %i, 1
   br label %loop
 configure:
   %x = load i64, ptr %sizes
   %x32 = trunc i64 %x to i32
-  store i32 %x32, ptr %config
+  %grid_x = address config.grid_x, %config
+  store i32 %x32, ptr %grid_x
   %y_at = getelementptr i64, ptr %sizes, i64 1
   %y = load i64, ptr %y_at
   %y32 = trunc i64 %y to i32
-  %grid_y = getelementptr %config, ptr %config, i32 0, i32 1
+  %grid_y = address config.grid_y, %config
   store i32 %y32, ptr %grid_y
   %z_at = getelementptr i64, ptr %sizes, i64 2
   %z = load i64, ptr %z_at
   %z32 = trunc i64 %z to i32
-  %grid_z = getelementptr %config, ptr %config, i32 0, i32 2
+  %grid_z = address config.grid_z, %config
   store i32 %z32, ptr %grid_z
-  %threads = field i64, call 14, %call
+  %threads = field call.threads, %call
   %threads32 = trunc i64 %threads to i32
-  %block_x = getelementptr %config, ptr %config, i32 0, i32 3
+  %block_x = address config.block_x, %config
   store i32 %threads32, ptr %block_x
-  %block_y = getelementptr %config, ptr %config, i32 0, i32 4
+  %block_y = address config.block_y, %config
   store i32 1, ptr %block_y
-  %block_z = getelementptr %config, ptr %config, i32 0, i32 5
+  %block_z = address config.block_z, %config
   store i32 1, ptr %block_z
-  %shared = field i64, call 15, %call
+  %shared = field call.shared, %call
   %shared32 = trunc i64 %shared to i32
-  %memory = getelementptr %config, ptr %config, i32 0, i32 6
+  %memory = address config.shared, %config
   store i32 %shared32, ptr %memory
   %handle = load ptr, ptr %stream
-  %on = getelementptr %config, ptr %config, i32 0, i32 7
+  %on = address config.stream, %config
   store ptr %handle, ptr %on
-  %attributes = field ptr, call 16, %call
-  %config_attributes = getelementptr %config, ptr %config, i32 0, i32 8
+  %attributes = field call.attributes, %call
+  %config_attributes = address config.attributes, %config
   store ptr %attributes, ptr %config_attributes
-  %number = field i64, call 17, %call
+  %number = field call.attribute_count, %call
   %number32 = trunc i64 %number to i32
-  %config_number = getelementptr %config, ptr %config, i32 0, i32 9
+  %config_number = address config.attribute_count, %config
   store i32 %number32, ptr %config_number
-  %result = field ptr, call 7, %call
-  %start = field ptr, call 12, %call
-  %kernel = field ptr, call 13, %call
+  %result = field call.result, %call
+  %start = field call.start, %call
+  %kernel = field call.function, %call
   call void @Py_IncRef(ptr %result)
   %thread = call ptr @PyEval_SaveThread()
   %status = call i32 %start(ptr %config, ptr %kernel, ptr %parameters, ptr null)
@@ -284,7 +285,7 @@ other:
   br i1 %is_function, label %ask, label %no
 ask:
   %arguments = getelementptr ptr, ptr %args, i64 1
-  %found = call ptr @told(ptr %call, ptr %grid, ptr %arguments)
+  %found = call ptr @call_grid(ptr %call, ptr %grid, ptr %arguments)
   store ptr %found, ptr %answer
   %failed = icmp eq ptr %found, null
   br i1 %failed, label %raised, label %read
@@ -310,7 +311,7 @@ known:
   %empty = icmp eq i64 %total, 0
   br i1 %empty, label %nothing, label %something
 nothing:
-  %result = field ptr, call 7, %call
+  %result = field call.result, %call
   call void @Py_IncRef(ptr %result)
   ret ptr %result
 something:
@@ -326,7 +327,7 @@ no:
 ; the function of last resort, with %answer (if any) for the grid
 define internal ptr @otherwise(ptr %state, ptr %args, i64 %nargs, ptr %names, ptr %answer) nounwind {
 entry:
-  %function = field ptr, state 2, %state
+  %function = field state.otherwise, %state
   %as_given = icmp eq ptr %answer, null
   br i1 %as_given, label %plain, label %replace
 plain:
@@ -352,7 +353,7 @@ copy:
 
 define ptr @tri_launch(ptr %self, ptr %args, i64 %nargs, ptr %names) nounwind {
 entry:
-  %block = alloca [4096 x i8], align 64
+  %block = alloca [$Limit.BLOCK_BYTES x i8], align 64
   %answer = alloca ptr
   %stream = alloca ptr
   store ptr null, ptr %answer
@@ -360,8 +361,8 @@ entry:
   %has_grid = icmp sgt i64 %nargs, 0
   br i1 %has_grid, label %start, label %other
 start:
-  %count = load i64, ptr %state
-  %calls = field ptr, state 1, %state
+  %count = field state.count, %state
+  %calls = field state.calls, %state
   %arguments = getelementptr ptr, ptr %args, i64 1
   %positional = sub i64 %nargs, 1
   br label %loop
@@ -388,7 +389,7 @@ swap:
   store ptr %other_call, ptr %call_at
   br label %run
 run:  ; Python code that runs meanwhile may forget the record
-  %owner = field ptr, call 6, %call
+  %owner = field call.owner, %call
   call void @Py_IncRef(ptr %owner)
   %result = call ptr @launch(ptr %call, ptr %args, ptr %block, ptr %stream, ptr %answer)
   call void @Py_DecRef(ptr %owner)

@@ -9,11 +9,15 @@ MATCHING = """
 
 define internal i1 @holds(ptr %condition) nounwind {
   %out = alloca ptr
-  %kind = field i64, condition 0, %condition
-  %a = field ptr, condition 1, %condition
-  %b = field ptr, condition 2, %condition
-  %c = field ptr, condition 3, %condition
-  switch i64 %kind, label %entry_of_dictionary [ i64 0, label %empty_list  i64 1, label %context_variable  i64 3, label %cell ]
+  %kind = field condition.kind, %condition
+  %a = field condition.subject, %condition
+  %b = field condition.key, %condition
+  %c = field condition.value, %condition
+  switch i64 %kind, label %entry_of_dictionary [
+    i64 $ConditionKind.EMPTY_LIST, label %empty_list
+    i64 $ConditionKind.CONTEXT_VARIABLE, label %context_variable
+    i64 $ConditionKind.CELL, label %cell
+  ]
 empty_list:
   %length = call i64 @PyList_Size(ptr %a)
   %empty = icmp eq i64 %length, 0
@@ -52,7 +56,7 @@ error:
 
 define internal i1 @in_context(ptr %call) nounwind {
   %out = alloca ptr
-  %ask = field ptr, call 29, %call
+  %ask = field call.current_context, %call
   %any = icmp eq ptr %ask, null
   br i1 %any, label %yes, label %look
 look:
@@ -61,7 +65,7 @@ look:
   br i1 %fine, label %compare, label %no
 compare:
   %now = load ptr, ptr %out
-  %wanted = field ptr, call 30, %call
+  %wanted = field call.context, %call
   %same = icmp eq ptr %now, %wanted
   ret i1 %same
 yes:
@@ -70,12 +74,12 @@ no:
   ret i1 false
 }
 
-; the current stream, if the driver says of it what it said when the record was made
+; the current stream, if the probes report what they did when the record was made
 define internal i1 @stream_of(ptr %call, ptr %stream) nounwind {
 entry:
   %out = alloca i64
-  %ask = field ptr, call 22, %call
-  %device = field i64, call 23, %call
+  %ask = field call.current_stream, %call
+  %device = field call.device, %call
   %kind = trunc i64 %device to i32
   %high = lshr i64 %device, 32
   %index = trunc i64 %high to i32
@@ -87,8 +91,8 @@ error:
   br label %no
 start:
   %handle = load ptr, ptr %stream
-  %count = field i64, call 27, %call
-  %probes = field ptr, call 28, %call
+  %count = field call.probe_count, %call
+  %probes = field call.probes, %call
   br label %loop
 loop:
   %i = phi i64 [ 0, %start ], [ %next, %on ]
@@ -96,13 +100,13 @@ loop:
   br i1 %more, label %probe, label %yes
 probe:
   %probe_i = getelementptr %probe, ptr %probes, i64 %i
-  %function = load ptr, ptr %probe_i
-  %wanted = field i64, probe 1, %probe_i
+  %function = field probe.function, %probe_i
+  %wanted = field probe.expected, %probe_i
   store i64 0, ptr %out
   %status = call i32 %function(ptr %handle, ptr %out)
-  %told = load i64, ptr %out
+  %reported = load i64, ptr %out
   %good = icmp eq i32 %status, 0
-  %same = icmp eq i64 %told, %wanted
+  %same = icmp eq i64 %reported, %wanted
   %as_before = and i1 %good, %same
   br i1 %as_before, label %on, label %no
 on:
@@ -118,7 +122,7 @@ no:
 
 define internal i1 @fits_names(ptr %call, ptr %names) nounwind {
 entry:
-  %count = field i64, call 1, %call
+  %count = field call.keywords, %call
   %none = icmp eq ptr %names, null
   br i1 %none, label %without, label %with
 without:
@@ -129,7 +133,7 @@ with:
   %as_many = icmp eq i64 %given, %count
   br i1 %as_many, label %start, label %no
 start:
-  %wanted = field ptr, call 2, %call
+  %wanted = field call.keyword_names, %call
   br label %loop
 loop:
   %i = phi i64 [ 0, %start ], [ %next, %on ]
@@ -152,19 +156,19 @@ no:
 
 define internal i1 @fits(ptr %call, ptr %args, i64 %nargs, ptr %names, ptr %block, ptr %stream) nounwind {
 entry:
-  %positional = field i64, call 0, %call
+  %positional = field call.positional, %call
   %positional_fits = icmp eq i64 %positional, %nargs
   br i1 %positional_fits, label %keywords, label %no
 keywords:
   %names_fit = call i1 @fits_names(ptr %call, ptr %names)
   br i1 %names_fit, label %start, label %no
 start:
-  %bytes = field i64, call 18, %call
-  %values = field ptr, call 19, %call
+  %bytes = field call.parameter_bytes, %call
+  %values = field call.parameter_values, %call
   call void @llvm.memcpy.p0.p0.i64(ptr %block, ptr %values, i64 %bytes, i1 false)
-  %items = field ptr, call 3, %call
-  %order = field ptr, call 38, %call
-  %keyword_count = field i64, call 1, %call
+  %items = field call.items, %call
+  %order = field call.order, %call
+  %keyword_count = field call.keywords, %call
   %count = add i64 %positional, %keyword_count
   br label %arguments
 arguments:
@@ -183,8 +187,8 @@ on:
   %next = add i64 %i, 1
   br label %arguments
 conditions:
-  %number = field i64, call 4, %call
-  %first = field ptr, call 5, %call
+  %number = field call.condition_count, %call
+  %first = field call.conditions, %call
   br label %check
 check:
   %j = phi i64 [ 0, %conditions ], [ %next_j, %held ]

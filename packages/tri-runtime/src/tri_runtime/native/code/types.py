@@ -1,66 +1,10 @@
-"""What the launcher's code shares: the records of :mod:`tri_runtime.native.records`, DLPack's and the driver's structures, Python's functions."""
+"""What the launcher's code shares: functions and classes of Python, and checks of a type."""
 
 from __future__ import annotations
 
 __all__ = ["TYPES"]
 
 TYPES = """
-%state = type {
-  i64,  ; 0 number of calls
-  ptr,  ; 1 calls
-  ptr   ; 2 Python function that does what no call describes
-}
-
-%call = type {
-  i64,  ;  0 positional arguments, without the grid
-  i64,  ;  1 keywords
-  ptr,  ;  2 their names, in order
-  ptr,  ;  3 items, one for each argument, in an order of their own
-  i64,  ;  4 number of conditions
-  ptr,  ;  5 conditions
-  ptr,  ;  6 Python object that keeps all of this alive
-  ptr,  ;  7 result
-  ptr,  ;  8 Python function that is told about the launch, or null
-  ptr,  ;  9 what it is told
-  ptr,  ; 10 names of all arguments
-  ptr,  ; 11 dictionary of defaults
-  ptr,  ; 12 the driver's function: int start(config, kernel, parameters, extra)
-  ptr,  ; 13 the driver's kernel
-  i64,  ; 14 threads
-  i64,  ; 15 bytes of shared memory
-  ptr,  ; 16 launch attributes
-  i64,  ; 17 their number
-  i64,  ; 18 bytes of parameters
-  ptr,  ; 19 their values where no argument decides
-  i64,  ; 20 number of parameters
-  ptr,  ; 21 their offsets
-  ptr,  ; 22 int stream_of(device type, device, out): the current stream
-  i64,  ; 23 device
-  i64,  ; 24 the most CTAs; 0: any number
-  i64,  ; 25 CTAs that are resident, of a persistent kernel; 0: it is none
-  i64,  ; 26 offset of the grid among its parameters
-  i64,  ; 27 number of probes
-  ptr,  ; 28 probes
-  ptr,  ; 29 int context(out), or null
-  ptr,  ; 30 the context that has to be current
-  ptr,  ; 31 Python function that encodes descriptors, or null
-  i64,  ; 32 bytes of the arguments that it gets
-  ptr,  ; 33 those that it got last
-  i64,  ; 34 bytes of descriptors
-  ptr,  ; 35 what it gave then
-  i64,  ; 36 offset of descriptors
-  i64,  ; 37 CTAs along x that run a program together
-  ptr   ; 38 which argument each item is about
-}
-
-%item = type { i64, i64, i64, ptr, i64, i64, i64, i64, ptr, ptr }
-; a part of an object: name of the attribute, class of the sequence that it is (null: it is none), number of items, items
-%part = type { ptr, ptr, i64, ptr }
-%condition = type { i64, ptr, ptr, ptr }
-%probe = type { ptr, i64 }
-%tensor = type { ptr, i64, i32, i32, ptr, ptr, i64 }
-%config = type { i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32 }
-
 @PyLong_Type = external global i8
 @PyFloat_Type = external global i8
 @PyUnicode_Type = external global i8

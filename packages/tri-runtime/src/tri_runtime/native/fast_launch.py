@@ -16,16 +16,14 @@ from tri_core import forks
 from tri_core.api import DeviceError
 from tri_runtime.loader import load_ir
 from tri_runtime.native.code import CODE, ENTRY
+from tri_runtime.native.layouts import STATE
 from tri_runtime.native.records import Call
 
-__all__ = ["QuickCalls", "available"]
+__all__ = ["FastLaunches", "available"]
 
 logger = logging.getLogger(__name__)
 
 _FASTCALL_WITH_KEYWORDS = 0x80 | 0x02
-#: number of calls, their addresses, the function of last resort
-_STATE = struct.Struct("@q2P")
-_COUNT = struct.Struct("@q")
 
 
 class _Method(ctypes.Structure):
@@ -70,7 +68,7 @@ def available() -> bool:
     return _loaded() is not None
 
 
-class QuickCalls:
+class FastLaunches:
     """Launches of one kernel: ``call(grid, *arguments, **keywords)``, done in compiled code where a record fits.
 
     ``otherwise`` is called with the same arguments where none does, and where the driver refuses: it does the whole launch and explains.
@@ -86,7 +84,7 @@ class QuickCalls:
         self._lock = forks.Lock()
         self._calls: tuple[Call, ...] = ()
         self._table = (ctypes.c_void_p * 1)()
-        self._state = bytearray(_STATE.pack(0, ctypes.addressof(self._table), id(otherwise)))
+        self._state = bytearray(self._packed(0))
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
         #: the callable; it holds this object
@@ -105,12 +103,16 @@ class QuickCalls:
         with self._lock:
             self._replace(())
 
+    def _packed(self, count: int) -> bytes:
+        """The table with ``count`` calls, as the code reads it."""
+        calls, otherwise = ctypes.addressof(self._table), id(self._otherwise)
+        return STATE.pack(count=count, calls=calls, otherwise=otherwise)
+
     def _replace(self, calls: tuple[Call, ...]) -> None:
         """No launch sees a number with a table of another: it is 0 meanwhile."""
         table = (ctypes.c_void_p * max(len(calls), 1))(*[call.record for call in calls])
-        _COUNT.pack_into(self._state, 0, 0)
-        _STATE.pack_into(self._state, 0, 0, ctypes.addressof(table), id(self._otherwise))
         before = self._calls, self._table
+        self._state[:] = self._packed(0)
         self._calls, self._table = calls, table
-        _COUNT.pack_into(self._state, 0, len(calls))
+        self._state[:] = self._packed(len(calls))
         del before

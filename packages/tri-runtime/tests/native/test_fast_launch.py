@@ -24,17 +24,18 @@ from tri_runtime.native import (
     ConstantItem,
     EmptyList,
     Entry,
+    FastLaunches,
     FloatItem,
     IntItem,
     Part,
     PartsItem,
     Pattern,
-    QuickCalls,
     Variable,
     available,
     exchange_of,
     table_of,
 )
+from tri_runtime.native.layouts import CONFIG, TENSOR
 
 pytestmark = pytest.mark.skipif(not available(), reason="no compiled launches here")
 
@@ -50,18 +51,9 @@ class Array:
 def read(array, out):
     if array.refuses:
         return -1
-    struct.pack_into(
-        "@QqiI2PQ",
-        (ctypes.c_char * 48).from_address(out),
-        0,
-        array.address - 8,
-        array.device,
-        1,
-        array.dtype,
-        0,
-        0,
-        8,
-    )
+    found = TENSOR.structure.from_address(out)
+    found.data, found.byte_offset = array.address - 8, 8
+    found.device, found.dtype, found.ndim = array.device, array.dtype, 1
     return 0
 
 
@@ -100,7 +92,7 @@ class Driver:
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(self.start)
 
     def start(self, config, function, parameters, extra):
-        words = struct.unpack("@7I2PI", ctypes.string_at(config, 52))
+        words = tuple(CONFIG.unpack(ctypes.string_at(config, CONFIG.size)).values())
         places = (ctypes.c_void_p * len(self.sizes)).from_address(parameters)
         data = tuple(ctypes.string_at(p, n) for p, n in zip(places, self.sizes, strict=True))
         self.launches.append((words, function, data))
@@ -115,7 +107,7 @@ def plan_of(driver, types, **given):
     )  # fmt: skip
 
 
-def quick_of(
+def launches_of(
     plan, items, arguments, names=None, keywords=0, conditions=(), numbers=None, defaults=None, others=()
 ):
     """A callable, and the list of calls that it leaves to Python."""
@@ -125,10 +117,10 @@ def quick_of(
         left.append((args, kwargs))
         return "otherwise"
 
-    quick = QuickCalls(otherwise)
+    launches = FastLaunches(otherwise)
     names = names or [f"a{i}" for i in range(len(items))]
     for found in (numbers or HiddenNumbers(), *others):
-        quick.add(
+        launches.add(
             Call(
                 plan,
                 Pattern(
@@ -136,16 +128,16 @@ def quick_of(
                 ),
             )
         )
-    return quick, left
+    return launches, left
 
 
 def test_a_launch_hands_over_everything():
     driver = Driver(8, 4)
-    quick, left = quick_of(
+    launches, left = launches_of(
         plan_of(driver, ["*fp32", "i32"]), (array_item(0), IntItem.like(5, 8, 4, ANY)), [0, 5]
     )
     current[0] = 40
-    assert quick.call((3, 2), Array(1 << 33), -9) == "done"
+    assert launches.call((3, 2), Array(1 << 33), -9) == "done"
     current[0] = 0
     ((words, function, data),) = driver.launches
     assert words == (3, 2, 1, 128, 1, 1, 512, 42, 0, 0)
@@ -198,8 +190,8 @@ def test_parameters_are_those_of_the_table(given):
         else IntItem.like(v, o, s, ANY, RANGES[t][1])
         for t, o, s, v in zip(types, offsets, sizes, values, strict=True)
     )
-    quick, left = quick_of(plan, items, [type(v)(0) for v in values])
-    quick.call((1,), *values)
+    launches, left = launches_of(plan, items, [type(v)(0) for v in values])
+    launches.call((1,), *values)
     expected = ctypes.create_string_buffer(table_of(plan).size)
     table_of(plan).pack_into(expected, values)
     assert not left
@@ -218,11 +210,11 @@ def test_parameters_are_those_of_the_table(given):
 def test_ints_fit_where_they_look_alike(value, like, care, type_):
     size, signed = RANGES[type_]
     driver = Driver(size)
-    quick, left = quick_of(plan_of(driver, [type_]), (IntItem.like(like, 0, size, care, signed),), [0])
+    launches, left = launches_of(plan_of(driver, [type_]), (IntItem.like(like, 0, size, care, signed),), [0])
     looks = [(n == 1, -(1 << 31) <= n < 1 << 31, n % 16 == 0) for n in (value, like)]
     low = -(1 << (8 * size - 1)) if signed else 0
     alike = all(a == b for a, b, c in zip(*looks, care, strict=True) if c)
-    quick.call((1,), value)
+    launches.call((1,), value)
     assert (not left) == (alike and low <= value <= min(low + (1 << 8 * size) - 1, (1 << 63) - 1))
 
 
@@ -243,16 +235,16 @@ MISFITS = [
 @pytest.mark.parametrize(("item", "values"), MISFITS)
 def test_what_does_not_fit_is_left_to_python(item, values):
     driver = Driver(8)
-    quick, left = quick_of(plan_of(driver, ["i64"]), (item,), [0])
+    launches, left = launches_of(plan_of(driver, ["i64"]), (item,), [0])
     for value in values:
-        assert quick.call((1,), value) == "otherwise"
+        assert launches.call((1,), value) == "otherwise"
         assert left[-1] == (((1,), value), {})
     assert not driver.launches
 
 
 def test_constants_are_equal_not_the_same():
-    quick, left = quick_of(plan_of(Driver(), []), tuple(map(ConstantItem, (1000, 0.5, "ab", None))), [])
-    assert quick.call((1,), int("1000"), float("0.5"), "".join("ab"), None) == "done"
+    launches, left = launches_of(plan_of(Driver(), []), tuple(map(ConstantItem, (1000, 0.5, "ab", None))), [])
+    assert launches.call((1,), int("1000"), float("0.5"), "".join("ab"), None) == "done"
     assert not left
 
 
@@ -271,8 +263,8 @@ def test_parts():
         Part("word", None, (ConstantItem("a"),)),
     )
     driver = Driver(8, 4)
-    quick, left = quick_of(plan_of(driver, ["*fp32", "i32"]), (PartsItem(Thing, parts),), [0, 16])
-    assert quick.call((1,), Thing(Array(1 << 34), [32, "anything"])) == "done"
+    launches, left = launches_of(plan_of(driver, ["*fp32", "i32"]), (PartsItem(Thing, parts),), [0, 16])
+    assert launches.call((1,), Thing(Array(1 << 34), [32, "anything"])) == "done"
     assert driver.launches[0][2] == (struct.pack("Q", 1 << 34), struct.pack("i", 32))
     for other in (
         Thing(Array(8), [32, 1]),
@@ -282,29 +274,29 @@ def test_parts():
         Thing(Array(), [32, 1], "b"),
         Array(),
     ):
-        assert quick.call((1,), other) == "otherwise"
+        assert launches.call((1,), other) == "otherwise"
     del other
     broken = Thing(Array(), [32, 1])
     del broken.sizes
-    assert quick.call((1,), broken) == "otherwise"
+    assert launches.call((1,), broken) == "otherwise"
     assert len(left) == 7
 
 
 def test_keywords_have_their_order():
     driver = Driver(4, 4)
     items = IntItem.like(2, 0, 4, ANY), IntItem.like(2, 4, 4, ANY)
-    quick, left = quick_of(
+    launches, left = launches_of(
         plan_of(driver, ["i32", "i32"]), items, [2, 2], names=["first", "second"], keywords=1
     )
-    assert quick.call((1,), 3, second=4) == "done"
+    assert launches.call((1,), 3, second=4) == "done"
     for call in (
-        lambda: quick.call((1,), 3, 4),
-        lambda: quick.call((1,), 3, third=4),
-        lambda: quick.call((1,), first=3, second=4),
+        lambda: launches.call((1,), 3, 4),
+        lambda: launches.call((1,), 3, third=4),
+        lambda: launches.call((1,), first=3, second=4),
     ):
         assert call() == "otherwise"
     assert left[-1] == (((1,),), {"first": 3, "second": 4})
-    assert quick.call() == "otherwise"
+    assert launches.call() == "otherwise"
 
 
 GRIDS = [((4,), (4, 1, 1)), ((4, 5, 6), (4, 5, 6)), (lambda given: (given["x"], given["n"]), (7, 2, 1))]
@@ -313,10 +305,10 @@ GRIDS = [((4,), (4, 1, 1)), ((4, 5, 6), (4, 5, 6)), (lambda given: (given["x"], 
 @pytest.mark.parametrize(("grid", "expected"), GRIDS)
 def test_grids(grid, expected):
     driver = Driver(4)
-    quick, _ = quick_of(
+    launches, _ = launches_of(
         plan_of(driver, ["i32"]), (IntItem.like(3, 0, 4, ANY),), [3], names=["n"], defaults={"x": 7}
     )
-    assert quick.call(grid, 2) == "done"
+    assert launches.call(grid, 2) == "done"
     assert driver.launches[0][0][:3] == expected
 
 
@@ -325,56 +317,56 @@ def test_grids(grid, expected):
 )
 def test_grids_that_python_looks_at(grid):
     driver = Driver()
-    quick, left = quick_of(plan_of(driver, []), (), [])
-    assert quick.call(grid) == "otherwise"
+    launches, left = launches_of(plan_of(driver, []), (), [])
+    assert launches.call(grid) == "otherwise"
     assert left[0][0] == ([5] if callable(grid) else grid,)
     assert not driver.launches
 
 
 def test_a_grid_that_fails():
-    quick, left = quick_of(plan_of(Driver(), []), (), [])
-    assert quick.call(lambda given: given["missing"]) == "otherwise"  # which says whose grid it is
+    launches, left = launches_of(plan_of(Driver(), []), (), [])
+    assert launches.call(lambda given: given["missing"]) == "otherwise"  # which says whose grid it is
     assert len(left) == 1
 
     def interrupted(given):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        quick.call(interrupted)
+        launches.call(interrupted)
     assert len(left) == 1
 
 
 def test_conditions():
     hooks, names, variable = [], {"n": 5}, ContextVar("v", default=None)
     conditions = EmptyList(hooks), Entry(names, "n", names["n"]), Variable(variable, None)
-    quick, left = quick_of(plan_of(Driver(), []), (), [], conditions=conditions)
-    assert quick.call((1,)) == "done"
+    launches, left = launches_of(plan_of(Driver(), []), (), [], conditions=conditions)
+    assert launches.call((1,)) == "done"
     hooks.append(1)
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     hooks.clear()
     names["n"] = 6
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     del names["n"]
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     names["n"] = 5
     token = variable.set("x")
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     variable.reset(token)
-    assert quick.call((1,)) == "done"
+    assert launches.call((1,)) == "done"
     assert len(left) == 4
 
 
 def test_variables_of_enclosing_functions():
     cell = CellType("a")
     conditions = [Captured(cell, cell.cell_contents)]
-    quick, left = quick_of(plan_of(Driver(), []), (), [], conditions=conditions)
-    assert quick.call((1,)) == "done"
+    launches, left = launches_of(plan_of(Driver(), []), (), [], conditions=conditions)
+    assert launches.call((1,)) == "done"
     cell.cell_contents = "b"
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     del cell.cell_contents
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     cell.cell_contents = "a"
-    assert quick.call((1,)) == "done"
+    assert launches.call((1,)) == "done"
     assert len(left) == 2
 
 
@@ -389,12 +381,12 @@ def test_numbers_of_streams():
     first, second = (
         HiddenNumbers((n,), (Probe(address_of(which), 10 * s),)) for n, s in ((500, 2), (600, 3))
     )
-    quick, left = quick_of(plan_of(driver, ["i64"]), (), [], numbers=first, others=(second,))
+    launches, left = launches_of(plan_of(driver, ["i64"]), (), [], numbers=first, others=(second,))
     for stream in (0, 1, 0):
         current[0] = stream
-        assert quick.call((1,)) == "done"
+        assert launches.call((1,)) == "done"
     current[0] = 5
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     current[0] = 0
     assert [data for _, _, (data,) in driver.launches] == [struct.pack("q", n) for n in (500, 600, 500)]
     assert len(left) == 1
@@ -402,25 +394,25 @@ def test_numbers_of_streams():
 
 def test_persistent_kernels_and_limits():
     driver = Driver(4, 4, 4)
-    quick, _ = quick_of(plan_of(driver, ["i32"] * 3, resident=10), (), [])
-    quick.call((4, 2))
-    quick.call((4, 5))
+    launches, _ = launches_of(plan_of(driver, ["i32"] * 3, resident=10), (), [])
+    launches.call((4, 2))
+    launches.call((4, 5))
     assert [words[:3] for words, *_ in driver.launches] == [(8, 1, 1), (10, 1, 1)]
     assert driver.launches[1][2] == tuple(struct.pack("i", n) for n in (4, 5, 1))
-    assert quick.call((1 << 16, 1 << 15)) == "otherwise"
-    quick, _ = quick_of(plan_of(driver, ["i32"] * 3, cluster=4, most_ctas=16), (), [0] * 3)
-    assert quick.call((2, 2)) == "done"
+    assert launches.call((1 << 16, 1 << 15)) == "otherwise"
+    launches, _ = launches_of(plan_of(driver, ["i32"] * 3, cluster=4, most_ctas=16), (), [0] * 3)
+    assert launches.call((2, 2)) == "done"
     assert driver.launches[-1][0][:3] == (8, 2, 1)
-    assert quick.call((2, 3)) == "otherwise"
-    assert quick.call((0, 3)) == "done"
+    assert launches.call((2, 3)) == "otherwise"
+    assert launches.call((0, 3)) == "done"
     assert len(driver.launches) == 3
 
 
 def test_what_the_driver_refuses_is_done_again():
     driver, told = Driver(), []
-    quick, left = quick_of(plan_of(driver, [], note=told.append), (), [])
+    launches, left = launches_of(plan_of(driver, [], note=told.append), (), [])
     driver.status = 5
-    assert quick.call((1,)) == "otherwise"
+    assert launches.call((1,)) == "otherwise"
     assert (len(driver.launches), len(left), told) == (1, 1, ["k"])
 
 
@@ -432,8 +424,8 @@ def context(out):
 
 @pytest.mark.parametrize(("wanted", "result"), [(1234, "done"), (4321, "otherwise")])
 def test_contexts(wanted, result):
-    quick, _ = quick_of(plan_of(Driver(), [], context=(address_of(context), wanted)), (), [])
-    assert quick.call((1,)) == result
+    launches, _ = launches_of(plan_of(Driver(), [], context=(address_of(context), wanted)), (), [])
+    assert launches.call((1,)) == result
 
 
 def test_descriptors_are_encoded_when_arguments_change():
@@ -446,63 +438,63 @@ def test_descriptors_are_encoded_when_arguments_change():
         return [bytes([values[0]]) * 128, bytes([values[0] + 1]) * 128]
 
     plan = plan_of(driver, ["i32"], descriptors=2, encode=encode)
-    quick, left = quick_of(plan, (IntItem.like(3, 0, 4, ANY),), [3])
+    launches, left = launches_of(plan, (IntItem.like(3, 0, 4, ANY),), [3])
     for n in (3, 3, 5, 5, 3):
-        assert quick.call((1,), n) == "done"
+        assert launches.call((1,), n) == "done"
         assert driver.launches[-1][2][1:] == (bytes([n]) * 128, bytes([n + 1]) * 128)
     assert seen == [(3,), (5,), (3,)]
-    assert quick.call((1,), 13) == "otherwise"
+    assert launches.call((1,), 13) == "otherwise"
     assert len(left) == 1
 
 
 def test_the_right_one_of_many():
     driver = Driver(4)
     plan = plan_of(driver, ["i32"])
-    quick, left = quick_of(plan, (IntItem.like(3, 0, 4, ANY), ConstantItem(0)), [3])
+    launches, left = launches_of(plan, (IntItem.like(3, 0, 4, ANY), ConstantItem(0)), [3])
     for c in range(1, 40):
         items = IntItem.like(3, 0, 4, ANY), ConstantItem(c)
-        quick.add(Call(plan, Pattern(items, ["n", "c"], 0, (), [3], HiddenNumbers(), EXCHANGE, 2, c, {})))
+        launches.add(Call(plan, Pattern(items, ["n", "c"], 0, (), [3], HiddenNumbers(), EXCHANGE, 2, c, {})))
     for _ in range(3):
         for c in (39, 7, 39, 1, 39, 20):
-            assert quick.call((1,), c, c) == c
+            assert launches.call((1,), c, c) == c
             assert driver.launches[-1][2] == (struct.pack("i", c),)
-    assert quick.call((1,), 5, 0) == "done"
-    assert quick.call((1,), 5, 40) == "otherwise"
+    assert launches.call((1,), 5, 0) == "done"
+    assert launches.call((1,), 5, 40) == "otherwise"
     assert len(left) == 1
 
 
 def test_a_record_that_is_forgotten_in_use():
     driver = Driver(4)
-    quick, left = quick_of(plan_of(driver, ["i32"]), (IntItem.like(3, 0, 4, ANY),), [3])
+    launches, left = launches_of(plan_of(driver, ["i32"]), (IntItem.like(3, 0, 4, ANY),), [3])
 
     def forget(given):
-        quick.clear()
+        launches.clear()
         gc.collect()
         return (2,)
 
-    assert quick.call(forget, 9) == "done"
+    assert launches.call(forget, 9) == "done"
     assert driver.launches[0][2] == (struct.pack("i", 9),)
-    assert quick.call((1,), 9) == "otherwise"
+    assert launches.call((1,), 9) == "otherwise"
     assert len(left) == 1
 
 
 def test_records_change_while_threads_launch():
     driver = Driver(4)
     plan, item = plan_of(driver, ["i32"]), IntItem.like(3, 0, 4, ANY)
-    quick, left = quick_of(plan, (item,), [3])
+    launches, left = launches_of(plan, (item,), [3])
     pattern = Pattern((item,), ["n"], 0, (), [3], HiddenNumbers(), EXCHANGE, 2, "done", {})
     done = []
 
     def launch():
-        done.extend(quick.call((1,), n) for n in range(2000))
+        done.extend(launches.call((1,), n) for n in range(2000))
 
     threads = [threading.Thread(target=launch) for _ in range(3)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        quick.clear()
+        launches.clear()
         for _ in range(3):
-            quick.add(Call(plan, pattern))
+            launches.add(Call(plan, pattern))
     for thread in threads:
         thread.join()
     assert len(done) == 6000
@@ -512,9 +504,9 @@ def test_records_change_while_threads_launch():
 
 def test_nothing_is_kept_for_ever():
     driver = Driver(4)
-    quick, _ = quick_of(plan_of(driver, ["i32"]), (IntItem.like(3, 0, 4, ANY),), [3])
-    call, gone = quick.call, weakref.ref(quick)
-    del quick
+    launches, _ = launches_of(plan_of(driver, ["i32"]), (IntItem.like(3, 0, 4, ANY),), [3])
+    call, gone = launches.call, weakref.ref(launches)
+    del launches
     gc.collect()
     assert call((1,), 5) == "done", "the callable is enough"
     del call
