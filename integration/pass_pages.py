@@ -1,12 +1,14 @@
 """A page for each pass: ``python -m integration.pass_pages`` writes ``docs/passes``.
 
-A page has what the pass's own documentation says, its options, and an example before and after, made by running it.
-The examples are the files of ``docs/passes/examples``; passes over TTGIR start from what the passes before them made.
+A page has what the pass's own documentation says, its options, and an excerpt of an example before and after, made by
+running it: the lines that differ, with their neighbours.  The examples are the files of ``docs/passes/examples``; passes
+over TTGIR start from what the passes before them made.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import inspect
 import re
 from collections.abc import Iterator, Mapping
@@ -18,10 +20,13 @@ from tri_core import mlir
 from tri_core.compiler.optimize import optimize
 from tri_core.plugins import manager
 
-__all__ = ["EXAMPLES", "FOLDER", "Example", "pages"]
+__all__ = ["EXAMPLES", "FOLDER", "Example", "excerpts", "pages"]
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "passes"
 _TARGET = "nvidia:sm_80"
+#: lines of a text that is shown whole; of an excerpt; around a line that differs
+_SHORT, _LONGEST, _CONTEXT = 30, 40, 1
+_LEFT_OUT = "    ..."
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,51 @@ def _example(name: str) -> list[str]:
     if after == before:
         return ["## Example", f"```mlir\n{before}```", "It is right as it is: nothing changes."]
     title = f"## After `{whole}`"
-    return ["## Before", f"```mlir\n{before}```", title, f"```mlir\n{after}```"]
+    old, new = excerpts(before, after)
+    return [
+        "## Before",
+        f"```mlir\n{old}\n```",
+        title,
+        f"```mlir\n{new}\n```",
+        *_left_out(old, new, example.file),
+    ]
+
+
+def excerpts(before: str, after: str) -> tuple[str, str]:
+    """The lines of both texts that differ but for names of values, with :data:`_CONTEXT` lines around each."""
+    sides = before.splitlines(), after.splitlines()
+    matcher = difflib.SequenceMatcher(None, *(_shapes(side) for side in sides), autojunk=False)
+    changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    return (
+        _shown(sides[0], [(first, last) for _, first, last, _, _ in changed]),
+        _shown(sides[1], [(first, last) for _, _, _, first, last in changed]),
+    )
+
+
+def _shapes(lines: list[str]) -> list[str]:
+    """Lines without the names of values, which are numbered anew where an op is added."""
+    return [re.sub(r"%[\w#]+", "%", line) for line in lines]
+
+
+def _shown(lines: list[str], ranges: list[tuple[int, int]]) -> str:
+    """At most :data:`_LONGEST` lines in and around ``ranges``, and ``...`` for what is left out."""
+    if len(lines) <= _SHORT:
+        return "\n".join(lines)
+    near = {i for first, last in ranges for i in range(first - _CONTEXT, last + _CONTEXT)}
+    kept = [i for i, line in enumerate(lines) if i in near or "tt.func" in line][:_LONGEST]
+    shown: list[str] = []
+    following = 0
+    for i in kept:
+        shown += [_LEFT_OUT] * (i > following) + [lines[i]]
+        following = i + 1
+    return "\n".join([*shown, *[_LEFT_OUT] * (following < len(lines))])
+
+
+def _left_out(old: str, new: str, file: str) -> list[str]:
+    """Where the rest is, if something is left out."""
+    if _LEFT_OUT not in (*old.splitlines(), *new.splitlines()):
+        return []
+    return [f"Excerpts, of [{file}.mlir](examples/{file}.mlir); `tri opt` prints the whole."]
 
 
 def main() -> None:

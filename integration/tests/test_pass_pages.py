@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from integration.pass_pages import EXAMPLES, FOLDER, pages
+from integration.pass_pages import EXAMPLES, FOLDER, excerpts, pages
 
 
 def test_pages_are_current() -> None:
@@ -22,3 +22,18 @@ def test_every_pass_has_an_example() -> None:
 
 def test_every_example_is_used() -> None:
     assert {p.stem for p in (FOLDER / "examples").glob("*.mlir")} == {e.file for e in EXAMPLES.values()}
+
+
+def test_excerpts_show_what_differs_and_little_else() -> None:
+    same = [f"    %{i} = arith.addi %a, %b : i{i}" for i in range(200)]
+    before = ["tt.func @f", *same[:100], "    %x = tt.load %p : i1", *same[100:]]
+    after = [
+        "tt.func @f",
+        *same[:100],
+        "    %y = tt.load %q {late} : i1",
+        *(s.replace("%a", "%c") for s in same[100:]),
+    ]
+    old, new = excerpts("\n".join(before), "\n".join(after))
+    assert "tt.load %p" in old
+    assert "tt.load %q {late}" in new
+    assert len(old.splitlines()) == len(new.splitlines()) == 6
