@@ -24,8 +24,19 @@ class Case(IntEnum):
 
 
 records = st.lists(st.sampled_from(list(CType)), min_size=1, max_size=12).map(
-    lambda types: Record("random", tuple(Field(f"f{i}", t) for i, t in enumerate(types)))
+    lambda types: Record(
+        "random",
+        tuple(Field(f"f{i}", t, count=3 if t is CType.BYTE else 1) for i, t in enumerate(types)),
+    )
 )
+
+
+def one(field):
+    return b"\1\2\3" if field.type is CType.BYTE else 1
+
+
+def zero(field):
+    return b"\0\0\0" if field.type is CType.BYTE else 0
 
 
 @given(records)
@@ -37,8 +48,9 @@ def test_struct_ctypes_and_llvm_agree(record):
     assert record.size == ctypes.sizeof(record.structure) == data.get_abi_size(type_)
     for i, field in enumerate(record.fields):
         assert record.offset(field.name) == data.get_element_offset(type_, i)
-        packed = record.pack(**{f.name: int(f is field) for f in record.fields})
-        assert getattr(record.structure.from_buffer_copy(packed), field.name) == 1
+        values = {f.name: (one if f is field else zero)(f) for f in record.fields}
+        read = record.structure.from_buffer_copy(record.pack(**values))
+        assert {f.name: getattr(read, f.name) or zero(f) for f in record.fields} == values
 
 
 def test_fields_and_cases_in_text():
@@ -68,6 +80,11 @@ def test_packing_takes_each_field_once(values):
     with pytest.raises(SchemaError, match="small, large") as caught:
         PAIR.pack(**values)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_only_bytes_come_as_arrays():
+    with pytest.raises(SchemaError, match="'many' is an array of i64"):
+        Field("many", CType.I64, count=2)
 
 
 def test_a_field_twice_is_an_error():

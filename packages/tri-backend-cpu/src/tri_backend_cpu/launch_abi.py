@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from tri_runtime.schema import CType, Field, Record
+
 __all__ = [
     "ARGUMENTS",
     "ATTENTION",
-    "CANCELLED",
     "CHUNK",
     "FAILED",
     "FAILED_PROGRAM",
@@ -26,6 +27,7 @@ __all__ = [
     "PRINTER",
     "REFUSED",
     "STREAM",
+    "TASK",
     "TOTAL",
     "Facts",
     "argument_offsets",
@@ -34,19 +36,29 @@ __all__ = [
     "range_index",
 ]
 
-#: byte offsets in a task
-NEXT = 0  # i64: the first program not yet taken; counted up atomically
-TOTAL = 8  # i64: the number of programs
-CHUNK = 16  # i64: programs to take at a time
-GRID = 24  # 3 x i32: programs along x, y, z
-FAILED = 36  # i32: 1 + the number of an assertion that failed, 0 if none did
-PRINTER = 40  # pointer: called for every element that a kernel prints
-FAILED_PROGRAM = 48  # 3 x i32: the program in which it failed
-STREAM = 60  # i32: whether the launch writes more than caches hold: stores then go past them
-ATTENTION = 64  # pointer to i32: not 0 where code that runs for long is to call POLL
-POLL = 72  # pointer: void poll(task, arena); it may not return
-CANCELLED = 80  # i32: whether the launch is given up
-ARGUMENTS = 88  # the kernel's arguments, laid out as a C struct
+#: a task up to the kernel's arguments, which are laid out behind it as a C struct
+TASK = Record(
+    "task",
+    (
+        Field("next", CType.I64, "the first program not yet taken; counted up atomically"),
+        Field("total", CType.I64, "number of programs"),
+        Field("chunk", CType.I64, "programs to take at a time"),
+        *(Field(f"grid_{axis}", CType.I32, f"programs along {axis}") for axis in "xyz"),
+        Field("failed", CType.I32, "1 + the number of an assertion that failed, 0 if none did"),
+        Field("printer", CType.POINTER, "called for every element that a kernel prints"),
+        *(Field(f"failed_program_{axis}", CType.I32, "the program in which it failed") for axis in "xyz"),
+        Field("stream", CType.I32, "whether stores go past the caches, as there are more than these hold"),
+        Field("attention", CType.POINTER, "to i32: not 0 where code that runs for long is to call poll"),
+        Field("poll", CType.POINTER, "void poll(task, arena); it may not return"),
+        Field("cancelled", CType.I32, "whether the launch is given up"),
+    ),
+)
+#: byte offsets in a task; GRID and FAILED_PROGRAM: of three i32
+NEXT, TOTAL, CHUNK = TASK.offset("next"), TASK.offset("total"), TASK.offset("chunk")
+GRID, FAILED_PROGRAM = TASK.offset("grid_x"), TASK.offset("failed_program_x")
+FAILED, PRINTER, STREAM = TASK.offset("failed"), TASK.offset("printer"), TASK.offset("stream")
+ATTENTION, POLL = TASK.offset("attention"), TASK.offset("poll")
+ARGUMENTS = TASK.size
 
 #: what FAILED holds when the checker refused an access
 REFUSED = -1

@@ -29,6 +29,7 @@ class SchemaError(TriError, ValueError):
 class CType(Enum):
     """A C type: its name in LLVM, its letter in :mod:`struct`, its class in :mod:`ctypes`."""
 
+    BYTE = "i8", "s", ctypes.c_char
     I32 = "i32", "i", ctypes.c_int32
     U32 = "i32", "I", ctypes.c_uint32
     I64 = "i64", "q", ctypes.c_int64
@@ -53,11 +54,34 @@ class CType(Enum):
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a record; ``meaning`` goes into the LLVM text as a comment."""
+    """A field of a record; ``meaning`` goes into the LLVM text as a comment, ``count`` is that of bytes."""
 
     name: str
     type: CType
     meaning: str = ""
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.count != 1 and self.type is not CType.BYTE:
+            raise SchemaError(
+                f"field {self.name!r} is an array of {self.type.llvm}", remedy="only bytes come as arrays"
+            )
+
+    @property
+    def llvm(self) -> str:
+        """The type in LLVM text."""
+        return f"[{self.count} x i8]" if self.type is CType.BYTE else self.type.llvm
+
+    @property
+    def code(self) -> str:
+        """The format of :mod:`struct`."""
+        return f"{self.count}s" if self.type is CType.BYTE else self.type.code
+
+    @property
+    def ctype(self) -> Any:
+        """The class of :mod:`ctypes`."""
+        kind = self.type.value[2]
+        return kind * self.count if self.type is CType.BYTE else kind
 
 
 @dataclass(frozen=True)
@@ -78,9 +102,10 @@ class Record:
                 f"record {self.name!r} has a field twice: {names}", remedy="give each field its own name"
             )
         largest = max(self.fields, key=lambda f: f.type.size).type
-        codes = "".join(f.type.code for f in self.fields)
-        members = [(f.name, f.type.value[2]) for f in self.fields]
-        object.__setattr__(self, "format", struct.Struct(f"@{codes}0{largest.code}"))
+        padding = "" if largest is CType.BYTE else f"0{largest.code}"
+        codes = "".join(f.code for f in self.fields)
+        members = [(f.name, f.ctype) for f in self.fields]
+        object.__setattr__(self, "format", struct.Struct(f"@{codes}{padding}"))
         object.__setattr__(self, "structure", type(self.name, (ctypes.Structure,), {"_fields_": members}))
 
     @property
@@ -103,7 +128,11 @@ class Record:
         offset: int = getattr(self.structure, self.fields[self.index(name)].name).offset
         return offset
 
-    def pack(self, **values: int) -> bytes:
+    def head(self, last: str) -> struct.Struct:
+        """The layout of the fields up to ``last``, for :mod:`struct`."""
+        return struct.Struct("@" + "".join(f.code for f in self.fields[: self.index(last) + 1]))
+
+    def pack(self, **values: int | bytes) -> bytes:
         """The record with these values, one for each field; :class:`SchemaError` for other names."""
         if values.keys() != {f.name for f in self.fields}:
             raise SchemaError(
@@ -122,7 +151,7 @@ class Record:
         """The definition of the struct type ``%name``."""
         last = len(self.fields) - 1
         lines = [
-            f"  {f.type.llvm}{',' if i < last else ' '}  ; {i} {f.name}{': ' if f.meaning else ''}{f.meaning}"
+            f"  {f.llvm}{',' if i < last else ' '}  ; {i} {f.name}{': ' if f.meaning else ''}{f.meaning}"
             for i, f in enumerate(self.fields)
         ]
         return "\n".join([f"%{self.name} = type {{", *lines, "}", ""])
@@ -146,7 +175,7 @@ def expand(text: str, records: Iterable[Record], cases: Iterable[type[IntEnum]] 
         index = record.index(member)
         place = result if how == "address" else f"{result}.at"
         address = f"{place} = getelementptr %{name}, ptr {pointer}, i32 0, i32 {index}"
-        load = f"\n  {result} = load {record.fields[index].type.llvm}, ptr {place}"
+        load = f"\n  {result} = load {record.fields[index].llvm}, ptr {place}"
         return address if how == "address" else address + load
 
     def case(match: re.Match[str]) -> str:

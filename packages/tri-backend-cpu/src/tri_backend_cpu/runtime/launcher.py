@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED
+from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED, TASK
 from tri_backend_cpu.runtime.checks import AccessChecker, place_of
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.pool import ThreadPool
@@ -18,9 +18,9 @@ from tri_runtime import ArgumentTable, argument_table, check_grid
 
 __all__ = ["make_launch"]
 
-#: the task up to the arguments: next, total, chunk, grid, failed, printer, failed program, stream
-_HEADER = struct.Struct("=qqq3iiQ3ii")
-_FAILED = struct.Struct("=i")
+#: what a launch fills: the fields of the task before those of the thread pool
+_HEADER = TASK.head("stream")
+_FAILED, _PROGRAM = struct.Struct("=i"), struct.Struct("=3i")
 _LIMITS = {f"grid_{axis}": 2**31 - 1 for axis in "xyz"}
 #: chunks of programs per thread: enough to even out programs of different cost
 _CHUNKS_PER_THREAD = 8
@@ -122,7 +122,7 @@ def _failure(kernel: CpuKernel, task: bytes, refused: KernelFault | None) -> Ker
     (number,) = _FAILED.unpack_from(task, FAILED)
     if number == REFUSED and refused is not None:
         return refused
-    program = struct.unpack_from("=3i", task, FAILED_PROGRAM)
+    program = _PROGRAM.unpack_from(task, FAILED_PROGRAM)
     record = kernel.facts.assertions[number - 1]
     return KernelFault(
         f"assertion {record['message']!r} failed in {kernel.name}, in program {program}",

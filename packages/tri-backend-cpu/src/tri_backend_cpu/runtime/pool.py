@@ -11,7 +11,7 @@ from collections.abc import Callable
 from threading import get_ident
 
 from tri_backend_cpu.runtime.arena import Arena
-from tri_backend_cpu.runtime.pool_ir import ENTRY_RUN, ENTRY_WORK, POOL_BYTES, POOL_IR
+from tri_backend_cpu.runtime.pool_ir import ENTRY_RUN, ENTRY_WORK, POOL, POOL_IR
 from tri_backend_cpu.runtime.watch import Watch
 from tri_core import forks
 from tri_runtime.loader import LoadedObject, load_ir
@@ -57,7 +57,7 @@ class ThreadPool:
         #: bytes of scratch memory that every helper has
         self._arena_bytes = 0
         self._slots: list[ctypes.c_void_p] = []
-        self._memory = ctypes.create_string_buffer(POOL_BYTES + 64)
+        self._memory = ctypes.create_string_buffer(POOL.size + 64)
         self._pool = -(-ctypes.addressof(self._memory) // 64) * 64
         self._most = sys.maxsize
         if self._code is not None:
@@ -114,8 +114,8 @@ class ThreadPool:
     def _init_locks(self) -> None:
         libc = ctypes.CDLL(None)
         libc.pthread_mutex_init(ctypes.c_void_p(self._pool), None)
-        for offset in (128, 256):
-            libc.pthread_cond_init(ctypes.c_void_p(self._pool + offset), None)
+        for signal in ("task_signal", "done_signal"):
+            libc.pthread_cond_init(ctypes.c_void_p(self._pool + POOL.offset(signal)), None)
 
     def _prepare(self, count: int, arena_bytes: int) -> None:
         """Have ``count`` helpers with scratch memory; nobody works now, since ``_busy`` is held."""

@@ -14,29 +14,42 @@ kernel has nothing to clean up), and the launch returns with the exception set w
 
 from __future__ import annotations
 
-__all__ = ["ENTRY_RUN", "ENTRY_WORK", "POOL_BYTES", "POOL_IR"]
+from tri_backend_cpu.launch_abi import TASK
+from tri_runtime.schema import CType, Field, Record, expand
+
+__all__ = ["ENTRY_RUN", "ENTRY_WORK", "HEADER", "POOL", "POOL_IR"]
 
 ENTRY_WORK = "tri_pool_work"
 ENTRY_RUN = "tri_pool_run"
 
-#: mutex, two condition variables (with room for any C library's), fields
-POOL_BYTES = 512
+_WORD, _ADDRESS = CType.I32, CType.POINTER
+POOL = Record(
+    "pool",
+    (
+        Field("mutex", CType.BYTE, "space for any C library's", 128),
+        Field("task_signal", CType.BYTE, "condition: there is a new task", 128),
+        Field("done_signal", CType.BYTE, "condition: the last helper has left the task", 128),
+        Field("newest", CType.I64, "number of the newest task"),
+        Field("open", _WORD, "whether helpers may still join it"),
+        Field("active", _WORD, "helpers that work on it"),
+        Field("allowed", _WORD, "helpers that may"),
+        Field("asleep", _WORD, "helpers asleep"),
+        Field("kernel", _ADDRESS, "its kernel"),
+        Field("task", _ADDRESS, "its task record"),
+        Field("calm", _WORD, "attention of launches that cannot be interrupted: 0"),
+    ),
+)
+#: in front of an arena
+HEADER = Record(
+    "header",
+    (
+        Field("jump", CType.BYTE, "where its thread leaves a kernel: a jmp_buf", 2048),
+        Field("state", _ADDRESS, "Python's state of the thread if its launch can be interrupted"),
+        Field("padding", CType.BYTE, "", 2040),
+    ),
+)
 
-POOL_IR = """
-%pool = type {
-  [128 x i8],  ; 0 mutex
-  [128 x i8],  ; 1 condition: there is a new task
-  [128 x i8],  ; 2 condition: the last helper has left the task
-  i64,         ; 3 number of the newest task
-  i32,         ; 4 whether helpers may still join it
-  i32,         ; 5 helpers that work on it
-  i32,         ; 6 helpers that may
-  i32,         ; 7 helpers asleep
-  ptr,         ; 8 its kernel
-  ptr,         ; 9 its task record
-  i32          ; 10 the word of attention of launches that cannot be interrupted: 0
-}
-
+_TEXT = """
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
@@ -49,10 +62,6 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
 
-; of a task, as launch_abi says
-%task = type { i64, i64, i64, [3 x i32], i32, ptr, [3 x i32], i32, ptr, ptr, i32, i32 }
-; before an arena: where its thread leaves a kernel, and Python's state of the thread if its launch can be interrupted
-%header = type { [2048 x i8], ptr, [2040 x i8] }
 
 define internal void @tri_pool_call(ptr %kernel, ptr %task, ptr %arena) noinline {
   %header = getelementptr %header, ptr %arena, i64 -1
@@ -68,7 +77,7 @@ done:
 
 ; let Python handle signals; whether a handler raised: then the launch is given up
 define internal i1 @tri_pool_ask(ptr %task, ptr %state) {
-  %word_field = getelementptr %task, ptr %task, i32 0, i32 8
+  %word_field = address task.attention, %task
   %word = load ptr, ptr %word_field, align 8
   store volatile i32 0, ptr %word, align 4
   call void @PyEval_RestoreThread(ptr %state)
@@ -77,7 +86,7 @@ define internal i1 @tri_pool_ask(ptr %task, ptr %state) {
   %raised = icmp ne i32 %code, 0
   br i1 %raised, label %cancel, label %done
 cancel:
-  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  %cancelled = address task.cancelled, %task
   store atomic i32 1, ptr %cancelled seq_cst, align 4
   store atomic i64 4611686018427387904, ptr %task seq_cst, align 8
   store volatile i32 1, ptr %word, align 4
@@ -88,7 +97,7 @@ done:
 
 define internal void @tri_pool_poll(ptr %task, ptr %arena) {
   %header = getelementptr %header, ptr %arena, i64 -1
-  %state_field = getelementptr %header, ptr %header, i32 0, i32 1
+  %state_field = address header.state, %header
   %state = load ptr, ptr %state_field, align 8
   %helps = icmp eq ptr %state, null
   br i1 %helps, label %look, label %ask
@@ -96,7 +105,7 @@ ask:
   %raised = call i1 @tri_pool_ask(ptr %task, ptr %state)
   br i1 %raised, label %leave, label %go_on
 look:
-  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  %cancelled = address task.cancelled, %task
   %code = load atomic i32, ptr %cancelled seq_cst, align 4
   %over = icmp ne i32 %code, 0
   br i1 %over, label %leave, label %go_on
@@ -110,18 +119,18 @@ go_on:
 ; %word: what is set when Python wants to handle signals, null where it does not; %helpers may be 0
 define void @tri_pool_run(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %word) {
   %state = call ptr @PyEval_SaveThread()
-  %calm = getelementptr %pool, ptr %pool, i32 0, i32 10
+  %calm = address pool.calm, %pool
   %lasting = icmp ne ptr %word, null
   %own_word = select i1 %lasting, ptr %word, ptr %calm
   %own_state = select i1 %lasting, ptr %state, ptr null
-  %word_field = getelementptr %task, ptr %task, i32 0, i32 8
+  %word_field = address task.attention, %task
   store ptr %own_word, ptr %word_field, align 8
-  %poll_field = getelementptr %task, ptr %task, i32 0, i32 9
+  %poll_field = address task.poll, %task
   store ptr @tri_pool_poll, ptr %poll_field, align 8
-  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  %cancelled = address task.cancelled, %task
   store i32 0, ptr %cancelled, align 4
   %header = getelementptr %header, ptr %arena, i64 -1
-  %state_field = getelementptr %header, ptr %header, i32 0, i32 1
+  %state_field = address header.state, %header
   store ptr %own_state, ptr %state_field, align 8
   %alone = icmp eq i32 %helpers, 0
   br i1 %alone, label %call, label %share
@@ -158,25 +167,25 @@ define internal void @tri_pool_nap(ptr %pool, ptr %signal) {
 
 define void @tri_pool_work(ptr %pool, ptr %slot) nounwind {
 entry:
-  %task_signal = getelementptr %pool, ptr %pool, i32 0, i32 1
-  %done_signal = getelementptr %pool, ptr %pool, i32 0, i32 2
-  %newest = getelementptr %pool, ptr %pool, i32 0, i32 3
-  %open = getelementptr %pool, ptr %pool, i32 0, i32 4
-  %active = getelementptr %pool, ptr %pool, i32 0, i32 5
-  %allowed = getelementptr %pool, ptr %pool, i32 0, i32 6
-  %asleep = getelementptr %pool, ptr %pool, i32 0, i32 7
-  %kernel_field = getelementptr %pool, ptr %pool, i32 0, i32 8
-  %task_field = getelementptr %pool, ptr %pool, i32 0, i32 9
+  %task_signal = address pool.task_signal, %pool
+  %done_signal = address pool.done_signal, %pool
+  %newest = address pool.newest, %pool
+  %open = address pool.open, %pool
+  %active = address pool.active, %pool
+  %allowed = address pool.allowed, %pool
+  %asleep = address pool.asleep, %pool
+  %kernel_field = address pool.kernel, %pool
+  %task_field = address pool.task, %pool
   br label %look_out
 look_out:
   %seen = phi i64 [ 0, %entry ], [ %number, %skip ], [ %number, %left ]
   br label %spin
 spin:
-  %turn = phi i32 [ 0, %look_out ], [ %next_turn, %spin_on ]
+  %iteration = phi i32 [ 0, %look_out ], [ %next_iteration, %spin_on ]
   %now = load atomic i64, ptr %newest acquire, align 8
   %same = icmp eq i64 %now, %seen
-  %next_turn = add i32 %turn, 1
-  %patient = icmp slt i32 %turn, 2000
+  %next_iteration = add i32 %iteration, 1
+  %patient = icmp slt i32 %iteration, 2000
   %again = and i1 %same, %patient
   br i1 %again, label %spin_on, label %lock
 spin_on:
@@ -233,15 +242,15 @@ left:
 
 define internal void @tri_pool_launch(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers) nounwind {
 entry:
-  %task_signal = getelementptr %pool, ptr %pool, i32 0, i32 1
-  %done_signal = getelementptr %pool, ptr %pool, i32 0, i32 2
-  %newest = getelementptr %pool, ptr %pool, i32 0, i32 3
-  %open = getelementptr %pool, ptr %pool, i32 0, i32 4
-  %active = getelementptr %pool, ptr %pool, i32 0, i32 5
-  %allowed = getelementptr %pool, ptr %pool, i32 0, i32 6
-  %asleep = getelementptr %pool, ptr %pool, i32 0, i32 7
-  %kernel_field = getelementptr %pool, ptr %pool, i32 0, i32 8
-  %task_field = getelementptr %pool, ptr %pool, i32 0, i32 9
+  %task_signal = address pool.task_signal, %pool
+  %done_signal = address pool.done_signal, %pool
+  %newest = address pool.newest, %pool
+  %open = address pool.open, %pool
+  %active = address pool.active, %pool
+  %allowed = address pool.allowed, %pool
+  %asleep = address pool.asleep, %pool
+  %kernel_field = address pool.kernel, %pool
+  %task_field = address pool.task, %pool
   call i32 @pthread_mutex_lock(ptr %pool)
   store ptr %kernel, ptr %kernel_field, align 8
   store ptr %task, ptr %task_field, align 8
@@ -266,11 +275,11 @@ work:
   %alone = icmp eq i32 %working, 0
   br i1 %alone, label %done, label %spin
 spin:
-  %turn = phi i32 [ 0, %work ], [ %next_turn, %spin_on ]
+  %iteration = phi i32 [ 0, %work ], [ %next_iteration, %spin_on ]
   %now = load atomic i32, ptr %active acquire, align 4
   %busy = icmp ne i32 %now, 0
-  %next_turn = add i32 %turn, 1
-  %patient = icmp slt i32 %turn, 2000
+  %next_iteration = add i32 %iteration, 1
+  %patient = icmp slt i32 %iteration, 2000
   %again = and i1 %busy, %patient
   br i1 %again, label %spin_on, label %lock
 spin_on:
@@ -285,9 +294,9 @@ check:
   br i1 %finished, label %unlock, label %wait
 wait:
   %header = getelementptr %header, ptr %arena, i64 -1
-  %state_field = getelementptr %header, ptr %header, i32 0, i32 1
+  %state_field = address header.state, %header
   %state = load ptr, ptr %state_field, align 8
-  %cancelled = getelementptr %task, ptr %task, i32 0, i32 10
+  %cancelled = address task.cancelled, %task
   %code = load i32, ptr %cancelled, align 4
   %given_up = icmp ne i32 %code, 0
   %deaf = icmp eq ptr %state, null
@@ -308,3 +317,6 @@ done:
   ret void
 }
 """
+
+_RECORDS = (POOL, TASK, HEADER)
+POOL_IR = expand("\n".join((*(record.llvm for record in _RECORDS), _TEXT)), _RECORDS)
