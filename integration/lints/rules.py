@@ -75,11 +75,6 @@ CIRCLES: Mapping[str, frozenset[str]] = {
             "tri.launch.quick tri.launch.readers tri.launch.specialize tri.launch.streams "
             "tri.tools.tensor_descriptor"
         ),
-        "tri-gpu-dialect": (
-            "tri_gpu_dialect.lowering.context tri_gpu_dialect.lowering.table "
-            "tri_gpu_dialect.transforms.memory.allocate_shared_memory "
-            "tri_gpu_dialect.transforms.memory.nearest_fit"
-        ),
         "tri-runtime": (
             "tri_runtime.simulator.cluster tri_runtime.simulator.copies tri_runtime.simulator.cta "
             "tri_runtime.simulator.global_races tri_runtime.simulator.memory "

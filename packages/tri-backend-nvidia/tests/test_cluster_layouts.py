@@ -18,7 +18,7 @@ from tri_core.plugins import manager
 from tri_gpu_dialect.drawing import ownership_of, parse_encoding
 from tri_gpu_dialect.encodings import DotOperand, Encoding
 from tri_gpu_dialect.layouts.cluster import split_bases
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 
 Shape = tuple[int, ...]
 

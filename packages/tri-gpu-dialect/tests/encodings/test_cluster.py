@@ -20,7 +20,7 @@ from tri_gpu_dialect.encodings.transform import transposed
 from tri_gpu_dialect.layouts.cluster import ClusterBases, split_bases
 from tri_gpu_dialect.layouts.encoding import layout_for
 from tri_gpu_dialect.testing.matrix import RefMatrix
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 
 Shape = tuple[int, ...]
 #: per dimension: CTAs and pieces; and the order

@@ -13,7 +13,7 @@ from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.halves import cut
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["STAGED_BYTES", "Beside", "beside"]

@@ -7,7 +7,7 @@ and looks at no other op.  Location, missing rules and the number of registers a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
@@ -26,9 +26,18 @@ from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.primitives import Primitives
-from tri_gpu_dialect.lowering.table import LoweringTable
 
-__all__ = ["Aggregate", "Lowered", "Lowering", "Registers", "SharedTensor", "Team", "Token"]
+__all__ = [
+    "Aggregate",
+    "FoundRule",
+    "Lowered",
+    "Lowering",
+    "Registers",
+    "Rules",
+    "SharedTensor",
+    "Team",
+    "Token",
+]
 
 #: a tensor: one scalar per register of its layout (copies share one value); a scalar: a list of one
 Registers = list[ir.Value]
@@ -103,6 +112,29 @@ Lowered = Registers | Aggregate
 
 _L = TypeVar("_L")
 
+
+class FoundRule(Protocol):
+    """A rule that was found for an op."""
+
+    @property
+    def rule(self) -> Callable[[Lowering, ir.Operation], Sequence[Lowered] | None]:
+        """Emits the op's code and returns what each result became, in order (None: no results)."""
+        ...
+
+    @property
+    def owner(self) -> str:
+        """Who added the rule, for messages."""
+        ...
+
+
+class Rules(Protocol):
+    """The dispatcher's rules, as :class:`tri_gpu_dialect.lowering.LoweringTable` has them."""
+
+    def find(self, lowering: Lowering, op: ir.Operation) -> FoundRule | None:
+        """The rule for ``op``, or None."""
+        ...
+
+
 #: what a CTA's global scratch memory begins at a multiple of, in bytes
 _SCRATCH_ALIGNMENT = 128
 
@@ -118,7 +150,7 @@ class Lowering:
         self,
         builder: Builder,
         primitives: Primitives,
-        table: LoweringTable,
+        table: Rules,
         target: Target,
         options: CommonOptions,
         axes: AxisInfos,

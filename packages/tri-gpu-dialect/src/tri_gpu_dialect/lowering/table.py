@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tri_core.errors import PluginError
-
-if TYPE_CHECKING:
-    from tri_core.mlir import ir
-    from tri_gpu_dialect.lowering.context import Lowered, Lowering
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering.context import Lowered, Lowering
 
 __all__ = ["Condition", "LoweringTable", "Rule", "RuleEntry"]
 
 #: rule(lowering, op) emits code and returns what each result became, in order (None: no results)
-Rule = Callable[["Lowering", "ir.Operation"], "Sequence[Lowered] | None"]
+Rule = Callable[[Lowering, ir.Operation], Sequence[Lowered] | None]
 
 #: when(lowering, op): whether the rule can lower this very op; emits nothing
-Condition = Callable[["Lowering", "ir.Operation"], bool]
+Condition = Callable[[Lowering, ir.Operation], bool]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tri_gpu_dialect.lowering import Builder, Primitives, generic_table, lower
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.testing.machine import BarrierOp, PartitionBarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
 from tri_gpu_dialect.testing.matrix import MatrixOp
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_runtime.simulator import simulate
 
 __all__ = ["ReferencePrimitives", "make_target", "place_in_memory", "run"]

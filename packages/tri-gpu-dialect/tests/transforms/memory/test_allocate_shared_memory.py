@@ -12,7 +12,7 @@ from tri_gpu_dialect.analysis.liveness import Buffer
 from tri_gpu_dialect.dialect import MemDescType
 from tri_gpu_dialect.encodings import Blocked, Encoding, PaddedShared, SwizzledShared
 from tri_gpu_dialect.passes import AllocateSharedMemory
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import ALIGNMENT, Need, buffer_bytes, place
+from tri_gpu_dialect.transforms.memory.placement import ALIGNMENT, Need, buffer_bytes, place
 
 BLOCKED = Blocked((1, 4), (4, 8), (4, 1), (1, 0))
 OTHER = Blocked((4, 1), (8, 4), (1, 4), (0, 1))

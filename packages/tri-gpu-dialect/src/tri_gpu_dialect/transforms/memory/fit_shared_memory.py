@@ -17,7 +17,8 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_gpu_dialect.transforms.memory.stage_dot_operands import allocated
 from tri_gpu_dialect.types import tensor_info, tensor_type
 

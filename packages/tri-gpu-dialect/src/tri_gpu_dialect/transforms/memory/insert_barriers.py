@@ -42,7 +42,7 @@ from tri_gpu_dialect.async_units.partitions import NAME, default_block, partitio
 from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions, is_barrier, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 
 __all__ = ["EFFECTS", "Effects", "InsertBarriers", "effects_of"]
 

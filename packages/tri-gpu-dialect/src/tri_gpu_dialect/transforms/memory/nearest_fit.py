@@ -9,13 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-
-if TYPE_CHECKING:
-    from tri_gpu_dialect.transforms.memory.allocate_shared_memory import Need
+from tri_gpu_dialect.transforms.memory.placement import Need
 
 __all__ = ["NearestFit", "nearest_fit", "slots"]
 

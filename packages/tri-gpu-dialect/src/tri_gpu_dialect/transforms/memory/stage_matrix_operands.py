@@ -27,7 +27,8 @@ from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory, buffer_bytes
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["StageMatrixOperands", "is_matrix_operand"]

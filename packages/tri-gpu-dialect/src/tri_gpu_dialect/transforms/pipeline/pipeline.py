@@ -38,7 +38,7 @@ from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.allocate_shared_memory import buffer_bytes
+from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
     CopyBuffer,
     chosen_encoding,
