@@ -15,7 +15,8 @@ from tri_backend_cpu.runtime.pool_ir import HEADER, POOL, POOL_IR
 def test_llvm_and_python_agree_on_sizes_and_offsets(record):
     llvm.initialize_native_target()
     data = llvm.Target.from_default_triple().create_target_machine().target_data
-    module = llvm.parse_assembly(POOL_IR.replace("PAUSE", ""))  # its types live as long as it does
+    # in a context of its own, types keep their names; they live as long as the module does
+    module = llvm.parse_assembly(POOL_IR.replace("PAUSE", ""), llvm.create_context())
     types = {type_.name: type_ for type_ in module.struct_types}
     assert data.get_abi_size(types[record.name]) == record.size == ctypes.sizeof(record.structure)
     for i, field in enumerate(record.fields):

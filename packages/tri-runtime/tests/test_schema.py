@@ -43,7 +43,7 @@ def zero(field):
 def test_struct_ctypes_and_llvm_agree(record):
     llvm.initialize_native_target()
     data = llvm.Target.from_default_triple().create_target_machine().target_data
-    module = llvm.parse_assembly(f"{record.llvm}@user = external global %random")
+    module = llvm.parse_assembly(f"{record.llvm}@user = external global %random", llvm.create_context())
     (type_,) = module.struct_types
     assert record.size == ctypes.sizeof(record.structure) == data.get_abi_size(type_)
     for i, field in enumerate(record.fields):

@@ -16,7 +16,8 @@ def compiled():
     """The launcher's module, and the data layout of this machine."""
     llvm.initialize_native_target()
     machine = llvm.Target.from_default_triple().create_target_machine()
-    return llvm.parse_assembly(CODE), machine.target_data
+    # in a context of its own, types keep their names
+    return llvm.parse_assembly(CODE, llvm.create_context()), machine.target_data
 
 
 @pytest.fixture(scope="module")
