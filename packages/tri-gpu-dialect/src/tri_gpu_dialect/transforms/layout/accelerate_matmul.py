@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.analysis.dot_chains import chained
@@ -135,7 +136,9 @@ def _dot(dot: ir.Operation, row: MatrixInstruction, encoding: MatrixEncoding, to
         _operand(dot.operands[1], row.b, row.operand(1, encoding)),
         total,
     ]
-    made = ir.Operation.create("tt.dot", results=[total.type], operands=operands, attributes=_attributes(dot))
+    made = ir.Operation.create(
+        "tt.dot", results=[total.type], operands=operands, attributes=attributes_of(dot)
+    )
     return made.results[0]
 
 
@@ -160,9 +163,8 @@ def _group_dot(
     if is_zero(_bare(dot.operands[2])):
         bit = ir.IntegerType.get_signless(1)
         operands.append(_constant(bit, 0))
-    attributes = _attributes(dot)
     made = ir.Operation.create(
-        "ttg.warp_group_dot", results=[total.type], operands=operands, attributes=attributes
+        "ttg.warp_group_dot", results=[total.type], operands=operands, attributes=attributes_of(dot)
     ).results[0]
     done = ir.Operation.create(
         "ttg.warp_group_dot_wait",
@@ -201,10 +203,6 @@ def _after(value: ir.Value) -> ir.InsertionPoint:
 def _constant(type_: ir.Type, value: int) -> ir.Value:
     attributes = {"value": ir.IntegerAttr.get(type_, value)}
     return ir.Operation.create("arith.constant", results=[type_], attributes=attributes).results[0]
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes}
 
 
 def _element(name: str) -> ir.Type:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
@@ -94,23 +95,15 @@ class _Folding:
 
 
 def _unmasked_load(op: ir.Operation) -> None:
-    made = _again(op, [op.operands[0]], [1, 0, 0])
-    op.results[0].replace_all_uses_with(made.results[0])
-    op.erase()
+    rebuild(op, operands=[op.operands[0]], attributes=_segments(1, 0, 0))
 
 
 def _unmasked_store(op: ir.Operation) -> None:
-    _again(op, list(op.operands)[:2], [1, 1, 0])
-    op.erase()
+    rebuild(op, operands=list(op.operands)[:2], attributes=_segments(1, 1, 0))
 
 
-def _again(op: ir.Operation, operands: list[ir.Value], sizes: list[int]) -> ir.Operation:
-    """``op`` with fewer operands."""
-    attributes = {name: op.attributes[name] for name in op.attributes}
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
-    with ir.InsertionPoint(op), op.location:
-        types = [r.type for r in op.results]
-        return ir.Operation.create(op.name, results=types, operands=operands, attributes=attributes)
+def _segments(*sizes: int) -> dict[str, ir.Attribute]:
+    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(sizes))}
 
 
 _ACCESSES: dict[str, Callable[[ir.Operation], None]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.rewriting import attributes_of, for_like
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
@@ -149,9 +150,8 @@ class Expansion:
         operands = [known.get(view.ptr, view.ptr), self.slot(number, slot), self.mask(load, known, live)]
         if view.other is not None:
             operands.append(known.get(view.other, view.other))
-        attributes = _attributes(load)
-        sizes = [1, 1, 1, int(view.other is not None)]
-        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes)
+        sizes = ir.DenseI32ArrayAttr.get([1, 1, 1, int(view.other is not None)])
+        attributes = attributes_of(load, {"operandSegmentSizes": sizes})
         return _op("ttg.async_copy_global_to_local", operands, [self.token], attributes)
 
     def masked_load(
@@ -162,8 +162,8 @@ class Expansion:
         operands = [known.get(view.ptr, view.ptr), self.mask(load, known, live)]
         if view.other is not None:
             operands.append(known.get(view.other, view.other))
-        attributes = _attributes(load)
-        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, int(view.other is not None)])
+        sizes = ir.DenseI32ArrayAttr.get([1, 1, int(view.other is not None)])
+        attributes = attributes_of(load, {"operandSegmentSizes": sizes})
         types = [r.type for r in load.results]
         return ir.Operation.create("tt.load", results=types, operands=operands, attributes=attributes)
 
@@ -173,15 +173,16 @@ class Expansion:
         """The new loop: it carries what the old one did, the first stage's values, and the slots' numbers."""
         slots = [_int(self.i32, self.stages - 1), _int(self.i32, 0)]
         carried = [*self.inits, *ahead, *slots]
-        types = [v.type for v in carried]
-        made = ir.Operation.create(
-            "scf.for",
-            results=types,
-            operands=[self.lower, self.upper, self.step, *carried],
-            regions=1,
-            attributes=self.attributes(),
+        # dots may stay under way into the next iteration
+        late = {LATE: ir.UnitAttr.get()} if self.slots > self.stages else {}
+        made = for_like(
+            self.loop,
+            [self.lower, self.upper, self.step],
+            carried,
+            attributes=late,
+            without={"tt.num_stages"},
         )
-        block = made.regions[0].blocks.append(self.lower.type, *types)
+        block = made.regions[0].blocks[0]
         count = len(self.inits)
         with ir.InsertionPoint(block):
             index, *inner = block.arguments
@@ -196,11 +197,6 @@ class Expansion:
             turned = [self.following(target), self.following(source)]
             ir.Operation.create("scf.yield", operands=[*yielded, *again, *turned])
         return made
-
-    def attributes(self) -> dict[str, ir.Attribute]:
-        """Of the new loop; it says so where dots may stay under way into the next iteration."""
-        kept = {k: self.loop.attributes[k] for k in self.loop.attributes if k != "tt.num_stages"}
-        return kept | ({LATE: ir.UnitAttr.get()} if self.slots > self.stages else {})
 
     def following(self, slot: ir.Value) -> ir.Value:
         """The slot after ``slot``."""
@@ -287,10 +283,6 @@ def _permuted(view: ir.Value, trans: ir.Operation) -> ir.Value:
     shape = [old.shape[d] for d in order]
     type_ = MemDescType.of(shape, old.element_type, swapped.to_attr(), mutable=True)
     return _op("ttg.memdesc_trans", [view], [type_], {"order": ir.DenseI32ArrayAttr.get(order)})
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes}
 
 
 def _clone(

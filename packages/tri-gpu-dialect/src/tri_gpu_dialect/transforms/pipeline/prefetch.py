@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.rewriting import create_like, for_like
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
@@ -119,10 +120,7 @@ class _Chain:
         )
         for cast in self.casts:
             type_ = self._sliced(cast.results[0].type, width)
-            operands = [value.results[0]]
-            value = ir.Operation.create(
-                cast.name, results=[type_], operands=operands, attributes=_attributes(cast)
-            )
+            value = create_like(cast, operands=[value.results[0]], results=[type_])
         return value.results[0]
 
     def _part(self, view: ir.Value, start: int, width: int) -> ir.Value:
@@ -322,16 +320,8 @@ class _Rotation:
         """The loop that remains, of the old one's ops without the head."""
         old = self.loop.regions[0].blocks[0]
         bounds = list(self.loop.operands)[:3]
-        types = [v.type for v in inits]
-        with ir.InsertionPoint(self.loop), self.loop.location:
-            made = ir.Operation.create(
-                "scf.for",
-                results=types,
-                operands=[*bounds, *inits],
-                regions=1,
-                attributes=_attributes(self.loop),
-            )
-        block = made.regions[0].blocks.append(bounds[0].type, *types)
+        made = for_like(self.loop, bounds, inits, ip=ir.InsertionPoint(self.loop))
+        block = made.regions[0].blocks[0]
         for before, after in zip(old.arguments, block.arguments, strict=False):
             before.replace_all_uses_with(after)
         for op in block_ops(old):
@@ -376,12 +366,7 @@ def _cut(dot: _Dot, first: tuple[ir.Value, ...]) -> ir.Operation:
             if start < dot.k:
                 pairs = zip(dot.operands, views, strict=True)
                 slices = tuple(chain.read(view, start, dot.width) for chain, view in pairs)
-            made = ir.Operation.create(
-                "tt.dot",
-                results=[dot.op.results[0].type],
-                operands=operands,
-                attributes=_attributes(dot.op),
-            )
+            made = create_like(dot.op, operands=operands)
             total = made.results[0]
     dot.op.results[0].replace_all_uses_with(total)
     dot.op.erase()
@@ -391,10 +376,6 @@ def _cut(dot: _Dot, first: tuple[ir.Value, ...]) -> ir.Operation:
 def _erase_unused(op: ir.Operation) -> None:
     if next(iter(op.results[0].uses), None) is None:
         op.erase()
-
-
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes}
 
 
 def _copy(op: ir.Operation, known: Mapping[ir.Value, ir.Value]) -> ir.Operation:
