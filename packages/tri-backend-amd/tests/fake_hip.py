@@ -1,4 +1,4 @@
-"""A stand-in for ``hip.hip``: device memory is host memory, launches are recorded with the bytes they pass."""
+"""A fake of ``hip.hip``: device memory is host memory, launches are recorded with the bytes they pass."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_edited_assembly_is_assembled() -> None:
     assert struct.pack("<I", 0xBF800005) not in made("gfx942").code.kernels["k"].code
 
 
-def test_wrong_assembly_is_told() -> None:
+def test_wrong_assembly_is_reported() -> None:
     _, hsaco = assembly_and_object_stages()
     with pytest.raises(ToolchainError, match="nosuchinstruction") as caught:
         hsaco.run(made("gfx942").assembly + "\n\tnosuchinstruction\n", context_of("gfx942"))

@@ -1,4 +1,4 @@
-"""The HIP runtime against a stand-in for the bindings: no AMD GPU is here."""
+"""The HIP runtime against a fake of the bindings: no AMD GPU is here."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_an_empty_grid_launches_nothing(runtime: HipRuntime, api: FakeHip) -> No
         launch((1, -1, 1), None, [0, False, 0, 0.0, 0.0])
 
 
-def test_a_failed_launch_is_told(runtime: HipRuntime, api: FakeHip) -> None:
+def test_a_failed_launch_is_reported(runtime: HipRuntime, api: FakeHip) -> None:
     loaded = image()
     launch = runtime.launcher(runtime.load(loaded, runtime.current_device()), loaded)
     api.fail["hipModuleLaunchKernel"] = hipError_t.hipErrorInvalidValue

@@ -29,7 +29,7 @@ def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_without_a_linker_the_remedy_is_told(nothing: Path) -> None:
+def test_without_a_linker_the_remedy_is_reported(nothing: Path) -> None:
     if Path("/opt/rocm").exists():
         pytest.skip("ROCm is installed")
     with pytest.raises(ToolchainError) as caught:
@@ -80,6 +80,6 @@ def test_a_failing_tool_is_told_with_its_words(tmp_path: Path) -> None:
     assert caught.value.returncode == 3
 
 
-def test_a_missing_tool_is_told() -> None:
+def test_a_missing_tool_is_reported() -> None:
     with pytest.raises(ToolchainError, match="cannot be run"):
         tools.run(tools.LINKER, ["/nonexistent/ld.lld"], [])

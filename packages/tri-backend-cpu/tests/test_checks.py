@@ -63,7 +63,7 @@ def follows(addresses, o, N: tl.constexpr):
     tl.store(pointer + tl.arange(0, N), tl.arange(0, N))
 
 
-def test_an_access_out_of_bounds_is_told() -> None:
+def test_an_access_out_of_bounds_is_reported() -> None:
     x, o = np.arange(100, dtype=np.float32), np.zeros(128, np.float32)
     launch(copies, (4,), x, o, 100, 1, 32, debug=True)
     np.testing.assert_array_equal(o[:100], x)

@@ -121,7 +121,7 @@ def test_scalars_of_every_type() -> None:
     np.testing.assert_array_equal(out, [-3, 1 << 40, 1.5, -0.25, 1e300, bf16, -7])
 
 
-def test_an_argument_that_does_not_fit_is_told(launch: Launch) -> None:
+def test_an_argument_that_does_not_fit_is_reported(launch: Launch) -> None:
     with pytest.raises(LaunchError, match="p0"):
         launch((1, 1, 1), None, ["text", 0])
 
@@ -286,7 +286,7 @@ def test_the_end_of_the_compiler_is_an_exception(builder: TrialBuilder, image: K
     builder.close()
 
 
-def test_a_missing_kernel_is_told(builder: TrialBuilder, image: KernelImage) -> None:
+def test_a_missing_kernel_is_reported(builder: TrialBuilder, image: KernelImage) -> None:
     with pytest.raises(ToolchainError, match="no such kernel"):
         builder.check("nothing", image.data, "")
     builder.close()

@@ -35,14 +35,14 @@ _BYTES = {
 class DescriptorEncoder:
     """The descriptors of one kernel for the arguments of a launch; the same tensors are encoded once.
 
-    ``encode`` makes one; LaunchError for what is no tensor that a device's copies can reach.  ``stand_in`` gives the address of
+    ``encode`` makes one; LaunchError for what is no tensor that a device's copies can reach.  ``empty_base`` gives the address of
     16 bytes, aligned to 16, in place of a tensor without elements that a descriptor allows: zeros, or (True) bytes that may be written.
     """
 
     def __init__(
-        self, descriptors: Sequence[LaunchDescriptor], encode: Encode, stand_in: Callable[[bool], int]
+        self, descriptors: Sequence[LaunchDescriptor], encode: Encode, empty_base: Callable[[bool], int]
     ) -> None:
-        self._descriptors, self._encode, self._stand_in = tuple(descriptors), encode, stand_in
+        self._descriptors, self._encode, self._empty_base = tuple(descriptors), encode, empty_base
         self._parameters = tuple(sorted({p for d in self._descriptors for p in d.parameters}))
         self._known: dict[tuple[Any, ...], tuple[bytes, ...]] = {}
 
@@ -60,7 +60,7 @@ class DescriptorEncoder:
         address = int(arguments[descriptor.base])
         shape = [n.of(arguments) for n in descriptor.shape]
         if descriptor.empty != "refused" and min(shape) == 0:
-            element = self._stand_in(descriptor.empty == "written")
+            element = self._empty_base(descriptor.empty == "written")
             return self._encode(descriptor, element, [1] * len(shape), [_PIECE] * (len(shape) - 1))
         strides = [n.of(arguments) * _BYTES[descriptor.element] for n in descriptor.strides]
         if wrong := _wrong(address, shape, strides):

@@ -23,14 +23,14 @@ def check_parameters(image: KernelImage, found: Sequence[int | None] | None, tab
         return
     names = [f"{p.name}: {p.type}" for p in table.parameters] + ["a descriptor"] * table.descriptors
     raise LaunchError(
-        f"the image ({image.kind}) of kernel {image.metadata.name} takes {_told(found)}; a launch passes "
-        f"{_told(passed)} ({', '.join(names)})",
+        f"the image ({image.kind}) of kernel {image.metadata.name} takes {_description(found)}; a launch passes "
+        f"{_description(passed)} ({', '.join(names)})",
         remedy="an image, or a stage that replaces what the compiler makes, must keep the kernel's parameters: compare it "
         "with the one that was compiled",
     )
 
 
-def _told(sizes: Sequence[int | None]) -> str:
+def _description(sizes: Sequence[int | None]) -> str:
     if not sizes:
         return "no parameters"
     text = ", ".join("?" if size is None else str(size) for size in sizes)

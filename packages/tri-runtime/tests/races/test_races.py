@@ -200,12 +200,12 @@ def test_a_release_tells_of_what_is_ordered_before_it() -> None:
     data, lock = shadow.pieces(np.array([0]), 4), shadow.pieces(np.array([4]), 4)
     order.enter((0, 0, 0))
     shadow.write(data, order.access("store", 0, 1, np.array([False, True])), np.zeros(1, np.bool_))
-    shadow.release(lock, is_told=lambda stamp, threads: not threads[1])
+    shadow.release(lock, is_ordered=lambda stamp, threads: not threads[1])
     order.enter((1, 0, 0))
     shadow.acquire(lock)
     assert shadow.read(data, order.access("store", 1)) is not None
     order.enter((0, 0, 0))
-    shadow.release(lock, is_told=lambda stamp, threads: True)
+    shadow.release(lock, is_ordered=lambda stamp, threads: True)
     order.enter((2, 0, 0))
     shadow.acquire(lock)
     assert shadow.read(data, order.access("store", 1)) is None

@@ -168,7 +168,7 @@ def test_an_alignment_that_the_op_gives_is_the_one_that_counts() -> None:
     run(body)
 
 
-def test_both_places_of_a_race_are_told() -> None:
+def test_both_places_of_a_race_are_reported() -> None:
     body = f"""llvm.store %t, %mine : i32, !llvm.ptr<3> loc("kernel.py":3:5)
     %v = llvm.load %neighbour : !llvm.ptr<3> -> i32 loc("kernel.py":4:9)
     {load("mine").replace("%v", "%w")}"""

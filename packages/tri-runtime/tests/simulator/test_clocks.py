@@ -14,13 +14,13 @@ groups = st.sets(st.integers(0, THREADS - 1), min_size=1)
 def test_an_access_is_ordered_exactly_when_a_chain_of_meetings_leads_from_it(
     meetings: list[set[int]],
 ) -> None:
-    """Accesses of every thread before every meeting, against the sets of who knows of each."""
+    """Accesses of every thread before every barrier, against the sets of who knows of each."""
     clocks = Clocks(THREADS)
     stamps: list[tuple[int, int, set[int]]] = []  # thread, stamp, who knows of it
     for group in meetings:
         stamps += [(t, clocks.now, {t}) for t in range(THREADS)]
         mask = np.isin(np.arange(THREADS), list(group))
-        clocks.meet(mask)
+        clocks.synchronize(mask)
         for _, _, knowing in stamps:
             if knowing & group:
                 knowing |= group

@@ -44,7 +44,7 @@ def warp_barrier(cta: CTA, operands: Sequence[Array]) -> Sequence[Array]:
 
 
 def named_barrier(cta: CTA, operands: Sequence[Array]) -> Sequence[Array]:
-    """The threads of the first two warps of 16 meet."""
+    """The threads of the first two warps of 16 synchronise."""
     cta.barrier(1, 32)
     return []
 
@@ -122,17 +122,17 @@ def test_a_barrier_orders_threads(loads_first: bool) -> None:
 
 
 def test_a_barrier_of_some_threads_orders_those() -> None:
-    """Threads below 32 meet and exchange; the others stay away."""
-    meets = """%few = llvm.mlir.constant(32 : i32) : i32
+    """Threads below 32 synchronise and exchange; the others stay away."""
+    synchronizes = """%few = llvm.mlir.constant(32 : i32) : i32
       %low = llvm.icmp "slt" %t, %few : i32
       llvm.cond_br %low, ^in, ^out
       ^in:
       {body}
       llvm.br ^out
       ^out:"""
-    run(meets.format(body=exchange(16, "llvm.call @named_barrier() : () -> ()")), numbers())
+    run(synchronizes.format(body=exchange(16, "llvm.call @named_barrier() : () -> ()")), numbers())
     with pytest.raises(DataRace):
-        run(meets.format(body=exchange(16, "")), numbers())
+        run(synchronizes.format(body=exchange(16, "")), numbers())
 
 
 def test_an_element_that_its_own_thread_updates() -> None:
@@ -174,11 +174,11 @@ MESSAGE = """%last = llvm.mlir.constant(63 : i32) : i32
       llvm.cond_br %begins, ^tells, ^hears
       ^tells:
       %end = llvm.icmp "eq" %t, %last : i32
-      llvm.cond_br %end, ^stores, ^meets
+      llvm.cond_br %end, ^stores, ^barrier
       ^stores:
       llvm.store %one, %p : i32, !llvm.ptr<1>
-      llvm.br ^meets
-      ^meets:
+      llvm.br ^barrier
+      ^barrier:
       {between}
       llvm.cond_br %first, ^releases, ^out
       ^releases:

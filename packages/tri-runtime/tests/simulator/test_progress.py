@@ -32,10 +32,10 @@ class Play:
         found[list(warps), slice(None) if lane is None else lane] = True
         return found.reshape(-1)
 
-    def meet(self, name: int, *warps: int, count: int | None = None, waits: bool = True) -> None:
+    def synchronize(self, name: int, *warps: int, count: int | None = None, waits: bool = True) -> None:
         barrier, number = Barrier("named", 0, name), count or LANES * len(warps)
         if waits:
-            self.trace.meet(barrier, self.threads(*warps), number, site=-1)
+            self.trace.synchronize(barrier, self.threads(*warps), number, site=-1)
         else:
             self.trace.add("join", barrier, self.threads(*warps), number, site=-1)
 
@@ -73,18 +73,18 @@ def test_nothing_happens() -> None:
 def test_all_meet() -> None:
     play = Play()
     for _ in range(3):
-        play.meet(0, 0, 1, 2)
-    assert len(play.trace.acts) == 2, "who meets twice in a row meets once"
+        play.synchronize(0, 0, 1, 2)
+    assert len(play.trace.acts) == 2, "who comes to a barrier twice in a row comes once"
     play.check()
 
 
 def test_warps_that_meet_in_different_orders() -> None:
     """In step, as the simulator has it, warps 0 and 1 pass both; each waits for the other on hardware."""
     play = Play()
-    play.meet(1, 0, count=2 * LANES)
-    play.meet(2, 1, count=2 * LANES)
-    play.meet(2, 0, count=2 * LANES)
-    play.meet(1, 1, count=2 * LANES)
+    play.synchronize(1, 0, count=2 * LANES)
+    play.synchronize(2, 1, count=2 * LANES)
+    play.synchronize(2, 0, count=2 * LANES)
+    play.synchronize(1, 1, count=2 * LANES)
     error = play.refused("deadlock: threads 0-3 wait for barrier 1, where 4 of 8 threads are")
     assert "threads 4-7 wait for barrier 2, where 4 of 8 threads are" in error.message
     assert error.thread == 0
@@ -94,8 +94,8 @@ def test_an_arrival_that_nobody_waits_for_in_time() -> None:
     """Warp 0 comes twice while warp 1, which is to wait, has not come once."""
     play = Play()
     for _ in range(2):
-        play.meet(1, 0, count=2 * LANES, waits=False)
-        play.meet(1, 1, count=2 * LANES)
+        play.synchronize(1, 0, count=2 * LANES, waits=False)
+        play.synchronize(1, 1, count=2 * LANES)
     play.refused("where threads 4-7 are late: threads 0-3 come to barrier 1 again before it was passed")
 
 
@@ -105,7 +105,7 @@ def ring(slots: int, steps: int, *, released: bool = True, readers: Sequence[int
     for slot in range(slots):
         play.start(8 * slot, 1)
         play.start(1000 + 8 * slot, len(readers))
-    play.meet(0, 0, 1, 2)
+    play.synchronize(0, 0, 1, 2)
     for step in range(steps):
         turn, slot = divmod(step, slots)
         if released and turn:
@@ -133,7 +133,7 @@ def test_a_slot_that_one_of_its_readers_gives_back_for_both() -> None:
     """One arrives for each of two readers, so the other may be late."""
     play = ring(1, 0)
     play.trace.add("start", Barrier("memory", 0, 500), play.threads(0, lane=0), 1, site=-1)
-    play.meet(0, 0, 1, 2)
+    play.synchronize(0, 0, 1, 2)
     for turn in range(4):
         if turn:
             play.wait(500, (turn - 1) % 2, 2, lane=0)
@@ -147,7 +147,7 @@ def test_an_arrival_before_the_phase_is_complete() -> None:
     """Warp 0 expects bytes that warp 1 brings, and arrives for the next phase before they have come."""
     play, barrier = Play(), Barrier("memory", 0, 0)
     play.start(0, 1)
-    play.meet(0, 0, 1, 2)
+    play.synchronize(0, 0, 1, 2)
     for _ in range(2):
         play.trace.add("arrive", barrier, play.threads(0, lane=0), 1, 64, site=-1)
         play.trace.add("bring", barrier, play.threads(1, lane=0), nbytes=64, site=-1)
@@ -159,7 +159,7 @@ def two_sides(*, at_once: bool) -> Play:
     play, sides = Play(), {0: (0,), 1: (1, 2)}
     for side in sides:
         play.trace.add("start", Barrier("memory", side, 0), play.threads(0, lane=0), 3, site=-1)
-    play.meet(0, 0, 1, 2)
+    play.synchronize(0, 0, 1, 2)
     for turn in range(2):
         for side, warps in sides.items():
             if turn:
@@ -178,9 +178,9 @@ def test_lanes_that_arrive_at_two_barriers() -> None:
 
 
 def test_lanes_that_part_and_meet_again() -> None:
-    """One lane of warp 2 fills a ring while the others wait for it where all meet."""
+    """One lane of warp 2 fills a ring while the others wait for it where all synchronise."""
     play = ring(2, 5)
-    play.meet(0, 0, 1, 2)
+    play.synchronize(0, 0, 1, 2)
     play.check()
 
 
@@ -195,8 +195,8 @@ def test_a_cluster_waits_for_who_is_still_there() -> None:
     play, barrier = Play(), Barrier("cluster")
     for what in ("join", "pass"):
         play.trace.add(what, barrier, play.threads(0, 1), site=-1)
-    play.meet(1, 0, 2)
-    play.meet(2, 2, count=2 * LANES)
+    play.synchronize(1, 0, 2)
+    play.synchronize(2, 2, count=2 * LANES)
     play.refused(
         "threads 0-7 wait for the barrier of the cluster, where 8 of 12 threads are; threads 8-11 wait"
     )
@@ -241,7 +241,7 @@ def played(programs: Programs, counts: Sequence[int]) -> Play:
     play = Play(len(programs))
     for warp, mine in enumerate(programs):
         for barrier, waits in mine:
-            play.meet(barrier, warp, count=LANES * counts[barrier], waits=waits)
+            play.synchronize(barrier, warp, count=LANES * counts[barrier], waits=waits)
     return play
 
 

@@ -226,7 +226,7 @@ class PermlaneX16Op(MachineOp, dialect=AMDG, name="permlanex16"):
 
 
 class BarrierOp(MachineOp, dialect=AMDG, name="barrier"):
-    """The work items of a work group meet; LDS and global memory written before is seen after."""
+    """The work items of a work group wait for each other at a barrier; LDS and global memory written before is seen after."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """LLVM's barrier intrinsic orders nothing by itself: fences of work-group scope stand around it."""

@@ -62,7 +62,7 @@ def _carried(loop: Op, index: int) -> list[Value]:
 
 
 def conflict(first: Value | None, second: Value | None) -> bool:
-    """Whether accesses through two pointers may meet at different points of a nest."""
+    """Whether accesses through two pointers may overlap at different points of a nest."""
     if first is second and first is not None:
         return False
     if first is None or second is None:

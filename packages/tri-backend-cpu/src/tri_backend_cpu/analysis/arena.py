@@ -34,7 +34,7 @@ class _Life:
     first: int
     last: int
 
-    def meets(self, other: _Life) -> bool:
+    def overlaps(self, other: _Life) -> bool:
         return self.first <= other.last and other.first <= self.last
 
 
@@ -43,7 +43,7 @@ def assign_offsets(plan: Plan, demands: Demands) -> None:
     lives = _lives(plan, demands)
     placed: list[Buffer] = []
     for buffer in sorted(lives, key=lambda b: -b.nbytes):
-        rivals = sorted((b for b in placed if lives[b].meets(lives[buffer])), key=lambda b: b.offset)
+        rivals = sorted((b for b in placed if lives[b].overlaps(lives[buffer])), key=lambda b: b.offset)
         offset = 0
         for rival in rivals:
             if offset + buffer.nbytes <= rival.offset:

@@ -177,11 +177,11 @@ def _while(context: Context, step: Control) -> None:
     before = b.ip
     _enter(context, loop, 0, [test.arguments[i] for i in inputs], [v.type for v in initial])
     emit_block(context, step.blocks[0])
-    condition, *handed = test.terminator.operands
+    condition, *carried = test.terminator.operands
     again = context.scalars[condition]
     if context.checks is not None:
         again = context.checks.unless_stopped(again)
-    b.effect("scf.condition", again, *(context.scalars[handed[i]] for i in outputs))
+    b.effect("scf.condition", again, *(context.scalars[carried[i]] for i in outputs))
     _enter(context, loop, 1, [body.arguments[i] for i in outputs], results)
     emit_poll(context)
     emit_block(context, step.blocks[1])

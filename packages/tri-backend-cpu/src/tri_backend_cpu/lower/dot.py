@@ -1,4 +1,4 @@
-"""Matrix products of blocks in the arena.
+"""Dots of blocks in the arena.
 
 Tiles of the accumulator stay in registers for the whole inner dimension: per step, one row of vectors of b
 is loaded, and each of a few elements of a, spread over a vector, is multiplied with all of them.  Narrow
@@ -32,7 +32,7 @@ class Tile:
     def of(cls, m: int, n: int, lanes: int, registers: int) -> Tile:
         """The best tile for an m x n block.
 
-        It leaves room for a row of b and an element of a, and loads as little as possible per product.
+        It leaves room for a row of b and an element of a, and loads as little as possible per multiplication.
         """
         width = math.gcd(n, lanes)
         choices = [
@@ -78,16 +78,16 @@ class _Emitter:
         left = self.at(self.a, batch, row, None, self.m, self.k)
         right = self.at(self.b_view, batch, None, column, self.k, self.n)
         zero = b.constant(0.0 if self.dtype.is_float else 0, self.dtype, tile.width)
-        cells = [(i, j) for i in range(tile.rows) for j in range(tile.vectors)]
+        accumulators = [(i, j) for i in range(tile.rows) for j in range(tile.vectors)]
         initial = [
             zero if start is None else b.load(self.cell(start, i, j), self.dtype, tile.width)
-            for i, j in cells
+            for i, j in accumulators
         ]
         loop, block = b.loop(b.i64(0), b.i64(self.k), b.i64(1), initial)
         with b.inside(block):
             index, *sums = block.arguments
             b.yield_(*self.step(left, right, index, sums))
-        for (i, j), value in zip(cells, loop.results, strict=True):
+        for (i, j), value in zip(accumulators, loop.results, strict=True):
             b.store(self.cell(out, i, j), value, self.dtype)
 
     def step(self, left: ir.Value, right: ir.Value, index: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:

@@ -25,7 +25,7 @@ _KIND = ctypes.CFUNCTYPE(
     *(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, ctypes.c_int32),
     *(ctypes.c_int64, ctypes.c_void_p),
 )
-_WORD = 2**64 - 1
+_MASK64 = 2**64 - 1
 #: no address is within
 _NOTHING = (2**63 - 1, 0)
 
@@ -134,7 +134,7 @@ class AccessChecker:
         verb, size = record["verb"], record["size"]
         if not isinstance(argument, BoundedPointer):
             return InvalidAccess(
-                f"{verb} at address {address & _WORD:#x}, where this process has no memory "
+                f"{verb} at address {address & _MASK64:#x}, where this process has no memory "
                 f"{'to write' if record['writes'] else 'to read'}, {where}",
                 remedy="look how the kernel comes by the pointer; its array may be gone, or the offset wrong",
                 **facts,

@@ -22,7 +22,7 @@ __all__ = ["ENTRY_RUN", "ENTRY_WORK", "HEADER", "POOL", "POOL_IR"]
 ENTRY_WORK = "tri_pool_work"
 ENTRY_RUN = "tri_pool_run"
 
-_WORD, _ADDRESS = CType.I32, CType.POINTER
+_I32, _ADDRESS = CType.I32, CType.POINTER
 POOL = Record(
     "pool",
     (
@@ -30,13 +30,13 @@ POOL = Record(
         Field("task_signal", CType.BYTE, "condition: there is a new task", 128),
         Field("done_signal", CType.BYTE, "condition: the last helper has left the task", 128),
         Field("newest", CType.I64, "number of the newest task"),
-        Field("open", _WORD, "whether helpers may still join it"),
-        Field("active", _WORD, "helpers that work on it"),
-        Field("allowed", _WORD, "helpers that may"),
-        Field("asleep", _WORD, "helpers asleep"),
+        Field("open", _I32, "whether helpers may still join it"),
+        Field("active", _I32, "helpers that work on it"),
+        Field("allowed", _I32, "helpers that may"),
+        Field("asleep", _I32, "helpers asleep"),
         Field("kernel", _ADDRESS, "its kernel"),
         Field("task", _ADDRESS, "its task record"),
-        Field("calm", _WORD, "attention of launches that cannot be interrupted: 0"),
+        Field("calm", _I32, "attention of launches that cannot be interrupted: 0"),
     ),
 )
 #: in front of an arena

@@ -165,7 +165,7 @@ class ShuffleUpOp(_ShuffleOp, name="shuffle_up"):
 
 
 class BarrierOp(MachineOp, dialect=TTIG, name="barrier"):
-    """The work items of a work group meet; local and global memory written before is seen after."""
+    """The work items of a work group wait for each other at a barrier; local and global memory written before is seen after."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """OpControlBarrier with acquire-release semantics."""
@@ -178,7 +178,7 @@ class BarrierOp(MachineOp, dialect=TTIG, name="barrier"):
 
 
 class SubGroupBarrierOp(MachineOp, dialect=TTIG, name="sub_group_barrier"):
-    """The work items of a sub-group meet; local memory written before is seen after."""
+    """The work items of a sub-group wait for each other at a barrier; local memory written before is seen after."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """OpControlBarrier of sub-group scope."""

@@ -150,17 +150,17 @@ class Order:
     # --- release and acquire ----------------------------------------------------------------------------------
 
     def release(
-        self, left: int = 0, is_told: Callable[[int, Mask], bool] = lambda stamp, threads: True
+        self, left: int = 0, is_ordered: Callable[[int, Mask], bool] = lambda stamp, threads: True
     ) -> int:
         """The set that the present program leaves where set ``left`` was: what it did and knows, and what was there.
 
-        ``is_told(stamp, threads)``: whether what ``threads`` did then is ordered before the release.
+        ``is_ordered(stamp, threads)``: whether what ``threads`` did then is ordered before the release.
         """
         history = self.present
         told = [
             access
             for access, threads in history.untold.items()
-            if threads is None or is_told(int(self._stamp[access]), threads)
+            if threads is None or is_ordered(int(self._stamp[access]), threads)
         ]
         for access in told:
             history.known |= 1 << access

@@ -1,4 +1,4 @@
-"""Which accesses of other threads a thread may rely on: vector clocks, coarse as long as all threads meet."""
+"""Which accesses of other threads a thread may rely on: vector clocks, coarse as long as all threads synchronise."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class Clocks:
         self.floor = 0
         self._seen: Times | None = None
 
-    def meet_all(self) -> None:
-        """All threads meet at a barrier."""
+    def synchronize_all(self) -> None:
+        """All threads synchronise at a barrier."""
         self.floor, self._seen = self.now, None
         self.now += 1
 
-    def meet(self, threads: Mask) -> None:
-        """``threads`` meet at a barrier of their own."""
+    def synchronize(self, threads: Mask) -> None:
+        """``threads`` synchronise at a barrier of their own."""
         if threads.all():
-            self.meet_all()
+            self.synchronize_all()
             return
         self.acquire(threads, self.release(threads))
 
-    def meet_warps(self, threads: Mask, lanes: int) -> None:
-        """``threads`` meet, those of each warp (of ``lanes`` threads) among themselves."""
+    def synchronize_warps(self, threads: Mask, lanes: int) -> None:
+        """``threads`` synchronise, those of each warp (of ``lanes`` threads) among themselves."""
         for first in range(0, self.num_threads, lanes):
             warp = np.zeros(self.num_threads, np.bool_)
             warp[first : first + lanes] = threads[first : first + lanes]
             if warp.any():
-                self.meet(warp)
+                self.synchronize(warp)
 
     def release(self, threads: Mask) -> Times:
         """What whoever waits for ``threads`` may rely on, by thread; their later accesses have later stamps."""

@@ -1,4 +1,4 @@
-"""A cluster: CTAs that run at the same time, reach each other's shared memory and meet at barriers of the cluster.
+"""A cluster: CTAs that run at the same time, reach each other's shared memory and synchronise at barriers of the cluster.
 
 Each CTA sees its own shared memory at the same addresses; the memory of CTA ``r`` of the cluster, its own included, is
 also at :func:`window` of these addresses and r.  Threads of a cluster are numbered through, CTA by CTA: clocks and
@@ -70,13 +70,13 @@ class Share(Clocks):
         found[self._first : self._first + self._count] = threads
         return found
 
-    def meet_all(self) -> None:
+    def synchronize_all(self) -> None:
         """All threads of the CTA meet at a barrier."""
-        self._whole.meet(self._all(np.ones(self._count, np.bool_)))
+        self._whole.synchronize(self._all(np.ones(self._count, np.bool_)))
 
-    def meet(self, threads: Mask) -> None:
-        """``threads`` meet at a barrier of their own."""
-        self._whole.meet(self._all(threads))
+    def synchronize(self, threads: Mask) -> None:
+        """``threads`` synchronise at a barrier of their own."""
+        self._whole.synchronize(self._all(threads))
 
     def release(self, threads: Mask) -> Array:
         """What whoever waits for ``threads`` may rely on, by thread of the cluster."""
@@ -197,7 +197,7 @@ class Cluster:
             raise user.scene.error(
                 "asynchronous",
                 f"CTA {user.rank} uses the shared memory of CTA {rank} of its cluster, which has left the kernel",
-                remedy="all CTAs meet at the barrier of the cluster before they leave",
+                remedy="all CTAs synchronise at the barrier of the cluster before they leave",
             )
         return found
 

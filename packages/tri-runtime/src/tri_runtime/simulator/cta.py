@@ -1,7 +1,7 @@
 """One CTA: groups of threads that run in lock step until they part, wait or are done.
 
 Each thread has a place: a block of the control-flow graph (numbered in reverse postorder) and a step in it.
-The threads at the least place run next, together: so threads that part meet again where their paths do, and
+The threads at the least place run next, together: so threads that diverge converge again where their paths do, and
 loops run until the last thread has left.  Threads that wait (at a barrier, for a phase) are passed over until
 what they wait for has come; when all others are done too, nobody can ever bring it: a deadlock.
 """
@@ -94,12 +94,12 @@ class CTA:
         return found
 
     def barrier(self, name: int = 0, count: int | None = None) -> None:
-        """``count`` threads of the CTA (by default all) meet at barrier ``name``."""
+        """``count`` threads of the CTA (by default all) synchronise at barrier ``name``."""
         self.barriers.arrive(name, count or self.num_threads)
 
     def warp_barrier(self) -> None:
-        """The active threads of each warp meet."""
-        self.clocks.meet_warps(self.active, self.threads_per_warp)
+        """The active threads of each warp synchronise."""
+        self.clocks.synchronize_warps(self.active, self.threads_per_warp)
 
     def wait_until(self, ready: Callable[[], bool], what: Callable[[], str]) -> None:
         """The active threads do not go on, after the present op, before ``ready()``; ``what`` for the error."""
@@ -184,7 +184,7 @@ class CTA:
 
     def deadlock(self, others: Sequence[CTA] = ()) -> SimulationError:
         """Nobody can go on, nor can ``others`` of the cluster: who waits for what."""
-        told = [self._told(), *(f"in CTA {each.rank} {each._told()}" for each in others)]
+        told = [self._description(), *(f"in CTA {each.rank} {each._description()}" for each in others)]
         self.scene.site = self._waiters[0].site
         return self.scene.error(
             "deadlock",
@@ -194,9 +194,11 @@ class CTA:
             remedy="every thread must come to the barrier; move it out of divergent control flow",
         )
 
-    def _told(self) -> str:
+    def _description(self) -> str:
         """Who waits for what."""
-        lines = [f"{numbers(w.threads)} wait for {w.what()}{self.scene.told(w.site)}" for w in self._waiters]
+        lines = [
+            f"{numbers(w.threads)} wait for {w.what()}{self.scene.describe(w.site)}" for w in self._waiters
+        ]
         waiting = np.logical_or.reduce([w.threads for w in self._waiters])
         if not waiting.all():
             lines.append(f"{numbers(~waiting)} have left the kernel")

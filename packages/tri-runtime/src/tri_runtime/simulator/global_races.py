@@ -182,7 +182,7 @@ class GlobalRaces:
                 raise self._between_programs(allocation, shadow, pieces, found, "atomic", users, nbytes)
         if semantics.releases:
             for _, shadow, pieces, users, _ in known:
-                shadow.release(pieces, is_told=self._is_told(users))
+                shadow.release(pieces, is_ordered=self._is_ordered(users))
 
     def acquire(self, allocation: Allocation, offsets: Indices, nbytes: int) -> None:
         """A load that waits for others, of ``nbytes`` each, has seen what was released there."""
@@ -190,18 +190,18 @@ class GlobalRaces:
             shadow, pieces = self._pieces(allocation, offsets, nbytes)
             shadow.acquire(pieces)
 
-    def _is_told(self, releasing: Indices) -> Callable[[int, Mask], bool]:
+    def _is_ordered(self, releasing: Indices) -> Callable[[int, Mask], bool]:
         """Whether what threads did at a time is ordered before a release by ``releasing``."""
         clocks = self._clocks
 
-        def is_told(stamp: int, threads: Mask) -> bool:
+        def is_ordered(stamp: int, threads: Mask) -> bool:
             others = np.setdiff1d(np.flatnonzero(threads), releasing)
             if stamp <= clocks.floor or not len(others):
                 return True
             stamps = np.full((len(releasing), len(others)), stamp)
             return bool(clocks.ordered(releasing[:, None], others[None, :], stamps).any(axis=0).all())
 
-        return is_told
+        return is_ordered
 
     # --- within a program -------------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ class GlobalRaces:
         return SimulatedDataRace(
             f"{self._kernel}, program {scene.program}: data race on element {offset // size} (of {size} bytes) of "
             f"{allocation.name or 'global memory'}: this {kind} by thread {thread} and what {who} "
-            f"{_DONE[other.kind]}{scene.told(site)} are not ordered",
+            f"{_DONE[other.kind]}{scene.describe(site)} are not ordered",
             location=scene.place(),
             remedy=_BETWEEN_THREADS if inside else _BETWEEN_PROGRAMS,
             check="race",

@@ -332,7 +332,7 @@ class Memory:
             thread = int(threads[row])
             raise self.scene.error(
                 "misaligned",
-                f"thread {thread}: {kind} of {nbytes} bytes at {self._told(int(at[row]))} is misaligned: the "
+                f"thread {thread}: {kind} of {nbytes} bytes at {self._description(int(at[row]))} is misaligned: the "
                 f"instruction needs a multiple of {alignment}",
                 thread=thread,
                 remedy="take back what the kernel says of the pointer (tl.multiple_of), or align the array",
@@ -387,9 +387,9 @@ class Memory:
         if not self._allocations:
             return ""
         distances = [max(a.start - address, address - (a.start + a.data.size), 0) for a in self._allocations]
-        return f" (nearest: {self._told(address, self._allocations[int(np.argmin(distances))])})"
+        return f" (nearest: {self._description(address, self._allocations[int(np.argmin(distances))])})"
 
-    def _told(self, address: int, allocation: Allocation | None = None) -> str:
+    def _description(self, address: int, allocation: Allocation | None = None) -> str:
         """``address`` as an offset of the allocation that it belongs to."""
         if allocation is None:
             index = int(np.searchsorted(self._starts, address, "right")) - 1

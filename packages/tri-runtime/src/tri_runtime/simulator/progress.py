@@ -114,8 +114,8 @@ class _Cast:
 
 
 @dataclass
-class _Meeting:
-    """A barrier at which threads meet: how many have come this time, and how often it was passed."""
+class _BarrierState:
+    """A barrier at which threads synchronise: how many have come this time, and how often it was passed."""
 
     come: int = 0
     times: int = 0
@@ -131,7 +131,7 @@ class _Run:
         self._late = [n for n, group in enumerate(cast.groups) if group.warp == cast.late]
         self._at = [0] * len(cast.groups)
         self._left = sum(group.count for group in cast.groups)
-        self._meetings: dict[Barrier, _Meeting] = {}
+        self._states: dict[Barrier, _BarrierState] = {}
         self._phases: dict[Barrier, PhaseCount] = {}
         self._brought: set[int] = set()
         for group, each in enumerate(cast.groups):
@@ -182,8 +182,8 @@ class _Run:
     def _leave(self, group: int) -> None:
         """Its threads leave the kernel: meetings of all that are left do not wait for them."""
         self._left -= self._cast.groups[group].count
-        for meeting in (m for barrier, m in self._meetings.items() if barrier.kind == "cluster"):
-            self._hold(meeting, self._left)
+        for state in (m for barrier, m in self._states.items() if barrier.kind == "cluster"):
+            self._hold(state, self._left)
 
     # --- acts ---------------------------------------------------------------------------------------------
 
@@ -193,8 +193,8 @@ class _Run:
             self._join(act, groups)
             return True
         if act.what == "pass":
-            meeting = self._meetings[act.barrier]
-            return meeting.times > meeting.last[groups[0]]
+            state = self._states[act.barrier]
+            return state.times > state.last[groups[0]]
         if act.what == "start":
             self._phases[act.barrier] = PhaseCount(act.number)
             return True
@@ -202,19 +202,19 @@ class _Run:
         return phase is not None and self._at_phase(number, act, phase, groups)
 
     def _join(self, act: Act, groups: Sequence[int]) -> None:
-        meeting = self._meetings.setdefault(act.barrier, _Meeting())
-        if any(meeting.last.get(g) == meeting.times for g in groups):
+        state = self._states.setdefault(act.barrier, _BarrierState())
+        if any(state.last.get(g) == state.times for g in groups):
             raise self._error(
-                act, groups, f"{self._told(groups)} come to {act.barrier} again before it was passed"
+                act, groups, f"{self._description(groups)} come to {act.barrier} again before it was passed"
             )
-        meeting.come += self._threads(groups)
-        meeting.last.update(dict.fromkeys(groups, meeting.times))
-        self._hold(meeting, act.number or self._left)
+        state.come += self._threads(groups)
+        state.last.update(dict.fromkeys(groups, state.times))
+        self._hold(state, act.number or self._left)
 
     @staticmethod
-    def _hold(meeting: _Meeting, count: int) -> None:
-        if 0 < meeting.come >= count:
-            meeting.come, meeting.times = 0, meeting.times + 1
+    def _hold(state: _BarrierState, count: int) -> None:
+        if 0 < state.come >= count:
+            state.come, state.times = 0, state.times + 1
 
     def _at_phase(self, number: int, act: Act, phase: PhaseCount, groups: Sequence[int]) -> bool:
         if act.what == "wait":
@@ -246,7 +246,7 @@ class _Run:
     # --- errors -------------------------------------------------------------------------------------------
 
     def _error(self, act: Act, groups: Sequence[int], message: str) -> SimulationError:
-        late = f" where {self._told(self._late)} are late" if self._late else ""
+        late = f" where {self._description(self._late)} are late" if self._late else ""
         self._scene.site = act.site
         return self._scene.error(
             "deadlock", f"deadlock{late}: {message}", thread=self._first(groups[0]), remedy=_REMEDY
@@ -259,7 +259,9 @@ class _Run:
             number = self._next(group)
             if number is not None:
                 waiting.setdefault(number, []).append(group)
-        lines = [f"{self._told(groups)} wait for {self._what(acts[n])}" for n, groups in waiting.items()]
+        lines = [
+            f"{self._description(groups)} wait for {self._what(acts[n])}" for n, groups in waiting.items()
+        ]
         first, groups = next(iter(waiting.items()))
         return self._error(acts[first], groups, "; ".join(lines[:8]))
 
@@ -267,7 +269,7 @@ class _Run:
         """The first thread of ``group``."""
         return int(self._cast.groups[group].threads.argmax())
 
-    def _told(self, groups: Sequence[int]) -> str:
+    def _description(self, groups: Sequence[int]) -> str:
         """The threads of ``groups``."""
         return numbers(np.logical_or.reduce([self._cast.groups[g].threads for g in groups]))
 
@@ -275,8 +277,8 @@ class _Run:
         """What is waited for, and where."""
         told = str(act.barrier)
         if act.what == "pass":
-            meeting = self._meetings[act.barrier]
-            told += f", where {meeting.come} of {act.number or self._left} threads are"
+            state = self._states[act.barrier]
+            told += f", where {state.come} of {act.number or self._left} threads are"
         elif act.what == "wait" and act.barrier in self._phases:
             told += f" ({self._phases[act.barrier]})"
-        return told + self._scene.told(act.site)
+        return told + self._scene.describe(act.site)

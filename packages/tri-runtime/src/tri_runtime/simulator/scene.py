@@ -60,7 +60,7 @@ class Scene:
         index = self.site if site is None else site
         return self.sites[index].source() if 0 <= index < len(self.sites) else None
 
-    def told(self, site: int) -> str:
+    def describe(self, site: int) -> str:
         """``site`` as part of a sentence: `` at file:line:column``, or what op it is."""
         place = in_kernel(self.place(site))
         if place is not None:

@@ -30,7 +30,7 @@ class _Barrier:
 
 
 class Barriers:
-    """The named barriers of a CTA; ``count`` threads meet, wherever in the code they are."""
+    """The named barriers of a CTA; ``count`` threads synchronise, wherever in the code they are."""
 
     def __init__(self, cta: CTA) -> None:
         self._cta = cta
@@ -44,7 +44,7 @@ class Barriers:
         cta, barrier = self._cta, Barrier("named", self._cta.rank, name)
         trace, whole, site = cta.cluster.trace, cta.in_cluster(threads), cta.scene.site
         if waits:
-            trace.meet(barrier, whole, count, site=site)
+            trace.synchronize(barrier, whole, count, site=site)
         else:
             trace.add("join", barrier, whole, count, site=site)
 
@@ -53,7 +53,7 @@ class Barriers:
         cta = self._cta
         self.tell(name, cta.active, count, waits=True)
         if cta.whole and count == cta.num_threads and name not in self._open:
-            cta.clocks.meet_all()
+            cta.clocks.synchronize_all()
             return
         barrier = self._open.setdefault(name, _Barrier(np.zeros(cta.num_threads, np.bool_), count))
         if barrier.count != count:
@@ -63,12 +63,12 @@ class Barriers:
         barrier.arrived = barrier.arrived | cta.active
         if int(barrier.arrived.sum()) >= count:
             del self._open[name]
-            cta.clocks.meet(barrier.arrived)
+            cta.clocks.synchronize(barrier.arrived)
             barrier.passed = True
-        cta.wait_until(lambda: barrier.passed, lambda: _told(name, barrier))
+        cta.wait_until(lambda: barrier.passed, lambda: _description(name, barrier))
 
 
-def _told(name: int, barrier: _Barrier) -> str:
+def _description(name: int, barrier: _Barrier) -> str:
     return f"a barrier that {int(barrier.arrived.sum())} of {barrier.count} threads reach (barrier {name})"
 
 

@@ -13,7 +13,7 @@ __all__ = ["Act", "Barrier", "Trace", "What"]
 
 Mask = npt.NDArray[np.bool_]
 
-#: ``join`` a meeting and ``pass`` it; of barriers in memory: ``start`` and ``end`` one, ``arrive``, ``bring`` bytes, ``wait``
+#: ``join`` a barrier and ``pass`` it; of barriers in memory: ``start`` and ``end`` one, ``arrive``, ``bring`` bytes, ``wait``
 What = Literal["join", "pass", "start", "end", "arrive", "bring", "wait"]
 
 
@@ -32,7 +32,7 @@ class Barrier(NamedTuple):
 class Act(NamedTuple):
     """What the threads of a mask (its number) did at ``barrier``, by op ``site``; acts of one ``op`` are done by a warp's lanes at once.
 
-    ``number``: the threads that a meeting is for (0: all that have not left the kernel), the arrivals that a phase is
+    ``number``: the threads that a barrier is for (0: all that have not left the kernel), the arrivals that a phase is
     for, the parity that is waited for.  ``nbytes``: those that an arrival expects, all its threads together, or a copy brings.
     """
 
@@ -71,8 +71,8 @@ class Trace:
         op = len(self.acts) if self._op is None else self._op
         self.acts.append(Act(what, barrier, self._number(threads), number, nbytes, site, op))
 
-    def meet(self, barrier: Barrier, threads: Mask, count: int, *, site: int) -> None:
-        """``threads`` come to a meeting of ``count`` and wait for the others; all of them, twice in a row, are once."""
+    def synchronize(self, barrier: Barrier, threads: Mask, count: int, *, site: int) -> None:
+        """``threads`` come to a barrier of ``count`` and wait for the others; all of them, twice in a row, are once."""
         if threads.all() and self.acts:
             last = self.acts[-1]
             if (last.what, last.barrier, last.number) == ("pass", barrier, count) and self.masks[

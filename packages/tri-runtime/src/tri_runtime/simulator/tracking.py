@@ -180,7 +180,7 @@ class Tracker:
             site = int(self._coming[places[row, column]])
             raise self.scene.error(
                 "asynchronous",
-                f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.told(site)} "
+                f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.describe(site)} "
                 "has not been waited for",
                 thread=int(threads[row]),
                 other=site,
@@ -196,7 +196,7 @@ class Tracker:
             site = int(self._leaving[places[row, column]])
             raise self.scene.error(
                 "asynchronous",
-                f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.told(site)} reads, "
+                f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.describe(site)} reads, "
                 "which has not been waited for",
                 thread=int(threads[row]),
                 other=site,
@@ -213,7 +213,7 @@ class Tracker:
             raise self.scene.error(
                 "asynchronous",
                 f"thread {threads[row]}: what reads shared memory on its own may not see what thread "
-                f"{writers[row, column]} wrote{self.scene.told(site)}: no fence is between them",
+                f"{writers[row, column]} wrote{self.scene.describe(site)}: no fence is between them",
                 thread=int(threads[row]),
                 other=site,
                 remedy="the writing threads execute a proxy fence, then pass a barrier",
@@ -233,7 +233,7 @@ class Tracker:
                 raise self.scene.error(
                     "asynchronous",
                     f"thread {threads[row]}: a bulk copy to shared memory may overtake loads of warp "
-                    f"{reads.first // self._lanes + warp}{self.scene.told(site)}: no fence is between them",
+                    f"{reads.first // self._lanes + warp}{self.scene.describe(site)}: no fence is between them",
                     thread=int(threads[row]),
                     other=site,
                     remedy="the reading threads execute a proxy fence, then pass or arrive at a barrier",
@@ -330,7 +330,7 @@ class Tracker:
         return self.scene.error(
             "race",
             f"race in shared memory: thread {threads[row]} {verb} what {who} {other_verb}"
-            f"{self.scene.told(site)}",
+            f"{self.scene.describe(site)}",
             thread=int(threads[row]),
             other=site,
             remedy="a barrier is missing between them",
