@@ -1,4 +1,4 @@
-"""One product through every stage: ``python -m integration.walk`` writes ``docs/walk.md``.
+"""One small GEMM through every stage: ``python -m integration.walk`` writes ``docs/walk.md``.
 
 The kernel is ``integration/kernels/whole_product.py`` with the sizes that the Korean article on Triton's move to MLIR walks through:
 16 x 8 results, k in steps of 16 up to 64, f16 in, f32 out, one warp of sm_80, three stages.
@@ -37,7 +37,7 @@ _PASSES = {
     "accelerate-matmul": "The dot gets the layout of `mma.m16n8k16`, its operands `dot_op` of it.",
     "stage-dot-operands": "",
     "remove-layout-conversions": "All conversions are decided anew; one per operand is left.",
-    "pipeline": "The loads become asynchronous copies, two iterations ahead, into three slots of swizzled shared memory.",
+    "pipeline": "The loads become asynchronous copies, two iterations ahead, into three stages of swizzled shared memory.",
     "prefetch": (
         "The operands of an iteration are read at the end of the one before, behind the wait for their copies; k is one step of the "
         "instruction, so a slice is all of it. A first wait, copy and read stand before the loop."
@@ -48,7 +48,7 @@ _PASSES = {
     "fit-shared-memory": "",
     "create-tensormaps": "",
     "allocate-shared-memory": "",
-    "insert-barriers": "Buffers have their places, and a barrier follows every wait.",
+    "insert-barriers": "Buffers have offsets, and a barrier follows every wait.",
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def page() -> str:
     found = stages(product(*_STRIDES))
     source = inspect.getsource(whole_product.fn)
     parts = [
-        "# One product, stage by stage",
+        "# A small GEMM, stage by stage",
         _INTRODUCTION,
         f"```python\n{source}```",
         _section(
