@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tri_core.api import CommonOptions, OptionError
 
-__all__ = ["AmdOptions"]
+__all__ = ["AmdOptions", "amd_options"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,3 +24,10 @@ class AmdOptions(CommonOptions):
         super().__post_init__()
         if not 0 <= self.waves_per_eu <= 16:
             raise OptionError(f"waves_per_eu is {self.waves_per_eu}; 0 (any) to 16 is expected")
+
+
+def amd_options(options: CommonOptions) -> AmdOptions:
+    """``options`` as AMD's: those common to all targets get the defaults of the others."""
+    if isinstance(options, AmdOptions):
+        return options
+    return AmdOptions(**{field.name: getattr(options, field.name) for field in fields(CommonOptions)})

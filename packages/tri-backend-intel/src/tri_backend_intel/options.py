@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from tri_core.api import CommonOptions, OptionError
 
-__all__ = ["IntelOptions"]
+__all__ = ["IntelOptions", "intel_options"]
 
 _GRF = ("default", "small", "large", "auto")
 
@@ -30,3 +30,10 @@ class IntelOptions(CommonOptions):
             raise OptionError(
                 f"grf_mode is {self.grf_mode!r}", remedy=f"one of {', '.join(_GRF)} is expected"
             )
+
+
+def intel_options(options: CommonOptions) -> IntelOptions:
+    """``options`` as Intel's: those common to all targets get the defaults of the others."""
+    if isinstance(options, IntelOptions):
+        return options
+    return IntelOptions(**{field.name: getattr(options, field.name) for field in fields(CommonOptions)})

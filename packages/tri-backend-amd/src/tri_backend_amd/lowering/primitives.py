@@ -17,7 +17,7 @@ from tri_backend_amd.dialect import (
 )
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import xor_lanes
-from tri_backend_amd.options import AmdOptions
+from tri_backend_amd.options import amd_options
 from tri_core.dialects.tt.enums import MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
@@ -53,7 +53,7 @@ class AmdPrimitives(Primitives):
         """A kernel of fixed work-group size."""
         threads = self.threads_per_warp * self.num_warps
         pairs = {"amdgpu-flat-work-group-size": f"{threads},{threads}", "uniform-work-group-size": "true"}
-        waves = self.options.waves_per_eu if isinstance(self.options, AmdOptions) else 0
+        waves = amd_options(self.options).waves_per_eu
         if waves:
             pairs["amdgpu-waves-per-eu"] = f"{waves},{waves}"
         text = ir.StringAttr.get

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tri_backend_intel.lowering import PRECISE
-from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.options import IntelOptions, intel_options
 from tri_backend_intel.spirv.disassembly import disassemble, read_disassembly
 from tri_backend_intel.spirv.legalize import legalize
 from tri_backend_intel.spirv.lines import with_lines, with_markers
@@ -54,15 +54,18 @@ def build_options(llvm_ir: str, options: IntelOptions, target: Target) -> str:
 
 
 def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
-    target, options = context.target, context.options
-    if target.spec.llvm is None or not isinstance(options, IntelOptions):
+    target = context.target
+    if target.spec.llvm is None:
         raise InternalError(f"{target} is not an Intel target")
     data = _generate(llvm_ir, target, context.codegen, lines=bool(context.knobs.get("LINE_INFO")))
     module = read_module(data)
     _check(module, target)
     return StageResult(
         artifact=data,
-        attrs={"build_options": build_options(llvm_ir, options, target), **_facts(module)},
+        attrs={
+            "build_options": build_options(llvm_ir, intel_options(context.options), target),
+            **_facts(module),
+        },
     )
 
 
