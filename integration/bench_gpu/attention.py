@@ -101,8 +101,8 @@ def _exact_gradients(
         one, other, values, change = (p.double() for p in parts)
         weights = torch.softmax((one @ other.t() * scale).masked_fill(~mask, -math.inf), 1)
         inner = change @ values.t()
-        turned = weights * (inner - (weights * inner).sum(1, keepdim=True))
-        found.append((turned @ other * scale, turned.t() @ one * scale, weights.t() @ change))
+        transposed = weights * (inner - (weights * inner).sum(1, keepdim=True))
+        found.append((transposed @ other * scale, transposed.t() @ one * scale, weights.t() @ change))
     return [torch.stack(x).view(q.shape) for x in zip(*found, strict=True)]
 
 

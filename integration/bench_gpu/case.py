@@ -61,7 +61,7 @@ class Case:
 
 
 def load(name: str, compiler: str, folder: Path) -> ModuleType:
-    """The kernel module ``name``, its imports of tri turned into those of ``compiler``."""
+    """The kernel module ``name``, its imports of tri transposed into those of ``compiler``."""
     text = (KERNELS / f"{name}.py").read_text()
     if compiler != "tri":
         text = text.replace("import tri.language as tl", f"import {compiler}.language as tl")

@@ -111,8 +111,8 @@ def _backward_oracle(data: Data, case: Case) -> list[Numbers]:
     scores = _scores(case, q, k)
     weights = np.exp(scores - _lse(scores))
     inner = grad @ v.swapaxes(1, 2)
-    turned = weights * (inner - (weights * inner).sum(2, keepdims=True)) * _scale(case)
-    made = (turned @ k, turned.swapaxes(1, 2) @ q, weights.swapaxes(1, 2) @ grad)
+    transposed = weights * (inner - (weights * inner).sum(2, keepdims=True)) * _scale(case)
+    made = (transposed @ k, transposed.swapaxes(1, 2) @ q, weights.swapaxes(1, 2) @ grad)
     return [x.reshape(data.outputs[0].shape) for x in made]
 
 

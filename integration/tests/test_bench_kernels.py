@@ -87,7 +87,7 @@ def test_attention_forward_and_backward(causal: bool, m: int, n: int) -> None:
         weights, change = weights_of(q[part], k[part], causal), grad[part].astype(float)
         close(out[part], weights @ v[part].astype(float), 2e-3)
         inner = change @ v[part].astype(float).T
-        turned = weights * (inner - (weights * inner).sum(1, keepdims=True))
-        close(dq[part], turned @ k[part].astype(float) * scale, 5e-3)
-        close(dk[part], turned.T @ q[part].astype(float) * scale, 5e-3)
+        transposed = weights * (inner - (weights * inner).sum(1, keepdims=True))
+        close(dq[part], transposed @ k[part].astype(float) * scale, 5e-3)
+        close(dk[part], transposed.T @ q[part].astype(float) * scale, 5e-3)
         close(dv[part], weights.T @ change, 5e-3)

@@ -119,12 +119,12 @@ def scans() -> Iterator[Case]:
                     dtype
                 )
                 wide = x.reshape(shape).astype(np.int64)
-                turned = np.flip(wide, axis) if reverse else wide
+                transposed = np.flip(wide, axis) if reverse else wide
                 if kind == "sum":
-                    turned = turned.cumsum(axis)
+                    transposed = transposed.cumsum(axis)
                 else:
-                    turned = np.broadcast_to(turned.take([0], axis), shape)
-                exact = np.flip(turned, axis) if reverse else turned
+                    transposed = np.broadcast_to(transposed.take([0], axis), shape)
+                exact = np.flip(transposed, axis) if reverse else transposed
                 return [np.zeros_like(x), x], [exact.astype(x.dtype).reshape(-1)]
 
             yield Case(f"{kind}-{shape}-{dtype}-{axis}-{reverse}", sweep.scan_any, make, constants, warps)

@@ -22,7 +22,7 @@ from tri_backend_nvidia.machine import (
 )
 from tri_core.mlir import ir
 
-__all__ = ["meet", "peer", "ring", "start_together"]
+__all__ = ["peer", "ring", "start_together", "synchronize"]
 
 SIZE = 4
 
@@ -34,7 +34,7 @@ def _add(name: str, op, inputs, outputs, body, values, cluster: int = SIZE, **ot
     CASES[name] = MachineCase(name, op.OPERATION_NAME, *columns, body, values, **given)
 
 
-def meet() -> None:
+def synchronize() -> None:
     """All threads of the cluster."""
     build(ClusterBarrierOp, [], step="arrive")
     build(ClusterBarrierOp, [], step="wait")
@@ -51,7 +51,7 @@ def start_together(k: Kernel, count: int) -> ir.Value:
     barrier = _at(k, BARRIER)
     build(BarrierInitOp, [barrier, _first(k)], count=count)
     build(FenceOp, [], kind="mbarrier_init.release.cluster")
-    meet()
+    synchronize()
     return barrier
 
 
@@ -79,11 +79,11 @@ def _read(count: int) -> Callable[[Kernel], None]:
         b = k.b
         type_ = b.vector_type(b.i32, count) if count > 1 else b.i32
         b.store(b.pack(k.read(0)), b.gep(k.shared(), k.thread, type_))
-        meet()
+        synchronize()
         other = b.gep(k.shared(), b.xor(k.thread, b.int_(37)), type_)
         (got,) = build(PeerLoadOp, [peer(k, other, 3)], [type_])
         k.write(1, *b.unpack(got))
-        meet()
+        synchronize()
 
     return body
 
@@ -92,10 +92,10 @@ def _narrow(k: Kernel) -> None:
     """Bytes, of which a register holds one."""
     b = k.b
     b.store(k.read(0)[0], b.gep(k.shared(), k.thread, b.i8))
-    meet()
+    synchronize()
     other = b.gep(k.shared(), b.xor(k.thread, b.int_(37)), b.i8)
     k.write(1, *build(PeerLoadOp, [peer(k, other, 1)], [b.i8]))
-    meet()
+    synchronize()
 
 
 for _name, _op, _count in (
@@ -114,11 +114,11 @@ def _written(k: Kernel) -> None:
     type_ = b.vector_type(b.i32, 2)
     own = b.gep(k.shared(), k.thread, type_)
     b.store(b.pack([b.int_(7), b.int_(8)]), own)
-    meet()
+    synchronize()
     words = k.read(0)
     there = peer(k, b.gep(k.shared(), b.xor(k.thread, b.int_(21)), type_), 2)
     build(PeerStoreOp, [there, b.pack(words), b.cmp("sgt", words[0], b.int_(0))])
-    meet()
+    synchronize()
     k.write(1, *b.unpack(b.load(own, type_)))
 
 
@@ -129,7 +129,7 @@ _add("store_cluster", PeerStoreOp, [("i4", 2)], [("i4", 2)], _written, each(any_
 
 
 def _arrivals(k: Kernel) -> None:
-    """Each thread writes into two CTAs in turn and arrives there; who waits sees what was written."""
+    """Each thread writes into two CTAs in iteration and arrives there; who waits sees what was written."""
     b = k.b
     barrier = start_together(k, THREADS)
     own = b.gep(k.shared(), k.thread, b.i32)
@@ -139,7 +139,7 @@ def _arrivals(k: Kernel) -> None:
         build(PeerWaitOp, [barrier, b.int_(phase)], polls=0)
         other = b.gep(k.shared(), b.xor(k.thread, b.int_(37)), b.i32)
         b.store(b.load(other, b.i32), k.place(1, offset=phase))
-        meet()
+        synchronize()
 
 
 for _name, _op in (("mbarrier_arrive_cluster", PeerArriveOp), ("mbarrier_wait_cluster", PeerWaitOp)):
@@ -162,7 +162,7 @@ def _multicast(k: Kernel) -> None:
     for offset in range(2):
         place = b.add(b.mul(k.thread, b.int_(2)), b.int_(offset))
         b.store(b.load(b.gep(k.shared(), place, b.i32), b.i32), k.place(1, offset=offset))
-    meet()
+    synchronize()
     k.write(2, b.int_(0), b.int_(0))  # a map is the hardware's secret
 
 
@@ -177,22 +177,25 @@ def ring(k: Kernel, everyone: bool = True) -> None:
     build(BarrierInitOp, [full, _first(k)], count=1)
     build(BarrierInitOp, [empty, _first(k)], count=THREADS * (2 if everyone else 1))
     build(FenceOp, [], kind="mbarrier_init.release.cluster")
-    meet()
+    synchronize()
     leads = b.cmp("eq", k.hw.cta_rank(b), b.int_(0))
     (there,) = build(MapaOp, [empty, b.int_(0)], [b.ptr(7)])
-    for turn in range(4):
-        if turn:
-            b.if_(leads, lambda t=turn: build(BarrierWaitOp, [empty, b.int_((t - 1) % 2)], polls=0) and None)
+    for iteration in range(4):
+        if iteration:
+            b.if_(
+                leads,
+                lambda t=iteration: build(BarrierWaitOp, [empty, b.int_((t - 1) % 2)], polls=0) and None,
+            )
         build(BarrierExpectOp, [full, _first(k)], size=BOX_BYTES)
-        place = [b.int_(0), b.int_(8 * turn)]
+        place = [b.int_(0), b.int_(8 * iteration)]
         copies = b.and_(_first(k), leads)
         build(TmaLoadOp, [_at(k, 0), source, full, copies, b.const(b.i16, 3), *place], multicast=1)
-        build(BarrierWaitOp, [full, b.int_(turn % 2)], polls=0)
+        build(BarrierWaitOp, [full, b.int_(iteration % 2)], polls=0)
         word = b.load(b.gep(k.shared(), b.xor(k.thread, b.int_(37)), b.i32), b.i32)
-        b.store(word, k.place(1, offset=turn))
+        b.store(word, k.place(1, offset=iteration))
         build(FenceOp, [], kind="proxy.async.shared::cta")
         build(PeerArriveOp, [there, b.true() if everyone else leads], scope="cta")
-    meet()
+    synchronize()
     k.write(2, b.int_(0), b.int_(0))
 
 

@@ -36,7 +36,7 @@ def sums(x, y, at, M: tl.constexpr, N: tl.constexpr):
 
 
 @tri.jit
-def turned(x, y, M: tl.constexpr, N: tl.constexpr):
+def transposed(x, y, M: tl.constexpr, N: tl.constexpr):
     """The transpose."""
     value = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
     tl.store(y + tl.arange(0, N)[:, None] * M + tl.arange(0, M)[None, :], tl.trans(value))
@@ -94,7 +94,7 @@ def looped(x, y, n, M: tl.constexpr, N: tl.constexpr):
 
 @tri.jit
 def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """A product of one step."""
+    """A dot of one step."""
     rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, K)
     x = tl.load(a + rows * K + depth[None, :])
     tl.store(c + rows * N + columns, tl.dot(x, tl.load(b + depth[:, None] * N + columns)))
@@ -121,7 +121,7 @@ def gemm(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
 
 @tri.jit
 def attention(q, k, v, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    """Rows of ``softmax(q k^T) v``: each CTA has rows of its own in both products."""
+    """Rows of ``softmax(q k^T) v``: each CTA has rows of its own in both dots."""
     rows, depth = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
     block = tl.load(q + rows[:, None] * D + depth[None, :])
     m = tl.full((BM,), float("-inf"), tl.float32)
@@ -139,7 +139,7 @@ def attention(q, k, v, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
 
 
 @tri.jit
-def counted_gemm(a, b, c, turns, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def counted_gemm(a, b, c, iterations, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     """``c = a b`` by descriptors, with an atomic in the loop: no warps of their own copy its blocks."""
     da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
     db = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
@@ -147,7 +147,7 @@ def counted_gemm(a, b, c, turns, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK
     acc = tl.zeros((BM, BN), tl.float32)
     for k in range(0, K, BK):
         acc = tl.dot(da.load([om, k]), db.load([k, on]), acc)
-        tl.atomic_add(turns, 1)
+        tl.atomic_add(iterations, 1)
     tl.store(c + (om + tl.arange(0, BM))[:, None] * N + (on + tl.arange(0, BN))[None, :], acc)
 
 
@@ -168,7 +168,7 @@ def along(x, y, z, w, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, REVE
 
 @tri.jit
 def row_sums(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Sums of the rows of a product, whose columns CTAs share."""
+    """Sums of the rows of a dot, whose columns CTAs share."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns, depth = tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros((BM, BN), tl.float32)

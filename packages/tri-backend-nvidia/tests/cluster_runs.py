@@ -69,12 +69,12 @@ def sums(device: Arrays, rng: np.random.Generator, **options) -> None:
 
 
 @run
-def turned(device: Arrays, rng: np.random.Generator, **options) -> None:
+def transposed(device: Arrays, rng: np.random.Generator, **options) -> None:
     for dtype in ("f8", "f4", "f2", "i1"):
         for m, n in ((64, 32), (16, 256), (4, 4)):
             x = (rng.standard_normal((m, n)) * 30).astype(dtype)
             y = poison((n, m), dtype)
-            (y,) = device.launch(kernels.turned, (1,), x, None, outputs=[y], M=m, N=n, **options)
+            (y,) = device.launch(kernels.transposed, (1,), x, None, outputs=[y], M=m, N=n, **options)
             np.testing.assert_array_equal(y, x.T)
 
 
@@ -171,10 +171,10 @@ def counted_gemm(device: Arrays, rng: np.random.Generator, **options) -> None:
     a, b = rng.standard_normal((m, depth)).astype("f2"), rng.standard_normal((depth, n)).astype("f2")
     outputs = [poison((m, n)), np.zeros(1, "i4")]
     given = {"BM": 128, "BN": 128, "BK": 64, **options}
-    c, turns = device.launch(
+    c, iterations = device.launch(
         kernels.counted_gemm, (2, 2), a, b, None, None, m, n, depth, outputs=outputs, **given
     )
-    assert turns[0] == 4 * depth // 64
+    assert iterations[0] == 4 * depth // 64
     np.testing.assert_allclose(c, a.astype("f8") @ b.astype("f8"), atol=2e-3)
 
 

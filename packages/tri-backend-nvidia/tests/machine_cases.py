@@ -28,6 +28,7 @@ from tri_backend_nvidia.machine import (
     LdMatrixOp,
     LoadOp,
     MmaOp,
+    OrderedBarrierOp,
     PartitionBarrierOp,
     PermuteBytesOp,
     ReadRegisterOp,
@@ -37,7 +38,6 @@ from tri_backend_nvidia.machine import (
     ShuffleOp,
     StMatrixOp,
     StoreOp,
-    TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.primitives import NvidiaPrimitives
@@ -259,12 +259,12 @@ _meeting(WarpBarrierOp, 21)
 _meeting(PartitionBarrierOp, 37, number=3, threads=64)
 
 
-def _turns(k: Kernel) -> None:
+def _ordered_barriers(k: Kernel) -> None:
     """Two groups of 32 threads take three turns each, which changes no word."""
     group, word = k.b.lshr(k.thread, 5), k.read(0)[0]
 
     def step(name: str) -> None:
-        build(TurnOp, [group], step=name, first=8, groups=2, threads=32)
+        build(OrderedBarrierOp, [group], step=name, first=8, groups=2, threads=32)
 
     step("open")
     for _ in range(3):
@@ -275,7 +275,7 @@ def _turns(k: Kernel) -> None:
     k.write(1, word)
 
 
-add("turn", TurnOp, ("i4",), ("i4",), _turns, each(any_bits("i4")))
+add("turn", OrderedBarrierOp, ("i4",), ("i4",), _ordered_barriers, each(any_bits("i4")))
 
 
 def _elect(k: Kernel) -> None:
@@ -426,7 +426,7 @@ _HELD_FLOATS = {
     "noftz.f16": ("f2", "f16"),
     "noftz.bf16": ("u2", "bf16"),
 }
-#: all threads that meet in one place
+#: all threads that synchronize in one place
 _MEETING = 16
 
 
@@ -695,7 +695,7 @@ def _words(kind: str, count: int):
     return make
 
 
-#: how far the sums of the tensor cores may be from the exact ones, as a part of the largest: products are exact, and
+#: how far the sums of the tensor cores may be from the exact ones, as a part of the largest: dots are exact, and
 #: are aligned to the largest with few bits more than the accumulator has; those of 8-bit floats with about 14
 SUM_ERROR = {"f32": 2.0**-20, "f64": 2.0**-50, "s32": 0.0}
 SUM_ERROR_8 = 2.0**-11
@@ -742,7 +742,7 @@ for _left in ("e4m3", "e5m2"):
         _mma("m16n8k32", _left, _right, "f32", (4, 2, 4))
 
 
-#: the registers of the operands of a block-scaled product, and of its sum
+#: the registers of the operands of a block-scaled dot, and of its sum
 SCALED_COUNTS = (4, 2, 4)
 
 

@@ -64,14 +64,14 @@ def multiplied(shape, dtype, out=tl.float32, *, where, columns=ROWS, warps=4):
     m, n, k = shape
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
     c = poisoned(m, n, dtype=RESULTS[out])
-    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
     with tri.target(where):
         kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
     return kernel, c, a.double() @ b.double()
 
 
 def rounded_by_copies(bits, *, device="cpu"):
-    """The words that a product of tf32 with the identity makes of those of f32, ``(64, n)``, brought by copies, and its recipes."""
+    """The words that a dot of tf32 with the identity makes of those of f32, ``(64, n)``, brought by copies, and its recipes."""
     n = bits.shape[1]
     b = torch.from_numpy(bits.view(np.float32).copy()).to(device)
     a, c = torch.eye(64, device=device), poisoned(64, n, device=device)

@@ -25,7 +25,7 @@ def tiles(
     a, b, c, M, N, K, sam, sak, sbk, sbn,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, OUT: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """A tiled product with masks along all dimensions; ``tf32`` for f32."""
+    """A tiled dot with masks along all dimensions; ``tf32`` for f32."""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
@@ -152,7 +152,7 @@ def carried(a, b, c, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, TWIC
 def imprecise(
     a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MOST: tl.constexpr, ROWS: tl.constexpr = False,
 ):  # fmt: skip
-    """One dot whose tensor core may add up ``MOST`` products before they go into f32; columns of ``b`` are rows but for ``ROWS``."""
+    """One dot whose tensor core may add up ``MOST`` dots before they go into f32; columns of ``b`` are rows but for ``ROWS``."""
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     x = tl.load(a + m[:, None] * K + k[None, :])
     y = tl.load(b + (k[:, None] * N + n[None, :] if ROWS else n[None, :] * K + k[:, None]))
@@ -163,9 +163,9 @@ def imprecise(
 @tri.jit
 def finished(
     a, b, c, bias, M, N, K, sc, scale,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, TURNED: tl.constexpr, STAGES: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, TRANSPOSED: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
-    """``relu(scale * a @ b + bias)`` in the type of ``c``, stored under a mask; ``TURNED``: ``c`` lies column by column."""
+    """``relu(scale * a @ b + bias)`` in the type of ``c``, stored under a mask; ``TRANSPOSED``: ``c`` lies column by column."""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
@@ -181,5 +181,5 @@ def finished(
         acc = tl.dot(x, y, acc, out_dtype=acc.dtype)
     z = acc * scale + tl.load(bias + n, mask=n < N, other=0)[None, :]
     z = tl.maximum(z, 0.0).to(c.dtype.element_ty)
-    places = n[None, :] * sc + m[:, None] if TURNED else m[:, None] * sc + n[None, :]
+    places = n[None, :] * sc + m[:, None] if TRANSPOSED else m[:, None] * sc + n[None, :]
     tl.store(c + places, z, mask=(m[:, None] < M) & (n[None, :] < N))

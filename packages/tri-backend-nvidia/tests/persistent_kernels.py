@@ -27,7 +27,7 @@ def sums(x, out, N, BLOCK: tl.constexpr):
 
 @tri.jit
 def single(a, b, c, N, B: tl.constexpr):
-    """A product in one step: without a loop of its own."""
+    """A dot in one step: without a loop of its own."""
     rows, columns = tl.program_id(0) * B + tl.arange(0, B), tl.arange(0, B)
     left = tl.load(a + rows[:, None] * B + columns[None, :])
     right = tl.load(b + columns[:, None] * N + (tl.program_id(1) * B + columns)[None, :])

@@ -1,4 +1,4 @@
-"""Random operands in formats with block scales, their exact products, and what products of every instruction are asked."""
+"""Random operands in formats with block scales, their exact dots, and what dots of every instruction are asked."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def product(
     *,
     where,
     adds=False,
-    turned=True,
+    transposed=True,
     scaled=(True, True),
     warps=4,
 ):
@@ -121,11 +121,11 @@ def product(
     left_, right_ = (x.exact if by_scale else x.plain for x, by_scale in zip((a, b), scaled, strict=True))
     exact = left_ @ right_.T + (c if adds else 0)
     scales = [x.scales if by_scale else None for x, by_scale in zip((a, b), scaled, strict=True)]
-    held = b.held if turned else np.ascontiguousarray(b.held.T)
+    held = b.held if transposed else np.ascontiguousarray(b.held.T)
     with tri.target(where):
         kernel = scaled_product[(1,)](
             c, a.held, held, *scales, left, right, adds, m, n,
-            a.held.shape[1], b.held.shape[1], k // group, turned, num_warps=warps,
+            a.held.shape[1], b.held.shape[1], k // group, transposed, num_warps=warps,
         )  # fmt: skip
     return kernel, c, exact
 

@@ -1,4 +1,4 @@
-"""Kernels of block-scaled products: one product, and a loop over k."""
+"""Kernels of block-scaled dots: one dot, and a loop over k."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def _rows(x, R: tl.constexpr, C: tl.constexpr):
 def scaled_product(
     c, a, b, a_scale, b_scale,
     LEFT: tl.constexpr, RIGHT: tl.constexpr, ADDS: tl.constexpr,
-    M: tl.constexpr, N: tl.constexpr, AK: tl.constexpr, BK: tl.constexpr, G: tl.constexpr, TURNED: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, AK: tl.constexpr, BK: tl.constexpr, G: tl.constexpr, TRANSPOSED: tl.constexpr,
 ):  # fmt: skip
-    """``c`` (+)= (a * a_scale) @ (b * b_scale), a scale of None being none; b is N x BK, or BK x N where it is not TURNED."""
+    """``c`` (+)= (a * a_scale) @ (b * b_scale), a scale of None being none; b is N x BK, or BK x N where it is not TRANSPOSED."""
     sx, sy = None, None
     if a_scale is not None:
         sx = _rows(a_scale, M, G)
     if b_scale is not None:
         sy = _rows(b_scale, N, G)
     x = _rows(a, M, AK)
-    y = _rows(b, N, BK).T if TURNED else _rows(b, BK, N)
+    y = _rows(b, N, BK).T if TRANSPOSED else _rows(b, BK, N)
     total = tl.zeros([M, N], tl.float32)
     place = c + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     if ADDS:

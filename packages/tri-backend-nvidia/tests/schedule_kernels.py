@@ -1,4 +1,4 @@
-"""Products that are nearly like those whose schedules are chosen."""
+"""Dots that are nearly like those whose schedules are chosen."""
 
 from __future__ import annotations
 

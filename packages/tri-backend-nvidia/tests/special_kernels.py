@@ -83,7 +83,7 @@ def attention(q, k, v, o, S, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr
 
 @tri.jit
 def locked(a, b, c, lock, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """A product that an atomic comes before: nothing may be loaded ahead of it."""
+    """A dot that an atomic comes before: nothing may be loaded ahead of it."""
     da = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
     db = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
     tl.atomic_add(lock, 1)

@@ -50,7 +50,7 @@ class TensorKernel:
         TensorMemoryAllocOp.build([self.slot, self.first_warp], (), self.number(columns=columns))
         BarrierInitOp.build([self.done, self.first], (), self.number(count=1))
         FenceOp.build([], (), {"kind": ir.StringAttr.get("mbarrier_init.release.cluster")})
-        self.meet()
+        self.synchronize()
         self.base = b.load(self.slot, b.i32)
 
     def number(self, **numbers: int) -> dict[str, ir.Attribute]:
@@ -65,7 +65,7 @@ class TensorKernel:
         """``tcgen05.fence``."""
         TensorFenceOp.build([], (), {"kind": ir.StringAttr.get(kind)})
 
-    def meet(self) -> None:
+    def synchronize(self) -> None:
         """All threads, and what they did in tensor memory."""
         self.fence("before_thread_sync")
         BarrierOp.build([])
@@ -92,12 +92,12 @@ class TensorKernel:
 
     def end(self) -> None:
         """Give the memory back."""
-        self.meet()
+        self.synchronize()
         TensorMemoryDeallocOp.build([self.base, self.first_warp], (), self.number(columns=self.columns))
 
 
 class Product:
-    """A sum of products of random bytes: A and B of 32 bytes along k per instruction, ``steps`` of them.
+    """A sum of dots of random bytes: A and B of 32 bytes along k per instruction, ``steps`` of them.
 
     What lies along k lies in rows of ``widths`` bytes; what lies across does so in panels of as many bytes.
     """
@@ -153,7 +153,7 @@ class Product:
         FenceOp.build([], (), {"kind": ir.StringAttr.get("proxy.async.shared::cta")})
 
     def start(self, t: TensorKernel, add: ir.Value) -> None:
-        """The products, and the commit."""
+        """The dots, and the commit."""
         b = t.k.b
         base = b.lshr(b.int_cast(b.ptr_to_int(t.k.shared()), b.i32), 4)
         places = (0, self.bytes[0])
@@ -172,7 +172,7 @@ class Product:
         t.store(words)
         t.wait("st", words[:1])
         self.fill(t, 0)
-        t.meet()
+        t.synchronize()
         self.start(t, odd)
         BarrierWaitOp.build([t.done, k.b.int_(0)], (), t.number(polls=0))
         t.fence("after_thread_sync")
@@ -181,11 +181,11 @@ class Product:
 
     @property
     def held(self) -> str:
-        """NumPy's type of the sum."""
+        """NumPy's type of the accumulator."""
         return "i4" if self.shape.kind == "i8" else "f4"
 
     def make(self, rng: np.random.Generator, rows: int) -> list[np.ndarray]:
-        """Random operands, as the words of shared memory, and sums."""
+        """Random operands, as the words of shared memory, and accumulators."""
         programs = rows // THREADS
         memory = [
             values(kind, rng, (programs, count // 4))[..., 0].reshape(programs, -1)
@@ -264,7 +264,7 @@ TCGEN05 = list(PRODUCTS)
 
 
 def _others() -> None:
-    """A case of its own for each of the other ops: the first product's kernel has them all."""
+    """A case of its own for each of the other ops: the first dot's kernel has them all."""
     others = {
         "tcgen05_alloc": TensorMemoryAllocOp,
         "tcgen05_dealloc": TensorMemoryDeallocOp,

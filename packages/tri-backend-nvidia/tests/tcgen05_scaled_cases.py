@@ -1,4 +1,4 @@
-"""Block-scaled products as machine cases: random operands and scales in shared memory, scales copied to tensor memory."""
+"""Block-scaled dots as machine cases: random operands and scales in shared memory, scales copied to tensor memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ScaledProduct:
         return [first, first + 4 * self.blocks[0], first + 4 * sum(self.blocks)]
 
     def start(self, t: TensorKernel, add: ir.Value, *, copies: bool = True, width: int = WIDTH) -> None:
-        """Copies, products and the commit."""
+        """Copies, dots and the commit."""
         b = t.k.b
         i64, i32 = (ir.IntegerType.get_signless(bits) for bits in (64, 32))
         base = b.lshr(b.int_cast(b.ptr_to_int(t.k.shared()), b.i32), 4)
@@ -91,13 +91,13 @@ class ScaledProduct:
         FenceOp.build([], (), {"kind": ir.StringAttr.get("proxy.async.shared::cta")})
 
     def kernel(self, k: Kernel) -> TensorKernel:
-        """Allocation, a sum from the input, operands and scales in shared memory."""
+        """Allocation, an accumulator from the input, operands and scales in shared memory."""
         t = TensorKernel(k, 1 << (self.columns()[-1] - 1).bit_length(), 4 * THREADS * self.each)
         words = [k.b.bitcast(v, k.b.i32) for v in k.read(1)]
         t.store(words)
         t.wait("st", words[:1])
         self.fill(t)
-        t.meet()
+        t.synchronize()
         return t
 
     def body(self, k: Kernel) -> None:
@@ -111,7 +111,7 @@ class ScaledProduct:
         t.end()
 
     def make(self, rng: np.random.Generator, rows: int) -> list[np.ndarray]:
-        """Random bytes of shared memory, and sums."""
+        """Random bytes of shared memory, and accumulators."""
         programs = rows // THREADS
         scales = (0x20, 0x60) if self.shape.scale == "ue4m3" else (118, 137)
         parts = []

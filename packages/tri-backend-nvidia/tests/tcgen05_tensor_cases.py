@@ -27,7 +27,7 @@ _KIND = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "e4m3": "f8f6f
 
 
 class TensorProduct:
-    """128 x n, B as rows of 128 bytes along k; A in 32 columns behind the sum."""
+    """128 x n, B as rows of 128 bytes along k; A in 32 columns behind the accumulator."""
 
     def __init__(self, kind: str, n: int) -> None:
         self.kind, self.n = kind, n
@@ -36,7 +36,7 @@ class TensorProduct:
         self.shared = n * WIDTH + 16
 
     def kernel(self, k: Kernel) -> TensorKernel:
-        """The sum, A and B are where the product reads them."""
+        """The sum, A and B are where the dot reads them."""
         t = TensorKernel(k, 128, self.n * WIDTH)
         b = k.b
         sums, rows = ([b.bitcast(v, b.i32) for v in k.read(i)] for i in (2, 0))
@@ -50,7 +50,7 @@ class TensorProduct:
         return t
 
     def start(self, t: TensorKernel, add: ir.Value, first: int | None = None) -> None:
-        """The products, of A from column ``first`` on, and the commit."""
+        """The dots, of A from column ``first`` on, and the commit."""
         b = t.k.b
         base = b.lshr(b.int_cast(b.ptr_to_int(t.k.shared()), b.i32), 4)
         left = b.add(t.base, b.int_(self.n if first is None else first))
@@ -65,7 +65,7 @@ class TensorProduct:
         TensorCommitOp.build([t.done, t.first])
 
     def end(self, t: TensorKernel) -> None:
-        """Wait, and write the sum."""
+        """Wait, and write the accumulator."""
         BarrierWaitOp.build([t.done, t.k.b.int_(0)], (), t.number(polls=0))
         t.fence("after_thread_sync")
         t.k.write(3, *[t.k.b.bitcast(v, t.k.type(t.k.columns[3].type)) for v in t.load(self.n)])
@@ -74,13 +74,13 @@ class TensorProduct:
     def body(self, k: Kernel) -> None:
         """Odd programs begin anew, even ones add to what there is."""
         t = self.kernel(k)
-        t.meet()
+        t.synchronize()
         odd = k.b.cmp("eq", k.b.and_(k.hw.program_id(k.b, 0), k.b.int_(1)), k.b.int_(0))
         self.start(t, odd)
         self.end(t)
 
     def make(self, rng: np.random.Generator, rows: int) -> list[np.ndarray]:
-        """Random rows of A, words of B, and sums."""
+        """Random rows of A, words of B, and accumulators."""
         a, b = (
             values(self.kind, rng, (rows, words))[..., 0].reshape(rows, -1) for words in (WORDS, self.each)
         )
@@ -90,7 +90,7 @@ class TensorProduct:
 
     @property
     def held(self) -> str:
-        """NumPy's type of the sum."""
+        """NumPy's type of the accumulator."""
         return "i4" if self.kind == "s8" else "f4"
 
     def case(self, name: str) -> MachineCase:

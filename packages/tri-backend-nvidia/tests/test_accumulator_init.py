@@ -1,4 +1,4 @@
-"""Sums that start anew within a loop of ``wgmma``: results in the simulator, and what the assembler makes of them."""
+"""Accumulators that start anew within a loop of ``wgmma``: results in the simulator, and what the assembler makes of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAYS = ["where", "otherwise", "if", "end"]
 def restarted(
     a, b, c, TILES, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, HOW: tl.constexpr
 ):  # fmt: skip
-    """Products of ``TILES`` blocks of rows in one loop, whose sum starts anew at each of them.
+    """Dots of ``TILES`` blocks of rows in one loop, whose sum starts anew at each of them.
 
     At the ``end`` of one, that is: the first has what was there before the loop in it, and what is left is stored below.
     """

@@ -41,11 +41,11 @@ def test_what_goes_along_an_axis(m: int, n: int, axis: int, reverse: bool, ctas:
     y, z, w = (np.full(shape, 113, "i4") for shape in ((m, n), (n, m)[axis], (m, n)))
     with tri.target("sim:nvidia:sm_90a"), tri.simulation(report=False):
         along[(1,)](x, y, z, w, m, n, axis, reverse, num_ctas=ctas, num_warps=warps)
-    turned = np.flip(x, axis)
-    sums = turned.cumsum(axis)
+    transposed = np.flip(x, axis)
+    sums = transposed.cumsum(axis)
     np.testing.assert_array_equal(y, np.flip(sums, axis) if reverse else x.cumsum(axis))
     np.testing.assert_array_equal(z, x.sum(axis))
-    np.testing.assert_array_equal(w, turned)
+    np.testing.assert_array_equal(w, transposed)
 
 
 @pytest.mark.parametrize("target", ["sim:nvidia:sm_90a", "sim:nvidia:sm_100a"])
@@ -99,7 +99,7 @@ def test_persistent_kernels_are_refused() -> None:
     assert caught.value.location is not None
 
 
-# --- products ---------------------------------------------------------------------------------------------
+# --- dots -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", ["sim:nvidia:sm_90", "sim:nvidia:sm_100a"])

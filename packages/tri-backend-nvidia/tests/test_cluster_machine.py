@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cluster_cases import SIZE, meet, peer, ring, start_together
+from cluster_cases import SIZE, peer, ring, start_together, synchronize
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import ptx_text, simulated
 from tma_cases import CASES, THREADS, _at
@@ -130,8 +130,8 @@ def meet_end() -> None:
 
 def overwritten(k: Kernel) -> None:
     own = k.b.gep(k.shared(), k.thread, k.b.i32)
-    exchange(k, meet, lambda: k.b.store(k.b.int_(5), own) and None)
-    meet()
+    exchange(k, synchronize, lambda: k.b.store(k.b.int_(5), own) and None)
+    synchronize()
 
 
 def gone(k: Kernel) -> None:
@@ -160,7 +160,7 @@ def never(k: Kernel) -> None:
     barrier = start_together(k, THREADS)
     last = k.b.cmp("eq", k.hw.cta_rank(k.b), k.b.int_(3))
     k.b.if_(last, lambda: build(PeerWaitOp, [barrier, k.b.int_(0)], polls=0) and None)
-    meet()
+    synchronize()
 
 
 def twice(k: Kernel) -> None:

@@ -1,4 +1,4 @@
-"""Grids that begin before others end, grids whose programs meet, and what a loop says of warps that copy: simulated."""
+"""Grids that begin before others end, grids whose programs synchronize, and what a loop says of warps that copy: simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles on their way out of kernels whose blocks other warps copy: in the rings' memory, or in pieces beside the rings."""
+"""Tiles in their epilogue of kernels whose blocks other warps copy: in the rings' memory, or in pieces beside the rings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check(got, expected, bound) -> None:
 
 
 def offsets(kernel) -> tuple[list[range], list[range]]:
-    """The bytes of rings, and of tiles on their way out."""
+    """The bytes of rings, and of tiles in their epilogue."""
     sizes = {"f16": 2, "bf16": 2, "f32": 4, "i8": 1}
     rings, tiles = [], []
     for line in kernel.asm["ttgir"].splitlines():
@@ -115,7 +115,7 @@ def test_fewer_blocks_than_slots_and_more(k) -> None:
 
 
 def test_warps_that_do_not_meet_before_the_tile_is_stored_race(tmp_path) -> None:
-    """Another warp's products still read what a tile is written to."""
+    """Another warp's dots still read what a tile is written to."""
     given = ((64, 64, 1792), (64, 64, 32), torch.float16, torch.float16)
     kernel, *_ = run(finished_tile, *given, grid=(1, 1), stages=FULL)
     text = kernel.asm["ttgir"]
@@ -132,7 +132,7 @@ def test_warps_that_do_not_meet_before_the_tile_is_stored_race(tmp_path) -> None
 
 
 def test_a_tile_leaves_beside_the_rings_where_that_costs_no_cta() -> None:
-    """Warps write it while others still multiply: they meet once, before it is copied."""
+    """Warps write it while others still multiply: they synchronize once, before it is copied."""
     kernel, c, expected = run(
         finished_tile, (64, 64, 96), (64, 64, 32), torch.float16, torch.float16, grid=(1, 1), stages=14
     )

@@ -25,10 +25,10 @@ from tri_core import knobs  # noqa: E402
 SERIALISED = re.compile(r"\bC75(?:0[5-9]|1\d)\b")
 
 
-def compiled(kernel, out, block, *, warps, stages, dtype="fp16", turned=False, specialized=True):
+def compiled(kernel, out, block, *, warps, stages, dtype="fp16", transposed=False, specialized=True):
     constants = dict(zip(("BM", "BN", "BK"), block, strict=True))
     if kernel is finished:
-        constants |= {"TURNED": turned, "STAGES": stages}
+        constants |= {"TRANSPOSED": transposed, "STAGES": stages}
     types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": f"*{out}", "bias": "*fp32", "scale": "fp32"}
     signature = {n: "constexpr" if n in constants else types.get(n, "i32") for n in kernel.arg_names}
     aligned = {
@@ -51,7 +51,7 @@ CASES = {
         lambda: compiled(finished, "bf16", dtype="bf16", **LARGE), {"STSM.16.M88.4": 16, "UTMASTG.2D": 4}
     ),
     "pointers, columns": (
-        lambda: compiled(finished, "fp16", turned=True, **LARGE), {"STSM.16.MT88.4": 16, "UTMASTG.2D": 4}
+        lambda: compiled(finished, "fp16", transposed=True, **LARGE), {"STSM.16.MT88.4": 16, "UTMASTG.2D": 4}
     ),
     "a loop of tiles, f16": (lambda: compiled(finished_tiles, "fp16", **LARGE), {"STSM.16.M88.4": 16, "UTMASTG.2D": 4}),
     "a loop of tiles, f32": (lambda: compiled(finished_tiles, "fp32", **LARGE), {"STS.64": 64, "UTMASTG.2D": 8}),

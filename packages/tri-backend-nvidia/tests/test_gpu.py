@@ -125,7 +125,7 @@ def test_matmul(shape, num_warps, dtype):
     blocks = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 8}
     matmul[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), **blocks, num_warps=num_warps)
     exact = a.double() @ b.double()
-    # products of f16 and bf16 are exact in f32; a sum of k terms errs by at most k eps sum |a b|, then one rounding;
+    # dots of f16 and bf16 are exact in f32; a sum of k terms errs by at most k eps sum |a b|, then one rounding;
     # f32 operands are rounded to TF32's ten bits of fraction before
     operands = 2.0**-10 if dtype == torch.float32 else 0.0
     terms = k * EPS[torch.float32] + operands

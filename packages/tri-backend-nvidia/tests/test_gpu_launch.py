@@ -266,7 +266,7 @@ def test_older_gpus_refuse_them():
         add(*arrays(), launch_pdl=True)
 
 
-# --- programs that meet -------------------------------------------------------------------------------------
+# --- programs that synchronize -------------------------------------------------------------------------------------
 
 
 def met(programs, grid=None):

@@ -46,7 +46,7 @@ def close(got, expected, bound):
 def test_types_and_orders(dtype, out, result, bound, columns, warps) -> None:
     m, n, k = 64, 128, 64
     a, b, c = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1), poisoned(m, n, dtype=result)
-    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
     product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
     close(c, a.double() @ b.double(), bound)
 
@@ -68,7 +68,9 @@ def test_three_products_of_tf32() -> None:
 def test_stages(size, block, stages, columns) -> None:
     m, n, k = size
     a, b = values(m, k, dtype=torch.float16), values(k, n, dtype=torch.float16, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     c = poisoned(m, n)
     grid = (-(-m // block[0]), -(-n // block[1]))
     tiles[grid](

@@ -55,9 +55,11 @@ def close(got, expected, bound):
 def test_types_and_majors(dtype, out, result, bound, columns, warps) -> None:
     for m, n, k in ((64, 64, 64), (128, 128, 128)):
         a, b, c = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1), poisoned(m, n, dtype=result)
-        given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+        given = [
+            x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+        ]
         kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
-        # one operand may come from registers: the right one in a product that is turned
+        # one operand may come from registers: the right one in a dot that is transposed
         assert ("wgmma" in kernel.asm["ptx"]) == (dtype.itemsize == 2 or columns[1] or not columns[0])
         close(c, a.double() @ b.double(), bound)
 
@@ -69,7 +71,7 @@ def test_types_and_majors(dtype, out, result, bound, columns, warps) -> None:
 def test_sizes(m, n, warps, columns) -> None:
     k = 32
     a, b, c = values(m, k, dtype=torch.bfloat16), values(k, n, dtype=torch.bfloat16, seed=1), poisoned(m, n)
-    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
     kernel = product[(1,)](*given, c, m, n, k, *columns, tl.float32, "tf32", num_warps=warps)
     assert "wgmma" in kernel.asm["ptx"]
     close(c, a.double() @ b.double(), 2e-6)
@@ -83,7 +85,9 @@ def test_stages(size, block, stages, columns) -> None:
     m, n, k = size
     *block, warps = block
     a, b = values(m, k, dtype=torch.float16), values(k, n, dtype=torch.float16, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     grid = (-(-m // block[0]), -(-n // block[1]))
     strides = (*given[0].stride(), *given[1].stride())
     for _ in range(3):
@@ -98,7 +102,9 @@ def test_stages(size, block, stages, columns) -> None:
 def test_types_in_loops(dtype, out, result, bound, columns, stages) -> None:
     m, n, k, block = 256, 256, 512, (128, 128, 64)
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     c = poisoned(m, n, dtype=result)
     strides = (*given[0].stride(), *given[1].stride())
     tiles[(2, 2)](*given, c, m, n, k, *strides, *block, out, stages, num_warps=4)
@@ -129,7 +135,7 @@ def test_transposed_dots(dtype, out, result, bound, block, stages, schedule) -> 
     *block, warps = block
     if dtype == torch.float32:
         block[2] = 32
-    # sums in the tensor core of 8-bit floats are short, so errors grow with k
+    # accumulators in the tensor core of 8-bit floats are short, so errors grow with k
     for m, n, k, growth in ((304, 272, 496, 1), (128, 512, 4096, 10)):
         a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
         grid = (-(-m // block[0]), -(-n // block[1]))

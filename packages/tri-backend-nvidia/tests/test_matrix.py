@@ -19,7 +19,7 @@ from tri_gpu_dialect.layouts import Banks, LinearLayout, layout_for  # noqa: E40
 from tri_gpu_dialect.plans.operand_memory import operand_memory  # noqa: E402
 
 FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
-#: (type, type of the result, relative error of a sum)
+#: (type, type of the result, relative error of an accumulator)
 TYPES = [
     (torch.float16, tl.float32, 1e-6),
     (torch.bfloat16, tl.float32, 1e-6),
@@ -62,7 +62,7 @@ def multiplied(shape, dtype, out, *, columns=(False, False), warps=4, arch="sm_8
     m, n, k = shape
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
     c = poisoned(m, n, dtype=RESULTS[out])
-    given = [x.t().contiguous() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
     with tri.target(f"sim:nvidia:{arch}"):
         kernel = product[(1,)](*given, c, m, n, k, *columns, out, precision, num_warps=warps)
     return kernel, c, a.double() @ b.double()
@@ -120,7 +120,9 @@ def test_three_dimensions() -> None:
 def tiled(shape, block, dtype, *, stages, warps=4, columns=(False, False), out=tl.float32, arch="sm_80"):
     m, n, k = shape
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     c = poisoned(m, n, dtype=RESULTS[out])
     grid = (-(-m // block[0]), -(-n // block[1]))
     with tri.target(f"sim:nvidia:{arch}"):
@@ -250,8 +252,8 @@ def test_the_table_follows_the_architecture() -> None:
     assert {row.a for row in new} - {row.a for row in group[:8]} == {"f64"}
     floats = ("f8E4M3FN", "f8E5M2")
     kinds = [("f32", "f32"), ("i8", "i8"), *((a, b) for a in floats for b in floats)]
-    assert [(row.a, row.b) for row in group if row.turned] == kinds
-    assert {row.in_registers for row in group if row.turned} == {(1,)}
+    assert [(row.a, row.b) for row in group if row.transposed] == kinds
+    assert {row.in_registers for row in group if row.transposed} == {(1,)}
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_the_table_follows_the_architecture() -> None:
 def test_instructions_of_warp_groups_are_as_wide_as_registers_allow(options, widest) -> None:
     rows = policy(target("sm_90a"), NvidiaOptions(**options)).dots.instructions
     groups = [row for row in rows if row.group_warps == 4]
-    found = {row.result((512, 512), (1, 4) if row.turned else (4, 1)).instr_shape[1] for row in groups}
+    found = {row.result((512, 512), (1, 4) if row.transposed else (4, 1)).instr_shape[1] for row in groups}
     assert found == ({widest} if widest else set())
 
 

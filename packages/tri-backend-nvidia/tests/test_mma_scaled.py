@@ -1,4 +1,4 @@
-"""Block-scaled products by ``mma.sync`` in the simulator, against float64; what does not suit is decomposed, and says why."""
+"""Block-scaled dots by ``mma.sync`` in the simulator, against float64; what does not suit is decomposed, and says why."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_sizes_and_warps(shape, warps) -> None:
 @pytest.mark.parametrize(("left", "right"), [("e4m3", "e5m2"), ("e2m1", "e2m1")])
 def test_columns_of_b(left, right) -> None:
     """Neighbours of memory along n."""
-    kernel, c, exact = product((64, 64, 128), left, right, turned=False)
+    kernel, c, exact = product((64, 64, 128), left, right, transposed=False)
     assert kinds(kernel)
     close(c, exact)
 
@@ -89,7 +89,7 @@ def test_a_scale_that_is_no_number() -> None:
 )
 @settings(deadline=None, max_examples=10)
 def test_any_numbers_with_any_scales(formats, m, n, steps, warps, seed, scales) -> None:
-    """Any bytes that are finite numbers, scales down to 2 ** -127 and up to 2 ** 127; sums that overflow between are infinite."""
+    """Any bytes that are finite numbers, scales down to 2 ** -127 and up to 2 ** 127; accumulators that overflow between are infinite."""
     _, (left, right), group, scale = formats
     k = 64 * steps
     rng = np.random.default_rng(seed)
@@ -185,7 +185,7 @@ def test_loops_over_k(formats, group, scale, stages) -> None:
     loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
     if (
         stages > 1
-    ):  # factors and scales come by copies ahead, straight to the lanes that the selectors name; one meeting
+    ):  # operands and scales come by copies ahead, straight to the lanes that the selectors name; one barrier
         assert loop.count("ttg.async_copy_global_to_local") == 4
         assert loop.count("ttg.local_load") == 4
         assert "ttg.convert_layout" not in loop

@@ -16,7 +16,7 @@ from nvidia_support import after_pass, assembled, known_to_ptxas, target
 from tri_backend_nvidia.machine.simulation.matrix_fragments import A, B, C, places
 from tri_backend_nvidia.mma import NvidiaMma
 from tri_backend_nvidia.mma.mma_scales import THREADS, WORD, lane_of, scale_layout
-from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
+from tri_backend_nvidia.scaled_dots import AccelerateDotScaled, scaled_dots
 from tri_core.testing import filecheck
 from tri_gpu_dialect.encodings import Blocked, DotScale
 
@@ -119,7 +119,7 @@ def test_scales_are_in_the_lanes_that_selectors_name(operand, tiles, groups, dow
     assert set(layout.in_dims) == set(result.in_dims)
     warp = data.draw(st.integers(0, down * across - 1))
     row, group = data.draw(st.integers(0, tile - 1)), data.draw(st.integers(0, groups - 1))
-    # a warp's own instructions begin where its first sums are, and every (warps * tile) rows
+    # a warp's own instructions begin where its first accumulators are, and every (warps * tile) rows
     first = result.apply({"register": 0, "lane": 0, "warp": warp, "block": 0})[f"dim{operand}"] % rows
     beside = tile * warps[operand]
     origin = first + beside * data.draw(st.integers(0, max(rows // beside, 1) - 1))
@@ -170,7 +170,7 @@ def test_parents_of_scales() -> None:
     ("arch", "has_it"), [("sm_120a", True), ("sm_120f", True), ("sm_121a", True), ("sm_120", False), ("sm_90a", False)]
 )  # fmt: skip
 def test_which_targets_have_scaled_products(arch: str, has_it: bool) -> None:
-    assert (scaled_products(target(arch), 4, 1, specialize=None) is not None) == has_it
+    assert (scaled_dots(target(arch), 4, 1, specialize=None) is not None) == has_it
 
 
 MODULE = """

@@ -8,24 +8,24 @@ import pytest
 
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import simulated
-from tri_backend_nvidia.machine import BarrierOp, PartitionBarrierOp, TurnOp
+from tri_backend_nvidia.machine import BarrierOp, OrderedBarrierOp, PartitionBarrierOp
 from tri_core.errors import SimulationError
 
-#: what 64 threads, two groups of 32, meet at
-MEETINGS: dict[str, Callable[[], object]] = {
+#: what 64 threads, two groups of 32, synchronize at
+BARRIERS: dict[str, Callable[[], object]] = {
     "all": lambda: build(BarrierOp, []),
     "by name": lambda: build(PartitionBarrierOp, [], number=1, threads=64),
 }
 
 
 def run(*steps: str | Callable[[], object]) -> None:
-    """Two rounds of ``steps``: steps of turns and meetings."""
+    """Two rounds of ``steps``: steps of turns and barriers."""
 
     def body(k: Kernel) -> None:
         group = k.b.lshr(k.thread, 5)
 
         def turn(step: str) -> None:
-            build(TurnOp, [group], step=step, first=14, groups=2, threads=32)
+            build(OrderedBarrierOp, [group], step=step, first=14, groups=2, threads=32)
 
         turn("open")
         for step in steps * 2:
@@ -37,19 +37,19 @@ def run(*steps: str | Callable[[], object]) -> None:
     simulated(MachineCase("turn", "", column, column, body, each(any_bits("i4")), grid=(1, 1, 1)))
 
 
-@pytest.mark.parametrize("meet", MEETINGS.values(), ids=MEETINGS)
-def test_threads_that_meet_in_a_turn_wait_forever(meet) -> None:
+@pytest.mark.parametrize("synchronize", BARRIERS.values(), ids=BARRIERS)
+def test_threads_that_meet_in_a_turn_wait_forever(synchronize) -> None:
     with pytest.raises(
         SimulationError, match=r"deadlock: threads 0-31 wait for barrier .*, where 32 of 64"
     ) as found:
-        run("wait", meet, "pass")
+        run("wait", synchronize, "pass")
     assert found.value.check == "deadlock"
     assert "threads 32-63 wait for barrier 15, where 32 of 64 threads are" in found.value.message
 
 
-@pytest.mark.parametrize("meet", MEETINGS.values(), ids=MEETINGS)
-def test_threads_meet_outside_of_turns(meet) -> None:
-    run("wait", "pass", meet)
+@pytest.mark.parametrize("synchronize", BARRIERS.values(), ids=BARRIERS)
+def test_threads_meet_outside_of_turns(synchronize) -> None:
+    run("wait", "pass", synchronize)
 
 
 def test_a_turn_that_is_not_passed_on() -> None:

@@ -130,7 +130,7 @@ def test_attention(causal) -> None:
     (160, 1, True), (160, 3, True), (96, 100, True), (32, 2, True), (160, 2, False),
 ])  # fmt: skip
 def test_lengths_differ(length, ctas, roles) -> None:
-    """Every program runs once, whoever draws it."""
+    """Every program runs once, whoever gets it."""
     block = 32
     q, k, v = (halves(length, 32, seed=i) for i in range(3))
     q, o = (q.double() / 8).half(), poisoned(length, 32)
@@ -142,8 +142,8 @@ def test_lengths_differ(length, ctas, roles) -> None:
     )
     close(o, torch.softmax(scores, 1) @ v.double(), 2e-3)
     assert ("counter" in kernel.metadata.attrs) == roles
-    assert kernel.asm["ttgir"].count("ttg.next_program") == (not roles)
-    assert kernel.asm["ttgir"].count("ttg.draw_program") == roles
+    assert kernel.asm["ttgir"].count("ttg.next_tile") == (not roles)
+    assert kernel.asm["ttgir"].count("ttg.fetch_tile") == roles
 
 
 def test_a_counter_that_is_not_zero_in_the_end_is_seen(tmp_path) -> None:
@@ -155,7 +155,7 @@ def test_a_counter_that_is_not_zero_in_the_end_is_seen(tmp_path) -> None:
             return attention[(2,)](q, q, q, o, 64, 32, 32, 32, True, **options, **more)
 
     text = run().asm["ttgir"]
-    drawn = re.search(r"( *)(%\S+) = ttg\.draw_program (%\S+) : i32[^\n]*\n", text)
+    drawn = re.search(r"( *)(%\S+) = ttg\.fetch_tile (%\S+) : i32[^\n]*\n", text)
     assert drawn is not None
     more = f"{drawn[1]}%more = arith.addi {drawn[3]}, {drawn[3]} : i32\n"
     path = tmp_path / "attention.ttgir"

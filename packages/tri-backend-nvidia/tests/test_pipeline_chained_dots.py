@@ -83,11 +83,11 @@ def test_groups_take_turns(causal) -> None:
     kernel, got = attended(256, 64, (128, 32), causal, warps=8, persistent=True)
     without, expected = attended(256, 64, (128, 32), causal, warps=8, persistent=True, ping_pong=False)
     assert torch.equal(got, expected)
-    steps = re.findall(r'ttg.warp_group_turn .*step = "(\w+)"', kernel.asm["ttgir"])
+    steps = re.findall(r'ttg.ordered_barrier .*step = "(\w+)"', kernel.asm["ttgir"])
     assert steps[0] == "open"
     assert steps[-1] == "close"
     assert steps[1:-1] == ["wait", "pass"] * overlaps(kernel)
-    assert "warp_group_turn" not in without.asm["ttgir"]
+    assert "ordered_barrier" not in without.asm["ttgir"]
 
 
 def test_four_groups_have_two_dots_in_flight() -> None:

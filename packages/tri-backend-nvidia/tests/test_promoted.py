@@ -1,4 +1,4 @@
-"""A product of pointers, unchanged, with its tiles copied by warps of their own."""
+"""A dot of pointers, unchanged, with its tiles copied by warps of their own."""
 
 from __future__ import annotations
 

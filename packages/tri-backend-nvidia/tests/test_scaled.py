@@ -1,4 +1,4 @@
-"""Block-scaled products by ``tcgen05`` in the simulator, against float64; what does not suit is decomposed, and says why."""
+"""Block-scaled dots by ``tcgen05`` in the simulator, against float64; what does not suit is decomposed, and says why."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_sizes_and_warps(shape, formats, warps, columns) -> None:
 
 @pytest.mark.parametrize("formats", [("e4m3", "e5m2"), ("e2m1", "e2m1"), ("e4m3", "e2m1")])
 def test_columns_of_b(formats) -> None:
-    """8-bit elements are read across; e2m1 is turned on its way to shared memory."""
-    kernel, c, exact = product((128, 64, 128), *formats, turned=False)
+    """8-bit elements are read across; e2m1 is transposed on its way to shared memory."""
+    kernel, c, exact = product((128, 64, 128), *formats, transposed=False)
     assert is_placed(kernel)
     close(c, exact)
 
@@ -95,7 +95,7 @@ def test_two_numbers_of_a_nan_scale() -> None:
 )
 @settings(deadline=None, max_examples=8)
 def test_any_numbers_with_any_scales(formats, n, steps, seed, scales) -> None:
-    """Any bytes that are finite numbers, scales down to 2 ** -127 and up to 2 ** 127; sums that overflow are infinite."""
+    """Any bytes that are finite numbers, scales down to 2 ** -127 and up to 2 ** 127; accumulators that overflow are infinite."""
     _, (left, right), group, scale = formats
     k = steps * 4 * group
     rng = np.random.default_rng(seed)
@@ -156,20 +156,20 @@ def test_targets_without_tensor_memory_say_nothing() -> None:
     ],
 )
 def test_loops_over_k(formats, group, scale, stages) -> None:
-    """More products than barriers; scales of neighbouring ones lie in different columns."""
+    """More dots than barriers; scales of neighbouring ones lie in different columns."""
     kernel, c, exact = tiled((128, 128, 1280), (128, 128, 128), *formats, group, scale, stages=stages)
     loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
     assert is_placed(kernel)
     assert loop.count("ttng.tmem_slot") == 2
     assert ("pendings = 1" in loop) == (stages > 1)
-    if stages > 1:  # operands and scales come by copies ahead, with one meeting
+    if stages > 1:  # operands and scales come by copies ahead, with one barrier
         assert loop.count("ttg.async_copy_global_to_local") == 4
         assert loop.count("ttg.barrier") == 1
     close(c, exact)
 
 
 def test_scales_that_all_lie_in_the_same_columns_are_seen(monkeypatch, tmp_path) -> None:
-    """A planted bug: the next product's scales are copied over those that the one under way reads."""
+    """A planted bug: the next dot's scales are copied over those that the one under way reads."""
 
     def same(self, dot, count) -> None:
         with ir.InsertionPoint(dot), dot.location:

@@ -1,4 +1,4 @@
-"""Layouts of scales and of padded e2m1, and the pass that gives scaled products to ``tcgen05``."""
+"""Layouts of scales and of padded e2m1, and the pass that gives scaled dots to ``tcgen05``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nvidia_support import after_pass, target
 from tri_backend_nvidia.mma.memory import FourBitShared, NvmmaShared
-from tri_backend_nvidia.scaled_products import AccelerateDotScaled
-from tri_backend_nvidia.tcgen05.scaled import factor_memory
-from tri_backend_nvidia.tcgen05.scaled_table import ROWS, ScaledProducts
+from tri_backend_nvidia.scaled_dots import AccelerateDotScaled
+from tri_backend_nvidia.tcgen05.scaled import operand_memory
+from tri_backend_nvidia.tcgen05.scaled_table import ROWS, ScaledDots
 from tri_backend_nvidia.tcgen05.scales import ScalesShared, TensorMemoryScales
 from tri_core.dialects.tt.enums import ScaleDotElemType
 from tri_core.testing import filecheck
@@ -101,13 +101,13 @@ def test_what_no_instruction_reads(make, message: str) -> None:
 )
 def test_how_factors_lie(kind, format_, index, contiguous, expected) -> None:
     row = next(row for row in ROWS if row.kind == kind)
-    assert factor_memory(row, FORMATS[format_], index, (128, 128), contiguous) == expected
+    assert operand_memory(row, FORMATS[format_], index, (128, 128), contiguous) == expected
 
 
 def test_only_targets_with_tensor_memory_have_scaled_products() -> None:
-    assert ScaledProducts.of(target("sm_90a"), 4, 1, specialize=None) is None
-    assert ScaledProducts.of(target("sm_120a"), 4, 1, specialize=None) is None  # it has another instruction
-    found = ScaledProducts.of(target("sm_100a"), 4, 1, specialize=None)
+    assert ScaledDots.of(target("sm_90a"), 4, 1, specialize=None) is None
+    assert ScaledDots.of(target("sm_120a"), 4, 1, specialize=None) is None  # it has another instruction
+    found = ScaledDots.of(target("sm_100a"), 4, 1, specialize=None)
     assert found is not None
     assert (found.columns, found.shared) == (512, 232448)
 

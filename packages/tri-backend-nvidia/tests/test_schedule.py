@@ -15,36 +15,36 @@ tri = pytest.importorskip("tri")
 from schedule_kernels import by_pointers, counted, dequantized, grouped, shown  # noqa: E402
 from special_kernels import attention, gemm  # noqa: E402
 from tri.aot import build  # noqa: E402
-from tri_backend_nvidia.schedule import Machine, Product, Resources, Work, choose, producer  # noqa: E402
+from tri_backend_nvidia.schedule import Dot, Machine, Resources, Work, choose, producer  # noqa: E402
 from tri_backend_nvidia.schedule.costs import clocks  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import Unsupported  # noqa: E402
 
 
 def product(n: int, bits: int = 16, out: int = 16, m: int = 128, k: int = 64) -> Work:
-    """One product a turn, of blocks that two copies bring."""
+    """One dot a turn, of blocks that two copies bring."""
     copied = (m + n) * k * bits // 8
-    return Work(products=(Product(m, n, k, bits),), copied=copied, sums=m * n, tile=m * n * out // 8)
+    return Work(dots=(Dot(m, n, k, bits),), copied=copied, accumulators=m * n, tile=m * n * out // 8)
 
 
 def attending(width: int, block: int = 128) -> Work:
     """A turn of forward attention, not masked."""
     square, tile = block * block, block * width
     return Work(
-        products=(Product(block, block, width, 16), Product(block, width, block, 16)),
-        copied=4 * tile, special=square + block, simple=5 * square + tile + 5 * block, held=2 * tile, next=2 * tile, chained=True, handed=square,
-        sums=tile + 2 * block, between=square, tile=2 * tile,
+        dots=(Dot(block, block, width, 16), Dot(block, width, block, 16)),
+        copied=4 * tile, special=square + block, simple=5 * square + tile + 5 * block, held=2 * tile, next=2 * tile, chained=True, forwarded=square,
+        accumulators=tile + 2 * block, between=square, tile=2 * tile,
     )  # fmt: skip
 
 
 def gradients(of_keys: bool, width: int = 128, keys: int = 128, queries: int = 64) -> Work:
     """A turn of attention's backward pass, causal: each program keeps 128 keys (queries), and goes over blocks of 64 queries (keys)."""
     square, tile = keys * queries, keys * width
-    turned, straight = Product(keys, queries, width, 16), Product(keys, width, queries, 16)
+    transposed, straight = Dot(keys, queries, width, 16), Dot(keys, width, queries, 16)
     return Work(
-        products=(turned, straight, turned, straight) if of_keys else (turned, turned, straight),
+        dots=(transposed, straight, transposed, straight) if of_keys else (transposed, transposed, straight),
         copied=4 * queries * width + (8 * queries if of_keys else 0), special=square, simple=(8 if of_keys else 7) * square,
-        held=4 * tile, next=2 * tile, chained=True, handed=square, sums=(1 + of_keys) * tile, between=2 * square, tile=2 * tile,
+        held=4 * tile, next=2 * tile, chained=True, forwarded=square, accumulators=(1 + of_keys) * tile, between=2 * square, tile=2 * tile,
     )  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, wor
 @pytest.mark.parametrize("work", [
     product(256, 64, 64, k=16),
     replace(product(256), tiles_inside=True),
-    replace(product(256), products=5 * product(256).products),
+    replace(product(256), dots=5 * product(256).dots),
 ])  # fmt: skip
 def test_persistence_that_nobody_has_measured(work: Work) -> None:
     chosen = choose(work, eight(3), Machine())
@@ -129,8 +129,8 @@ def test_persistence_that_nobody_has_measured(work: Work) -> None:
 
 
 def test_a_loop_that_ends_at_once_needs_no_warps_that_copy() -> None:
-    assert not choose(replace(product(256), turns=4), eight(3), Machine(), persistent=False).specialize
-    assert choose(replace(product(256), turns=400), eight(3), Machine(), persistent=False).specialize
+    assert not choose(replace(product(256), iterations=4), eight(3), Machine(), persistent=False).specialize
+    assert choose(replace(product(256), iterations=400), eight(3), Machine(), persistent=False).specialize
 
 
 def test_blocks_without_room_for_two_slots() -> None:
@@ -146,12 +146,16 @@ def test_each_piece_of_a_tile_costs() -> None:
 
 @given(
     n=st.sampled_from([128, 256]), k=st.sampled_from([32, 64, 128]), bits=st.sampled_from([8, 16, 32]),
-    out=st.sampled_from([16, 32]), turns=st.none() | st.integers(0, 200), held=st.integers(0, 1 << 18),
+    out=st.sampled_from([16, 32]), iterations=st.none() | st.integers(0, 200), held=st.integers(0, 1 << 18),
     special=st.integers(0, 1 << 17), simple=st.integers(0, 1 << 19), stages=st.integers(1, 8),
     warps=st.sampled_from([4, 8]), allowed=st.booleans(),
 )  # fmt: skip
-def test_the_least_is_chosen(n, k, bits, out, turns, held, special, simple, stages, warps, allowed) -> None:
-    work = replace(product(n, bits, out, k=k), turns=turns, held=held, special=special, simple=simple)
+def test_the_least_is_chosen(
+    n, k, bits, out, iterations, held, special, simple, stages, warps, allowed
+) -> None:
+    work = replace(
+        product(n, bits, out, k=k), iterations=iterations, held=held, special=special, simple=simple
+    )
     has = Resources(warps=warps, stages=stages, registers=232)
     chosen, found = choose(work, has, Machine(), persistent=allowed), clocks(work, has, Machine())
     rows = (found.plain, found.specialized, found.persistent if allowed else None)
@@ -204,7 +208,7 @@ def test_launches_that_overlap_are_as_they_are_written() -> None:
 def test_what_was_chosen_is_said() -> None:
     said = gemm_of().metadata.attrs["schedule"]
     assert said.startswith(
-        "warps that copy, one tile after the other in few CTAs: clocks of a tile of 64 turns: "
+        "warps that copy, one tile after the other in few CTAs: clocks of a tile of 64 iterations: "
     )
 
 

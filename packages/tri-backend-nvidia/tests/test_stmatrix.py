@@ -113,7 +113,7 @@ TYPES = [
 ]
 
 
-def run(shape, block, dtype, out, *, warps, arch="sm_90a", turned=False, stages=3, **options):
+def run(shape, block, dtype, out, *, warps, arch="sm_90a", transposed=False, stages=3, **options):
     m, n, k = shape
     generator = torch.Generator().manual_seed(m + n + k)
     if dtype == torch.int8:
@@ -121,18 +121,18 @@ def run(shape, block, dtype, out, *, warps, arch="sm_90a", turned=False, stages=
     else:
         a, b = (torch.randn(x, k, generator=generator, dtype=torch.float64).to(dtype) for x in (m, n))
     bias = torch.randint(-4, 5, (n,), generator=generator).float()
-    c = torch.full((n, m) if turned else (m, n), 77.0).to(out)
+    c = torch.full((n, m) if transposed else (m, n), 77.0).to(out)
     grid = (-(-m // block[0]), -(-n // block[1]))
     # small, so that 8-bit integers hold the results
     scale = 0.25 if dtype == torch.int8 else 0.5
     with tri.target(f"sim:nvidia:{arch}"):
         kernel = finished[grid](
-            a, b, c, bias, m, n, k, c.stride(0), scale, *block, turned, stages, num_warps=warps, **options
+            a, b, c, bias, m, n, k, c.stride(0), scale, *block, transposed, stages, num_warps=warps, **options
         )
     expected = (a.double() @ b.double().t() * scale + bias.double()).clamp(min=0)
     if out == torch.int8:
         expected = expected.trunc()
-    return kernel, (c.t() if turned else c), expected
+    return kernel, (c.t() if transposed else c), expected
 
 
 def check(got, expected, bound) -> None:
@@ -141,22 +141,22 @@ def check(got, expected, bound) -> None:
 
 @pytest.mark.parametrize(("dtype", "out", "bound", "by_rows"), TYPES, ids=str)
 def test_types_bias_and_activation(dtype, out, bound, by_rows) -> None:
-    # bytes that are not known to be read in vectors along k may make a turned product, in which threads hold pairs of columns
+    # bytes that are not known to be read in vectors along k may make a transposed dot, in which threads hold pairs of columns
     k = 48 if dtype.itemsize == 1 else 40
     kernel, c, expected = run((50, 48, k), (64, 64, 32), dtype, out, warps=4)
     assert ("nvm.stmatrix" in kernel.asm["llir"]) == by_rows
     check(c, expected, bound)
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("warps", [1, 4, 16, *(pytest.param(w, marks=pytest.mark.slow) for w in (2, 8))])
-def test_warps_and_orders(warps, turned) -> None:
+def test_warps_and_orders(warps, transposed) -> None:
     kernel, c, expected = run(
-        (112, 80, 16), (128, 64, 16), torch.float16, torch.float16, warps=warps, turned=turned
+        (112, 80, 16), (128, 64, 16), torch.float16, torch.float16, warps=warps, transposed=transposed
     )
     text = kernel.asm["llir"]
     assert "nvm.stmatrix" in text
-    assert ("transposed = true" in text.partition("nvm.stmatrix")[2].partition("\n")[0]) == turned
+    assert ("transposed = true" in text.partition("nvm.stmatrix")[2].partition("\n")[0]) == transposed
     check(c, expected, 1e-3)
 
 

@@ -90,7 +90,9 @@ def test_sums_that_do_not_fit_are_refused() -> None:
 def tiled(shape, block, dtype=torch.float16, *, stages, warps=4, columns=ROWS, out=tl.float32):
     m, n, k = shape
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     c = poisoned(m, n, dtype=RESULTS[out])
     grid = (-(-m // block[0]), -(-n // block[1]))
     strides = (*given[0].stride(), *given[1].stride())
@@ -140,7 +142,7 @@ def test_types_in_loops(dtype, out, bound) -> None:
 
 
 def test_more_dots_than_barriers() -> None:
-    """Phases come round: 20 iterations on a ring of 8."""
+    """Phases are loop-carried: 20 iterations on a ring of 8."""
     _, c, expected = tiled((128, 32, 640), (128, 32, 32), stages=2)
     close(c, expected, 1e-6)
 
@@ -186,7 +188,7 @@ def test_attention(causal, warps, m, stages) -> None:
 
 
 def test_attention_backward() -> None:
-    """Four sums; those that loops do not carry have the same columns after each other."""
+    """Four accumulators; those that loops do not carry have the same columns after each other."""
     n, d, block, scale = 128, 64, 128, 0.25
     q, k, v, g = (values(n, d, seed=i) for i in range(4))
     p = torch.softmax(q.double() @ k.double().t() * scale, 1)
@@ -247,14 +249,14 @@ def test_attention_with_a_producer() -> None:
 
 @pytest.fixture(scope="module")
 def ttgir() -> str:
-    """The product of 128 x 32 x 64."""
+    """The dot of 128 x 32 x 64."""
     kernel, _, _ = multiplied((128, 32, 64), torch.float16)
     with session():
         return print_module(parse_module(kernel.asm["ttgir"]), locations=True)
 
 
 def simulated_with(text: str):
-    """Run the product from TTGIR; gives the result and what it should be."""
+    """Run the dot from TTGIR; gives the result and what it should be."""
     a, b = values(128, 64), values(64, 32, seed=1)
     c = poisoned(128, 32)
     target_, hw = target("sm_100a"), primitives("sm_100a", num_warps=4)

@@ -1,4 +1,4 @@
-"""``tcgen05`` as machine ops: against an exact product in NumPy, and what the simulator refuses."""
+"""``tcgen05`` as machine ops: against an exact dot in NumPy, and what the simulator refuses."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_width_of_loads_and_stores(count: int) -> None:
 
 
 def test_instruction_descriptors_are_the_manuals() -> None:
-    """f16 with f32 sums, 128 x 256: the fields of PTX ISA's table one by one."""
+    """f16 with f32 accumulators, 128 x 256: the fields of PTX ISA's table one by one."""
     shape = InstructionDescriptor("f16", 128, 256, "bf16", "f16", True, False)
     assert shape.word == (1 << 4) | (1 << 7) | (0 << 10) | (1 << 16) | (32 << 17) | (8 << 24)
     assert InstructionDescriptor.parse("f16", shape.word) == shape
@@ -126,7 +126,7 @@ def refused(case: MachineCase, check: str, message: str) -> None:
 
 
 def body_of(product: Product, body: Callable[[TensorKernel], None]) -> MachineCase:
-    """A product's case with another kernel."""
+    """A dot's case with another kernel."""
 
     def emit(k: Kernel) -> None:
         body(TensorKernel(k, max(product.shape.n, 32), sum(product.bytes)))
@@ -139,7 +139,7 @@ PRODUCT = PRODUCTS[TCGEN05[0]]
 
 def begun(t: TensorKernel, *, add: int = 0) -> None:
     PRODUCT.fill(t, 0)
-    t.meet()
+    t.synchronize()
     PRODUCT.start(t, t.k.b.const(t.k.b.i1, add))
 
 
@@ -173,7 +173,7 @@ def test_a_sum_that_is_read_without_a_fence() -> None:
 def test_operands_that_are_overwritten_before_the_product_is_done() -> None:
     def body(t: TensorKernel) -> None:
         begun(t)
-        t.meet()
+        t.synchronize()
         PRODUCT.fill(t, 0)
         waited(t)
         t.fence("after_thread_sync")
@@ -192,7 +192,7 @@ def test_operands_without_a_fence_of_the_other_proxy() -> None:
         b, own = t.k.b, t.k.b.mul(t.k.thread, t.k.b.int_(4 * PRODUCT.words))
         for i, word in enumerate(t.k.read(0)):
             b.store(word, b.gep(b.gep(t.k.shared(), own, b.i8), b.int_(4 * i), b.i8))
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, b.const(b.i1, 0))
         waited(t)
 
@@ -203,7 +203,7 @@ def test_operands_without_a_fence_of_the_other_proxy() -> None:
 def test_products_that_all_threads_start() -> None:
     def body(t: TensorKernel) -> None:
         PRODUCT.fill(t, 0)
-        t.meet()
+        t.synchronize()
         t.first = t.k.b.true()
         PRODUCT.start(t, t.k.b.const(t.k.b.i1, 0))
 
@@ -311,7 +311,7 @@ def test_a_commit_that_only_the_next_wait_follows() -> None:
 
     def body(t: TensorKernel) -> None:
         PRODUCT.fill(t, 0)
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, t.k.b.const(t.k.b.i1, 0))
         waited(t)
         BarrierOp.build([])

@@ -1,4 +1,4 @@
-"""What the assembler makes of dots in tensor memory: nothing is spilled, and sums stay out of registers in loops."""
+"""What the assembler makes of dots in tensor memory: nothing is spilled, and accumulators stay out of registers in loops."""
 
 from __future__ import annotations
 

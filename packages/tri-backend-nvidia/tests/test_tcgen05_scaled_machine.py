@@ -1,4 +1,4 @@
-"""Block-scaled products of ``tcgen05`` as machine ops: against exact sums, and what the simulator refuses."""
+"""Block-scaled dots of ``tcgen05`` as machine ops: against exact accumulators, and what the simulator refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _operand(product: ScaledProduct, index: int, raw: np.ndarray) -> np.ndarray:
 
 
 def _scales(product: ScaledProduct, index: int, raw: np.ndarray) -> np.ndarray:
-    """Factors of all elements of operand ``index``: blocks of 512 bytes, of row ``i`` 4 bytes at 16 (i % 32) + 4 (i / 32)."""
+    """Operands of all elements of operand ``index``: blocks of 512 bytes, of row ``i`` 4 bytes at 16 (i % 32) + 4 (i / 32)."""
     extent = product.extents[index]
     blocks = raw.reshape(product.words, -1, 32, 4, 4)  # words, blocks of 128 rows, lane, column, byte
     found = np.stack([blocks[:, i // 128, i % 32, i % 128 // 32, :].reshape(-1) for i in range(extent)])
@@ -120,7 +120,7 @@ def test_scales_that_nobody_copied() -> None:
 
 
 def test_scales_that_are_copied_while_a_product_reads_the_old_ones() -> None:
-    """Products follow copies in order; copies do not follow products."""
+    """Dots follow copies in order; copies do not follow dots."""
 
     def body(k: Kernel) -> None:
         t = PRODUCT.kernel(k)
@@ -138,7 +138,7 @@ def test_scales_that_other_warps_store_in_one_quarter_only() -> None:
         first = k.b.add(t.own(), k.b.int_(PRODUCT.columns()[0]))
         TensorMemoryStoreOp.build([first, k.thread])
         t.wait("st", [k.thread])
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, _no(k), copies=False)
 
     refused(body, "tensor-memory", "the quarters of tensor memory have different scales")
@@ -158,7 +158,7 @@ def test_scales_that_were_written_without_a_fence() -> None:
         t = PRODUCT.kernel(k)
         place = k.b.gep(k.shared(), k.b.int_(PRODUCT.starts[2]), k.b.i8)
         k.b.if_(t.first, lambda: k.b.store(k.b.int_(0x7F7F7F7F), place) or [])
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, _no(k))
 
     refused(body, "asynchronous", "no fence is between them")
@@ -172,7 +172,7 @@ def test_negative_scales() -> None:
         place = k.b.gep(k.shared(), k.b.int_(product.starts[2]), k.b.i8)
         k.b.if_(t.first, lambda: k.b.store(k.b.int_(-1), place) or [])
         FenceOp.build([], (), {"kind": ir.StringAttr.get("proxy.async.shared::cta")})
-        t.meet()
+        t.synchronize()
         product.start(t, _no(k))
 
     refused(body, "tensor-memory", "ue4m3 is negative", product)

@@ -1,4 +1,4 @@
-"""A from tensor memory: machine ops, layouts, the pass that puts factors there, and kernels."""
+"""A from tensor memory: machine ops, layouts, the pass that puts operands there, and kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tcgen05_tensor_cases import TENSOR, TENSOR_PRODUCTS, WIDTH  # noqa: E402
 from test_tensor_memory import DOT, HEAD, SHORT, placed  # noqa: E402
 from tri_backend_nvidia.machine import TensorMemoryStoreOp  # noqa: E402
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows  # noqa: E402
-from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryFactor  # noqa: E402
+from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryOperand  # noqa: E402
 from tri_core.errors import SimulationError  # noqa: E402
 from tri_gpu_dialect.layouts import layout_for  # noqa: E402
 
@@ -70,7 +70,7 @@ def no(t):
 def test_columns_that_nobody_wrote() -> None:
     def body(k) -> None:
         t = PRODUCT.kernel(k)
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, no(t), first=PRODUCT.n + 8)
 
     refused(body, "uninitialised", "multiplies tensor memory that nobody has written")
@@ -79,7 +79,7 @@ def test_columns_that_nobody_wrote() -> None:
 def test_rows_that_are_stored_over_before_the_product_is_done() -> None:
     def body(k) -> None:
         t = PRODUCT.kernel(k)
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, no(t))
         TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(PRODUCT.n)), k.thread])
 
@@ -101,7 +101,7 @@ def test_rows_in_the_columns_of_the_sum() -> None:
 
     def body(k) -> None:
         t = PRODUCT.kernel(k)
-        t.meet()
+        t.synchronize()
         PRODUCT.start(t, no(t))
         PRODUCT.start(t, no(t), first=0)
 
@@ -123,7 +123,7 @@ def test_rows_in_the_columns_of_the_sum() -> None:
 def test_factors_are_packed_rows(m, k, bits, parts, spread, data) -> None:
     """Row i in lane i; 32 bytes along k in 8 columns that follow each other; a spread part where a sum's part is."""
     row, column = data.draw(st.integers(0, m - 1)), data.draw(st.integers(0, k - 1))
-    encoding = TensorMemoryFactor(bits, parts, spread)
+    encoding = TensorMemoryOperand(bits, parts, spread)
     place = layout_for(encoding, (m, k)).pseudo_invert().apply({"dim0": row, "dim1": column})
     per, part = 32 // bits, k // parts
     assert place["row"] == row % 128
@@ -145,12 +145,12 @@ def test_factors_are_packed_rows(m, k, bits, parts, spread, data) -> None:
 )
 @settings(deadline=None)
 def test_threads_write_where_they_have_read(m, k, warps) -> None:
-    """Each thread's columns of a factor are among its own columns of the sum: nobody has to wait for anybody."""
+    """Each thread's columns of a factor are among its own columns of the accumulator: nobody has to wait for anybody."""
     if warps[0] > m // 32:
         return
     rows = layout_for(TensorMemoryRows().spread((m, k), warps), (m, k))
     sums = layout_for(TensorMemory.of((m, k)), (m, k)).pseudo_invert()
-    factor = layout_for(TensorMemoryFactor(16, warps[1], True), (m, k)).pseudo_invert()
+    factor = layout_for(TensorMemoryOperand(16, warps[1], True), (m, k)).pseudo_invert()
     for warp in range(warps[0] * warps[1]):
         held = [
             rows.apply({"register": r, "lane": 3, "warp": warp, "block": 0})
@@ -163,10 +163,10 @@ def test_threads_write_where_they_have_read(m, k, warps) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: TensorMemoryFactor(4), "4 bits"),
-        (lambda: TensorMemoryFactor(16, 3), "3 parts"),
-        (lambda: TensorMemoryFactor(16, 4).linear_layout((128, 32)), "less than an instruction reads"),
-        (lambda: TensorMemoryFactor(16).linear_layout((64, 64)), "less than an instruction reads"),
+        (lambda: TensorMemoryOperand(4), "4 bits"),
+        (lambda: TensorMemoryOperand(16, 3), "3 parts"),
+        (lambda: TensorMemoryOperand(16, 4).linear_layout((128, 32)), "less than an instruction reads"),
+        (lambda: TensorMemoryOperand(16).linear_layout((64, 64)), "less than an instruction reads"),
     ],
 )
 def test_factors_that_no_instruction_reads(make, message: str) -> None:
@@ -209,7 +209,7 @@ def chain(body: str) -> tuple[str, list[str]]:
 def test_a_factor_goes_where_its_sum_was() -> None:
     found, columns = chain(CHAIN + END)
     assert found == (
-        "128 alloc view view view meet dot commit phase wait load store meet dot commit phase wait load math.exp2 dealloc"
+        "128 alloc view view view synchronize dot commit phase wait load store synchronize dot commit phase wait load math.exp2 dealloc"
     )
     assert columns == ["0", "64", "0"]
 
@@ -218,7 +218,7 @@ def test_a_factor_beside_a_sum_that_has_taken_the_columns_has_its_own() -> None:
     """Sums of one type share columns: while the factor is read, the second one is in them."""
     body = CHAIN.replace("%v, %other", "%b, %zeros").replace("SECOND", DOT) + END.replace("#narrow", "#rows")
     found, columns = chain(body.replace("128x32", "128x64"))
-    assert " store meet dot" in found
+    assert " store synchronize dot" in found
     assert columns == ["0", "0", "64"]
 
 

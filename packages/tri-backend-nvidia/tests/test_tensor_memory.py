@@ -1,4 +1,4 @@
-"""The layouts of tensor memory, and the passes that place sums there."""
+"""The layouts of tensor memory, and the passes that place accumulators there."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def placed(body: str, head: str = HEAD) -> list[str]:
 SHORT = {
     "ttng.tmem_alloc": "alloc", "ttng.tmem_view": "view", "ttng.tmem_load": "load", "ttng.tmem_store": "store",
     "ttng.tmem_dealloc": "dealloc", "ttng.tc_gen5_commit": "commit", "ttg.warp_group_dot": "dot",
-    "ttg.warp_group_dot_wait": "wait", "ttg.wait_barrier": "phase", "ttg.barrier": "meet",
+    "ttg.warp_group_dot_wait": "wait", "ttg.wait_barrier": "phase", "ttg.barrier": "synchronize",
 }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_one_dot() -> None:
     %w = ttg.warp_group_dot_wait %d WAIT
     %e = math.exp2 %w : SUM
     """
-    assert steps(body) == "64 alloc view meet dot commit phase wait load math.exp2 dealloc"
+    assert steps(body) == "64 alloc view synchronize dot commit phase wait load math.exp2 dealloc"
 
 
 def test_a_sum_that_a_loop_carries_is_stored_before_it_and_loaded_after_it() -> None:
@@ -158,7 +158,7 @@ def test_a_sum_that_a_loop_carries_is_stored_before_it_and_loaded_after_it() -> 
     %e = math.exp2 %r : SUM
     """
     assert steps(body) == (
-        "64 alloc view store scf.for meet dot commit phase wait scf.yield load math.exp2 dealloc"
+        "64 alloc view store scf.for synchronize dot commit phase wait scf.yield load math.exp2 dealloc"
     )
 
 
@@ -173,7 +173,7 @@ def test_a_sum_that_registers_change_is_loaded_and_stored_in_the_loop() -> None:
     %e = math.exp2 %r : SUM
     """
     assert steps(body) == (
-        "64 alloc view store scf.for load math.exp2 store meet dot commit phase wait scf.yield load math.exp2 dealloc"
+        "64 alloc view store scf.for load math.exp2 store synchronize dot commit phase wait scf.yield load math.exp2 dealloc"
     )
 
 
@@ -187,7 +187,7 @@ def test_an_old_sum_is_loaded_before_the_next_dot_adds_to_it() -> None:
     %e2 = math.exp2 %w2 : SUM
     """
     assert steps(body) == (
-        "64 alloc view meet dot commit phase wait load meet dot commit phase wait math.exp2 load math.exp2 dealloc"
+        "64 alloc view synchronize dot commit phase wait load synchronize dot commit phase wait math.exp2 load math.exp2 dealloc"
     )
 
 

@@ -1,4 +1,4 @@
-"""Tiles that leave from registers, each warp's own, in the simulator: the bits of bulk stores, and no meeting of warps for them."""
+"""Tiles that leave from registers, each warp's own, in the simulator: the bits of bulk stores, and no barrier of warps for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def products(a, b, c, rows, columns, steps, M: tl.constexpr, N: tl.constexpr, K:
 
 
 def multiplied(rows, columns, dtype, *, warps=8, **options):
-    """The product, and the kernel; columns are multiples of 16 bytes, as descriptors want them."""
+    """The dot, and the kernel; columns are multiples of 16 bytes, as descriptors want them."""
     random = np.random.default_rng([rows, columns])
     a = random.standard_normal((rows, 64)).astype(np.float16)
     b = random.standard_normal((64, columns)).astype(np.float16)

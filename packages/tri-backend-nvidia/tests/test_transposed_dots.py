@@ -1,4 +1,4 @@
-"""Products of f32 and of bytes whose right operand lies along n: computed transposed, that operand from registers."""
+"""Dots of f32 and of bytes whose right operand lies along n: computed transposed, that operand from registers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SIMULATED = "sim:nvidia:sm_90a"
 BOUND = 2e-3
 PRODUCT = Path(__file__).resolve().parents[3] / "docs" / "passes" / "examples" / "product-words.mlir"
 FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
-TURNED = {(row.a, row.b): row for row in matrix_instructions(target("sm_90a")) if row.turned}
-WORDS, BYTES = TURNED["f32", "f32"], TURNED["i8", "i8"]
+TRANSPOSED = {(row.a, row.b): row for row in matrix_instructions(target("sm_90a")) if row.transposed}
+WORDS, BYTES = TRANSPOSED["f32", "f32"], TRANSPOSED["i8", "i8"]
 
 rows = st.sampled_from((WORDS, BYTES))
 sizes = st.sampled_from((64, 128, 256))
@@ -42,7 +42,7 @@ warps = st.sampled_from((4, 8))
 
 def test_small_floats_of_both_kinds_and_integers_are_turned() -> None:
     floats = ("f8E4M3FN", "f8E5M2")
-    assert set(TURNED) == {("f32", "f32"), ("i8", "i8"), *((a, b) for a in floats for b in floats)}
+    assert set(TRANSPOSED) == {("f32", "f32"), ("i8", "i8"), *((a, b) for a in floats for b in floats)}
 
 
 @given(row=rows, m=st.sampled_from((8, 16, 64, 128, 256)), n=sizes, warps=warps)
@@ -73,7 +73,7 @@ def test_operands_are_read_in_pairs_without_conflicts(n, k, warps) -> None:
 
 
 def bytes_of(n, warps, k):
-    """Operand 1 of a turned product of bytes: its encoding, and its layout."""
+    """Operand 1 of a transposed dot of bytes: its encoding, and its layout."""
     found = BYTES.operand(1, BYTES.result((64, n), BYTES.split((64, n), warps, whole_rows=False)))
     return found, found.linear_layout((k, n))
 
@@ -204,10 +204,12 @@ SMALL = TYPES[1:]
 
 
 def checked(shape, block, *, of=TYPES[0], warps=4, stages=3, columns=(False, False), **options) -> str:
-    """The TTGIR of a tiled product that is right."""
+    """The TTGIR of a tiled dot that is right."""
     (m, n, k), (dtype, out, bound) = shape, of
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     c = poisoned(m, n, dtype=RESULTS[out])
     grid = (-(-m // block[0]), -(-n // block[1]))
     strides = (*given[0].stride(), *given[1].stride())

@@ -15,7 +15,7 @@ import tri.language as tl  # noqa: E402
 from matrix_data import RESULTS, ROWS, TYPES, close, poisoned, values  # noqa: E402
 from matrix_kernels import attention, attention_keys, imprecise, tiles  # noqa: E402
 from nvidia_support import primitives, target  # noqa: E402
-from tri_backend_nvidia.machine.simulation.wgmma import MatrixDescriptor, sum_places  # noqa: E402
+from tri_backend_nvidia.machine.simulation.wgmma import MatrixDescriptor, accumulator_places  # noqa: E402
 from tri_backend_nvidia.mma import NvidiaMma  # noqa: E402
 from tri_core import knobs  # noqa: E402
 from tri_core.errors import DeviceError, SimulationError  # noqa: E402
@@ -105,7 +105,9 @@ def test_operands_that_may_not_fit_into_shared_memory_come_from_registers(d, is_
 def tiled(shape, block, dtype, *, stages, warps=4, columns=ROWS, out=tl.float32):
     m, n, k = shape
     a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1)
-    given = [x.t().contiguous().t() if turned else x for x, turned in zip((a, b), columns, strict=True)]
+    given = [
+        x.t().contiguous().t() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
+    ]
     c = poisoned(m, n, dtype=RESULTS[out])
     grid = (-(-m // block[0]), -(-n // block[1]))
     strides = (*given[0].stride(), *given[1].stride())
@@ -205,7 +207,7 @@ def test_promotion_cuts_a_dot_of_small_floats_into_parts() -> None:
 
 
 def simulated_with(kernel_text: str, changed: str, replacement: str):
-    """Run the product of 64 x 64 x 64 from TTGIR with ``changed`` replaced; gives the result and what it should be."""
+    """Run the dot of 64 x 64 x 64 from TTGIR with ``changed`` replaced; gives the result and what it should be."""
     assert changed in kernel_text
     a, b = values(64, 64, dtype=torch.float16), values(64, 64, dtype=torch.float16, seed=1)
     c = poisoned(64, 64)
@@ -229,7 +231,7 @@ def simulated_with(kernel_text: str, changed: str, replacement: str):
 
 @pytest.fixture(scope="module")
 def ttgir() -> str:
-    """The product of 64 x 64 x 64: buffers filled, a dot, a wait."""
+    """The dot of 64 x 64 x 64: buffers filled, a dot, a wait."""
     kernel, _, _ = multiplied((64, 64, 64), torch.float16)
     with session():
         return print_module(parse_module(kernel.asm["ttgir"]), locations=False)
@@ -319,7 +321,7 @@ def test_descriptors_of_another_swizzle_give_other_numbers() -> None:
 def test_registers_of_sums_are_those_of_the_layout(n: int) -> None:
     """The manual's figure against the compiler's fragment."""
     layout = NvidiaMma(3, 0, (4, 1), (16, n, 16)).linear_layout((64, n))
-    rows, columns = sum_places(n)
+    rows, columns = accumulator_places(n)
     for thread in (0, 1, 5, 31, 32, 127):
         for register in (0, 1, 2, 3, n // 2 - 1):
             place = layout.apply(

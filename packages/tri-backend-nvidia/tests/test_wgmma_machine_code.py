@@ -73,7 +73,7 @@ def test_nothing_is_serialised_or_spilled(name: str, tmp_path: Path) -> None:
 
 
 def test_instructions_are_as_wide_as_registers_allow() -> None:
-    """Of 16 warps a thread has 128, too few for one instruction of 256 columns; its sum takes them all."""
+    """Of 16 warps a thread has 128, too few for one instruction of 256 columns; its accumulator takes them all."""
     kernel = one("bf16", (False, False), size=(256, 256, 32), warps=16)
     assert set(re.findall(r"m64n(\d+)k16", kernel.asm["ptx"])) == {"128"}
     assert kernel.metadata.resources["spills"] == 0
@@ -97,7 +97,7 @@ def test_loops_are_short_and_wait_where_they_should(name: str) -> None:
     waits = [i for i, x in enumerate(body) if "WARPGROUP.DEPBAR" in x]
     barriers = [i for i, x in enumerate(body) if "BAR.SYNC" in x]
     if not name.startswith("attention") and name != "one stage":
-        # the one wait is for the dot before, behind all products of this one
+        # the one wait is for the dot before, behind all dots of this one
         assert len(waits) == len(barriers) == 1
         assert waits[0] > products[-1]
         assert "0x1" in body[waits[0]]

@@ -59,9 +59,9 @@ def through_memory(x, y, N, BLOCK: tl.constexpr):
     places = tl.arange(0, BLOCK)
     target.store([0], tl.load(x + places, mask=places < N))
     tl.debug_barrier()
-    turned = tl.load(y + (places + 33) % BLOCK, mask=(places + 33) % BLOCK < N, other=0.0)
+    transposed = tl.load(y + (places + 33) % BLOCK, mask=(places + 33) % BLOCK < N, other=0.0)
     tl.debug_barrier()
-    tl.store(y + places, turned, mask=places < N)
+    tl.store(y + places, transposed, mask=places < N)
 
 
 @tri.jit

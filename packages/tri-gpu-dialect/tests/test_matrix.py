@@ -68,7 +68,7 @@ def test_accelerated_products(shape: tuple[int, int, int], warps: int, element: 
     module = kernel(specs, specs[2:], body, warps=warps, lanes=32)
     module.operation.attributes["ttg.num-ctas"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
     AccelerateMatmul(policy=MATRIX_POLICY).apply(module, None)  # type: ignore[arg-type]
-    # small integers: every product and sum is exact
+    # small integers: every dot and sum is exact
     types = {"f16": "f2", "f32": "f4"}
     a, b, c = (RNG.integers(-3, 4, s.shape).astype(types[s.element]) for s in specs)
     out = np.zeros((m, n), types[result])

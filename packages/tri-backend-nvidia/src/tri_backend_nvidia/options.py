@@ -23,7 +23,7 @@ class NvidiaOptions(CommonOptions):
     major times ten plus minor (0: the oldest that suits the architecture and this compiler);
     ``ptx_options``: further options for ptxas, as on a command line; ``barrier_polls``: a wait for a barrier in memory
     stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks;
-    ``bulk_copies``: whether tensor descriptors are copied in bulk where the GPU can (sm_90 on), or accessed by pointers.
+    ``bulk_copies``: whether tensor descriptors are copied by the TMA where the GPU can (sm_90 on), or accessed by pointers.
     ``warp_specialize``: whether a kernel's blocks are copied by warps of their own where a GPU of Hopper's kind can
     (None: by cost, see ``docs/design/hopper.md``); ``tl.range(warp_specialize=)`` of a loop wins.
     ``persistent``: whether few CTAs take one program of the grid after the other (True: Unsupported for kernels whose programs may tell
@@ -33,10 +33,10 @@ class NvidiaOptions(CommonOptions):
     (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.
     ``delay_dots``: whether a dot that reads what another gave (attention's second) starts one iteration late, beside the next
     iteration's first, where registers suffice (None: where blocks are copied by warps of their own).
-    ``ping_pong``: whether groups of warps that multiply take turns in loops that compute much between dots, such as attention's (None: yes).
-    ``split_loops``: whether loops of products whose blocks are copied by warps of their own are split where a mask of indices begins or
+    ``ping_pong``: whether groups of warps that multiply alternate in loops that compute much between dots, such as attention's (None: yes).
+    ``split_loops``: whether loops of dots whose blocks are copied by warps of their own are split where a mask of indices begins or
     ceases to matter (None: yes).
-    ``bulk_stores``: whether tiles that warps with blocks copied for them store through descriptors leave in bulk, by way of shared memory
+    ``bulk_stores``: whether tiles that warps with blocks copied for them store through descriptors leave by the TMA, by way of shared memory
     (None: yes); else each warp stores what it computed from its registers, and no warp waits for another.
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """

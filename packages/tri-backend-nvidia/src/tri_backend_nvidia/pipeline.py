@@ -9,7 +9,7 @@ from tri_backend_nvidia.mma import matrix_instructions
 from tri_backend_nvidia.options import NvidiaOptions, check_launch, nvidia_options, registers_per_thread
 from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
-from tri_backend_nvidia.scaled_products import AccelerateDotScaled, scaled_products
+from tri_backend_nvidia.scaled_dots import AccelerateDotScaled, scaled_dots
 from tri_backend_nvidia.schedule import ChooseSchedule, HopperPolicy, Machine, producer
 from tri_backend_nvidia.tcgen05 import table as tensor_memory
 from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
@@ -59,7 +59,7 @@ def _block_copies(target: Target, options: NvidiaOptions) -> TensorMemoryAcceler
     specialized, in_clusters = _specialized(target, options), options.num_ctas > 1
     if in_clusters and not specialized:
         return None
-    return TensorMemoryAccelerator(in_products=specialized, in_clusters=in_clusters)
+    return TensorMemoryAccelerator(in_dot_loops=specialized, in_clusters=in_clusters)
 
 
 def _chooses(target: Target, options: NvidiaOptions) -> bool:
@@ -121,7 +121,7 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
 def _ttir(target: Target, options: NvidiaOptions) -> Stage:
     """Descriptors stay where the tensor memory accelerator can do what they are used for, scaled dots where an instruction can."""
     copies = _block_copies(target, options)
-    scaled = scaled_products(
+    scaled = scaled_dots(
         target, options.num_warps, options.num_ctas, specialize=_specialized(target, options)
     )
     native = (*(["descriptors"] if copies else []), *(["dot_scaled"] if scaled else []))
@@ -143,7 +143,7 @@ def _descriptor_passes(
     if not _chooses(target, options):
         return rewrite, ()
     # what loops of dots load stays open until the end
-    open_ = _rewrite(replace(copies, in_products=True))
+    open_ = _rewrite(replace(copies, in_dot_loops=True))
     specialized = _for_producers(_stores(open_, options))
     plain = (rewrite, Combine(), Canonicalize(), CSE(), LICM())
     return open_, (ChooseSchedule(policy(target, options), specialized, plain),)

@@ -87,7 +87,7 @@ def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, and the encodings of matrix instructions."""
     from tri_backend_nvidia.machine import NVM
     from tri_backend_nvidia.mma import TTNG
-    from tri_backend_nvidia.scaled_products import AccelerateDotScaled
+    from tri_backend_nvidia.scaled_dots import AccelerateDotScaled
     from tri_backend_nvidia.schedule import ChooseSchedule
     from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
     from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers

@@ -311,7 +311,7 @@ class NvidiaPrimitives(Primitives):
                 "global_type": ir.TypeAttr.get(ir.Type.parse("!llvm.array<0 x i8>")),
                 "addr_space": ir.IntegerAttr.get(b.i32, space),
                 "linkage": ir.Attribute.parse("#llvm.linkage<external>"),
-                "alignment": ir.IntegerAttr.get(b.i64, 1024),  # copies in bulk swizzle by address
+                "alignment": ir.IntegerAttr.get(b.i64, 1024),  # copies by the TMA swizzle by address
             }
             ip = ir.InsertionPoint.at_block_begin(b.module.body)
             ir.Operation.create("llvm.mlir.global", attributes=attributes, regions=1, ip=ip)

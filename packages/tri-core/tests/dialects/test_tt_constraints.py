@@ -115,7 +115,7 @@ REFUSED = [
     ('"tt.gather"(%x, %x) {axis = 2 : i32} : (tensor<4x8xf32>, tensor<2x8xi32>) -> tensor<2x8xf32>', "expects attribute axis from 0 to 1; got 2"),
     ('"tt.gather"(%x, %x) {axis = 0 : i32} : (tensor<4x8xf32>, tensor<8xi32>) -> tensor<8xf32>', "expects indices of rank 2, the rank of src"),
     ('"tt.gather"(%x, %x) {axis = 0 : i32} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>', "expects indices to be integer or a tensor of such"),
-    # reductions, products, counts
+    # reductions, dots, counts
     ('"tt.reduce"() ({\n"tt.reduce_return"() : () -> ()\n}) {axis = 0 : i32} : () -> ()', "expects at least one operand"),
     ('"tt.reduce"(%x) (SUM) {axis = 1 : i32} : (tensor<8xf32>) -> f32', "expects attribute axis from 0 to 0; got 1"),
     ('"tt.reduce"(%x) (SUM) {axis = 0 : i32} : (tensor<4x8xf32>) -> tensor<4xf32>', "expects a result of shape [8] and element type f32; got tensor<4xf32>"),

@@ -6,7 +6,7 @@ import pytest
 
 from tri_core.testing import check_passes
 
-#: a product: rows start again past M, the depth is masked
+#: a dot: rows start again past M, the depth is masked
 _KERNEL = """// RUN: promote-pointer-tiles,remove-dead-iter-args,canonicalize,cse
 CHECKS
 module {

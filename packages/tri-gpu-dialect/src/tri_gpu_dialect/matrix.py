@@ -58,7 +58,7 @@ class MatrixInstruction:
     ``ttg.warp_group_dot``.  ``memory(index, shape, contiguous)`` says how an operand of ``shape`` whose source has
     neighbours along dimension ``contiguous`` has to lie; None: it cannot be read so.  Those ``in_registers`` may
     come from registers as well.  ``group_warps`` warps, one after the other along the rows, execute it together;
-    along the columns where the instruction is ``turned``: it computes the transposed product, ``D^T = B^T A^T``.
+    along the columns where the instruction is ``transposed``: it computes the transposed dot, ``D^T = B^T A^T``.
     """
 
     a: str
@@ -71,7 +71,7 @@ class MatrixInstruction:
     memory: OperandMemory | None = None
     in_registers: tuple[int, ...] = ()
     group_warps: int = 1
-    turned: bool = False
+    transposed: bool = False
 
     def result(self, shape: Shape, warps: Shape) -> MatrixEncoding:
         """The encoding of a result of ``shape`` over ``warps`` (one number per dimension)."""
@@ -81,7 +81,7 @@ class MatrixInstruction:
         """How ``num_warps`` share a result of ``shape``: a count per dimension."""
         if self.group_warps == 1:
             return split_warps(shape, self.shape[:2], num_warps, whole_rows=whole_rows)
-        if self.turned:
+        if self.transposed:
             m, n = shape
             across, down = split_groups((n, m), self.shape[1], num_warps, self.group_warps, whole_rows=False)
             return down, across
@@ -127,21 +127,21 @@ def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandS
     """How ``row``, which reads from memory, gets the operands of ``dot``; None where it cannot, or lacks warps.
 
     What is computed from another dot's result, element by element, stays in registers if it may, and is left to
-    other instructions by one that is turned: these have rows in a thread where the other dot has columns.
+    other instructions by one that is transposed: these have rows in a thread where the other dot has columns.
     """
     assert row.memory is not None
     if len(shape_of(dot.results[0].type)) != 2 or _num_warps(dot) % row.group_warps:
         return None
     split = dot_blocks(dot)
-    if row.turned and split:
-        return None  # blocks of a cluster split rows and columns of a product as it is
+    if row.transposed and split:
+        return None  # blocks of a cluster split rows and columns of a dot as it is
     found = []
     for index in (0, 1):
         value = dot.operands[index]
         made_of_dot = _is_made_of_dot(value)
-        if row.turned and made_of_dot:
+        if row.transposed and made_of_dot:
             return None
-        if index in row.in_registers and (row.turned or made_of_dot):
+        if index in row.in_registers and (row.transposed or made_of_dot):
             found.append(OperandSource(None))
             continue
         blocks = operand_blocks(split, index)

@@ -189,10 +189,10 @@ def test_two_dimensions() -> None:
         '%x = "tt.broadcast"(%e) : (tensor<1x64xi32>) -> tensor<32x64xi32>'
     )
     assert last(body) == AxisInfo((1, 64), (1, BIG), (32, 1), low=0)
-    turned = (
+    transposed = (
         body + '\n%t = "tt.trans"(%x) {order = array<i32: 1, 0>} : (tensor<32x64xi32>) -> tensor<64x32xi32>'
     )
-    assert last(turned).contiguity == (64, 1)
+    assert last(transposed).contiguity == (64, 1)
 
 
 LOOP = """

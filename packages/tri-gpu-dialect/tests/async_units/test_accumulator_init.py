@@ -15,7 +15,7 @@ TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec())
 CONTEXT = StageContext(target=TARGET, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
 SUM, SOURCE = "tensor<64x64xf32, #blocked>", "tensor<64x64xf16, #blocked>"
 MEMORY = "!ttg.memdesc<64x64xf16, #shared, #smem>"
-#: a loop of dots onto ``OPERAND``, which ``LINES`` make of ``%t``, the sum so far, or of ``%zeros``
+#: a loop of dots onto ``OPERAND``, which ``LINES`` make of ``%t``, the accumulator so far, or of ``%zeros``
 PROGRAM = f"""
 #blocked = #ttg.blocked<{{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}}>
 #shared = #ttg.swizzled_shared<{{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}}>
@@ -150,7 +150,7 @@ def branches(first: str, second: str) -> str:
 
 
 def flags(module: ir.Module, iterations: int) -> list[bool]:
-    """In which iterations of the loop, whose variable starts at 0, the dot adds to what comes round."""
+    """In which iterations of the loop, whose variable starts at 0, the dot adds to what is loop-carried."""
     loop, dot = only(module, "scf.for"), only(module, "ttg.warp_group_dot")
     body = loop.regions[0].blocks[0]
     flag = body.arguments[len(body.arguments) - 1]
@@ -194,7 +194,7 @@ def test_a_reset_at_the_end_becomes_the_next_predicate(more: str, new: bool, sta
     assert end[len(end) - 1].operands[0] == only(module, "ttg.warp_group_dot_wait").results[0]
     # iteration 8 resets, or all others do; zeros before the loop need not be added to either
     assert flags(module, 11) == [start != "%zeros", *((i == 8) != new for i in range(10))]
-    # behind the loop the flag says whether the sum counts
+    # behind the loop the flag says whether the accumulator counts
     select = only(module, "arith.select")
     assert list(select.operands)[:2] == [loop.results[1], loop.results[0]]
     assert only(module, "tt.return").operands[0] == select.results[0]
@@ -207,7 +207,7 @@ def test_a_reset_at_the_end_becomes_the_next_predicate(more: str, new: bool, sta
         ("", f"%z = arith.select %m, %zeros, %w : {TYPES}"),
         ("", branches("%ones", "%w")),
         ("", branches("%zeros", "%zeros")),
-        # something else uses what comes round, or what goes round
+        # something else uses what is loop-carried, or what goes round
         (f"%x = arith.addf %t, %ones : {SUM}", f"%z = arith.select %new, %zeros, %w : {SUM}"),
         ("", f"%z = arith.select %new, %zeros, %w : {SUM}\n%x = arith.addf %z, %ones : {SUM}"),
     ],

@@ -1,4 +1,4 @@
-"""``hoist-async-dots`` on random chains of dots, alone and with the passes around it: the same results, waits and slots in order."""
+"""``hoist-async-dots`` on random chains of dots, alone and with the passes around it: the same results, waits and stages in order."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def waits(module: ir.Module) -> list[str]:
 
 
 def test_each_wait_leaves_what_was_started_behind_its_dot() -> None:
-    """As attention's gradients: both scores, then a product of either; the last two are waited for at the end."""
+    """As attention's gradients: both scores, then a dot of either; the last two are waited for at the end."""
     assert waits(after(program(INDEPENDENT), [HoistAsyncDots(), SinkDotWaits()])) == ["1", "1", "1", "0"]
 
 

@@ -1,4 +1,4 @@
-"""``pipeline-chained-dots`` on random chains of dots: the same results, every dot waited for, every slot held while it is read."""
+"""``pipeline-chained-dots`` on random chains of dots: the same results, every dot waited for, every stage held while it is read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_stands_between_keeps_them_apart(between: str) -> None:
 
 
 def test_other_late_stages_keep_them_apart() -> None:
-    """The second loop adds to its sum without scaling it."""
+    """The second loop adds to its accumulator without scaling it."""
     first, loop, second = two(CHAIN).rpartition("scf.for")
     assert "%m1 = arith.mulf %acc1, %top0" in second
     other = second.replace("%m1 = arith.mulf %acc1, %top0", "%m1 = arith.addf %acc1, %top0")
@@ -149,7 +149,7 @@ def test_a_slot_that_both_dots_read_must_not_be_the_only_one() -> None:
 
 
 def test_registers_decide() -> None:
-    """Two sums and a maximum of 8 registers each; a factor of 16 bits that 8 threads have copies of, 16 registers."""
+    """Two accumulators and a maximum of 8 registers each; a factor of 16 bits that 8 threads have copies of, 16 registers."""
     module = text.parse_module(CHAIN)
     stages = dot_stages(the_loop(module))
     assert isinstance(stages, DotStages)

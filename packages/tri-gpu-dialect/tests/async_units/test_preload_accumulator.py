@@ -110,7 +110,7 @@ _REFUSED = {
     "the row is in registers": (dot("t"), GIVEN, wait("x", "t"), sub()),
     "it adds to something already": (dot("t", "%w"), READ, wait("x", "t"), sub()),
     "it adds where a flag says so": (dot("t", "%w, %yes"), READ, wait("x", "t"), sub()),
-    "somebody else reads the sums": (dot("t"), READ, wait("x", "t"), sub(), USE.replace("%y", "%x")),
+    "somebody else reads the accumulators": (dot("t"), READ, wait("x", "t"), sub(), USE.replace("%y", "%x")),
     "the addend is computed from another product": (
         dot("s"), dot("t"), wait("u", "s", 1), wait("x", "t"), sub("%x", "%u"),
     ),

@@ -21,7 +21,7 @@ KIB = 1 << 10
 
 
 def stored(slots: int, *, in_loop: bool = False) -> ir.Module:
-    """A tile of 32 KiB that is stored, behind a read of ``slots`` KiB of shared memory; in a loop both are needed all the time."""
+    """A tile of 32 KiB that is stored, behind a read of ``stages`` KiB of shared memory; in a loop both are needed all the time."""
     memory = MemDescType.of(
         (slots, 256), ir.F32Type.get(), SwizzledShared(1, 1, 1, (1, 0)).to_attr(), mutable=True
     )
@@ -46,7 +46,7 @@ def stored(slots: int, *, in_loop: bool = False) -> ir.Module:
 @pytest.mark.parametrize(
     ("slots", "in_loop", "limit", "large", "pieces"),
     [
-        (48, False, 64, 32, 2),  # in the slots' memory either way
+        (48, False, 64, 32, 2),  # in the stages' memory either way
         (48, False, 64, 33, 1),
         (48, True, 96, 32, 2),  # one CTA with 80 KiB and with 64
         (48, True, 128, 32, 1),  # two with 64: halves in one place leave room for another CTA

@@ -1,6 +1,6 @@
 """Both sides do what the whole function did: a small interpreter runs all three and compares what they load.
 
-Programs are drawn at random: loops and branches in each other, with loads whose places are computed from what is around.
+Programs are next_tiles at random: loops and branches in each other, with loads whose places are computed from what is around.
 """
 
 from __future__ import annotations
@@ -329,7 +329,7 @@ def test_both_sides_agree(program: str, stages: int, n: int, m: int) -> None:
     copied: dict[Any, list[tuple[Any, ...]]] = {}
     for descriptor, *place, _, buffer, _ in named(producer, "ttg.async_copy_descriptor_to_local"):
         copied.setdefault(buffer, []).append((descriptor, *place))
-    # every dot reads what it read: the slots are filled with the same blocks, in this order
+    # every dot reads what it read: the stages are filled with the same blocks, in this order
     used: dict[Any, int] = {}
     for before, after in zip(
         named(whole.told, "ttg.warp_group_dot"), named(consumer, "ttg.warp_group_dot"), strict=True
@@ -348,7 +348,7 @@ def test_both_sides_agree(program: str, stages: int, n: int, m: int) -> None:
 
 
 def assert_slots_are_named(told: Sequence[tuple[Any, ...]]) -> None:
-    """Between the wait and the arrival that name a slot dots read it, and no others do."""
+    """Between the wait and the arrival that name a stage dots read it, and no others do."""
     held: set[Any] = set()
     for name, *operands in told:
         if name == "ttg.wait_barrier":

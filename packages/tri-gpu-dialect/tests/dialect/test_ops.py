@@ -26,7 +26,7 @@ def barrier(count: int = 1, *, mutable: bool = True) -> str:
 
 
 DESCRIPTOR = "!tt.tensordesc<tensor<64x32xf32>>"
-TURN = '{step = "wait", group_warps = 4 : i32}'
+ORDERED_BARRIER = '{step = "wait", group_warps = 4 : i32}'
 INTO, OUT_OF = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
 
 
@@ -82,10 +82,10 @@ def test_valid_ops() -> None:
     check("ttg.fence_async_shared", [], None)
     check("ttg.barrier {addrSpace = 1 : i32}", [], None)
     check("ttg.warp_id", [], "i32")
-    check(f"ttg.warp_group_turn {TURN}", [], None)
+    check(f"ttg.ordered_barrier {ORDERED_BARRIER}", [], None)
     check("ttg.get_grid_size {axis = 2 : i32}", [], "i32")
-    check("ttg.next_program", ["i32", "i32"], "i32")
-    check("ttg.draw_program", ["i32"], "i32")
+    check("ttg.next_tile", ["i32", "i32"], "i32")
+    check("ttg.fetch_tile", ["i32"], "i32")
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,13 @@ def test_valid_ops() -> None:
         ("ttg.local_load", lambda: [memory()], lambda: tensor("64x32xf16"), "element types"),
         ("ttg.local_store", lambda: [tensor(), memory(mutable=False)], lambda: None, "needs a mutable"),
         ("ttg.memdesc_index", lambda: [memory(), "i32"], memory, "gives shape"),
-        (f"ttg.warp_group_turn {TURN.replace('wait', 'ask')}", list, lambda: None, "step is 'ask'"),
-        (f"ttg.warp_group_turn {TURN.replace('4', '0')}", list, lambda: None, "at least one warp"),
+        (
+            f"ttg.ordered_barrier {ORDERED_BARRIER.replace('wait', 'ask')}",
+            list,
+            lambda: None,
+            "step is 'ask'",
+        ),
+        (f"ttg.ordered_barrier {ORDERED_BARRIER.replace('4', '0')}", list, lambda: None, "at least one warp"),
         ("ttg.init_barrier {count = 0 : i32}", lambda: [barrier()], lambda: None, "count is 0"),
         ("ttg.wait_barrier", lambda: [barrier(2), "i32"], lambda: None, "one i64 is expected"),
         ("ttg.arrive_barrier", lambda: [memory()], lambda: None, "one i64 is expected"),

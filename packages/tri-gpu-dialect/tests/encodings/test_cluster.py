@@ -107,11 +107,11 @@ def test_each_cta_has_its_part_in_its_own_memory_from_offset_0(split: Split) -> 
 @given(splits())
 def test_views_keep_the_owners(split: Split) -> None:
     bases = split_bases(*split)
-    turned = {(c, r): ctas for (r, c), ctas in owners_by_hand(split, (16, 32)).items()}
+    swapped = {(c, r): ctas for (r, c), ctas in owners_by_hand(split, (16, 32)).items()}
     shared = SwizzledShared(2, 1, 4, (1, 0), bases)
-    assert owners_of(shared.permuted((1, 0)), (32, 16)) == turned
+    assert owners_of(shared.permuted((1, 0)), (32, 16)) == swapped
     blocked = Blocked((1, 2), (4, 8), (2, 1), (1, 0), bases)
-    assert owners_of(transposed(blocked, (1, 0), (16, 32)), (32, 16)) == turned
+    assert owners_of(transposed(blocked, (1, 0), (16, 32)), (32, 16)) == swapped
 
 
 def test_dimensions_before_the_encodings_own_are_not_split() -> None:

@@ -49,10 +49,10 @@ def test_recognition_gives_blocked_encodings() -> None:
 def test_transposition(given: tuple[Blocked, tuple[int, ...]], data: st.DataObject) -> None:
     encoding, shape = given
     order = tuple(data.draw(st.permutations(range(len(shape)))))
-    turned = tuple(shape[d] for d in order)
+    transposed = tuple(shape[d] for d in order)
     before, after = (
         layout_for(encoding, shape),
-        layout_for(transform.transposed(encoding, order, shape), turned),
+        layout_for(transform.transposed(encoding, order, shape), transposed),
     )
     for place in corners(before):
         assert at(after, place) == tuple(at(before, place)[d] for d in order)
@@ -60,8 +60,8 @@ def test_transposition(given: tuple[Blocked, tuple[int, ...]], data: st.DataObje
 
 def test_transposition_of_a_slice_goes_through_its_layout() -> None:
     encoding = Slice(0, Blocked((1, 1, 4), (1, 8, 4), (1, 4, 1), (2, 1, 0)))
-    turned = transform.transposed(encoding, (1, 0), (32, 16))
-    assert layout_for(turned, (16, 32)).bases["register"] == ((1, 0), (2, 0))
+    transposed = transform.transposed(encoding, (1, 0), (32, 16))
+    assert layout_for(transposed, (16, 32)).bases["register"] == ((1, 0), (2, 0))
 
 
 @given(encodings(), st.data())

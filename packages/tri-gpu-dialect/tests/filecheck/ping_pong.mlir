@@ -4,28 +4,28 @@
 // CHECK-LABEL: "tt.func"
 // the region of consumers opens, before anything else
 // CHECK: "ttg.warp_specialize"
-// CHECK: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "open"}
+// CHECK: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "open"}
 // CHECK-NEXT: arith.constant
 // CHECK: scf.for
-// CHECK-NEXT: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "wait"}
+// CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "wait"}
 // CHECK-NEXT: %[[S:.*]] = "ttg.warp_group_dot"
 // CHECK: "ttg.warp_group_dot"
-// CHECK-NEXT: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "pass"}
+// CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "pass"}
 // CHECK-NEXT: "ttg.warp_group_dot_wait"(%[[S]]) {pendings = 1 : i32}
 // CHECK: math.exp2
 // in the second loop the first dot is waited for before the second one starts
 // CHECK: scf.for
-// CHECK-NOT: "ttg.warp_group_turn"
+// CHECK-NOT: "ttg.ordered_barrier"
 // in the third one a turn is for the two that start together, not for the one that needs what they give
 // CHECK: scf.for
-// CHECK-NEXT: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "wait"}
+// CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "wait"}
 // CHECK: "ttg.warp_group_dot"
 // CHECK-NEXT: "ttg.warp_group_dot"
-// CHECK-NEXT: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "pass"}
-// CHECK-NOT: "ttg.warp_group_turn"
+// CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "pass"}
+// CHECK-NOT: "ttg.ordered_barrier"
 // CHECK: "ttg.warp_group_dot"
 // CHECK: scf.yield
-// CHECK: "ttg.warp_group_turn"() {group_warps = 1 : i32, step = "close"}
+// CHECK: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "close"}
 // CHECK-NEXT: "ttg.warp_yield"
 #acc = #ttg.blocked<{order = [1, 0], sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>
 #plain = #ttg.swizzled_shared<{maxPhase = 8 : i64, order = [1, 0], perPhase = 1 : i64, vec = 8 : i64}>

@@ -9,7 +9,7 @@
 // CHECK: "ttg.warp_group_dot_wait"({{.*}}) {pendings = 0 : i32}
 // CHECK: %[[P0:.*]] = "ttg.convert_layout"
 // CHECK-NEXT: %[[SECOND:.*]] = arith.addi %[[FROM]], %[[STEP:.*]] : i32
-// what belongs to the late stage starts with the first values, what is early with the second ones; P and its slot are handed on
+// what belongs to the late stage starts with the first values, what is early with the second ones; P and its slot are forwarded on
 // CHECK-NEXT: %[[ALL:.*]]:4 = scf.for %[[I:.*]] = %[[SECOND]] to %[[TO]] step %[[STEP]] iter_args(%[[SUM:.*]] = %arg0, %[[TOP:.*]] = %{{.*}}, %[[BEFORE:.*]] = %[[FROM]], %[[P:.*]] = %[[P0]])
 // CHECK: %[[SLOT:.*]] = "ttg.memdesc_index"(%[[K:.*]], %[[I]])
 // CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[SLOT]])

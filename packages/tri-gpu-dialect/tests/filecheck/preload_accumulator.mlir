@@ -1,4 +1,4 @@
-// What is added to a dot's sums, or subtracted from them, is what it starts from, where that is a row of a block.
+// What is added to a dot's accumulators, or subtracted from them, is what it starts from, where that is a row of a block.
 // RUN: preload-accumulator
 
 // the second dot starts from the negated row, which is read before it; nothing is subtracted behind the wait

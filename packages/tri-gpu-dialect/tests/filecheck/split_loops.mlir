@@ -1,7 +1,7 @@
 // A loop of products is split where a comparison of indices stops, or begins, to hold for whole tiles.
 // RUN: split-loops
 
-// rows >= columns + i: (first row - low - 31 + 32) / 32 turns need no mask; the others go on from them
+// rows >= columns + i: (first row - low - 31 + 32) / 32 iterations need no mask; the others go on from them
 // CHECK-LABEL: "tt.func"
 // CHECK: %[[TURNS:.*]] = arith.divsi
 // CHECK: %[[AHEAD:.*]] = arith.muli %[[TURNS]], %[[STEP:.*]] : i32
@@ -18,7 +18,7 @@
 // CHECK: arith.select
 // CHECK: "tt.return"(%[[SECOND]])
 
-// rows + i > columns: the turns that need the mask come first
+// rows + i > columns: the iterations that need the mask come first
 // CHECK-LABEL: "tt.func"
 // CHECK: %[[FIRST:.*]] = scf.for %{{.*}} = %{{.*}} to %[[MIDDLE:.*]] step
 // CHECK: arith.cmpi sgt
@@ -27,7 +27,7 @@
 // CHECK-NOT: arith.cmpi
 // CHECK: "tt.return"
 
-// the diagonal alone: no turn can do without the mask
+// the diagonal alone: no iteration can do without the mask
 // CHECK-LABEL: "tt.func"
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for

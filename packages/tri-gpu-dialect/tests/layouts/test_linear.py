@@ -206,11 +206,11 @@ def test_sublayout_ignores_the_rest(layout: LinearLayout) -> None:
 
 @given(layouts(), st.permutations(INS), st.permutations(OUTS))
 def test_transposition_keeps_the_map(layout: LinearLayout, ins: list[str], outs: list[str]) -> None:
-    turned = layout.transpose_ins(ins).transpose_outs(outs)
-    assert turned.in_dims == tuple(ins)
-    assert turned.out_dims == tuple(outs)
-    assert all(turned.apply(p) == layout.apply(p) for p in places(layout))
-    assert turned.transpose_ins(INS).transpose_outs(OUTS) == layout
+    transposed = layout.transpose_ins(ins).transpose_outs(outs)
+    assert transposed.in_dims == tuple(ins)
+    assert transposed.out_dims == tuple(outs)
+    assert all(transposed.apply(p) == layout.apply(p) for p in places(layout))
+    assert transposed.transpose_ins(INS).transpose_outs(OUTS) == layout
 
 
 @given(layouts())

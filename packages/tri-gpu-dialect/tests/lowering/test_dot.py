@@ -29,7 +29,7 @@ def test_products_of_matrices(
         f'%out0 = "tt.dot"(%in0, %in1, %in2) {{inputPrecision = 2 : i32}} : '
         f"({specs[0].type}, {specs[1].type}, {specs[2].type}) -> {specs[2].type}"
     )
-    # small integers: every product and sum is exact
+    # small integers: every dot and sum is exact
     a, b, c = (RNG.integers(-3, 4, s.shape).astype(DTYPES[s.element]) for s in specs)
     out = np.zeros((m, n), DTYPES[result])
     run(kernel(specs, specs[2:], body, warps=4, lanes=32), [a, b, c, out])

@@ -49,8 +49,8 @@ def test_what_is_stored_is_loaded_in_any_layout(encoding: SharedEncoding, elemen
 def test_views_are_transposed_and_sliced(encoding: SharedEncoding) -> None:
     source, target = TensorSpec("f32", (32, 64), B), TensorSpec("f32", (16, 16), B)
     whole, part = memdesc((32, 64), "f32", encoding), memdesc((16, 16), "f32", encoding, (32, 64))
-    turned = {0: 1, 1: 0}
-    order = tuple(turned[d] for d in encoding.order)  # type: ignore[attr-defined]
+    transposed = {0: 1, 1: 0}
+    order = tuple(transposed[d] for d in encoding.order)  # type: ignore[attr-defined]
     other = type(encoding)(**{**encoding.__dict__, "order": order})
     part_t = memdesc((16, 16), "f32", other, (64, 32))
     body = f"""%b = "ttg.local_alloc"(%in0) : ({source.type}) -> {whole}

@@ -144,9 +144,9 @@ def test_others_are_no_words() -> None:
     high = LinearLayout.from_bases(
         {"register": units[5:], "lane": units[:5], "warp": [], "block": []}, {"dim0": 128}
     )
-    turned = LinearLayout.from_bases(
+    transposed = LinearLayout.from_bases(
         {"register": units[1::-1], "lane": units[2:], "warp": [], "block": []}, {"dim0": 128}
     )
     assert in_words(low, low, 4) is not None
     assert in_words(low, high, 2) is None
-    assert in_words(low, turned, 2) is None
+    assert in_words(low, transposed, 2) is None

@@ -42,11 +42,11 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.barrier none
     %0 = ttg.warp_id
     %grid = ttg.get_grid_size y : i32
-    %next = ttg.next_program %grid, %grid : i32
-    %ticket = ttg.draw_program %grid : i32
+    %next = ttg.next_tile %grid, %grid : i32
+    %ticket = ttg.fetch_tile %grid : i32
     %place = ttg.local_alloc : () -> !ttg.memdesc<1xi32, #shared2, #smem, mutable>
-    ttg.publish_program %ticket, %place : !ttg.memdesc<1xi32, #shared2, #smem, mutable>
-    %number = ttg.read_program %place : !ttg.memdesc<1xi32, #shared2, #smem, mutable> -> i32
+    ttg.broadcast_tile %ticket, %place : !ttg.memdesc<1xi32, #shared2, #smem, mutable>
+    %number = ttg.read_tile %place : !ttg.memdesc<1xi32, #shared2, #smem, mutable> -> i32
     %1 = ttg.predicate_stage %arg3, %arg3, %arg3 maxStage 2 stage 1 : i32 -> i1
     %2 = ttg.global_scratch_alloc {alignment = 16 : i32, nbytes = 128 : i32} : !tt.ptr<i8>
     %3 = "ttg.mask"(%arg4) ({
@@ -75,7 +75,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
     ttg.arrive_barrier %1 deps %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>, !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.inval_barrier %1 : !ttg.memdesc<1xi64, #shared1, #smem, mutable>
     ttg.fence_async_shared
-    ttg.warp_group_turn {group_warps = 4 : i32, step = "pass"}
+    ttg.ordered_barrier {group_warps = 4 : i32, step = "pass"}
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.async_copy_local_to_descriptor %arg0[%arg1, %arg1] %0 {kind = 1 : i32} : !tt.tensordesc<64x64xf16>, !ttg.memdesc<64x64xf16, #shared, #smem, mutable>
     ttg.async_store_wait {pendings = 0 : i32}

@@ -159,8 +159,8 @@ def encoder(kernel: CudaKernel, hidden: HiddenParameters) -> DescriptorEncoder |
     """What makes the tensor maps of a launch; None: there are none."""
     if not hidden.descriptors:
         return None
-    stand_in = functools.partial(stand_ins.place, kernel.device.index)
-    return DescriptorEncoder(hidden.descriptors, tensor_maps.encode, stand_in)
+    empty_map = functools.partial(stand_ins.place, kernel.device.index)
+    return DescriptorEncoder(hidden.descriptors, tensor_maps.encode, empty_map)
 
 
 def _check_scratch(image: KernelImage, hidden: HiddenParameters) -> None:

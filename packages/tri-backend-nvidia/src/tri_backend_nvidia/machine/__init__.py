@@ -56,11 +56,11 @@ from tri_backend_nvidia.machine.ops.threads import (
     ClockOp,
     ElectOp,
     GridDependencyOp,
+    OrderedBarrierOp,
     PartitionBarrierOp,
     ReadRegisterOp,
     SetRegistersOp,
     ShuffleOp,
-    TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.machine.ops.tma import (
@@ -107,6 +107,7 @@ __all__ = [
     "MapReplaceOp",
     "MapaOp",
     "MmaOp",
+    "OrderedBarrierOp",
     "PartitionBarrierOp",
     "PeerArriveOp",
     "PeerLoadOp",
@@ -138,7 +139,6 @@ __all__ = [
     "TmaLoadOp",
     "TmaStoreOp",
     "TmaWaitOp",
-    "TurnOp",
     "WarpBarrierOp",
     "WgmmaOp",
     "WgmmaShape",

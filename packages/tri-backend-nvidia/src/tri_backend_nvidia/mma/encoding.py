@@ -35,7 +35,7 @@ class NvidiaMma(MatrixEncoding):
     instruction, ``[16, n, k]``, and a multiple of four warps share the rows, in order.  ``cga_layout`` splits a tensor
     over the CTAs of a cluster, as in :class:`tri_gpu_dialect.encodings.Blocked`.
 
-    With ``column_bits`` version 3 computes the transposed product, ``D^T = B^T A^T``: rows of the instruction, and groups of
+    With ``column_bits`` version 3 computes the transposed dot, ``D^T = B^T A^T``: rows of the instruction, and groups of
     four warps, are along the columns of the result, and operand 1 comes from registers.  Bit i of an instruction's row is bit
     ``column_bits[i]`` of the column, all six: an order in which B's rows are read from memory without conflicts.
     """
@@ -53,7 +53,7 @@ class NvidiaMma(MatrixEncoding):
         if self.version_major == 2 and self.instr_shape[-2:] not in ((16, 8), (8, 8)):
             raise ValueError(f"instrShape {list(self.instr_shape)} ends in neither 16, 8 nor 8, 8")
         if self.column_bits:
-            self._check_turned()
+            self._check_transposed()
         if self.version_major == 3:
             self._check_group()
         check_cluster(self.cga_layout, len(self.warps_per_cta))
@@ -63,19 +63,19 @@ class NvidiaMma(MatrixEncoding):
             raise ValueError(
                 f"instrShape {list(self.instr_shape)}; [16, n, k] with n of 8 to 256 is expected"
             )
-        if len(self.warps_per_cta) != 2 or self.warps_per_cta[self.is_turned] % 4:
-            name = "columns" if self.is_turned else "rows"
+        if len(self.warps_per_cta) != 2 or self.warps_per_cta[self.is_transposed] % 4:
+            name = "columns" if self.is_transposed else "rows"
             raise ValueError(f"warpsPerCTA {list(self.warps_per_cta)}; a multiple of 4 {name} is expected")
 
-    def _check_turned(self) -> None:
+    def _check_transposed(self) -> None:
         if self.version_major != 3 or sorted(self.column_bits) != list(range(WGMMA_M.bit_length() - 1)):
             raise ValueError(
                 f"columnBits {list(self.column_bits)}; an order of 0 to 5, and version 3, are expected"
             )
 
     @property
-    def is_turned(self) -> bool:
-        """Whether instructions compute the transposed product."""
+    def is_transposed(self) -> bool:
+        """Whether instructions compute the transposed dot."""
         return bool(self.column_bits)
 
     @property
@@ -86,24 +86,24 @@ class NvidiaMma(MatrixEncoding):
     @property
     def rows_first(self) -> bool:
         """Warps of a group share rows."""
-        return self.version_major == 3 and not self.is_turned
+        return self.version_major == 3 and not self.is_transposed
 
     def reads_rows(self, operand: int, k_width: int) -> bool:
-        """Bytes of a turned product's operand 1: ``ldmatrix`` transposes pairs of them."""
-        return self.is_turned and operand == 1 and k_width == 4
+        """Bytes of a transposed dot's operand 1: ``ldmatrix`` transposes pairs of them."""
+        return self.is_transposed and operand == 1 and k_width == 4
 
     def spread(self, shape: Shape, warps: Shape) -> "NvidiaMma":
         """Over ``warps``; instructions of version 3 as wide as a warp group's share of ``shape``, no wider than this."""
         if self.version_major == 2:
             return replace(self, warps_per_cta=warps)
         _, widest, k = self.instr_shape
-        along = 0 if self.is_turned else 1
+        along = 0 if self.is_transposed else 1
         n = min(max(shape[along] // warps[along], WGMMA_WIDTHS[0]), widest)
         return replace(self, warps_per_cta=warps, instr_shape=(16, n, k))
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """As the PTX manual draws them: four lanes along the rows of memory, eight across."""
-        if not self.is_turned:
+        if not self.is_transposed:
             return self._instruction(role, k_width)
         layout = self._instruction({0: 1, 1: 0}.get(role, role), k_width)
         return layout.rename_outs({_ROWS: _COLUMNS, _COLUMNS: _ROWS}).transpose_outs([_ROWS, _COLUMNS])
@@ -123,10 +123,10 @@ class NvidiaMma(MatrixEncoding):
             groups = self.instr_shape[1] // 8 if self.version_major == 3 else 1
             rows = (REGISTER, 1 + tall, _ROWS)
             pairs = ((REGISTER, 2, _COLUMNS), (LANE, 4, _COLUMNS), (LANE, 8, _ROWS))
-            return _product(*pairs, rows, (REGISTER, groups, _COLUMNS))
+            return _dot(*pairs, rows, (REGISTER, groups, _COLUMNS))
         inner, outer = (_COLUMNS, _ROWS) if role == 0 else (_ROWS, _COLUMNS)
         rows = (REGISTER, 1 + (tall and role == 0), outer)
-        return _product(
+        return _dot(
             (REGISTER, max(k_width, 1), inner),
             (LANE, 4, inner),
             (LANE, 8, outer),
@@ -135,7 +135,7 @@ class NvidiaMma(MatrixEncoding):
         )
 
 
-def _product(*parts: tuple[str, int, str]) -> LinearLayout:
+def _dot(*parts: tuple[str, int, str]) -> LinearLayout:
     layout = LinearLayout.identity1d(1, REGISTER, _ROWS)
     for in_dim, size, out_dim in parts:
         layout *= LinearLayout.identity1d(size, in_dim, out_dim)

@@ -61,8 +61,8 @@ class NvmmaShared(SharedEncoding):
     def permuted(self, order: Shape) -> "NvmmaShared":
         """Rows run along the same elements."""
         blocks = permuted(self.cga_layout, order)
-        turned = tuple(order) != (0, 1)
-        return replace(self, transposed=not self.transposed, cga_layout=blocks) if turned else self
+        transposed = tuple(order) != (0, 1)
+        return replace(self, transposed=not self.transposed, cga_layout=blocks) if transposed else self
 
     @property
     def blocks(self) -> int:
@@ -144,8 +144,8 @@ class FourBitShared(SharedEncoding):
 
     def permuted(self, order: Shape) -> "FourBitShared":
         """Rows run along the same elements."""
-        turned = tuple(order) != (0, 1)
-        return replace(self, transposed=not self.transposed) if turned else self
+        transposed = tuple(order) != (0, 1)
+        return replace(self, transposed=not self.transposed) if transposed else self
 
     @property
     def padding(self) -> tuple[tuple[int, int], ...]:

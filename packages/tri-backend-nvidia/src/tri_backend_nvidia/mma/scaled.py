@@ -1,4 +1,4 @@
-"""Block-scaled products for ``mma.sync``: factors and scales go to the registers that the instruction reads.
+"""Block-scaled dots for ``mma.sync``: operands and scales go to the registers that the instruction reads.
 
 c = dot_scaled(a, sa, b, sb, c0)    ->    the same of dot_op a, dot_scale sa, dot_op b, dot_scale sb, nvidia_mma c0
 
@@ -25,12 +25,12 @@ __all__ = ["as_loaded", "bare", "warp_dot"]
 #: neighbouring bytes along k in a word of a fragment
 _K_WIDTH = 4
 _LANES = 32
-#: what stands between a load and a product
-_TURNS = ("ttg.convert_layout", "tt.bitcast")
+#: what stands between a load and a dot
+_CHANGES_LAYOUT = ("ttg.convert_layout", "tt.bitcast")
 
 
 def warp_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
-    """``op``, which :class:`WarpScaledProducts` does not refuse, gets the instruction's layouts; ``axes`` of its function."""
+    """``op``, which :class:`WarpScaledDots` does not refuse, gets the instruction's layouts; ``axes`` of its function."""
     for scale in list(op.operands)[3:]:
         _load_words(scale, axes, warps)
     a, b, c, *scales = op.operands
@@ -61,8 +61,8 @@ def warp_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
 
 
 def _drop(value: ir.Value) -> None:
-    """Erase what turned the bytes of ``value`` into numbers, if nobody else reads them: a load that is read so is no mere copy."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _TURNS:
+    """Erase what transposed the bytes of ``value`` into numbers, if nobody else reads them: a load that is read so is no mere copy."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CHANGES_LAYOUT:
         if next(iter(value.uses), None) is not None:
             return
         op, value = value.owner.operation, value.owner.operation.operands[0]

@@ -1,4 +1,4 @@
-"""The lowering of block-scaled products to ``mma.sync``."""
+"""The lowering of block-scaled dots to ``mma.sync``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tri_backend_nvidia.machine import SCALED_KINDS, ScaledMmaOp
 from tri_backend_nvidia.mma.mma_scales import THREADS, WORD, lane_of
-from tri_backend_nvidia.mma.scaled_table import ROWS, Factors
+from tri_backend_nvidia.mma.scaled_table import ROWS, ScaledOperands
 from tri_core.api import InternalError, Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP
@@ -57,15 +57,15 @@ class _Scales:
 
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``tt.dot_scaled`` of registers."""
-    factors = Factors.of(op)
-    row = factors.row(ROWS)
-    if row is None or factors.scales is None:
+    scaled = ScaledOperands.of(op)
+    row = scaled.row(ROWS)
+    if row is None or scaled.scales is None:
         raise InternalError(f"no instruction for {op}")
     kind = SCALED_KINDS[row.kind]
-    scales = [_Scales.of(ctx, value, operand) for operand, value in enumerate(factors.scales)]
+    scales = [_Scales.of(ctx, value, operand) for operand, value in enumerate(scaled.scales)]
     # places along k are counted in bytes of a fragment, in which e2m1 is packed
-    packed = factors.shape[2] // op.operands[0].type.shape[1]
-    kinds = " ".join((factors.a.name.lower(), factors.b.name.lower(), row.scale_name))
+    packed = scaled.shape[2] // op.operands[0].type.shape[1]
+    kinds = " ".join((scaled.a.name.lower(), scaled.b.name.lower(), row.scale_name))
 
     def multiply(
         place: tuple[int, ...], left: Sequence[ir.Value], right: Sequence[ir.Value], total: Sequence[ir.Value]

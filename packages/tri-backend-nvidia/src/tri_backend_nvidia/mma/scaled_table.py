@@ -1,4 +1,4 @@
-"""What a block-scaled product (``tt.dot_scaled``) says, and which of them ``mma.sync`` does."""
+"""What a block-scaled dot (``tt.dot_scaled``) says, and which of them ``mma.sync`` does."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = [
     "E5M2",
     "ROWS",
     "TILE",
-    "Factors",
+    "ScaledOperands",
     "ScaledRow",
-    "WarpScaledProducts",
+    "WarpScaledDots",
     "refused_formats",
-    "refused_roles",
+    "refused_partitions",
 ]
 
 Format = ScaleDotElemType
@@ -53,7 +53,7 @@ ROWS: tuple[ScaledRow, ...] = (
 
 
 @dataclass(frozen=True)
-class Factors:
+class ScaledOperands:
     """What a ``tt.dot_scaled`` says: formats of A and B, sizes with e2m1 unpacked, and its scales, if it has both."""
 
     a: Format
@@ -63,7 +63,7 @@ class Factors:
     packed_along_k: bool
 
     @classmethod
-    def of(cls, op: ir.Operation) -> Factors:
+    def of(cls, op: ir.Operation) -> ScaledOperands:
         """Those of a product of two dimensions."""
         sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
         a, b = (Format(ir.IntegerAttr(op.attributes[f"{n}_elem_type"]).value) for n in "ab")
@@ -94,19 +94,19 @@ def _flag(op: ir.Operation, name: str) -> bool:
     return name not in op.attributes or bool(ir.IntegerAttr(op.attributes[name]).value)
 
 
-def refused_formats(factors: Factors, rows: Sequence[ScaledRow]) -> str | None:
+def refused_formats(scaled: ScaledOperands, rows: Sequence[ScaledRow]) -> str | None:
     """Why no instruction of ``rows`` has these formats and scales; None: one has."""
-    if factors.scales is None:
+    if scaled.scales is None:
         return "both operands need scales"
-    if not factors.packed_along_k:
+    if not scaled.packed_along_k:
         return "e2m1 is packed along k"
-    if factors.row(rows) is None:
-        types = " and ".join(str(scale.type) for scale in factors.scales)
-        return f"no instruction has {factors.a.name.lower()} and {factors.b.name.lower()} with scales {types}"
+    if scaled.row(rows) is None:
+        types = " and ".join(str(scale.type) for scale in scaled.scales)
+        return f"no instruction has {scaled.a.name.lower()} and {scaled.b.name.lower()} with scales {types}"
     return None
 
 
-def refused_roles(op: ir.Operation, specialize: bool | None) -> str | None:
+def refused_partitions(op: ir.Operation, specialize: bool | None) -> str | None:
     """Why ``op`` cannot stay where warps copy for others; ``specialize`` as the option: None, where a loop asks for it."""
     if specialize or (specialize is None and _is_in_special_loop(op)):
         return "warps of their own copy blocks, which do not know scales"
@@ -122,7 +122,7 @@ def _is_in_special_loop(op: ir.Operation) -> bool:
 
 
 @dataclass(frozen=True)
-class WarpScaledProducts:
+class WarpScaledDots:
     """What ``mma.sync`` with ``.block_scale`` does in kernels of these options."""
 
     num_ctas: int
@@ -131,7 +131,7 @@ class WarpScaledProducts:
     @classmethod
     def of(
         cls, target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None
-    ) -> WarpScaledProducts | None:
+    ) -> WarpScaledDots | None:
         """For ``target``; None where it has no such instruction.  Any number of warps will do."""
         del num_warps
         return cls(num_ctas, specialize) if target.has("mma-block-scale") else None
@@ -142,15 +142,15 @@ class WarpScaledProducts:
             return "it has a batch"
         if self.num_ctas > 1:
             return f"it takes one CTA; {self.num_ctas} share a program"
-        factors = Factors.of(op)
-        return refused_roles(op, self.specialize) or refused_formats(factors, ROWS) or _sizes(factors)
+        scaled = ScaledOperands.of(op)
+        return refused_partitions(op, self.specialize) or refused_formats(scaled, ROWS) or _sizes(scaled)
 
 
-def _sizes(factors: Factors) -> str | None:
-    row = factors.row(ROWS)
+def _sizes(scaled: ScaledOperands) -> str | None:
+    row = scaled.row(ROWS)
     assert row is not None
     least = (*TILE, SCALED_KINDS[row.kind].k)
-    if all(size >= needed for size, needed in zip(factors.shape, least, strict=True)):
+    if all(size >= needed for size, needed in zip(scaled.shape, least, strict=True)):
         return None
-    have, wanted = (" x ".join(map(str, sizes)) for sizes in (factors.shape, least))
+    have, wanted = (" x ".join(map(str, sizes)) for sizes in (scaled.shape, least))
     return f"{have} is less than {wanted}, one instruction of kind::{row.kind}"

@@ -39,13 +39,13 @@ PTX_TYPES = {
     "f8E4M3FN": "e4m3",
     "f8E5M2": "e5m2",
 }
-#: registers that an instruction needs beside those of its sum: ptxas (error C7602) wants 154 for 256 columns
+#: registers that an instruction needs beside those of its accumulator: ptxas (error C7602) wants 154 for 256 columns
 _BESIDE_SUM = 26
-#: bits of a column's number in the order in which the instruction that computes the transposed product has them in its rows' numbers, by
+#: bits of a column's number in the order in which the instruction that computes the transposed dot has them in its rows' numbers, by
 #: the width of elements.  f32: lanes read pairs of columns (bit 0) from rows of 128 bytes whose pieces of 16 are permuted by xor with k;
 #: the lanes of half a warp have 4 values of k, which choose between pieces by bits 2 and 3, and here columns' bits 1 and 4.
 #: 8 bits: ``ldmatrix`` transposes pairs of columns, so bit 0 is what a lane has twice, its rows 8 apart
-_TURNED = {32: (1, 4, 2, 0, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
+_TRANSPOSED = {32: (1, 4, 2, 0, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
 #: bits of those that ``wgmma`` has
 _BITS = {"f16": 16, "bf16": 16, "f32": 32, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8}
 
@@ -83,15 +83,15 @@ def _instruction(a: str, b: str, total: str, first: int, k: int, k_width: int) -
 def _wgmma(widest: int) -> tuple[MatrixInstruction, ...]:
     rows = [row for row in _ROWS if row[0] in _BITS]
     plain = [_group_instruction(a, b, total, k, k_width, widest) for a, b, total, _, k, k_width in rows]
-    return (*plain, *(_turned(row) for row in plain if _BITS[row.a] in _TURNED))
+    return (*plain, *(_transposed(row) for row in plain if _BITS[row.a] in _TRANSPOSED))
 
 
-def _turned(row: MatrixInstruction) -> MatrixInstruction:
-    """``row`` as it computes the transposed product: B comes from registers, whatever its order, A from memory."""
+def _transposed(row: MatrixInstruction) -> MatrixInstruction:
+    """``row`` as it computes the transposed dot: B comes from registers, whatever its order, A from memory."""
     m, n, k = row.shape
     assert isinstance(row.encoding, NvidiaMma)
-    encoding = replace(row.encoding, warps_per_cta=(1, 4), column_bits=_TURNED[_BITS[row.b]])
-    return replace(row, shape=(n, m, k), encoding=encoding, in_registers=(1,), turned=True)
+    encoding = replace(row.encoding, warps_per_cta=(1, 4), column_bits=_TRANSPOSED[_BITS[row.b]])
+    return replace(row, shape=(n, m, k), encoding=encoding, in_registers=(1,), transposed=True)
 
 
 def _group_instruction(a: str, b: str, total: str, k: int, k_width: int, widest: int) -> MatrixInstruction:

@@ -3,9 +3,9 @@
 Where a tile's operands lie follows from the buffer's linear layout: its inverse gives the offset of the tile's first element.
 Within a tile the descriptor's strides count, which follow from the encoding, ``#ttg.nvmma_shared``.
 
-A dot whose encoding is turned is computed as ``D^T = B^T A^T``: here *left* is the operand that the instruction takes from
+A dot whose encoding is transposed is computed as ``D^T = B^T A^T``: here *left* is the operand that the instruction takes from
 registers or memory, with its 64 rows, and *right* the one in memory.  Tiles are named by (row, column) of the instruction's
-product.
+dot.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ class _Tiles:
 
     @classmethod
     def of(cls, encoding: NvidiaMma, shape: Sequence[int]) -> _Tiles:
-        """Of a result of ``shape``; a turned one's columns are in the instruction's order."""
+        """Of a result of ``shape``; a transposed one's columns are in the instruction's order."""
         layout, n = encoding.in_order.linear_layout(tuple(shape)), encoding.instr_shape[1]
-        turn = slice(None, None, -1 if encoding.is_turned else 1)
+        turn = slice(None, None, -1 if encoding.is_transposed else 1)
         images = {layout.unpack_out(image)[turn]: i for i, image in enumerate(layout.images(REGISTER))}
         origins = sorted({(row & ~15, column & ~(n - 1)) for row, column in images})
         found = {}
@@ -189,7 +189,7 @@ def _encoding(op: ir.Operation) -> NvidiaMma:
 
 
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot``: one machine op; several, waited for one by one, where sums must not grow imprecise."""
+    """``ttg.warp_group_dot``: one machine op; several, waited for one by one, where accumulators must not grow imprecise."""
     encoding = _encoding(op)
     tiles = _Tiles.of(encoding, op.results[0].type.shape)
     total = [ctx.registers(op.operands[2])[r] for r in tiles.order]
@@ -209,7 +209,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _imprecise(op: ir.Operation) -> int | None:
-    """Along how much of k products may be added in the tensor core's short sums, to nothing else; None: to any sum."""
+    """Along how much of k dots may be added in the tensor core's short accumulators, to nothing else; None: to any sum."""
     if "maxNumImpreciseAcc" not in op.attributes or op.operands[1].type.element_type.width != 8:
         return None
     is_float = str(op.results[0].type.element_type) == "f32"
@@ -222,18 +222,18 @@ def _in_parts(
     """Sums of parts of k from zero, added to ``total`` in full precision."""
     b, step = ctx.b, max(most // call.shape.k * call.shape.k, call.shape.k)
     zero = b.const(b.f32, 0.0)
-    sums = [b.select(add, value, zero) for value in total]
+    accumulators = [b.select(add, value, zero) for value in total]
     for first in range(0, depth, step):
         undefined = [b.undef(v.type) for v in total]
         part = call.run(undefined, b.const(b.i1, 0), first, min(first + step, depth))
         done = WgmmaWaitOp.build(part, [v.type for v in part], _pendings(ctx, 0))
-        sums = [b.fadd(s, p) for s, p in zip(sums, done, strict=True)]
-    return sums
+        accumulators = [b.fadd(s, p) for s, p in zip(accumulators, done, strict=True)]
+    return accumulators
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A dot made ready: its operands, from which parts along k can be multiplied; ``is_turned``: A is operand 1."""
+    """A dot made ready: its operands, from which parts along k can be multiplied; ``is_transposed``: A is operand 1."""
 
     ctx: Lowering
     op: ir.Operation
@@ -241,21 +241,21 @@ class _Call:
     tiles: _Tiles
     a: _Memory | Fragments
     b: _Memory
-    is_turned: bool
+    is_transposed: bool
 
     @classmethod
     def of(cls, ctx: Lowering, op: ir.Operation, encoding: NvidiaMma, tiles: _Tiles) -> _Call:
-        left, right = (1, 0) if encoding.is_turned else (0, 1)
+        left, right = (1, 0) if encoding.is_transposed else (0, 1)
         a, b = _left(ctx, op, encoding, left), _Memory.of(ctx, op, right)
         kinds = [PTX_TYPES[str(op.operands[i].type.element_type)] for i in (left, right)]
         total = {"i32": "s32"}.get(str(op.results[0].type.element_type), "f32")
         a_rows = not isinstance(a, _Memory) or a.descriptor.rows_along_k
         _, n, k = encoding.instr_shape
         shape = WgmmaShape(n, k, kinds[0], kinds[1], total, a_rows, b.descriptor.rows_along_k)
-        return cls(ctx, op, shape, tiles, a, b, encoding.is_turned)
+        return cls(ctx, op, shape, tiles, a, b, encoding.is_transposed)
 
     def run(self, total: list[ir.Value], add: ir.Value, first: int, end: int) -> list[ir.Value]:
-        """Start the product of columns ``first`` to ``end`` of A, added to ``total`` where ``add``; the sums."""
+        """Start the dot of columns ``first`` to ``end`` of A, added to ``total`` where ``add``; the accumulators."""
         left, steps = self.left(first, end)
         attributes: dict[str, ir.Attribute] = {
             "shape": ir.StringAttr.get(str(self.shape)),
@@ -282,28 +282,28 @@ class _Call:
                         known[row, k] = len(found)
                         found += self.words(row, k)
                     place = known[row, k]
-                steps += [tile, place, self.b.places.offset(*self.turned(k, column))]
+                steps += [tile, place, self.b.places.offset(*self.transposed(k, column))]
         assert isinstance(self.a, _Memory) or len(found) == len(known) * A_REGISTERS
         return found, steps
 
     def words(self, row: int, k: int) -> list[ir.Value]:
         """The words of A's fragment at (row, k); f32 as it is: the instruction cuts it off, as it does in memory."""
         assert isinstance(self.a, Fragments)
-        b, registers = self.ctx.b, self.a.at(self.turned(row, k))
+        b, registers = self.ctx.b, self.a.at(self.transposed(row, k))
         if self.shape.a == "tf32":
             return [b.bitcast(value, b.i32) for value in registers]
-        return words.operand(b, self.op, int(self.is_turned), registers)
+        return words.operand(b, self.op, int(self.is_transposed), registers)
 
-    def turned(self, row: int, column: int) -> tuple[int, int]:
+    def transposed(self, row: int, column: int) -> tuple[int, int]:
         """Where an operand's (row, column) for the instruction is in the tensor."""
-        return (column, row) if self.is_turned else (row, column)
+        return (column, row) if self.is_transposed else (row, column)
 
 
 def _left(ctx: Lowering, op: ir.Operation, encoding: NvidiaMma, index: int) -> _Memory | Fragments:
     """The operand that may come from registers, number ``index``."""
     value = op.operands[index]
     if not isinstance(value.type, ir.RankedTensorType):
-        if encoding.is_turned:
+        if encoding.is_transposed:
             raise Unsupported(
                 f"operand 1 of {op.name} in memory, and a result in {encoding}", remedy="load it"
             )

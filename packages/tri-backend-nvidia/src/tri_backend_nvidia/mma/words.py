@@ -53,7 +53,7 @@ def multiply(
     right: Sequence[ir.Value],
     total: Sequence[ir.Value],
 ) -> Sequence[ir.Value]:
-    """One ``mma.sync``; three for tf32x3, the small products first."""
+    """One ``mma.sync``; three for tf32x3, the small dots first."""
     elements = [v.type.element_type for v in list(dot.operands)[:2]]
     m, n = 8 if elements[0].width == 64 else 16, 8
     kinds = [
@@ -64,13 +64,13 @@ def multiply(
         "shape": ir.StringAttr.get(f"m{m}n{n}k{_INNER[elements[0].width]}"),
         "kinds": ir.StringAttr.get(" ".join(kinds)),
     }
-    for one, other in _products(left, right, split=elements[0].width == 32 and len(left) == 8):
+    for one, other in _dots(left, right, split=elements[0].width == 32 and len(left) == 8):
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(one), len(other), len(total)])
         total = MmaOp.build([*one, *other, *total], [t.type for t in total], attributes)
     return total
 
 
-def _products(
+def _dots(
     left: Sequence[ir.Value], right: Sequence[ir.Value], *, split: bool
 ) -> list[tuple[Sequence[ir.Value], Sequence[ir.Value]]]:
     if not split:

@@ -1,6 +1,6 @@
-"""How a kernel of products runs on Hopper: with warps that copy, with few CTAs that go through all tiles, or with neither.
+"""How a kernel of dots runs on Hopper: with warps that copy, with few CTAs that go through all tiles, or with neither.
 
-``work`` reads from a kernel what a turn of its loop does, ``costs`` estimates the clocks of each schedule, ``choose_schedule`` is
+``work`` reads from a kernel what an iteration of its loop does, ``costs`` estimates the clocks of each schedule, ``choose_schedule`` is
 the pass that acts on it.  See ``docs/design/hopper.md``, "Chosen by cost".
 """
 
@@ -10,13 +10,13 @@ from tri_backend_nvidia.schedule.choose_schedule import ChooseSchedule
 from tri_backend_nvidia.schedule.costs import Machine, Resources, Schedule, choose
 from tri_backend_nvidia.schedule.policy import HopperPolicy
 from tri_backend_nvidia.schedule.producer import producer
-from tri_backend_nvidia.schedule.work import Product, Unknown, Work, work_of
+from tri_backend_nvidia.schedule.work import Dot, Unknown, Work, work_of
 
 __all__ = [
     "ChooseSchedule",
+    "Dot",
     "HopperPolicy",
     "Machine",
-    "Product",
     "Resources",
     "Schedule",
     "Unknown",

@@ -1,10 +1,10 @@
-"""The schedule of a kernel of products, chosen by cost where no option and no loop says what it is.
+"""The schedule of a kernel of dots, chosen by cost where no option and no loop says what it is.
 
 Whether warps of their own copy blocks has to be known while accesses are still those of the source: then blocks of pointers become
-blocks of descriptors, and loops of products keep their descriptors.  So the pass rewrites the kernel for such warps, estimates, and
+blocks of descriptors, and loops of dots keep their descriptors.  So the pass rewrites the kernel for such warps, estimates, and
 puts everything back if it is better as it was.
 
-    tt.warp_specialize      of the loops of products: as if ``tl.range(warp_specialize=True)`` had been written
+    tt.warp_specialize      of the loops of dots: as if ``tl.range(warp_specialize=True)`` had been written
     tt.persistent           of the module: ``make-persistent`` puts the kernel into a loop over programs
     tt.schedule             of the module: what was chosen, and why
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tri_backend_nvidia.schedule.costs import Schedule
 from tri_backend_nvidia.schedule.policy import HopperPolicy
-from tri_backend_nvidia.schedule.work import loops_of_products
+from tri_backend_nvidia.schedule.work import loops_of_dots
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, slice_function
@@ -34,36 +34,36 @@ __all__ = ["ChooseSchedule"]
 
 logger = logging.getLogger(__name__)
 
-#: the knob that turns the choice off: kernels are then as their options and loops say
+#: the knob that iterations the choice off: kernels are then as their options and loops say
 _KNOB, _OFF = "NVIDIA_SCHEDULE", "written"
 _WORD = "tt.warp_specialize"
 
 
 @dataclass(frozen=True)
 class ChooseSchedule(Pass):
-    """See the module; ``policy`` estimates, ``roles`` rewrite a kernel for warps that copy, ``plain`` one that has none.
+    """See the module; ``policy`` estimates, ``partitions`` rewrite a kernel for warps that copy, ``plain`` one that has none.
 
-    Without ``roles`` blocks are those of the source alone.
+    Without ``partitions`` blocks are those of the source alone.
     """
 
     name: ClassVar[str] = "choose-schedule"
 
     policy: HopperPolicy = field(default_factory=HopperPolicy)
-    roles: Sequence[AnyPass] = ()
+    partitions: Sequence[AnyPass] = ()
     plain: Sequence[AnyPass] = ()
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        """Choose, where the kernel of ``module`` has loops of products that say nothing."""
-        kernels = [f for f in functions(module) if loops_of_products(f)]
+        """Choose, where the kernel of ``module`` has loops of dots that say nothing."""
+        kernels = [f for f in functions(module) if loops_of_dots(f)]
         if not kernels or any(asks_to_specialize(each) is not None for each in kernels):
             return
         if len(kernels) > 1 or (context is not None and context.knobs.get(_KNOB) == _OFF):
             self._leave(module, context)
             return
         before = module.operation.clone()
-        for each in self.roles:
+        for each in self.partitions:
             each.apply(module, context)
-        schedule = self._judge(next(f for f in functions(module) if loops_of_products(f)))
+        schedule = self._judge(next(f for f in functions(module) if loops_of_dots(f)))
         if not schedule.specialize:
             _restore(module, before)
             self._leave(module, context)
@@ -75,7 +75,7 @@ class ChooseSchedule(Pass):
             return schedule
         slices = slice_function(function)
         if slices is None or isinstance(slices, Refusal):
-            why = "no product is fed by a copy" if slices is None else slices.reason
+            why = "no dot is fed by a copy" if slices is None else slices.reason
             return Schedule(False, False, f"as it is written: {why}")
         return schedule
 
@@ -92,7 +92,7 @@ def _note(module: ir.Module, schedule: Schedule) -> None:
     if schedule.persistent:
         attributes[CHOSEN] = ir.UnitAttr.get()
     if schedule.specialize:
-        for loop in (loop for f in functions(module) for loop in loops_of_products(f)):
+        for loop in (loop for f in functions(module) for loop in loops_of_dots(f)):
             loop.attributes[_WORD] = ir.UnitAttr.get()
 
 

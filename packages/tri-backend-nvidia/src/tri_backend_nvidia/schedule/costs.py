@@ -16,12 +16,12 @@ __all__ = ["Clocks", "Machine", "Resources", "Schedule", "choose", "clocks"]
 class Machine:
     """A multiprocessor, per clock: multiply-additions of 16 bits, elements of special functions and of others, bytes copied.
 
-    ``shared`` bytes of a CTA, ``memory`` of the multiprocessor; ``begin`` and ``end``: clocks that a CTA's start and the way out of
-    its tile, of 64 KiB or less, expose.  ``between``: what the wait for each further piece of a tile takes, ``turn``: what the barrier of a turn takes
-    where warps copy beside other work, ``roles``: what it takes to start warps that copy.
+    ``shared`` bytes of a CTA, ``memory`` of the multiprocessor; ``begin`` and ``end``: clocks that a CTA's start and the epilogue of
+    its tile, of 64 KiB or less, expose.  ``between``: what the wait for each further piece of a tile takes, ``iteration``: what the barrier of an iteration takes
+    where warps copy beside other work, ``partitions``: what it takes to start warps that copy.
     """
 
-    products: int = 2048
+    multiply_adds: int = 2048
     special: int = 16
     simple: int = 128
     copied: int = 64
@@ -31,10 +31,10 @@ class Machine:
     begin: int = 1650
     end: int = 1700
     between: int = 720
-    turn: int = 10
-    roles: int = 400
-    #: turns where only a launch knows
-    turns: int = 64
+    iteration: int = 10
+    partitions: int = 400
+    #: iterations where only a launch knows
+    iterations: int = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,22 +64,22 @@ class Clocks:
     persistent: float | None = None
 
 
-#: bits of an operand made of another product's result
+#: bits of an operand made of another dot's result
 _HALF = 16
-#: registers of a thread for addresses, counts and what a dot needs beside its sums
+#: registers of a thread for addresses, counts and what a dot needs beside its accumulators
 _OVERHEAD = 26
-#: bytes for barriers and gaps; of a piece of a tile on its way out, and of the smallest
+#: bytes for barriers and gaps; of a piece of a tile in its epilogue, and of the smallest
 _SPARE, _PIECE = 1024, 32 << 10
-#: warps that compute, with which specialised kernels were measured, and rows and columns of their largest product
+#: warps that compute, with which specialised kernels were measured, and rows and columns of their largest dot
 _WARPS, _LEAST = (4, 8), (128, 128)
 #: registers that a thread may lack: gradients of keys lack as many, and are faster all the same
 _SPILLED = 4
-#: operands' bits and warps of the kernels whose persistence was measured; dots of a turn, with two stages and with more
+#: operands' bits and warps of the kernels whose persistence was measured; dots of an iteration, with two stages and with more
 _BITS, _MOST_WARPS = (8, 16, 32), 8
 _FEW, _MANY = 2, 4
 #: pieces of a tile that ``Machine.end`` is for
 _ORDINARY = 2
-#: the part of the shorter of products and other arithmetic that is not hidden, with one dot in flight and with two
+#: the part of the shorter of dots and other arithmetic that is not hidden, with one dot in flight and with two
 _ALONE, _BESIDE = 0.46, 0.21
 
 
@@ -103,7 +103,7 @@ def _unmeasured(work: Work, has: Resources) -> str | None:
     if has.warps not in _WARPS:
         return f"{has.warps} warps, and only 4 and 8 were measured"
     if largest.m < _LEAST[0] or largest.n < _LEAST[1]:
-        return f"its largest product is {largest.m}x{largest.n}, and 128x128 is the least that was measured"
+        return f"its largest dot is {largest.m}x{largest.n}, and 128x128 is the least that was measured"
     if work.describes and not (work.tiles_inside and has.warps == _MOST_WARPS):
         return (
             "the kernel makes descriptors, which was measured with 8 warps that go through tiles themselves"
@@ -115,36 +115,36 @@ def _unmeasured(work: Work, has: Resources) -> str | None:
 
 
 def _registers(work: Work, has: Resources) -> int:
-    """Registers of a thread: what is carried, other products' results, the largest operand made of them, and the rest."""
-    elements = work.sums + work.between + work.handed * _HALF / 32
+    """Registers of a thread: what is carried, other dots' results, the largest operand made of them, and the rest."""
+    elements = work.accumulators + work.between + work.forwarded * _HALF / 32
     return int(elements / (32 * has.warps)) + _OVERHEAD
 
 
 def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:
     """What a tile takes."""
-    turns = machine.turns if work.turns is None else work.turns
-    matrix = sum(p.products * p.bits / (16 * machine.products) for p in work.products)
+    iterations = machine.iterations if work.iterations is None else work.iterations
+    matrix = sum(d.multiply_adds * d.bits / (16 * machine.multiply_adds) for d in work.dots)
     other = work.special / machine.special + work.simple / machine.simple
     fetch = work.copied / machine.copied
     alone = max(_together(matrix, other, _ALONE), fetch)
     beside = max(_together(matrix, other, _BESIDE if work.chained else _ALONE), fetch)
     end = machine.end + machine.between * max(-(-work.tile // _PIECE) - _ORDINARY, 0)
     start = machine.begin + end
-    plain = turns * (alone + machine.turn) + start / _residents(work, has, machine)
+    plain = iterations * (alone + machine.iteration) + start / _residents(work, has, machine)
     room = machine.shared - _SPARE - work.held
     if room < 2 * work.copied:
         return Clocks(plain)
-    specialized = turns * beside + start + machine.roles
+    specialized = iterations * beside + start + machine.partitions
     pieces = _pieces(work, has, room)
     if pieces is None or not _persistence_is_known(work, has) or not _is_ahead(work, has, room, pieces):
         return Clocks(plain, specialized)
-    return Clocks(plain, specialized, turns * beside + machine.end + (pieces - 1) * machine.between)
+    return Clocks(plain, specialized, iterations * beside + machine.end + (pieces - 1) * machine.between)
 
 
 def _persistence_is_known(work: Work, has: Resources) -> bool:
     """Whether kernels like this one were measured with a loop over programs."""
-    narrow = all(product.bits in _BITS for product in work.products)
-    few = len(work.products) <= (_FEW if has.stages <= _FEW else _MANY)
+    narrow = all(dot.bits in _BITS for dot in work.dots)
+    few = len(work.dots) <= (_FEW if has.stages <= _FEW else _MANY)
     return narrow and has.warps == _MOST_WARPS and few and not work.tiles_inside
 
 
@@ -166,7 +166,7 @@ def _residents(work: Work, has: Resources, machine: Machine) -> int:
 
 
 def _pieces(work: Work, has: Resources, room: int) -> int | None:
-    """In how many pieces a tile leaves beside the rings; None where these would lose slots to it."""
+    """In how many pieces a tile leaves beside the rings; None where these would lose stages to it."""
     left = room - has.stages * work.copied
     pieces, piece = 1, work.tile
     while piece > left and piece > _PIECE:
@@ -178,7 +178,7 @@ def _said(found: Clocks, work: Work, specialize: bool, persistent: bool) -> str:
     """What was chosen and why, for people."""
     name = "warps that copy" if specialize else "no warps of their own for copies"
     name += ", one tile after the other in few CTAs" if persistent else ""
-    turns = "64 turns" if work.turns is None else f"{work.turns} turns"
+    iterations = "64 iterations" if work.iterations is None else f"{work.iterations} iterations"
     rows = [
         ("without", found.plain),
         ("with warps that copy", found.specialized),
@@ -190,4 +190,4 @@ def _said(found: Clocks, work: Work, specialize: bool, persistent: bool) -> str:
         if found.specialized is None or found.persistent
         else "; persistence of such kernels was not measured, or slower"
     )
-    return f"{name}: clocks of a tile of {turns}: {numbers}{unknown}"
+    return f"{name}: clocks of a tile of {iterations}: {numbers}{unknown}"

@@ -1,4 +1,4 @@
-"""What a turn of a kernel's busiest loop of products does, read from TTIR or TTGIR."""
+"""What an iteration of a kernel's busiest loop of dots does, read from TTIR or TTGIR."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, terminator
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
-__all__ = ["Product", "Unknown", "Work", "loops_of_products", "work_of"]
+__all__ = ["Dot", "Unknown", "Work", "loops_of_dots", "work_of"]
 
 _LOOPS = frozenset({"scf.for", "scf.while"})
 _DOTS = frozenset({"tt.dot", "ttg.warp_group_dot"})
 _LOAD = "tt.descriptor_load"
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce"})
-#: ops that hand an operand on as it is
-_HANDS_ON = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
+#: ops that forward an operand as it is
+_FORWARDS = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
 #: what the unit for special functions computes
 _SPECIAL = frozenset(
     f"math.{name}" for name in ("cos", "exp", "exp2", "log", "log2", "rsqrt", "sin", "sqrt", "tanh")
@@ -33,7 +33,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Product:
+class Dot:
     """A dot: ``[m, k] x [k, n]`` of elements of ``bits``."""
 
     m: int
@@ -42,55 +42,55 @@ class Product:
     bits: int
 
     @property
-    def products(self) -> int:
+    def multiply_adds(self) -> int:
         """Multiply-additions."""
         return self.m * self.n * self.k
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One turn of the busiest loop, for a CTA, and what is around it.
+    """One iteration of the busiest loop, for a CTA, and what is around it.
 
     ``special`` and ``simple``: elements that special functions, other arithmetic and reductions compute.  ``copied``: bytes of the
-    blocks that a turn copies; ``held``: of blocks copied outside of loops, ``next``: of the smallest of these.  ``turns``: None where only a launch knows.  ``chained``:
-    a dot reads what another one gave.  ``sums``: elements of the tensors that the loop carries, ``between``: of other dots' results,
-    ``handed``: of the largest operand that is computed from these.  ``describes``: whether the kernel makes descriptors that no launch can make.
+    blocks that an iteration copies; ``held``: of blocks copied outside of loops, ``next``: of the smallest of these.  ``iterations``: None where only a launch knows.  ``chained``:
+    a dot reads what another one gave.  ``accumulators``: elements of the tensors that the loop carries, ``between``: of other dots' results,
+    ``forwarded``: of the largest operand that is computed from these.  ``describes``: whether the kernel makes descriptors that no launch can make.
     ``stages``: what the loop itself says; None: nothing.  ``tile``: bytes of the largest tile that is stored.  ``tiles_inside``: whether the kernel goes through tiles itself.
     """
 
-    products: tuple[Product, ...]
+    dots: tuple[Dot, ...]
     copied: int
     special: int = 0
     simple: int = 0
     held: int = 0
     next: int = 0
-    turns: int | None = None
+    iterations: int | None = None
     stages: int | None = None
     chained: bool = False
-    sums: int = 0
+    accumulators: int = 0
     between: int = 0
-    handed: int = 0
+    forwarded: int = 0
     tile: int = 0
     tiles_inside: bool = False
     describes: bool = False
 
     @property
-    def largest(self) -> Product:
+    def largest(self) -> Dot:
         """The dot with the largest result."""
-        return max(self.products, key=lambda p: p.m * p.n)
+        return max(self.dots, key=lambda p: p.m * p.n)
 
 
 def work_of(function: ir.Operation) -> Work | Unknown:
     """The work of ``function``, whose dots' operands are blocks of descriptors, other dots' results, or from outside the loop."""
-    loops = loops_of_products(function)
+    loops = loops_of_dots(function)
     if not loops:
-        return Unknown("it has no loop of products")
+        return Unknown("it has no loop of dots")
     bodies = [_Body(loop) for loop in loops]
     for body in bodies:
         reason = body.refusal()
         if reason is not None:
             return Unknown(reason)
-    busiest = max(bodies, key=lambda b: sum(p.products for p in b.products()))
+    busiest = max(bodies, key=lambda b: sum(p.multiply_adds for p in b.shapes()))
     inside = {op for body in bodies for op in body.ops}
     ops = all_ops(function)
     held = [_bytes(op.results[0]) for op in ops if op.name == _LOAD and op not in inside]
@@ -103,7 +103,7 @@ def work_of(function: ir.Operation) -> Work | Unknown:
     )
 
 
-def loops_of_products(function: ir.Operation) -> list[ir.Operation]:
+def loops_of_dots(function: ir.Operation) -> list[ir.Operation]:
     """The innermost loops around dots."""
     found = dict.fromkeys(
         loop for op in all_ops(function) if op.name in _DOTS and (loop := _loop_around(op)) is not None
@@ -142,9 +142,9 @@ class _Body:
         return [op for op in self.ops if op.name in _DOTS]
 
     def refusal(self) -> str | None:
-        """Why nobody knows what a turn takes."""
+        """Why nobody knows what an iteration takes."""
         if any(op.name in _LOOPS for op in self.ops):
-            return "a loop of products has another one inside"
+            return "a loop of dots has another one inside"
         if any(len(dot.results[0].type.shape) != 2 for dot in self.dots):
             return "it multiplies several matrices at once"
         if not all(self.is_fed(value) for dot in self.dots for value in list(dot.operands)[:2]):
@@ -154,7 +154,7 @@ class _Body:
     def is_fed(self, value: ir.Value) -> bool:
         """Whether an operand is a block of a descriptor, made of another dot, or from outside of the loop."""
         op = self._maker(value)
-        while op is not None and op.name in _HANDS_ON:
+        while op is not None and op.name in _FORWARDS:
             value = op.operands[0]
             op = self._maker(value)
         if op is not None:
@@ -162,7 +162,7 @@ class _Body:
         return not (isinstance(value.owner, ir.Block) and value.owner.owner.operation == self.loop)
 
     def reads_a_dot(self, value: ir.Value) -> bool:
-        """Whether ``value`` is computed from a dot of this turn."""
+        """Whether ``value`` is computed from a dot of this iteration."""
         ahead, seen = [value], {value}
         while ahead:
             op = self._maker(ahead.pop())
@@ -183,33 +183,33 @@ class _Body:
         around = _loop_around(op)
         return op if around is not None and around == self.loop else None
 
-    def products(self) -> tuple[Product, ...]:
+    def shapes(self) -> tuple[Dot, ...]:
         """The dots as numbers."""
-        return tuple(self._product(dot) for dot in self.dots)
+        return tuple(self._dot(dot) for dot in self.dots)
 
     @staticmethod
-    def _product(dot: ir.Operation) -> Product:
+    def _dot(dot: ir.Operation) -> Dot:
         m, n = dot.results[0].type.shape
         left = dot.operands[0].type
-        return Product(m, n, left.shape[1], bitwidth(left.element_type))
+        return Dot(m, n, left.shape[1], bitwidth(left.element_type))
 
     def work(self) -> Work:
-        """All that is in a turn."""
+        """All that is in an iteration."""
         ops, dots = self.ops, self.dots
         carried = self.loop.results
-        sums = {terminator(self.loop.regions[-1].blocks[0]).operands[i] for i in range(len(carried))}
-        handed = [_elements(v) for dot in dots for v in list(dot.operands)[:2] if self.reads_a_dot(v)]
+        accumulators = {terminator(self.loop.regions[-1].blocks[0]).operands[i] for i in range(len(carried))}
+        forwarded = [_elements(v) for dot in dots for v in list(dot.operands)[:2] if self.reads_a_dot(v)]
         return Work(
-            products=self.products(),
+            dots=self.shapes(),
             copied=sum(_bytes(op.results[0]) for op in ops if op.name == _LOAD),
             special=sum(_elements(op.results[0]) for op in ops if op.name in _SPECIAL),
             simple=sum(_arithmetic(ops)),
-            turns=_turns(self.loop),
+            iterations=_iterations(self.loop),
             stages=_stages(self.loop),
-            chained=bool(handed),
-            handed=max(handed, default=0),
-            sums=sum(_elements(v) for v in carried),
-            between=sum(_elements(d.results[0]) for d in dots if d.results[0] not in sums),
+            chained=bool(forwarded),
+            forwarded=max(forwarded, default=0),
+            accumulators=sum(_elements(v) for v in carried),
+            between=sum(_elements(d.results[0]) for d in dots if d.results[0] not in accumulators),
             tiles_inside=_loop_around(self.loop) is not None or any(op.name in _STORES for op in ops),
         )
 
@@ -229,7 +229,7 @@ def _stages(loop: ir.Operation) -> int | None:
     return None if given is None else int(ir.IntegerAttr(given).value)
 
 
-def _turns(loop: ir.Operation) -> int | None:
+def _iterations(loop: ir.Operation) -> int | None:
     """How often a loop runs whose bounds are constants."""
     if loop.name != "scf.for":
         return None

@@ -1,3 +1,3 @@
-"""Products whose sums are in tensor memory (``tcgen05``): encodings, ops, the passes that place them, lowering rules."""
+"""Dots whose accumulators are in tensor memory (``tcgen05``): encodings, ops, the passes that place them, lowering rules."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which sums share a place in tensor memory: a *cell* is the place of dots that add to each other's results.
+"""Which accumulators share a place in tensor memory: an *accumulator* is the place of dots that add to each other's results.
 
 Dots of one block form a chain where each adds to the result of the one before, and nothing else adds to that.  A loop
-carries a chain's cell where it yields the last one's result: what comes round is in the cell already.
+carries a chain's accumulator where it yields the last one's result: what is loop-carried is in the accumulator already.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tri_gpu_dialect.encodings import decode
 
 from tri_backend_nvidia.tcgen05.encoding import TensorMemoryRows  # isort: skip
 
-__all__ = ["DOT", "WAIT", "Carried", "Cell", "cells", "is_placed", "origin", "reads"]
+__all__ = ["DOT", "WAIT", "Accumulator", "Carried", "accumulators", "is_placed", "origin", "reads"]
 
 DOT, WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 
@@ -52,8 +52,8 @@ class Carried:
 
 
 @dataclass(eq=False)
-class Cell:
-    """A chain of ``dots`` in one block; ``carried``: the loop that brings the sum round.
+class Accumulator:
+    """A chain of ``dots`` in one block; ``carried``: the loop that brings the accumulator round.
 
     ``adds_in_place``: the first dot adds to what is carried, not to registers.
     """
@@ -61,7 +61,7 @@ class Cell:
     dots: list[ir.Operation]
     carried: Carried | None = None
     adds_in_place: bool = False
-    #: where the cell is in use, in numbers of ops
+    #: where the accumulator is in use, in numbers of ops
     life: tuple[int, int] = field(default=(0, 0))
 
     @property
@@ -71,13 +71,13 @@ class Cell:
 
     @property
     def held(self) -> list[ir.Value]:
-        """Values that are in the cell when they are made: results of dots, and what the loop carries."""
+        """Values that are in the accumulator when they are made: results of dots, and what the loop carries."""
         found = [dot.results[0] for dot in self.dots]
         return found if self.carried is None else [*found, self.carried.argument, self.carried.result]
 
 
 def origin(value: ir.Value) -> ir.Value:
-    """``value`` before the waits that handed it on."""
+    """``value`` before the waits that forwarded it."""
     while not isinstance(value.owner, ir.Block) and value.owner.operation.name == WAIT:
         value = value.owner.operation.operands[ir.OpResult(value).result_number]
     return value
@@ -98,59 +98,61 @@ def _adders(value: ir.Value) -> list[ir.Operation]:
     return [user for _, user, number in _uses(value) if user.name == DOT and number == 2]
 
 
-def reads(cell: Cell, value: ir.Value) -> list[tuple[ir.Value, ir.Operation, int]]:
-    """Uses of ``value``, which ``cell`` holds, that take it as registers."""
+def reads(accumulator: Accumulator, value: ir.Value) -> list[tuple[ir.Value, ir.Operation, int]]:
+    """Uses of ``value``, which ``accumulator`` holds, that take it as registers."""
     found = []
     for held, user, number in _uses(value):
-        in_place = user.name == DOT and number == 2 and user in cell.dots and _is_in_place(cell, user)
-        if not in_place and not _comes_round(cell, user, number):
+        in_place = (
+            user.name == DOT and number == 2 and user in accumulator.dots and _is_in_place(accumulator, user)
+        )
+        if not in_place and not _comes_round(accumulator, user, number):
             found.append((held, user, number))
     return found
 
 
-def _is_in_place(cell: Cell, dot: ir.Operation) -> bool:
-    return cell.adds_in_place or dot != cell.dots[0]
+def _is_in_place(accumulator: Accumulator, dot: ir.Operation) -> bool:
+    return accumulator.adds_in_place or dot != accumulator.dots[0]
 
 
-def _comes_round(cell: Cell, user: ir.Operation, number: int) -> bool:
-    """Whether ``user`` yields what the cell's loop carries."""
-    if cell.carried is None or user.name != "scf.yield" or number != cell.carried.index:
+def _comes_round(accumulator: Accumulator, user: ir.Operation, number: int) -> bool:
+    """Whether ``user`` yields what the accumulator's loop carries."""
+    if accumulator.carried is None or user.name != "scf.yield" or number != accumulator.carried.index:
         return False
-    return bool(user.block == cell.carried.argument.owner)
+    return bool(user.block == accumulator.carried.argument.owner)
 
 
-def cells(function: ir.Operation) -> list[Cell]:
-    """The cells of all dots of ``function`` whose sums are to be in tensor memory, in program order."""
-    found: list[Cell] = []
+def accumulators(function: ir.Operation) -> list[Accumulator]:
+    """The accumulators of all dots of ``function`` whose accumulators are to be in tensor memory, in program order."""
+    found: list[Accumulator] = []
     for dot in [op for op in all_ops(function) if op.name == DOT and is_placed(op.results[0])]:
-        cell = next((c for c in found if _continues(c, dot)), None)
-        if cell is None:
-            found.append(Cell([dot]))
+        accumulator = next((c for c in found if _continues(c, dot)), None)
+        if accumulator is None:
+            found.append(Accumulator([dot]))
         else:
-            cell.dots.append(dot)
-    for cell in found:
-        _carry(cell)
+            accumulator.dots.append(dot)
+    for accumulator in found:
+        _carry(accumulator)
     return found
 
 
-def _continues(cell: Cell, dot: ir.Operation) -> bool:
-    """Whether ``dot`` is the only one that adds to the result of the last dot of ``cell``, next to it."""
-    last = cell.dots[-1]
+def _continues(accumulator: Accumulator, dot: ir.Operation) -> bool:
+    """Whether ``dot`` is the only one that adds to the result of the last dot of ``accumulator``, next to it."""
+    last = accumulator.dots[-1]
     if last.block != dot.block or origin(dot.operands[2]) != last.results[0]:
         return False
     return len(_adders(last.results[0])) == 1
 
 
-def _carry(cell: Cell) -> None:
-    """Find the loop that carries ``cell``."""
-    last = cell.dots[-1]
+def _carry(accumulator: Accumulator) -> None:
+    """Find the loop that carries ``accumulator``."""
+    last = accumulator.dots[-1]
     loop = last.block.owner.operation
     if loop.name != "scf.for":
         return
     for index, value in enumerate(terminator(last.block).operands):
         if is_placed(value) and origin(value) == last.results[0]:
-            cell.carried = Carried(loop, index)
-            argument = cell.carried.argument
-            first = cell.dots[0]
-            cell.adds_in_place = origin(first.operands[2]) == argument and len(_adders(argument)) == 1
+            accumulator.carried = Carried(loop, index)
+            argument = accumulator.carried.argument
+            first = accumulator.dots[0]
+            accumulator.adds_in_place = origin(first.operands[2]) == argument and len(_adders(argument)) == 1
             return

@@ -1,10 +1,10 @@
-"""Puts the sums of dots into tensor memory.
+"""Puts the accumulators of dots into tensor memory.
 
     c = dot(a, b, c0); d = wait(c)      ->   store c0, t; dot(a, b, t); commit; wait for the commit; d = load t
 
-Sums that loops carry stay there (:mod:`cells`): they are stored before the loop, and loaded where registers are needed.
-A left operand that is made of a sum goes to tensor memory, too, instead of to shared memory (:mod:`factors`).
-Columns are given to cells for as long as they live; all are allocated at once, where the consumers of the
+Accumulators that loops carry stay there (:mod:`accumulators`): they are stored before the loop, and loaded where registers are needed.
+A left operand that is made of an accumulator goes to tensor memory, too, instead of to shared memory (:mod:`tmem_operands`).
+Columns are given to accumulators for as long as they live; all are allocated at once, where the consumers of the
 kernel start, and given back at its end.  :mod:`completion` has what tells when dots are done.
 """
 
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT, Cell, cells, is_placed, reads
+from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT, Accumulator, accumulators, is_placed, reads
 from tri_backend_nvidia.tcgen05.completion import Completion, has_scales
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory
 from tri_backend_nvidia.tcgen05.ops import TensorMemorySpaceAttr
 from tri_backend_nvidia.tcgen05.scales import SCALE_SETS, TensorMemoryScales
-from tri_backend_nvidia.tcgen05.tmem_operands import PlacedFactor, meet, place_factors
-from tri_backend_nvidia.tcgen05.tmem_operands import factors as factors_of
+from tri_backend_nvidia.tcgen05.tmem_operands import PlacedOperand, overlap, place_operands
+from tri_backend_nvidia.tcgen05.tmem_operands import left_operands as factors_of
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -57,28 +57,28 @@ class AllocateTensorMemory(Pass):
         """Rewrite the kernel of ``module``; OutOfResources where the columns do not suffice."""
         limit = context.target.spec.limits.get("tensor_memory") if context is not None else None
         for function in functions(module):
-            found = cells(function)
+            found = accumulators(function)
             if not found:
                 continue
             _check_kernel(function)
             columns = _give_columns(function, found)
-            scales = Scales.of(function, max(c + _width(cell) for cell, c in columns))
+            scales = Scales.of(function, max(c + _width(accumulator) for accumulator, c in columns))
             needed = max(1 << (scales.end - 1).bit_length(), _LEAST)
             if limit is not None and needed > limit:
                 raise _too_large(function, needed, limit)
-            known = [(cell, column, _width(cell)) for cell, column in columns]
-            factors = place_factors(
+            known = [(accumulator, column, _width(accumulator)) for accumulator, column in columns]
+            left_operands = place_operands(
                 factors_of(function, _numbers(function)), known, scales.end, limit or needed
             )
-            last = max([scales.end, *(factor.range[1] for factor in factors)])
+            last = max([scales.end, *(operand.range[1] for operand in left_operands)])
             size = max(1 << (last - 1).bit_length(), _LEAST)
-            _Placement(function, size, dict_of(columns), scales, factors).run(found)
+            _Placement(function, size, dict_of(columns), scales, left_operands).run(found)
             module.operation.attributes[SIZE] = _i32(size)
 
 
-def dict_of(columns: Sequence[tuple[Cell, int]]) -> dict[int, int]:
-    """Columns by the identity of cells."""
-    return {id(cell): column for cell, column in columns}
+def dict_of(columns: Sequence[tuple[Accumulator, int]]) -> dict[int, int]:
+    """Columns by the identity of accumulators."""
+    return {id(accumulator): column for accumulator, column in columns}
 
 
 def _check_kernel(function: ir.Operation) -> None:
@@ -105,29 +105,33 @@ def _too_large(function: ir.Operation, need: int, have: int) -> OutOfResources:
 # --- columns ----------------------------------------------------------------------------------------------
 
 
-def _width(cell: Cell) -> int:
-    shape = tuple(cell.type.shape)
+def _width(accumulator: Accumulator) -> int:
+    shape = tuple(accumulator.type.shape)
     return TensorMemory.of(shape).columns(shape)
 
 
-def _give_columns(function: ir.Operation, found: Sequence[Cell]) -> list[tuple[Cell, int]]:
-    """A first column for each cell: those of one type may have the same ones after each other.
+def _give_columns(function: ir.Operation, found: Sequence[Accumulator]) -> list[tuple[Accumulator, int]]:
+    """A first column for each accumulator: those of one type may have the same ones after each other.
 
-    Cells of other types would be read by other warps, which no barrier orders.
+    Accumulators of other types would be read by other warps, which no barrier orders.
     """
     numbers = _numbers(function)
-    for cell in found:
-        cell.life = _life(cell, numbers)
-    given: list[tuple[Cell, int]] = []
-    for cell in sorted(found, key=lambda c: (-_width(c), c.life)):
-        width = _width(cell)
-        taken = sorted((c, c + _width(o)) for o, c in given if o.type != cell.type or meet(o.life, cell.life))
+    for accumulator in found:
+        accumulator.life = _life(accumulator, numbers)
+    given: list[tuple[Accumulator, int]] = []
+    for accumulator in sorted(found, key=lambda c: (-_width(c), c.life)):
+        width = _width(accumulator)
+        taken = sorted(
+            (c, c + _width(o))
+            for o, c in given
+            if o.type != accumulator.type or overlap(o.life, accumulator.life)
+        )
         column = 0
         for low, high in taken:
             if column + width <= low:
                 break
             column = max(column, -(-high // width) * width)
-        given.append((cell, column))
+        given.append((accumulator, column))
     return given
 
 
@@ -180,11 +184,11 @@ def _numbers(function: ir.Operation) -> dict[ir.Operation, tuple[int, int]]:
     return numbers.spans
 
 
-def _life(cell: Cell, numbers: dict[ir.Operation, tuple[int, int]]) -> tuple[int, int]:
-    """From the first store to the last load of ``cell``."""
-    ops = [*cell.dots, *([] if cell.carried is None else [cell.carried.loop])]
-    for value in cell.held:
-        ops += [user for _, user, _ in reads(cell, value)]
+def _life(accumulator: Accumulator, numbers: dict[ir.Operation, tuple[int, int]]) -> tuple[int, int]:
+    """From the first store to the last load of ``accumulator``."""
+    ops = [*accumulator.dots, *([] if accumulator.carried is None else [accumulator.carried.loop])]
+    for value in accumulator.held:
+        ops += [user for _, user, _ in reads(accumulator, value)]
         ops += [use.owner.operation for use in value.uses if use.owner.operation.name == WAIT]
     spans = [numbers[op] for op in ops]
     return min(s[0] for s in spans), max(s[1] for s in spans)
@@ -195,16 +199,16 @@ def _life(cell: Cell, numbers: dict[ir.Operation, tuple[int, int]]) -> tuple[int
 
 @dataclass
 class _Placement:
-    """The rewriting of one function; ``columns`` by the identity of cells."""
+    """The rewriting of one function; ``columns`` by the identity of accumulators."""
 
     function: ir.Operation
     size: int
     columns: dict[int, int]
     scales: Scales
-    factors: Sequence[PlacedFactor] = ()
+    left_operands: Sequence[PlacedOperand] = ()
     views: dict[int, ir.Value] = field(default_factory=dict)
 
-    def run(self, found: Sequence[Cell]) -> None:
+    def run(self, found: Sequence[Accumulator]) -> None:
         root = self.root()
         for op in all_ops(self.function):
             if op.name == DOT and is_placed(op.results[0]) and not _is_inside(op, root):
@@ -215,10 +219,10 @@ class _Placement:
                 )
         completion = Completion.made(self.function)
         self.allocate(root, found)
-        for cell in found:
-            self.load(cell)
-        for cell in found:
-            self.start(cell)
+        for accumulator in found:
+            self.load(accumulator)
+        for accumulator in found:
+            self.start(accumulator)
         for op in all_ops(self.function):
             if op.name == WAIT:
                 _forget_values(op)
@@ -230,8 +234,8 @@ class _Placement:
         special = [op for op in block_ops(entry) if op.name == NAME]
         return default_block(special[0]) if special else entry
 
-    def allocate(self, root: ir.Block, found: Sequence[Cell]) -> None:
-        """The memory, and a buffer for each cell, at the start of ``root``; its end where the function returns."""
+    def allocate(self, root: ir.Block, found: Sequence[Accumulator]) -> None:
+        """The memory, and a buffer for each accumulator, at the start of ``root``; its end where the function returns."""
         i32, location = ir.IntegerType.get_signless(32), self.function.location
         entry = self.function.regions[0].blocks[0]
         with ir.InsertionPoint.at_block_begin(entry), location:
@@ -241,8 +245,8 @@ class _Placement:
         columns = {"columns": _i32(self.size)}
         with at, location:
             ir.Operation.create("ttng.tmem_alloc", operands=slot.results, attributes=columns)
-            for cell in found:
-                shape, element = tuple(cell.type.shape), cell.type.element_type
+            for accumulator in found:
+                shape, element = tuple(accumulator.type.shape), accumulator.type.element_type
                 buffer = MemDescType.of(
                     shape,
                     element,
@@ -254,62 +258,62 @@ class _Placement:
                     "ttng.tmem_view",
                     results=[buffer],
                     operands=slot.results,
-                    attributes={"column": _i32(self.columns[id(cell)])},
+                    attributes={"column": _i32(self.columns[id(accumulator)])},
                 )
-                self.views[id(cell)] = made.results[0]
-                self.place_scales(cell, slot.results[0])
-            for placed in self.factors:
-                _move_factor(placed, slot.results[0])
+                self.views[id(accumulator)] = made.results[0]
+                self.place_scales(accumulator, slot.results[0])
+            for placed in self.left_operands:
+                _move_operand(placed, slot.results[0])
         for op in all_ops(self.function):
             if op.name == "tt.return":
                 with ir.InsertionPoint(op), location:
                     ir.Operation.create("ttng.tmem_dealloc", operands=slot.results, attributes=columns)
 
-    def place_scales(self, cell: Cell, slot: ir.Value) -> None:
-        """Give the dots of ``cell`` that have scales the columns of these, behind all other operands."""
-        for i, dot in enumerate(cell.dots):
+    def place_scales(self, accumulator: Accumulator, slot: ir.Value) -> None:
+        """Give the dots of ``accumulator`` that have scales the columns of these, behind all other operands."""
+        for i, dot in enumerate(accumulator.dots):
             if not has_scales(dot):
                 continue
             column, places = self.scales.first, []
             for value, width in zip(list(dot.operands)[4:6], Scales.widths(dot), strict=True):
                 places.append(_scales_view(value, slot, column))
                 column += width
-            cell.dots[i] = _with_places(dot, places, self.scales.columns)
+            accumulator.dots[i] = _with_places(dot, places, self.scales.columns)
 
-    def load(self, cell: Cell) -> None:
-        """Read the cell where registers are needed."""
-        for value in cell.held:
+    def load(self, accumulator: Accumulator) -> None:
+        """Read the accumulator where registers are needed."""
+        for value in accumulator.held:
             by_value: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
-            for held, user, number in reads(cell, value):
+            for held, user, number in reads(accumulator, value):
                 by_value.setdefault(held, []).append((user, number))
             for held, users in by_value.items():
                 for user, _ in users:
                     _sink(user)
-                place = _place(cell, held, [user for user, _ in users])
+                place = _place(accumulator, held, [user for user, _ in users])
                 with ir.InsertionPoint(place), place.location:
                     loaded = ir.Operation.create(
-                        "ttng.tmem_load", results=[held.type], operands=[self.views[id(cell)]]
+                        "ttng.tmem_load", results=[held.type], operands=[self.views[id(accumulator)]]
                     ).results[0]
                 for user, number in users:
                     user.operands[number] = loaded
 
-    def start(self, cell: Cell) -> None:
-        """Store what the sum starts from, and have the dots add to the buffer."""
-        view = self.views[id(cell)]
-        if cell.carried is not None:
-            _store(cell.carried.init, view, cell.carried.loop)
-        for i, dot in enumerate(cell.dots):
-            is_there = cell.adds_in_place or i > 0
+    def start(self, accumulator: Accumulator) -> None:
+        """Store what the accumulator starts from, and have the dots add to the buffer."""
+        view = self.views[id(accumulator)]
+        if accumulator.carried is not None:
+            _store(accumulator.carried.init, view, accumulator.carried.loop)
+        for i, dot in enumerate(accumulator.dots):
+            is_there = accumulator.adds_in_place or i > 0
             _replace(dot, view, _adds(dot) if is_there else _filled(dot, view))
-        if cell.carried is not None:
-            # nobody needs it in registers any more: it comes round as it is, and goes
-            end = list(cell.carried.argument.owner.operations)[-1].operation
-            end.operands[cell.carried.index] = cell.carried.argument
+        if accumulator.carried is not None:
+            # nobody needs it in registers any more: it is loop-carried as it is, and goes
+            end = list(accumulator.carried.argument.owner.operations)[-1].operation
+            end.operands[accumulator.carried.index] = accumulator.carried.argument
 
 
-def _move_factor(placed: PlacedFactor, slot: ir.Value) -> None:
+def _move_operand(placed: PlacedOperand, slot: ir.Value) -> None:
     """Have the dot of ``placed`` read tensor memory, which is written where shared memory was."""
-    factor, type_ = placed.factor, placed.type
+    operand, type_ = placed.operand, placed.type
     place = MemDescType.of(
         tuple(type_.shape),
         type_.element_type,
@@ -319,11 +323,11 @@ def _move_factor(placed: PlacedFactor, slot: ir.Value) -> None:
     )
     attributes = {"column": _i32(placed.column)}
     view = ir.Operation.create("ttng.tmem_view", results=[place], operands=[slot], attributes=attributes)
-    _store(factor.source, view.results[0], factor.alloc)
-    factor.dot.operands[0] = view.results[0]
-    for use in list(factor.alloc.results[0].uses):
+    _store(operand.source, view.results[0], operand.alloc)
+    operand.dot.operands[0] = view.results[0]
+    for use in list(operand.alloc.results[0].uses):
         use.owner.operation.erase()
-    factor.alloc.erase()
+    operand.alloc.erase()
 
 
 def _scales_view(scales: ir.Value, slot: ir.Value, column: int) -> ir.Value:
@@ -420,13 +424,13 @@ def _forget_values(wait: ir.Operation) -> None:
 # --- places of loads --------------------------------------------------------------------------------------
 
 
-def _place(cell: Cell, held: ir.Value, users: Sequence[ir.Operation]) -> ir.Operation:
-    """The op before which ``cell`` is read as ``held``: the first user, but no later than a dot that adds to it.
+def _place(accumulator: Accumulator, held: ir.Value, users: Sequence[ir.Operation]) -> ir.Operation:
+    """The op before which ``accumulator`` is read as ``held``: the first user, but no later than a dot that adds to it.
 
     Users that are all in one way of a branch have it there.
     """
     block = held.owner if isinstance(held.owner, ir.Block) else held.owner.operation.block
-    writers = [dot for dot in cell.dots if dot.block == block]
+    writers = [dot for dot in accumulator.dots if dot.block == block]
     while True:
         ancestors = [_ancestor(user, block) for user in users]
         ops = block_ops(block)

@@ -5,7 +5,7 @@ barrier is used again only when its last phase was waited for.  A wait that leav
 number ``count - 1 - n``; before the first one, that is a phase that a fresh barrier takes for complete.  The
 count is carried through loops and branches.
 
-All threads wait, one commits: the pass ``insert-tcgen05-barriers`` has them meet before each dot, so that nobody is a ring behind.
+All threads wait, one commits: the pass ``insert-tcgen05-barriers`` has them synchronise before each dot, so that nobody is a ring behind.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Completion:
             return _arith("addi", count, 1)
 
     def _take_turns(self, dot: ir.Operation, count: ir.Value) -> None:
-        """Scales of ``dot`` go to its own set of columns: copies do not follow the products that read the others."""
+        """Scales of ``dot`` go to its own set of columns: copies do not follow the dots that read the others."""
         with ir.InsertionPoint(dot), dot.location:
             turn = _arith("andi", count, SCALE_SETS - 1)
             for i in (6, 7):
@@ -199,7 +199,7 @@ def _rebuilt(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.
 
 
 def _yield_more(block: ir.Block, value: ir.Value) -> None:
-    """The terminator of ``block`` hands on ``value``, too."""
+    """The terminator of ``block`` forwards ``value``, too."""
     end = terminator(block)
     ir.Operation.create(
         end.name,
@@ -230,14 +230,14 @@ def _is_unchanged(loop: ir.Operation, index: int) -> bool:
 
 
 def _drop_unchanged(loop: ir.Operation) -> None:
-    """What comes round as it is, is what it is before the loop."""
+    """What is loop-carried as it is, is what it is before the loop."""
     body = loop.regions[0].blocks[0]
     for i in range(len(loop.results)):
         if _is_unchanged(loop, i):
             init = loop.operands[3 + i]
             loop.results[i].replace_all_uses_with(init)
             argument = body.arguments[1 + i]
-            # where it comes round it stays until that is dropped
+            # where it is loop-carried it stays until that is dropped
             for use in list(argument.uses):
                 if (use.owner.operation, use.operand_number) != (terminator(body), i):
                     use.owner.operation.operands[use.operand_number] = init

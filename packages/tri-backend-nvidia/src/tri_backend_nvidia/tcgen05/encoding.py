@@ -1,4 +1,4 @@
-"""``#ttng.tensor_memory_encoding``: sums in tensor memory; ``#ttng.tensor_memory_rows``: how registers hold them.
+"""``#ttng.tensor_memory_encoding``: accumulators in tensor memory; ``#ttng.tensor_memory_rows``: how registers hold them.
 
 PTX ISA 9.0, 9.7.16.10.5, "Data Path Layout Organization", layout D: row i of 128 is in lane i.  9.7.16.2.3, shape
 ``.32x32b``: a thread has the columns of its warp's lane.
@@ -28,7 +28,7 @@ Shape = tuple[int, ...]
 
 #: rows of one instruction's sum, which are the lanes of tensor memory; its most columns; warps that share the lanes
 BLOCK_M, WIDEST, GROUP_WARPS = 128, 256, 4
-#: input dimensions of the layout of a sum in tensor memory
+#: input dimensions of the layout of an accumulator in tensor memory
 ROW, COLUMN = "row", "column"
 _LANES = 32
 
@@ -56,11 +56,11 @@ class TensorMemory(Encoding):
 
     @classmethod
     def of(cls, shape: Shape) -> "TensorMemory":
-        """For a sum of ``shape``, its instructions as wide as they can be."""
+        """For an accumulator of ``shape``, its instructions as wide as they can be."""
         return cls(BLOCK_M, min(shape[1], WIDEST))
 
     def columns(self, shape: Shape) -> int:
-        """How many columns a sum of ``shape`` takes."""
+        """How many columns an accumulator of ``shape`` takes."""
         return shape[0] // self.block_m * shape[1]
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
@@ -99,7 +99,7 @@ class TensorMemoryRows(MatrixEncoding):
         return replace(self, warps_per_cta=warps, columns=max(shape[-1] // warps[-1], 1))
 
     def fragment(self, role: int, k_width: int) -> LinearLayout:
-        """A warp's share of a sum; Unsupported for operands, which are not in registers."""
+        """A warp's share of an accumulator; Unsupported for operands, which are not in registers."""
         if role != ACCUMULATOR:
             raise Unsupported("an operand in registers, of a product whose sum is in tensor memory")
         rows = LinearLayout.identity1d(_LANES, LANE, "dim0")

@@ -1,7 +1,7 @@
-"""Has all threads meet before a dot whose sum is in tensor memory: one thread starts it, for all.
+"""Has all threads synchronise before a dot whose accumulator is in tensor memory: one thread starts it, for all.
 
-What the others stored in the sum, and loaded from what was in its place, is done then; and nobody is so far behind that
-a phase that it waits for comes round again (:mod:`completion`).  Runs last: barriers that are there
+What the others stored in the accumulator, and loaded from what was in its place, is done then; and nobody is so far behind that
+a phase that it waits for is loop-carried again (:mod:`completion`).  Runs last: barriers that are there
 already count, so a pipelined loop has one barrier per iteration, as before.
 """
 
@@ -24,7 +24,7 @@ class InsertTcgen05Barriers(Pass):
     """See the module; runs after ``insert-barriers``."""
 
     name: ClassVar[str] = "insert-tcgen05-barriers"
-    former_names: ClassVar[tuple[str, ...]] = ("meet-before-dots",)
+    former_names: ClassVar[tuple[str, ...]] = ("overlap-before-dots",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Insert ``ttg.barrier`` ops."""

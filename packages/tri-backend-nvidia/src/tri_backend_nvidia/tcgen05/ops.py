@@ -1,6 +1,6 @@
 """Ops of ``ttng`` for tensor memory.
 
-A product is ``ttg.warp_group_dot`` whose third operand is a buffer in tensor memory, which its result stands for.
+A dot is ``ttg.warp_group_dot`` whose third operand is a buffer in tensor memory, which its result stands for.
 """
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
@@ -29,7 +29,7 @@ _Values = tuple[Sequence[ir.Value], Sequence[ir.Value]]
 
 
 class TensorMemorySpaceAttr(TTNG.Attribute, name="tensor_memory"):
-    """``#ttng.tensor_memory``: the memory space of sums."""
+    """``#ttng.tensor_memory``: the memory space of accumulators."""
 
 
 class TensorMemoryAllocOp(TTNG.Operation, name="tmem_alloc"):
@@ -40,7 +40,7 @@ class TensorMemoryAllocOp(TTNG.Operation, name="tmem_alloc"):
 
 
 class TensorMemoryDeallocOp(TTNG.Operation, name="tmem_dealloc"):
-    """All threads meet; then the ``columns`` at the address in ``slot`` are given back."""
+    """All threads synchronise; then the ``columns`` at the address in ``slot`` are given back."""
 
     slot: _In
     columns: ir.IntegerAttr
@@ -78,7 +78,7 @@ class TensorMemoryStoreOp(TTNG.Operation, name="tmem_store"):
 
 
 class CommitOp(TTNG.Operation, name="tc_gen5_commit"):
-    """One arrival at ``barrier`` when all products are done that were started so far."""
+    """One arrival at ``barrier`` when all dots are done that were started so far."""
 
     barrier: _In
 

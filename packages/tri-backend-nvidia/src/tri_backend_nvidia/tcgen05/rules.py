@@ -20,7 +20,7 @@ from tri_backend_nvidia.machine import (
 from tri_backend_nvidia.mma.memory import ATOM_ROWS, FourBitShared, NvmmaShared
 from tri_backend_nvidia.mma.table import PTX_TYPES
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, GROUP_WARPS, ROW, TensorMemory
-from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryFactor
+from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryOperand
 from tri_core.api import Target, Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding, decode
@@ -83,7 +83,7 @@ def _first_warp(ctx: Lowering) -> ir.Value:
 
 
 def first_thread(ctx: Lowering) -> ir.Value:
-    """The thread that starts products, and commits them: always the same one."""
+    """The thread that starts dots, and commits them: always the same one."""
     return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
 
 
@@ -144,8 +144,8 @@ class _Moves:
     def of(cls, tensor: ir.Type, buffer: ir.Type) -> _Moves:
         shape = tuple(tensor.shape)
         encoding = decode(buffer.encoding)
-        assert isinstance(encoding, TensorMemory | TensorMemoryFactor)
-        per = encoding.per_column if isinstance(encoding, TensorMemoryFactor) else 1
+        assert isinstance(encoding, TensorMemory | TensorMemoryOperand)
+        per = encoding.per_column if isinstance(encoding, TensorMemoryOperand) else 1
         places = layout_for(encoding, shape).pseudo_invert()
         registers = layout_for(decode(tensor.encoding), shape)
 
@@ -241,7 +241,7 @@ def _wait(kind: str, values: list[ir.Value]) -> list[ir.Value]:
     return TensorMemoryWaitOp.build(values, [v.type for v in values], {"kind": ir.StringAttr.get(kind)})
 
 
-# --- products ---------------------------------------------------------------------------------------------
+# --- dots -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -309,8 +309,8 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     b = OperandTiles.of(ctx, op, 1)
     buffer, encoding = ctx.expect(total, TensorMemoryBuffer), decode(total.type.encoding)
     assert isinstance(encoding, TensorMemory)
-    factor = decode(left.type.encoding)
-    a = None if isinstance(factor, TensorMemoryFactor) else OperandTiles.of(ctx, op, 0)
+    layout = decode(left.type.encoding)
+    a = None if isinstance(layout, TensorMemoryOperand) else OperandTiles.of(ctx, op, 0)
     shape = InstructionDescriptor(
         _KINDS[_ptx_type(left)],
         encoding.block_m,
@@ -321,7 +321,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         b.rows_along_k,
     )
     attributes = descriptor_attributes(shape.kind, shape.word, a, b)
-    starts = _factor_columns(left.type) if a is None else a.offset
+    starts = _operand_columns(left.type) if a is None else a.offset
     plan = _steps(encoding, tuple(total.type.shape), left.type.shape[1], starts, b)
     attributes["steps"] = ir.DenseI32ArrayAttr.get(plan)
     fence("after_thread_sync")
@@ -335,10 +335,10 @@ def _ptx_type(value: ir.Value) -> str:
     return PTX_TYPES[str(value.type.element_type)]
 
 
-def _factor_columns(type_: ir.Type) -> Callable[[int, int], int]:
+def _operand_columns(type_: ir.Type) -> Callable[[int, int], int]:
     """Where the tile of A at (row, column) starts, in columns of a buffer in tensor memory of ``type_``."""
     encoding = decode(type_.encoding)
-    assert isinstance(encoding, TensorMemoryFactor)
+    assert isinstance(encoding, TensorMemoryOperand)
     places = layout_for(encoding, tuple(type_.shape)).pseudo_invert()
     return lambda row, k: int(places.apply({"dim0": row, "dim1": k})[COLUMN]) // encoding.per_column
 
@@ -350,7 +350,7 @@ def _steps(
     a: Callable[[int, int], int],
     b: OperandTiles,
 ) -> list[int]:
-    """The instructions: column of the sum, where A is, offset of B."""
+    """The instructions: column of the accumulator, where A is, offset of B."""
     places = layout_for(encoding, shape).pseudo_invert()
     found = []
     for row in range(0, shape[0], encoding.block_m):
@@ -362,13 +362,13 @@ def _steps(
 
 
 def commit(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttng.tc_gen5_commit``: by the thread that starts products."""
+    """``ttng.tc_gen5_commit``: by the thread that starts dots."""
     TensorCommitOp.build([ctx.shared_tensor(op.operands[0]).base, first_thread(ctx)])
     return []
 
 
 def wait(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_dot_wait``, behind a wait for a phase: what follows is ordered after the products."""
+    """``ttg.warp_group_dot_wait``, behind a wait for a phase: what follows is ordered after the dots."""
     fence("after_thread_sync")
     return []
 
@@ -389,7 +389,7 @@ RULES: dict[str, Rule] = {
 def descriptor_attributes(
     kind: str, word: int, a: OperandTiles | None, b: OperandTiles
 ) -> dict[str, ir.Attribute]:
-    """Those of a product: its kind, the instruction descriptor, the high words of the operands' descriptors.
+    """Those of a dot: its kind, the instruction descriptor, the high words of the operands' descriptors.
 
     ``a``: None where it is in tensor memory, and has none.
     """

@@ -1,4 +1,4 @@
-"""Block-scaled products for ``tcgen05.mma``: factors and scales go to shared memory, as the instruction wants them.
+"""Block-scaled dots for ``tcgen05.mma``: operands and scales go to shared memory, as the instruction wants them.
 
     c = dot_scaled(a, sa, b, sb, c0)    ->    c = warp_group_dot(alloc a, alloc b, c0, use_c, scales alloc sa, alloc sb); wait
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tri_backend_nvidia.mma.memory import FourBitShared, NvmmaShared
 from tri_backend_nvidia.mma.scaled import as_loaded, bare
-from tri_backend_nvidia.mma.scaled_table import Factors, ScaledRow
+from tri_backend_nvidia.mma.scaled_table import ScaledOperands, ScaledRow
 from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemoryRows
 from tri_backend_nvidia.tcgen05.scaled_table import ROWS
@@ -25,12 +25,12 @@ from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.matrix import contiguous_dimension, split_groups
 from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["factor_memory", "group_dot"]
+__all__ = ["group_dot", "operand_memory"]
 
 Shape = tuple[int, ...]
 
 
-def factor_memory(
+def operand_memory(
     row: ScaledRow, format_: ScaleDotElemType, index: int, shape: Shape, contiguous: int
 ) -> SharedEncoding:
     """How operand ``index`` of ``shape`` (e2m1 packed) lies in shared memory, whose source has neighbours along ``contiguous``.
@@ -47,24 +47,24 @@ def factor_memory(
 
 
 def group_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
-    """``op``, which :class:`ScaledProducts` does not refuse, becomes a dot of buffers, waited for at once."""
+    """``op``, which :class:`ScaledDots` does not refuse, becomes a dot of buffers, waited for at once."""
     del axes  # its scales are read from memory
-    factors, (m, n) = Factors.of(op), shape_of(op.results[0].type)
-    row = factors.row(ROWS)
+    scaled, (m, n) = ScaledOperands.of(op), shape_of(op.results[0].type)
+    row = scaled.row(ROWS)
     assert row is not None
-    assert factors.scales is not None
+    assert scaled.scales is not None
     split = split_groups((m, n), BLOCK_M, warps, GROUP_WARPS, whole_rows=False)
     encoding = TensorMemoryRows().spread((m, n), split)
     old = encoding_of(op.results[0])
     assert old is not None
     with ir.InsertionPoint(op), op.location:
         buffers = []
-        for index, format_ in enumerate((factors.a, factors.b)):
+        for index, format_ in enumerate((scaled.a, scaled.b)):
             value = as_loaded(op.operands[index])
             shape = shape_of(value.type)
-            memory = factor_memory(row, format_, index, shape, contiguous_dimension(value))
+            memory = operand_memory(row, format_, index, shape, contiguous_dimension(value))
             buffers.append(_buffer(value, memory))
-        scales = [_buffer(as_loaded(v), ScalesShared.of(shape_of(v.type))) for v in factors.scales]
+        scales = [_buffer(as_loaded(v), ScalesShared.of(shape_of(v.type))) for v in scaled.scales]
         total = convert(bare(op.operands[2]), encoding, ir.InsertionPoint.current, op.location)
         adds = constant(1, 0 if is_zero(bare(op.operands[2])) else 1)
         made = ir.Operation.create(

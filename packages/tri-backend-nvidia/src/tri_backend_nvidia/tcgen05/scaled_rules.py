@@ -1,4 +1,4 @@
-"""The lowering of products with block scales: copies of the scales to tensor memory, then the products, by one thread."""
+"""The lowering of dots with block scales: copies of the scales to tensor memory, then the dots, by one thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which block-scaled products (``tt.dot_scaled``) ``tcgen05.mma`` does, and why not the others."""
+"""Which block-scaled dots (``tt.dot_scaled``) ``tcgen05.mma`` does, and why not the others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tri_backend_nvidia.mma.scaled_table import (
     E2M1,
     E4M3,
     E5M2,
-    Factors,
+    ScaledOperands,
     ScaledRow,
     refused_formats,
-    refused_roles,
+    refused_partitions,
 )
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemory
 from tri_backend_nvidia.tcgen05.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
@@ -20,7 +20,7 @@ from tri_core.api import Target
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
 
-__all__ = ["ROWS", "ScaledProducts"]
+__all__ = ["ROWS", "ScaledDots"]
 
 _ANY = (E4M3, E5M2, E2M1)
 
@@ -35,7 +35,7 @@ ROWS: tuple[ScaledRow, ...] = (
 
 
 @dataclass(frozen=True)
-class ScaledProducts:
+class ScaledDots:
     """What a target with ``shared`` bytes of shared memory, and ``columns`` of tensor memory, does in kernels of these options."""
 
     num_warps: int
@@ -47,7 +47,7 @@ class ScaledProducts:
     @classmethod
     def of(
         cls, target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None
-    ) -> ScaledProducts | None:
+    ) -> ScaledDots | None:
         """For ``target``; None without tensor memory."""
         if not target.has("tcgen05"):
             return None
@@ -58,16 +58,16 @@ class ScaledProducts:
         """Why no instruction does ``op``, a ``tt.dot_scaled``; None: one does."""
         if len(shape_of(op.results[0].type)) != 2:
             return "it has a batch"
-        factors = Factors.of(op)
-        return self._launch(op) or refused_formats(factors, ROWS) or self._sizes(factors, op)
+        scaled = ScaledOperands.of(op)
+        return self._launch(op) or refused_formats(scaled, ROWS) or self._sizes(scaled, op)
 
     def _launch(self, op: ir.Operation) -> str | None:
         if self.num_ctas > 1 or self.num_warps % GROUP_WARPS:
             return f"it takes one CTA and a multiple of {GROUP_WARPS} warps; {self.num_warps} warps of {self.num_ctas}"
-        return refused_roles(op, self.specialize)
+        return refused_partitions(op, self.specialize)
 
-    def _sizes(self, factors: Factors, op: ir.Operation) -> str | None:
-        row, (m, n, k) = factors.row(ROWS), factors.shape
+    def _sizes(self, scaled: ScaledOperands, op: ir.Operation) -> str | None:
+        row, (m, n, k) = scaled.row(ROWS), scaled.shape
         assert row is not None
         least = BLOCK_M, LEAST_ROWS, WORD * row.group
         if m < least[0] or n < least[1] or k < least[2]:

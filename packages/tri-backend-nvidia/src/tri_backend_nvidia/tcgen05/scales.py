@@ -1,4 +1,4 @@
-"""Scales of block-scaled products: how they lie in shared memory, and in tensor memory.
+"""Scales of block-scaled dots: how they lie in shared memory, and in tensor memory.
 
 PTX ISA 9.0, 9.7.16.10.7.2, "Scale Factor A ID", and .3, "Scale Factor B ID": four scales of a row are a word; row ``i`` of 128 is
 in lane ``i % 32`` of column ``i / 32``, in every quarter of the lanes.  A copy (``tcgen05.cp.32x128b.warpx4``) takes 32 rows

@@ -13,7 +13,7 @@ __all__ = ["instructions", "operand_memory"]
 
 Shape = tuple[int, ...]
 
-#: (MLIR types of a, b and the sum) -> bits of an element.  PTX ISA 9.0, table "Various combinations of .kind and shapes"
+#: (MLIR types of a, b and the accumulator) -> bits of an element.  PTX ISA 9.0, table "Various combinations of .kind and shapes"
 _ROWS: tuple[tuple[str, str, str, int], ...] = (
     ("f16", "f16", "f32", 16),
     ("bf16", "bf16", "f32", 16),

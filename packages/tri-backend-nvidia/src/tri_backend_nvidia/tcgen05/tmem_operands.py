@@ -1,8 +1,8 @@
-"""Left operands in tensor memory: what threads compute from a sum goes back to where the sum was, not to shared memory.
+"""Left operands in tensor memory: what threads compute from an accumulator goes back to where the accumulator was, not to shared memory.
 
-A factor is a tensor in the layout of sums (attention's probabilities) that one dot reads as its A.  Each thread writes the
-columns from which it has read its part of a sum before, packed; so nobody has to wait for anybody.  Where no sum has
-fitting columns that are free meanwhile, the factor has columns of its own, if there are any.
+An operand is a tensor in the layout of accumulators (attention's probabilities) that one dot reads as its A.  Each thread writes the
+columns from which it has read its part of an accumulator before, packed; so nobody has to wait for anybody.  Where no sum has
+fitting columns that are free meanwhile, the operand has columns of its own, if there are any.
 """
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tri_backend_nvidia.mma.encoding import TTNG
-from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT, Cell, is_placed
+from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT, Accumulator, is_placed
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, ROW, WIDEST, TensorMemoryRows
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
@@ -20,7 +20,15 @@ from tri_gpu_dialect.encodings import Encoding, decode, encoding
 from tri_gpu_dialect.layouts import LinearLayout
 from tri_gpu_dialect.types import bitwidth
 
-__all__ = ["Factor", "Life", "PlacedFactor", "TensorMemoryFactor", "factors", "meet", "place_factors"]
+__all__ = [
+    "Life",
+    "Operand",
+    "PlacedOperand",
+    "TensorMemoryOperand",
+    "left_operands",
+    "overlap",
+    "place_operands",
+]
 
 Shape = tuple[int, ...]
 Life = tuple[int, int]
@@ -32,10 +40,10 @@ _K_COLUMNS = 8
 
 @encoding(TTNG, "tensor_memory_factor")
 @dataclass(frozen=True)
-class TensorMemoryFactor(Encoding):
+class TensorMemoryOperand(Encoding):
     """A of 128 rows and more, packed elements of ``bits``: row i in lane i (PTX ISA 9.0, 9.7.16.10.5).
 
-    Rows come in ``parts``, one after the other; where ``spread``, each begins where its part of a sum of 32-bit elements
+    Rows come in ``parts``, one after the other; where ``spread``, each begins where its part of an accumulator of 32-bit elements
     does.  Layouts go from (row, column), columns counted in elements.
     """
 
@@ -55,7 +63,7 @@ class TensorMemoryFactor(Encoding):
         return _COLUMN_BITS // self.bits
 
     def columns(self, shape: Shape) -> int:
-        """How many columns a factor of ``shape`` takes."""
+        """How many columns an operand of ``shape`` takes."""
         return shape[0] // BLOCK_M * shape[1] // (1 if self.spread else self.per_column)
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
@@ -73,7 +81,7 @@ class TensorMemoryFactor(Encoding):
 
 
 @dataclass(frozen=True)
-class Factor:
+class Operand:
     """The buffer in shared memory that ``alloc`` fills, and ``dot`` reads; in use over ``life``, in numbers of ops."""
 
     alloc: ir.Operation
@@ -90,18 +98,18 @@ class Factor:
         """Its shape."""
         return tuple(self.source.type.shape)
 
-    def encoding(self, *, spread: bool) -> TensorMemoryFactor | None:
+    def encoding(self, *, spread: bool) -> TensorMemoryOperand | None:
         """How it lies in tensor memory; None: instructions cannot read it so."""
         rows = decode(self.source.type.encoding)
         assert isinstance(rows, TensorMemoryRows)
         bits = bitwidth(self.source.type.element_type)
-        made = TensorMemoryFactor(bits, rows.warps_per_cta[1] if spread else 1, spread)
+        made = TensorMemoryOperand(bits, rows.warps_per_cta[1] if spread else 1, spread)
         fits = self.shape[1] <= WIDEST and self.shape[1] // made.parts >= _K_COLUMNS * made.per_column
         return made if fits else None
 
 
-def factors(function: ir.Operation, numbers: Mapping[ir.Operation, Life]) -> list[Factor]:
-    """The factors of ``function`` that may be in tensor memory: of one dot, done in its own block."""
+def left_operands(function: ir.Operation, numbers: Mapping[ir.Operation, Life]) -> list[Operand]:
+    """The operands of ``function`` that may be in tensor memory: of one dot, done in its own block."""
     found = []
     for dot in [op for op in all_ops(function) if op.name == DOT and len(op.operands) <= 4]:
         owner = dot.operands[0].owner
@@ -109,12 +117,12 @@ def factors(function: ir.Operation, numbers: Mapping[ir.Operation, Life]) -> lis
             continue
         alloc, end = owner.operation, _done(dot)
         if end is not None and _is_for(alloc, dot):
-            found.append(Factor(alloc, dot, (numbers[alloc][0], numbers[end][1])))
+            found.append(Operand(alloc, dot, (numbers[alloc][0], numbers[end][1])))
     return found
 
 
 def _is_for(alloc: ir.Operation, dot: ir.Operation) -> bool:
-    """Whether ``alloc`` holds a tensor in the layout of sums for ``dot`` alone."""
+    """Whether ``alloc`` holds a tensor in the layout of accumulators for ``dot`` alone."""
     if alloc.name != "ttg.local_alloc" or not len(alloc.operands) or alloc.block != dot.block:
         return False
     uses = [(use.owner.operation, use.operand_number) for use in alloc.results[0].uses]
@@ -137,65 +145,68 @@ def _done(dot: ir.Operation) -> ir.Operation | None:
 # --- columns ----------------------------------------------------------------------------------------------
 
 
-def meet(left: Life, right: Life) -> bool:
+def overlap(left: Life, right: Life) -> bool:
     """Whether both are in use at some place."""
     return left[0] <= right[1] and right[0] <= left[1]
 
 
 @dataclass(frozen=True)
-class PlacedFactor:
-    """A factor with its encoding and its first column."""
+class PlacedOperand:
+    """An operand with its encoding and its first column."""
 
-    factor: Factor
-    encoding: TensorMemoryFactor
+    operand: Operand
+    encoding: TensorMemoryOperand
     column: int
 
     @property
     def range(self) -> tuple[int, int]:
         """Its columns: the first, and the one behind the last."""
-        return self.column, self.column + self.encoding.columns(self.factor.shape)
+        return self.column, self.column + self.encoding.columns(self.operand.shape)
 
     @property
     def type(self) -> MemDescType:
         """That of its buffer, without a memory space."""
-        source = self.factor.source.type
+        source = self.operand.source.type
         return MemDescType.of(tuple(source.shape), source.element_type, self.encoding.to_attr(), mutable=True)
 
 
-def place_factors(
-    found: Sequence[Factor], cells: Sequence[tuple[Cell, int, int]], end: int, limit: int
-) -> list[PlacedFactor]:
+def place_operands(
+    found: Sequence[Operand], accumulators: Sequence[tuple[Accumulator, int, int]], end: int, limit: int
+) -> list[PlacedOperand]:
     """Columns for those of ``found`` for which there are some.
 
-    ``cells`` with their first columns and widths; columns from ``end`` up to ``limit`` are free.
+    ``accumulators`` with their first columns and widths; columns from ``end`` up to ``limit`` are free.
     """
-    placed: list[PlacedFactor] = []
-    for factor in found:
-        made = _over_a_sum(factor, cells, placed)
-        if made is None and (own := factor.encoding(spread=False)) is not None:
-            made = PlacedFactor(factor, own, end)
+    placed: list[PlacedOperand] = []
+    for operand in found:
+        made = _over_an_accumulator(operand, accumulators, placed)
+        if made is None and (own := operand.encoding(spread=False)) is not None:
+            made = PlacedOperand(operand, own, end)
             end = made.range[1] if made.range[1] <= limit else end
         if made is not None and made.range[1] <= limit:
             placed.append(made)
     return placed
 
 
-def _over_a_sum(
-    factor: Factor, cells: Sequence[tuple[Cell, int, int]], placed: Sequence[PlacedFactor]
-) -> PlacedFactor | None:
-    """``factor`` in the columns of a sum of its shape and warps, where nobody else's life meets its own."""
-    own = factor.encoding(spread=True)
+def _over_an_accumulator(
+    operand: Operand, accumulators: Sequence[tuple[Accumulator, int, int]], placed: Sequence[PlacedOperand]
+) -> PlacedOperand | None:
+    """``operand`` in the columns of an accumulator of its shape and warps, where nobody else's life overlaps its own."""
+    own = operand.encoding(spread=True)
     if own is None:
         return None
-    for cell, column, width in cells:
-        alike = tuple(cell.type.shape) == factor.shape and cell.type.encoding == factor.source.type.encoding
+    for accumulator, column, width in accumulators:
+        alike = (
+            tuple(accumulator.type.shape) == operand.shape
+            and accumulator.type.encoding == operand.source.type.encoding
+        )
         if not alike:
             continue
-        made = PlacedFactor(factor, own, column)
-        others = [(c.life, (first, first + w)) for c, first, w in cells]
-        others += [(p.factor.life, p.range) for p in placed]
+        made = PlacedOperand(operand, own, column)
+        others = [(c.life, (first, first + w)) for c, first, w in accumulators]
+        others += [(p.operand.life, p.range) for p in placed]
         span = (column, column + width)
-        if not any(meet(life, factor.life) and _overlap(r, span) for life, r in others):
+        if not any(overlap(life, operand.life) and _overlap(r, span) for life, r in others):
             return made
     return None
 

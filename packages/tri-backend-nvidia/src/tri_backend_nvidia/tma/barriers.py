@@ -12,8 +12,8 @@ from tri_backend_nvidia.machine import (
     BarrierWaitOp,
     FenceOp,
     MapaOp,
+    OrderedBarrierOp,
     PeerArriveOp,
-    TurnOp,
     WarpBarrierOp,
 )
 from tri_backend_nvidia.options import nvidia_options
@@ -25,7 +25,7 @@ from tri_gpu_dialect.lowering.table import Rule
 __all__ = ["RULES", "fence", "first_elected"]
 
 #: the first named barrier of turns: 0 is the CTA's, then come those of the region of consumers and of partitions
-_TURNS = 8
+_ORDERED_BARRIERS = 8
 
 
 def _number(ctx: Lowering, op: ir.Operation, name: str) -> ir.Attribute:
@@ -79,7 +79,7 @@ def expect(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.arrive_barrier``: the lanes of a warp meet, and one of them arrives for all.
+    """``ttg.arrive_barrier``: the lanes of a warp synchronise, and one of them arrives for all.
 
     For all CTAs of a cluster there is a lane for each, which arrives there.
     """
@@ -111,18 +111,22 @@ def fence_async(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return []
 
 
-def turn(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.warp_group_turn``, by named barriers behind those of partitions."""
+def ordered_barrier(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.ordered_barrier``, by named barriers behind those of partitions."""
     warps = ir.IntegerAttr(op.attributes["group_warps"]).value
     group = ctx.b.lshr(ctx.warp, (warps - 1).bit_length())
-    numbers = {"first": _TURNS, "groups": ctx.num_warps // warps, "threads": warps * ctx.threads_per_warp}
+    numbers = {
+        "first": _ORDERED_BARRIERS,
+        "groups": ctx.num_warps // warps,
+        "threads": warps * ctx.threads_per_warp,
+    }
     attributes = {name: ir.IntegerAttr.get(ctx.b.i32, number) for name, number in numbers.items()}
-    TurnOp.build([group], (), {"step": op.attributes["step"], **attributes})
+    OrderedBarrierOp.build([group], (), {"step": op.attributes["step"], **attributes})
     return []
 
 
 RULES: dict[str, Rule] = {
-    "ttg.warp_group_turn": turn,
+    "ttg.ordered_barrier": ordered_barrier,
     "ttg.init_barrier": init,
     "ttg.inval_barrier": inval,
     "ttg.barrier_expect": expect,

@@ -35,26 +35,26 @@ _COMBINES = {
 class TensorMemoryAccelerator:
     """Block copies; see :class:`tri_gpu_dialect.async_units.policy.BlockCopies`.
 
-    ``in_products``: also in loops that hold products, where something has to start them ahead of their use; what the
+    ``in_dot_loops``: also in loops that hold dots, where something has to start them ahead of their use; what the
     kernel's loops say about warps for that wins, and decides alone where this is None.  ``in_clusters``: there alone, for
     the CTAs of a cluster that copy for each other.
     """
 
-    in_products: bool | None = False
+    in_dot_loops: bool | None = False
     in_clusters: bool = False
 
     def refuses(self, maker: ir.Operation) -> str | None:
         """Why a descriptor's accesses are left to pointers."""
         type_ = maker.results[0].type
-        outside = _outside_of_products(maker) if self.in_clusters else None
+        outside = _outside_of_dot_loops(maker) if self.in_clusters else None
         return outside or _block(type_) or _numbers(maker) or _padding(maker) or self._accesses(maker)
 
     def _accesses(self, maker: ir.Operation) -> str | None:
         for use in maker.results[0].uses:
             op = use.owner.operation
-            if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_loop_of_products(op):
+            if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_dot_loop(op):
                 return "it feeds a loop of products, whose copies are pipelined by pointers"
-            if op.name == "tt.descriptor_load" and _in_loop_of_products(op) and not _starts_at_pieces(op):
+            if op.name == "tt.descriptor_load" and _in_dot_loop(op) and not _starts_at_pieces(op):
                 return "it feeds a loop of products, in which nobody asks whether rows start at multiples of 16 bytes"
             if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
                 return "rows are gathered"
@@ -64,7 +64,7 @@ class TensorMemoryAccelerator:
 
     def _runs_ahead(self, load: ir.Operation) -> bool:
         """Whether warps for copies start the load, as the policy decides for the kernel around it."""
-        policy = AsyncPolicy(producer=Specialization(), specialize=self.in_products)
+        policy = AsyncPolicy(producer=Specialization(), specialize=self.in_dot_loops)
         return policy.specialization(function_of(load)) is not None
 
     def encoding(self, descriptor: TensorDescType) -> SharedEncoding:
@@ -87,13 +87,13 @@ class TensorMemoryAccelerator:
         return encoding.alignment if found is None else max(found.alignment, encoding.alignment)
 
 
-def _outside_of_products(maker: ir.Operation) -> str | None:
+def _outside_of_dot_loops(maker: ir.Operation) -> str | None:
     """Why a descriptor is left to pointers in a kernel of clusters."""
     if not known_at_launch(maker):
         return "CTAs of a cluster would make one descriptor together"
     for use in maker.results[0].uses:
         op = use.owner.operation
-        if op.name != "tt.descriptor_load" or not _in_loop_of_products(op):
+        if op.name != "tt.descriptor_load" or not _in_dot_loop(op):
             return "CTAs of a cluster copy in bulk what feeds loops of products alone"
     return None
 
@@ -162,7 +162,7 @@ def _starts_at_pieces(op: ir.Operation) -> bool:
     return starts_at_pieces(op, axis_info(function_of(op)))
 
 
-def _in_loop_of_products(op: ir.Operation) -> bool:
+def _in_dot_loop(op: ir.Operation) -> bool:
     """Whether a loop around ``op`` holds a dot next to it."""
     outer = op.parent
     while outer is not None and outer.operation.name != "tt.func":

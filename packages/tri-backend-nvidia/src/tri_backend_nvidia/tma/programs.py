@@ -1,4 +1,4 @@
-"""The rules of programs whose numbers a producer draws from a counter, and hands on through shared memory."""
+"""The rules of programs whose numbers a producer gets from a counter, and forwards through shared memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _BYTES = 4
 
 
 def _first(ctx: Lowering) -> ir.Value:
-    """Whether this is the thread that draws, of those that run what is being lowered."""
+    """Whether this is the thread that gets the next tile, of those that run what is being lowered."""
     return ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
 
 
 def draw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.draw_program``: ``atom.inc``, which goes back to 0 by itself behind the last ticket."""
+    """``ttg.fetch_tile``: ``atom.inc``, which goes back to 0 by itself behind the last ticket."""
     if ctx.counter is None:
         raise InternalError("the kernel has no counter of programs")
     last = ctx.b.sub(ctx.scalar(op.operands[0]), ctx.b.int_(1))
@@ -31,21 +31,21 @@ def draw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def publish(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.publish_program``."""
+    """``ttg.broadcast_tile``."""
     number, place = op.operands
     ctx.hw.store_shared(ctx.b, ctx.shared_tensor(place).base, ctx.scalar(number), _first(ctx), _BYTES)
     return []
 
 
 def read(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.read_program``: through a shuffle, by which the assembler knows that the number is the same for a warp."""
+    """``ttg.read_tile``: through a shuffle, by which the assembler knows that the number is the same for a warp."""
     b = ctx.b
     found = ctx.hw.load_shared(b, ctx.shared_tensor(op.operands[0]).base, b.i32, None, _BYTES)
     return [[ctx.hw.shuffle_idx(b, found, b.int_(0))]]
 
 
 RULES: dict[str, Rule] = {
-    "ttg.draw_program": draw,
-    "ttg.publish_program": publish,
-    "ttg.read_program": read,
+    "ttg.fetch_tile": draw,
+    "ttg.broadcast_tile": publish,
+    "ttg.read_tile": read,
 }

@@ -1,9 +1,9 @@
-"""Has copies round f32 to tf32 where products of tf32 alone read what they bring.
+"""Has copies round f32 to tf32 where dots of tf32 alone read what they bring.
 
-Instructions of warp groups cut f32 off, which makes every factor smaller in magnitude and sums 7e-4 too small; the copy engine rounds to
+Instructions of warp groups cut f32 off, which makes every operand smaller in magnitude and sums 7e-4 too small; the copy engine rounds to
 nearest for a tensor map of type TFLOAT32, at no cost (docs/measurements.md, "Copies that round").
 
-Functions in which a product reads another one's result stay as they are: nothing was measured there.
+Functions in which a dot reads another one's result stay as they are: nothing was measured there.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ ROUNDED = "ttng.rounded"
 
 _MAKE, _LOAD, _DOT = "tt.make_tensor_descriptor", "tt.descriptor_load", "ttg.warp_group_dot"
 _DOTS = frozenset({_DOT, "tt.dot"})
-#: ops that hand a block on as it is
-_HANDS_ON = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
+#: ops that forward a block as it is
+_FORWARDS = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TmaRoundTf32(Pass):
             if any(chained([op for op in all_ops(function) if op.name in _DOTS])):
                 continue
             for op in all_ops(function):
-                if op.name == _MAKE and _is_f32(op) and known_at_launch(op) and _brings_factors(op):
+                if op.name == _MAKE and _is_f32(op) and known_at_launch(op) and _brings_operands(op):
                     op.attributes[ROUNDED] = ir.UnitAttr.get()
 
 
@@ -50,22 +50,22 @@ def _is_f32(maker: ir.Operation) -> bool:
     return isinstance(maker.results[0].type.block_type.element_type, ir.F32Type)
 
 
-def _brings_factors(maker: ir.Operation) -> bool:
-    """Whether blocks of the descriptor are loaded, as factors of products of tf32, and nothing else is done with it."""
+def _brings_operands(maker: ir.Operation) -> bool:
+    """Whether blocks of the descriptor are loaded, as operands of dots of tf32, and nothing else is done with it."""
     loads = [use.owner.operation for use in maker.results[0].uses]
-    return bool(loads) and all(op.name == _LOAD and _is_factor(op.results[0]) for op in loads)
+    return bool(loads) and all(op.name == _LOAD and _is_operand(op.results[0]) for op in loads)
 
 
-def _is_factor(value: ir.Value) -> bool:
-    """Whether products of tf32 alone read ``value``, and some do."""
+def _is_operand(value: ir.Value) -> bool:
+    """Whether dots of tf32 alone read ``value``, and some do."""
     uses = [use for use in value.uses if use.owner.operation.name != "ttg.local_dealloc"]
     return bool(uses) and all(_multiplies(use) for use in uses)
 
 
 def _multiplies(use: ir.OpOperand) -> bool:
     op = use.owner.operation
-    if op.name in _HANDS_ON:
-        return _is_factor(op.results[0])
+    if op.name in _FORWARDS:
+        return _is_operand(op.results[0])
     if op.name != _DOT or use.operand_number > 1:
         return False
     return bool(ir.IntegerAttr(op.attributes["inputPrecision"]).value == InputPrecision.TF32)

@@ -37,7 +37,7 @@ def is_zero(value: ir.Value) -> bool:
 def argument_of(pointer: ir.Value, through: frozenset[str] = POINTER_OPS) -> ir.Value | None:
     """The function's argument that ``pointer``, perhaps a tensor of them, is computed from by the ops ``through``.
 
-    None if that is not known.  A pointer that a loop carries is followed if it comes round computed from itself.
+    None if that is not known.  A pointer that a loop carries is followed if it is carried as computed from itself.
     """
     value = pointer
     for _ in range(_MOST):
@@ -63,7 +63,7 @@ def argument_of(pointer: ir.Value, through: frozenset[str] = POINTER_OPS) -> ir.
 
 
 def _stays(body: ir.Block, number: int, through: frozenset[str]) -> bool:
-    """Whether argument ``number`` of a loop's body comes round computed from itself."""
+    """Whether argument ``number`` of a loop's body is carried as computed from itself."""
     operations = body.operations
     argument, value = body.arguments[number], operations[len(operations) - 1].operands[number - 1]
     for _ in range(_MOST):

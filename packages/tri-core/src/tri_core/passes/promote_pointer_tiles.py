@@ -172,7 +172,7 @@ class _Function:
 
 
 def _changes_with(tile: Tile, access: ir.Operation) -> bool:
-    """Whether the array is another in every turn of the innermost loop around ``access``."""
+    """Whether the array is another in every iteration of the innermost loop around ``access``."""
     values = _array_symbols(tile)
     around = [each for each in ancestors(access) if each.name in _LOOPS]
     return bool(around) and any(is_inside(symbol, around[0]) for symbol in values)

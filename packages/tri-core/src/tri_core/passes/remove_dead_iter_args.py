@@ -17,7 +17,7 @@ __all__ = ["RemoveDeadIterArgs"]
 
 @dataclass(frozen=True)
 class RemoveDeadIterArgs(Pass):
-    """A value that an ``scf.for`` carries and nobody needs comes round unchanged; canonicalization then removes it."""
+    """A value that an ``scf.for`` carries and nobody needs is passed on unchanged; canonicalization then removes it."""
 
     name: ClassVar[str] = "remove-dead-iter-args"
     former_names: ClassVar[tuple[str, ...]] = ("dead-carried",)

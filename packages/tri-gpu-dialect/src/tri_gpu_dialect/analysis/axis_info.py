@@ -138,7 +138,7 @@ class _Analysis:
     # --- control flow -----------------------------------------------------------------------------------
 
     def for_(self, op: ir.Operation) -> None:
-        """``scf.for``: carried values join what enters and what comes round."""
+        """``scf.for``: carried values join what enters and what is loop-carried."""
         lower, _, step, *inits = op.operands
         body = op.regions[0].blocks[0]
         iv, *carried = body.arguments

@@ -67,7 +67,7 @@ def _make_range(op: ir.Operation, _: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo((power_of_two_divisor(end - start),), (power_of_two_divisor(start),), (1,), low=start)
 
 
-@rule("tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size", "ttg.next_program")
+@rule("tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size", "ttg.next_tile")
 def _program(_: ir.Operation, __: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo.unknown(1)
 

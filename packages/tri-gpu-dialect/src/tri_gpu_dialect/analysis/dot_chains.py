@@ -1,4 +1,4 @@
-"""Which dots read each other's results: their products are best shared by rows alone."""
+"""Which dots read each other's results: their dots are best shared by rows alone."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Two sweeps over the function, conversions being ignored:
 
-*Forward*: what has a layout of its own (a load, a dot) hands it on to what is computed from it.  Such
+*Forward*: what has a layout of its own (a load, a dot) forwards it to what is computed from it.  Such
 values are **fixed**; doing their work twice would be expensive, so each has one layout.
 
 *Backward*: what is computed from constants, ranges and scalars only is **free**: it costs little to compute
@@ -228,7 +228,7 @@ class _Forward:
                 fixed[value] = fixed[source]
 
     def settle(self, body: ir.Block, carried: Sequence[ir.Value], coming: Sequence[ir.Value]) -> None:
-        """Go through a loop's body until carried values agree with what comes round.
+        """Go through a loop's body until carried values agree with what is loop-carried.
 
         What the loop makes decides, so that the conversion stands before the loop; each value is changed
         once at most.

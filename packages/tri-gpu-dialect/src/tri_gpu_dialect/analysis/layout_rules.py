@@ -237,7 +237,7 @@ def _gather_operands(_: ir.Operation, result: Encoding) -> Operands:
 add(LayoutRule(Kind.REDUCTION, _gather_result, _gather_operands), "tt.gather")
 
 
-# --- products -------------------------------------------------------------------------------------------
+# --- dots -----------------------------------------------------------------------------------------------
 
 
 def _dot_operands(op: ir.Operation, result: Encoding) -> Operands:
@@ -265,18 +265,18 @@ add(LayoutRule(Kind.ANCHOR, _dot_result, _local_dot_operands), "ttg.local_dot")
 
 
 def _group_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
-    factors = [
+    operands = [
         DotOperand(i, result, _k_width(op.operands[i])) if _is_tensor(op.operands[i]) else None
         for i in (0, 1)
     ]
-    return [*factors, result, *[None for _ in list(op.operands)[3:]]]
+    return [*operands, result, *[None for _ in list(op.operands)[3:]]]
 
 
 add(LayoutRule(Kind.ANCHOR, _dot_result, _group_dot_operands), "ttg.warp_group_dot")
 
 
 def _scaled_dot_operands(op: ir.Operation, result: Encoding) -> Operands:
-    # a backend that keeps the op puts factors and scales where its instruction wants them
+    # a backend that keeps the op puts operands and scales where its instruction wants them
     return [None, None, result, *[None for _ in list(op.operands)[3:]]]
 
 

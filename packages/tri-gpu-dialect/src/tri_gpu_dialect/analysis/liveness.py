@@ -51,7 +51,7 @@ class Buffer:
         """Whether this is scratch memory of an op."""
         return self.scratch_bytes > 0
 
-    def meets(self, other: Buffer) -> bool:
+    def overlaps(self, other: Buffer) -> bool:
         """Whether both live at the same time."""
         if self.partition is not None and other.partition is not None and self.partition != other.partition:
             return True

@@ -24,8 +24,8 @@ _THROUGH = POINTER_OPS | {"ttg.convert_layout"}
 #: ops that write memory through their first operand and order nothing else
 _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
-#: which operands of dots may come by copies ahead: factors, and scales where a dot reads them from registers
-_FACTORS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
+#: which operands of dots may come by copies ahead: operands, and scales where a dot reads them from registers
+_OPERANDS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
 
 
 @dataclass
@@ -110,12 +110,12 @@ def is_dot_buffer(op: ir.Operation) -> bool:
 
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether the result of ``load`` becomes an operand of a dot on a matrix instruction."""
-    return reaches(load.results, _is_factor, is_rematerializable)
+    return reaches(load.results, _is_operand, is_rematerializable)
 
 
-def _is_factor(use: ir.OpOperand) -> bool:
+def _is_operand(use: ir.OpOperand) -> bool:
     user = use.owner.operation
-    if use.operand_number in _FACTORS.get(user.name, ()):
+    if use.operand_number in _OPERANDS.get(user.name, ()):
         return isinstance(encoding_of(user.results[0]), MatrixEncoding)
     return is_dot_buffer(user)
 

@@ -2,7 +2,7 @@
 
 A bound is read as ``sum(slope_axis * id_axis) + rest``, but for what rounding adds; ``rest`` is the same for all programs.  A slope
 that nobody can tell (a product of two ids, what is read from memory by an id) is None.  This decides in which order programs
-run, and whether numbers of programs are handed out evenly; never what a program computes.
+run, and whether numbers of programs are forwarded out evenly; never what a program computes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BETWEEN = frozenset({"arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui"
 
 @dataclass(frozen=True)
 class TripCounts:
-    """``slopes``: turns of all loops that a program has more than the one before it along an axis, where that is known.
+    """``slopes``: iterations of all loops that a program has more than the one before it along an axis, where that is known.
 
     ``differ``: programs are of different lengths, as far as one can see.
     """

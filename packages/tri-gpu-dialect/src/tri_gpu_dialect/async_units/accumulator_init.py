@@ -7,7 +7,7 @@
 The third is the end of a tile in a loop over the steps of several: ``if last: store(t); t = zeros``.  What is zeros on one way
 through an ``scf.if``, and on the other comes from before it, is such a select too.  Behind the loop, zeros are selected where they are used.
 
-The select is a move for each register of the sum in each iteration, and has the dot before it waited for first: a dot
+The select is a move for each register of the accumulator in each iteration, and has the dot before it waited for first: a dot
 that is still under way may be the accumulator of the next one, but nothing else may read it.  A condition is a scalar, or a
 splat of one; a select whose result something else uses too is left alone.
 """
@@ -30,7 +30,7 @@ _PASSES_ON = frozenset({"tt.splat", "ttg.convert_layout", "tt.broadcast", "tt.ex
 
 @dataclass(frozen=True)
 class AccumulatorInit(Pass):
-    """See the module; ``first`` has sums that are zero before a loop started by the predicate, too.
+    """See the module; ``first`` has accumulators that are zero before a loop started by the predicate, too.
 
     Runs before ``sink-dot-waits``, which then leaves such dots under way.  ``first`` is off in the stage: the zeros are
     still what a loop that does not run gives, so that it saves nothing and costs a comparison per iteration.
@@ -48,7 +48,7 @@ class AccumulatorInit(Pass):
 
 
 def _by_select(dot: ir.Operation) -> bool:
-    """Take a select between zeros and a sum out of the accumulator of ``dot``; whether there was one."""
+    """Take a select between zeros and an accumulator out of the accumulator of ``dot``; whether there was one."""
     select = _made_by(dot.operands[2])
     if select is None or select.name != "arith.select" or len(list(select.results[0].uses)) > 1:
         return False

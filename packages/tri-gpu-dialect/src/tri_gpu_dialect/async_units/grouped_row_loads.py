@@ -1,4 +1,4 @@
-"""Rows that are loaded beside blocks, right behind the first of these: they share its slot, which should not wait for them.
+"""Rows that are loaded beside blocks, right behind the first of these: they share its stage, which should not wait for them.
 
 q = descriptor_load d[i, 0]; g = descriptor_load e[i, 0]; r = descriptor_load f[base + i]
 ->  q = descriptor_load d[i, 0]; r = descriptor_load f[base + i]; g = descriptor_load e[i, 0]

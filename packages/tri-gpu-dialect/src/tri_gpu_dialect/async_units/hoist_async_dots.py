@@ -9,7 +9,7 @@ alone, and the wait for a block never passes an arrival: the producer may be wai
 was started after the dots that it names.
 
 Before that, what is read from buffers for anything but dots is read right where it is used, so that it takes no registers before.
-A dot's sums take registers from where it starts: it stays where tensors would then take more than a thread has.
+A dot's accumulators take registers from where it starts: it stays where tensors would then take more than a thread has.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class _Block:
         return None if isinstance(value.owner, ir.Block) else self.number.get(value.owner.operation)
 
     def named(self, wait: int) -> list[int]:
-        """The dots whose sums ``wait`` gives."""
+        """The dots whose accumulators ``wait`` gives."""
         makers = [self.maker(v) for v in self.ops[wait].operands]
         return [i for i in makers if i is not None and self.ops[i].name == DOT]
 
@@ -208,7 +208,7 @@ def _may_move(op: ir.Operation) -> bool:
 
 
 def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
-    """Whether a slot of ``root`` may be filled again behind ``arrive``."""
+    """Whether a stage of ``root`` may be filled again behind ``arrive``."""
     guarded = guarded_buffers(arrive)
     return not guarded or root in guarded
 

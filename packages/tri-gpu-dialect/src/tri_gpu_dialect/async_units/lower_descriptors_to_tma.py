@@ -8,7 +8,7 @@ Where all that is done with a loaded block is to put it in a buffer that the cop
 Copies and ordinary accesses see each other's global memory only where the kernel orders accesses, by a barrier or an
 atomic operation: there what is stored is waited for, and what ordinary code stored is made seen.
 
-Copies that others have made (of products, of partitions) stay.  In the end every descriptor says, as the encoding of
+Copies that others have made (of dots, of partitions) stay.  In the end every descriptor says, as the encoding of
 its block, how blocks lie in buffers: a descriptor whose buffers differ becomes several.
 """
 

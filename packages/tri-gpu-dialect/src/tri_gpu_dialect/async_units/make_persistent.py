@@ -9,7 +9,7 @@ becomes
 Where programs run for different lengths (:mod:`tri_gpu_dialect.analysis.trip_counts`) the longest come first, in groups that share a cache
 (:mod:`tri_gpu_dialect.async_units.program_order`), and the loop is
 
-    while place < programs:   x, y, z = program at place;  body;   place = next_program(place + step)
+    while place < programs:   x, y, z = program at place;  body;   place = next_tile(place + step)
 
 with steps that give a CTA a short program after a long one.
 
@@ -48,7 +48,7 @@ CHOSEN = "tt.persistent"
 
 _REMEDY = "leave persistent out, or pass persistent=False"
 #: the op that gives the number of the program after this one
-NEXT = "ttg.next_program"
+NEXT = "ttg.next_tile"
 _ID, _COUNT, _SIZE = "tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size"
 #: ``arith.cmpi``'s "less than" of unsigned numbers
 _ULT = 6

@@ -1,4 +1,4 @@
-"""Turns (``ttg.warp_group_turn``) in which all groups would meet: the others wait for theirs, so nobody would go on."""
+"""Turns (``ttg.ordered_barrier``) in which all groups would meet: the others wait for theirs, so nobody would go on."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import SHARED, all_ops, block_ops, is_barrier
 
-__all__ = ["TURN", "drop_turns"]
+__all__ = ["ORDERED_BARRIER", "drop_ordered_barriers"]
 
-TURN = "ttg.warp_group_turn"
+ORDERED_BARRIER = "ttg.ordered_barrier"
 
 
-def drop_turns(function: ir.Operation) -> None:
-    """Erase the turns of blocks in which threads meet between ``wait`` and ``pass``, and all of them where none is left.
+def drop_ordered_barriers(function: ir.Operation) -> None:
+    """Erase the turns of blocks in which threads synchronise between ``wait`` and ``pass``, and all of them where none is left.
 
-    Meetings are known when barriers have been put in and scratch memory has its place.
+    Barriers are known when barriers have been put in and scratch memory has its place.
     """
-    turns = [op for op in all_ops(function) if op.name == TURN]
+    turns = [op for op in all_ops(function) if op.name == ORDERED_BARRIER]
     waits = [op for op in turns if _step(op) == "wait"]
     ends = [op for op in turns if _step(op) in ("open", "close")]
     left = [wait for wait in waits if not _dropped(wait)]
@@ -26,23 +26,25 @@ def drop_turns(function: ir.Operation) -> None:
 
 
 def _dropped(wait: ir.Operation) -> bool:
-    """Erase the turn that begins with ``wait``, if threads meet in it; whether that was so."""
+    """Erase the turn that begins with ``wait``, if threads synchronise in it; whether that was so."""
     ops = block_ops(wait.block)
     start = ops.index(wait)
-    end = next(i for i in range(start, len(ops)) if ops[i].name == TURN and _step(ops[i]) == "pass")
-    if not _meets(ops[start:end]):
+    end = next(
+        i for i in range(start, len(ops)) if ops[i].name == ORDERED_BARRIER and _step(ops[i]) == "pass"
+    )
+    if not _synchronizes(ops[start:end]):
         return False
     ops[end].erase()
     wait.erase()
     return True
 
 
-def _meets(ops: Sequence[ir.Operation]) -> bool:
-    return any(_is_meeting(inner) for op in ops for inner in all_ops(op))
+def _synchronizes(ops: Sequence[ir.Operation]) -> bool:
+    return any(_is_barrier(inner) for op in ops for inner in all_ops(op))
 
 
-def _is_meeting(op: ir.Operation) -> bool:
-    """Whether all threads meet at ``op``, or inside of it where it goes through scratch memory."""
+def _is_barrier(op: ir.Operation) -> bool:
+    """Whether all threads synchronise at ``op``, or inside of it where it goes through scratch memory."""
     through_scratch = op.name != "ttg.local_alloc" and "allocation.offset" in op.attributes
     return through_scratch or is_barrier(op, SHARED)
 

@@ -1,4 +1,4 @@
-"""Groups of consumers take turns at the matrix unit: while one's dots run, the other computes between its own.
+"""Groups of consumers alternate at the matrix unit: while one's dots run, the other computes between its own.
 
     open                                          of the whole region, once
     for: wait; s = dot(...); t = dot(...); pass; s = wait(s, 1); softmax; t = wait(t, 0)
@@ -20,7 +20,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.async_units.ordered_barriers import TURN
+from tri_gpu_dialect.async_units.ordered_barriers import ORDERED_BARRIER
 from tri_gpu_dialect.async_units.partitions import NAME, default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
@@ -49,10 +49,10 @@ class PingPong(Pass):
             return
         for function in functions(module):
             for op in [op for op in all_ops(function) if op.name == NAME]:
-                _take_turns(default_block(op), warps)
+                _alternate(default_block(op), warps)
 
 
-def _take_turns(block: ir.Block, warps: int) -> None:
+def _alternate(block: ir.Block, warps: int) -> None:
     """Turns for what is in ``block``, the region of consumers."""
     ops = [op for outer in block_ops(block) for op in all_ops(outer) if op.name in _BRANCHES]
     blocks = [inner for op in ops for region in op.regions for inner in region.blocks]
@@ -81,4 +81,4 @@ def _started_together(block: ir.Block) -> Sequence[ir.Operation]:
 
 def _turn(step: str, warps: int, ip: ir.InsertionPoint, location: ir.Location) -> None:
     with ip, location:
-        make(TURN, step=ir.StringAttr.get(step), group_warps=i32_attribute(warps))
+        make(ORDERED_BARRIER, step=ir.StringAttr.get(step), group_warps=i32_attribute(warps))

@@ -29,7 +29,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import LATE, DotStages, dot_stages
-from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, handed_alike
+from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, forwarded_alike
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
 from tri_gpu_dialect.async_units.partitions import NAME, default_registers
 from tri_gpu_dialect.edit import all_ops, ancestor_in, functions, terminator
@@ -119,12 +119,12 @@ def _has_dots(loop: ir.Operation) -> bool:
 
 
 def _parted_views(stages: DotStages) -> bool:
-    """Give late ops views of slots of their own, where early ops use them, too; whether there were such views.
+    """Give late ops views of stages of their own, where early ops use them, too; whether there were such views.
 
-    They are then made from the slot's number, which is handed on as any number is: an address is nothing that a branch gives.
+    They are then made from the stage's number, which is forwarded as any number is: an address is nothing that a branch gives.
     """
     late = {stages.ops[i] for i in stages.late}
-    makers = [v.owner.operation for v in stages.handed if not isinstance(v.owner, ir.Block)]
+    makers = [v.owner.operation for v in stages.forwarded if not isinstance(v.owner, ir.Block)]
     views = [op for op in makers if op.name.startswith("ttg.memdesc_")]
     for op in views:
         own = op.clone(ip=ir.InsertionPoint(op)).operation.results[0]
@@ -145,7 +145,7 @@ def _tell(refusal: Refusal) -> None:
 
 def _joined(one: DotStages, other: DotStages) -> bool:
     """Rewrite two loops so that the last late stage of the first is beside the first early one of the second, if they allow it."""
-    moved, order = between(one.loop, other.loop), handed_alike(one, other)
+    moved, order = between(one.loop, other.loop), forwarded_alike(one, other)
     if moved is None or order is None:
         return False
     for op in moved:
@@ -182,7 +182,7 @@ def _begun(
     else:                    the second one's first early stage
     """
     count = len(inits)
-    types = [*(v.type for v in inits), *(v.type for v in second.stages.handed)]
+    types = [*(v.type for v in inits), *(v.type for v in second.stages.forwarded)]
     ran = ir.Operation.create("scf.if", results=types, operands=[each[0]], regions=2)
     with ir.InsertionPoint(ran.regions[0].blocks.append()):
         made = first.others(first.started(inits))
@@ -242,7 +242,7 @@ class _Schedule:
             init if k in self.stages.late_args else first.get(end, end)
             for k, (init, end) in enumerate(zip(inits, self.ends, strict=True))
         ]
-        return carried + [first.get(v, v) for v in self.stages.handed]
+        return carried + [first.get(v, v) for v in self.stages.forwarded]
 
     def beside(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """The first early stage around a late one that another loop has left, here; gives what the new loop carries."""
@@ -268,10 +268,10 @@ class _Schedule:
         return {a: carried[k] for k, a in enumerate(self.arguments) if k not in self.stages.late_args}
 
     def seen(self, carried: Sequence[ir.Value]) -> dict[ir.Value, ir.Value]:
-        """What late ops know: the carried values that are theirs, and what was handed on."""
+        """What late ops know: the carried values that are theirs, and what was forwarded."""
         count = len(self.arguments)
         known = {self.arguments[k]: carried[k] for k in self.stages.late_args}
-        known.update(zip(self.stages.handed, carried[count:], strict=True))
+        known.update(zip(self.stages.forwarded, carried[count:], strict=True))
         return known
 
     def steady(
@@ -303,7 +303,7 @@ class _Schedule:
         old = self.copies([i for i in self.late if i not in front], old)
         new = self.copies(sorted(stages.packs), new)
         ends = [(old if k in stages.late_args else new).get(end, end) for k, end in enumerate(self.ends)]
-        return [*ends, *(new.get(v, v) for v in stages.handed)]
+        return [*ends, *(new.get(v, v) for v in stages.forwarded)]
 
     def copies(
         self, numbers: Iterable[int], known: _Known, pendings: Mapping[ir.Value, int] | None = None

@@ -1,12 +1,12 @@
-"""What is added to a product, or subtracted from it, is what its sums start from.
+"""What is added to a dot, or subtracted from it, is what its accumulators start from.
 
     t = dot(v, g, 0); ...; x = wait(t) - read(delta)      ->      t = dot(v, g, -read(delta)); ...; x = wait(t)
 
-A product that runs on its own (``ttg.warp_group_dot``) is waited for, and what is read and done to its sums then keeps the next product
-waiting, the longer as products keep shared memory busy.  So a row that came with a block is read before the dot, while others run.  What
+A dot that runs on its own (``ttg.warp_group_dot``) is waited for, and what is read and done to its accumulators then keeps the next dot
+waiting, the longer as dots keep shared memory busy.  So a row that came with a block is read before the dot, while others run.  What
 comes from outside of the loop is added as it was: it is in registers already, and as many instructions would copy it.
 
-Sums that start from something take registers earlier.  Where a thread has too few, rows of indices that masks compare included, they start from zeros.
+Accumulators that start from something take registers earlier.  Where a thread has too few, rows of indices that masks compare included, they start from zeros.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _READ, _WAIT, _ARRIVE = "ttg.local_load", "ttg.wait_barrier", "ttg.arrive_barrie
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 #: ops with effects that write no shared memory
-_HARMLESS = frozenset({DOT, DOT_WAIT, _WAIT, _ARRIVE, _READ, "ttg.warp_group_turn"})
+_HARMLESS = frozenset({DOT, DOT_WAIT, _WAIT, _ARRIVE, _READ, "ttg.ordered_barrier"})
 _PURE = (
     "arith.",
     "math.",
@@ -48,7 +48,7 @@ class PreloadAccumulator(Pass):
     """
 
     name: ClassVar[str] = "preload-accumulator"
-    former_names: ClassVar[tuple[str, ...]] = ("start-sums",)
+    former_names: ClassVar[tuple[str, ...]] = ("start-accumulators",)
 
     policy: DefaultPolicy = DEFAULT_POLICY
 
@@ -63,7 +63,7 @@ class PreloadAccumulator(Pass):
 
 @dataclass(frozen=True)
 class _Sum:
-    """``op`` adds ``addend`` to, or subtracts it from, the sums of ``dot``, which have been ``waited`` for; ``made`` are ops to move."""
+    """``op`` adds ``addend`` to, or subtracts it from, the accumulators of ``dot``, which have been ``waited`` for; ``made`` are ops to move."""
 
     op: ir.Operation
     dot: ir.Operation
@@ -90,7 +90,7 @@ class _Sum:
 
     @property
     def index(self) -> int:
-        """Which operand of ``op`` the sums are."""
+        """Which operand of ``op`` the accumulators are."""
         return 1 if self.op.operands[0] == self.addend else 0
 
     def started(self) -> list[ir.Operation]:
@@ -128,7 +128,7 @@ def _maker(value: ir.Value) -> ir.Operation | None:
 
 
 def _dot_of(value: ir.Value) -> ir.Operation | None:
-    """The dot onto zeros whose sums ``value`` are behind the wait; nobody else reads them, and all are in one block."""
+    """The dot onto zeros whose accumulators ``value`` are behind the wait; nobody else reads them, and all are in one block."""
     wait = _maker(value)
     if wait is None or wait.name != DOT_WAIT or len(list(value.uses)) != 1:
         return None

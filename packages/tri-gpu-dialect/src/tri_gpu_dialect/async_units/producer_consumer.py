@@ -43,19 +43,19 @@ _DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
 
 @dataclass
 class Memory:
-    """A ring in shared memory: ``slots`` of a buffer per load, and two barriers per slot."""
+    """A ring in shared memory: ``stages`` of a buffer per load, and two barriers per stage."""
 
     slots: int
     buffers: list[ir.Value]
     full: ir.Value
     empty: ir.Value
-    #: CTAs of a cluster that fill each other's slots: all of them free a slot before any of them fills it again
+    #: CTAs of a cluster that fill each other's stages: all of them free a stage before any of them fills it again
     num_ctas: int = 1
 
     @classmethod
     def allocated(cls, use: RingUse, slots: int, warps: int, num_ctas: int = 1) -> Memory:
-        """New memory; ``warps`` consumers of each of ``num_ctas`` CTAs free a slot."""
-        # the consumers wait for whatever is copied to a slot
+        """New memory; ``warps`` consumers of each of ``num_ctas`` CTAs free a stage."""
+        # the consumers wait for whatever is copied to a stage
         awaited = {AWAITED: ir.UnitAttr.get()}
         buffers = [
             _buffer(
@@ -96,16 +96,16 @@ class Memory:
 
     @property
     def reach(self) -> dict[str, ir.Attribute]:
-        """Attributes of what slots of other CTAs have to do with."""
+        """Attributes of what stages of other CTAs have to do with."""
         return {CLUSTER: ir.UnitAttr.get()} if self.num_ctas > 1 else {}
 
     def barrier(self, barriers: ir.Value, slot: ir.Value) -> ir.Value:
-        """The barrier of ``slot``."""
+        """The barrier of ``stage``."""
         type_ = MemDescType.of((1,), barriers.type.element_type, _BARRIER.to_attr(), mutable=True)
         return make("ttg.memdesc_index", [barriers, slot], type_).results[0]
 
     def view(self, number: int, slot: ir.Value) -> ir.Value:
-        """Buffer ``number`` of ``slot``."""
+        """Buffer ``number`` of ``stage``."""
         whole = self.buffers[number]
         type_ = MemDescType.of(
             whole.type.shape[1:], whole.type.element_type, whole.type.encoding, mutable=True
@@ -137,8 +137,8 @@ def _element(buffer: SlotBuffer) -> ir.Type:
 class Side(ABC):
     """A copy of the ops that ``demand`` keeps; ``known`` has what became of values.
 
-    ``memory`` is that of ring ``channels[i]`` for use ``i``; ``state``: slot and parity of each ring's next use, i32.
-    ``drawn``: the op that gives the number of the next program, where the producer draws it; the last ring is for these numbers.
+    ``memory`` is that of ring ``channels[i]`` for use ``i``; ``state``: stage and parity of each ring's next use, i32.
+    ``next_tiles``: the op that gives the number of the next program, where the producer gets it; the last ring is for these numbers.
     """
 
     demand: Demand
@@ -148,7 +148,7 @@ class Side(ABC):
     known: dict[ir.Value, ir.Value] = field(default_factory=dict)
     state: dict[int, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
     constants: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
-    drawn: ir.Operation | None = None
+    next_tiles: ir.Operation | None = None
 
     def int_(self, value: int, bits: int = 32) -> ir.Value:
         """A constant, made once."""
@@ -195,20 +195,20 @@ class Side(ABC):
                 self.after(op)
         self.before(end)
         self.after(end)
-        if self.drawn is not None and self.drawn.block == block:
-            self.known[self.drawn.results[0]] = self.hand_over()
+        if self.next_tiles is not None and self.next_tiles.block == block:
+            self.known[self.next_tiles.results[0]] = self.hand_over()
 
     @abstractmethod
     def hand_over(self) -> ir.Value:
         """The number of the next program, at the end of one."""
 
     def read_number(self) -> ir.Value:
-        """Wait for the number in the ring's slot, and free that."""
+        """Wait for the number in the ring's stage, and free that."""
         ring = len(self.memory) - 1
         memory, (slot, phase) = self.memory[ring], self.state[ring]
         place = memory.view(0, slot)
         make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, place])
-        number = make("ttg.read_program", [place], slot.type).results[0]
+        number = make("ttg.read_tile", [place], slot.type).results[0]
         make("ttg.arrive_barrier", [memory.barrier(memory.empty, slot), place])
         self.advance(ring)
         return number
@@ -295,7 +295,7 @@ class Side(ABC):
         made = ir.Operation.create(
             "scf.while", results=types, operands=carried, regions=2, attributes=_attributes(op)
         )
-        # the condition is handed on as well, as the first of its terminator's operands
+        # the condition is forwarded as well, as the first of its terminator's operands
         going = [0, *(1 + i for i in passed)]
         self.part(head, started, made.regions[0].blocks.append(*first), rings, "scf.condition", going)
         self.part(body, passed, made.regions[1].blocks.append(*types), rings, "scf.yield", started)
@@ -309,7 +309,7 @@ class Side(ABC):
         block: ir.Block,
         rings: Sequence[int],
         end: str,
-        handed: Sequence[int],
+        forwarded: Sequence[int],
     ) -> None:
         """Copy ``old``, a block of an ``scf.while`` with its ``kept`` arguments, to ``block``, which ``end`` ends."""
         self.known.update((old.arguments[i], v) for i, v in zip(kept, block.arguments, strict=False))
@@ -317,7 +317,7 @@ class Side(ABC):
             self.enter(rings, list(block.arguments)[len(kept) :])
             self.block(old)
             coming = terminator(old).operands
-            ends = [*[self.value(coming[i]) for i in handed], *self.flat(rings)]
+            ends = [*[self.value(coming[i]) for i in forwarded], *self.flat(rings)]
             ir.Operation.create(end, operands=ends)
 
     # --- rings --------------------------------------------------------------------------------------------
@@ -331,18 +331,18 @@ class Side(ABC):
     def inside(self, op: ir.Operation) -> list[int]:
         """The rings with loads inside of ``op``."""
         found = {self.channels[i] for i in uses_inside(op, self.uses)}
-        if self.drawn is not None and is_inside(self.drawn, op):
+        if self.next_tiles is not None and is_inside(self.next_tiles, op):
             found.add(len(self.memory) - 1)
         return sorted(found)
 
     def advance(self, ring: int) -> None:
-        """The next slot; after the last one the first, in the phase of the other parity."""
+        """The next stage; after the last one the first, in the phase of the other parity."""
         slot, phase = self.state[ring]
         one, i32 = self.int_(1), slot.type
         slots = self.memory[ring].slots
-        turned = make("arith.xori", [phase, one], i32).results[0]
+        transposed = make("arith.xori", [phase, one], i32).results[0]
         if slots == 1:
-            self.state[ring] = (slot, turned)
+            self.state[ring] = (slot, transposed)
             return
         raised = make("arith.addi", [slot, one], i32).results[0]
         equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
@@ -350,7 +350,7 @@ class Side(ABC):
         last = make("arith.cmpi", [raised, self.int_(slots)], bit, predicate=equal).results[0]
         self.state[ring] = (
             make("arith.select", [last, self.int_(0), raised], i32).results[0],
-            make("arith.select", [last, turned, phase], i32).results[0],
+            make("arith.select", [last, transposed, phase], i32).results[0],
         )
 
 
@@ -366,7 +366,7 @@ def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 @dataclass
 class Producer(Side):
-    """Copies blocks to slots, as soon as they are empty; ``descriptors`` of loads that were made before."""
+    """Copies blocks to stages, as soon as they are empty; ``descriptors`` of loads that were made before."""
 
     descriptors: dict[ir.Operation, ir.Value] = field(default_factory=dict)
     ticket: ir.Value | None = None
@@ -381,21 +381,21 @@ class Producer(Side):
                 self.drain(number, memory)
 
     def drain(self, ring: int, memory: Memory) -> None:
-        """Wait until all that was copied to the slots is there.
+        """Wait until all that was copied to the stages is there.
 
-        Slots before the next one are in the phase of its parity, the others in the one before; that is over where a slot has not
+        Stages before the next one are in the phase of its parity, the others in the one before; that is over where a stage has not
         been filled yet.
         """
         here, (slot, phase) = ir.InsertionPoint.current.block, self.state[ring]
         if self.drained.get(ring) == (here, (slot, phase)):
             return
         self.drained[ring] = here, (slot, phase)
-        turned = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
+        transposed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
         below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
         for number in range(memory.slots):
             each, bit = self.int_(number), ir.IntegerType.get_signless(1)
             filled = make("arith.cmpi", [each, slot], bit, predicate=below).results[0]
-            parity = make("arith.select", [filled, phase, turned], phase.type).results[0]
+            parity = make("arith.select", [filled, phase, transposed], phase.type).results[0]
             make("ttg.wait_barrier", [memory.barrier(memory.full, each), parity])
 
     def is_replaced(self, op: ir.Operation) -> bool:
@@ -409,10 +409,10 @@ class Producer(Side):
         return self.known[value]
 
     def after(self, op: ir.Operation) -> None:
-        """Fill a slot; draw a ticket, which comes while this program's blocks are copied."""
-        if self.drawn is not None and op == self.drawn:
+        """Fill a stage; take a ticket, which comes while this program's blocks are copied."""
+        if self.next_tiles is not None and op == self.next_tiles:
             total = self.value(op.operands[1])
-            self.ticket = make("ttg.draw_program", [total], total.type).results[0]
+            self.ticket = make("ttg.fetch_tile", [total], total.type).results[0]
         for number, use, memory in self.rings(lambda use: use.ring.loads[-1] == op):
             slot, phase = self.state[number]
             passed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
@@ -438,14 +438,14 @@ class Producer(Side):
         place = memory.view(0, slot)
         passed = make("arith.xori", [phase, self.int_(1)], i32).results[0]
         make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed, place])
-        make("ttg.publish_program", [number, place])
+        make("ttg.broadcast_tile", [number, place])
         make("ttg.arrive_barrier", [memory.barrier(memory.full, slot), place])
         return self.read_number()
 
 
 @dataclass
 class Consumer(Side):
-    """Uses slots when they are full, and frees them."""
+    """Uses stages when they are full, and frees them."""
 
     views: dict[ir.Operation, ir.Value] = field(default_factory=dict)
     gone: set[ir.Operation] = field(default_factory=set)
@@ -459,15 +459,15 @@ class Consumer(Side):
                 self.gone.update(op for op in users if op.name == "ttg.local_dealloc")
 
     def is_replaced(self, op: ir.Operation) -> bool:
-        """Loads, and buffers that are slots."""
-        return op in self.gone or (self.drawn is not None and op == self.drawn)
+        """Loads, and buffers that are stages."""
+        return op in self.gone or (self.next_tiles is not None and op == self.next_tiles)
 
     def hand_over(self) -> ir.Value:
-        """As the producer has drawn it."""
+        """As the producer has got it."""
         return self.read_number()
 
     def before(self, op: ir.Operation) -> None:
-        """Views of the slot where a block was loaded; a wait where it is used."""
+        """Views of the stage where a block was loaded; a wait where it is used."""
         for number, use, memory in self.rings(lambda use: op in use.ring.loads and op not in self.views):
             self.see(use, use.ring.loads.index(op), memory, self.state[number][0])
         for number, use, memory in self.rings(lambda use: use.first == op):
@@ -480,11 +480,11 @@ class Consumer(Side):
                 self.read(buffer)
 
     def slot(self, use: RingUse) -> list[ir.Value]:
-        """The views of the slot in use."""
+        """The views of the stage in use."""
         return [self.views[buffer.load] for buffer in use.buffers]
 
     def see(self, use: RingUse, index: int, memory: Memory, slot: ir.Value) -> None:
-        """Buffers of dots are views of ``slot``."""
+        """Buffers of dots are views of ``stage``."""
         buffer = use.buffers[index]
         view = self.views[buffer.load] = memory.view(index, slot)
         for alloc, order in buffer.views:
@@ -502,7 +502,7 @@ class Consumer(Side):
             self.known[load.results[0]] = make("ttg.local_load", [view], load.results[0].type).results[0]
 
     def after(self, op: ir.Operation) -> None:
-        """Free the slot after its last use."""
+        """Free the stage after its last use."""
         for number, use, memory in self.rings(lambda use: use.last == op):
             empty = memory.barrier(memory.empty, self.state[number][0])
             make("ttg.arrive_barrier", [empty, *self.slot(use)], **memory.reach)

@@ -133,15 +133,15 @@ def _group(
     total = number(0)
     for op, read in loops:
         lower, upper, step = (again.of(v) for v in list(op.operands)[:3])
-        turns = make("arith.divsi", [make("arith.subi", [upper, lower]), step])
-        turns = make("arith.maxsi", [turns, number(0)])
-        total = make("arith.addi", [total, make("arith.muli", [turns, number(math.ceil(read / _UNIT))])])
+        iterations = make("arith.divsi", [make("arith.subi", [upper, lower]), step])
+        iterations = make("arith.maxsi", [iterations, number(0)])
+        total = make("arith.addi", [total, make("arith.muli", [iterations, number(math.ceil(read / _UNIT))])])
     group = make("arith.divui", [number(cache // _UNIT), make("arith.maxsi", [total, number(1)])])
     return make("arith.minui", [across, make("arith.maxsi", [group, number(1)])])
 
 
 def _read(loop: ir.Operation) -> int:
-    """Bytes that a turn of ``loop`` loads, outside of loops inside of it."""
+    """Bytes that an iteration of ``loop`` loads, outside of loops inside of it."""
     inner = {op for each in all_ops(loop) if each.name == "scf.for" and each != loop for op in all_ops(each)}
     found = 0
     for op in all_ops(loop):

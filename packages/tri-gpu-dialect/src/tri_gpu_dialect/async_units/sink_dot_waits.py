@@ -2,7 +2,7 @@
 
     s = dot(a, b, c); s = wait(s, 0); x = ...; y = s + x        ->   s = dot(a, b, c); x = ...; s = wait(s, 0); y = s + x
 
-A dot whose result only the next iteration uses stays under way into it, in loops whose slots allow that (the pass
+A dot whose result only the next iteration uses stays under way into it, in loops whose stages allow that (the pass
 ``pipeline`` has given them the attribute ``ttg.late_dots``).  Where the next iteration's dot alone adds to it:
 
     for: t = dot(a, b, t); t = wait(t, 0); yield t     ->   if lower < upper: for: t = dot(a, b, t); wait(1); yield t
@@ -144,7 +144,7 @@ def _delay(wait: ir.Operation) -> None:
 
 
 def _named(wait: ir.Operation) -> list[ir.Operation]:
-    """The dots whose sums ``wait`` gives."""
+    """The dots whose accumulators ``wait`` gives."""
     owners = [v.owner for v in wait.operands if not isinstance(v.owner, ir.Block)]
     return [owner.operation for owner in owners if owner.operation.name == _DOT]
 
@@ -181,7 +181,7 @@ def _frees(op: ir.Operation) -> bool:
 
 
 def _frees_slot(op: ir.Operation) -> bool:
-    """Whether ``op`` tells a producer that a slot may be filled again, or finds the barrier for that."""
+    """Whether ``op`` tells a producer that a stage may be filled again, or finds the barrier for that."""
     if op.name == "ttg.memdesc_index":
         return all(use.owner.operation.name == "ttg.arrive_barrier" for use in op.results[0].uses)
     return op.name == "ttg.arrive_barrier"
@@ -213,9 +213,9 @@ def _overlap_iterations(loop: ir.Operation) -> None:
 def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
     """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads.
 
-    It does with slots of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
+    It does with stages of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
-    Nor does it with a slot that a producer is told to fill again.
+    Nor does it with a stage that a producer is told to fill again.
     """
     operands = list(dot.operands)
     made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body]
@@ -231,7 +231,7 @@ def _is_alloc(value: ir.Value) -> bool:
 
 
 def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
-    """Wait for ``value``, which comes round, before its first use in ``body``."""
+    """Wait for ``value``, which is loop-carried, before its first use in ``body``."""
     users = {ancestor_in(use.owner.operation, body) for use in value.uses}
     started = 0
     for op in block_ops(body):

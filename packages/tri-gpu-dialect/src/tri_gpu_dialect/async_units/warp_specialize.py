@@ -4,16 +4,16 @@
 
 becomes
 
-    buffer of S slots; full[S], empty[S]: barriers in memory
+    buffer of S stages; full[S], empty[S]: barriers in memory
     ttg.warp_specialize
-      default:     for i, (s, p): wait full[s], p;        acc = dot(slot s, acc);  arrive empty[s];  (s, p) = next(s, p)
-      partition:   for i, (s, p): wait empty[s], p ^ 1;   expect bytes at full[s]; copy d[i] -> slot s;  (s, p) = next(s, p)
+      default:     for i, (s, p): wait full[s], p;        acc = dot(stage s, acc);  arrive empty[s];  (s, p) = next(s, p)
+      partition:   for i, (s, p): wait empty[s], p ^ 1;   expect bytes at full[s]; copy d[i] -> stage s;  (s, p) = next(s, p)
 
 Both sides are copies of the function with what they need (see :mod:`tri_gpu_dialect.async_units.analysis.slicing`), so loops, branches and
-loads outside of loops may be nested in any way.  The number ``s`` of the slot and the parity ``p`` of its phase are carried
+loads outside of loops may be nested in any way.  The number ``s`` of the stage and the parity ``p`` of its phase are carried
 through all control flow in which a ring's loads are, on both sides alike: they agree by construction.
 
-Where a CTA takes one program after the other and these run for different lengths (``ttg.next_program``), the producer draws the number of
+Where a CTA takes one program after the other and these run for different lengths (``ttg.next_tile``), the producer gets the number of
 the next one from the launch's counter (``policy.async_units.dynamic_scheduler``) and hands it to the consumers by a ring of its own.
 
 A function that cannot be cut stays as it is; why is logged, and stands in the module's attribute ``ttg.not_specialized``.
@@ -61,7 +61,7 @@ _SPARE = 1024
 class WarpSpecialize(Pass):
     """See the module; ``policy.specialization(function)`` says how, or None: not here.
 
-    ``num_stages`` slots, unless the policy or a loop's ``tt.num_stages`` says otherwise, and as many as there is room for.
+    ``num_stages`` stages, unless the policy or a loop's ``tt.num_stages`` says otherwise, and as many as there is room for.
     """
 
     name: ClassVar[str] = "warp-specialize"
@@ -85,8 +85,8 @@ class WarpSpecialize(Pass):
     ) -> Refusal | None:
         """Cut ``function``; gives why not."""
         lift_rows(function)
-        drawn = _drawn(function) if self.policy.async_units.dynamic_scheduler else None
-        slices = slice_function(function, frozenset() if drawn is None else frozenset({drawn}))
+        next_tiles = _next_tile(function) if self.policy.async_units.dynamic_scheduler else None
+        slices = slice_function(function, frozenset() if next_tiles is None else frozenset({next_tiles}))
         if slices is None or isinstance(slices, Refusal):
             return slices
         copies = self.policy.async_units.block_copies
@@ -102,7 +102,7 @@ class WarpSpecialize(Pass):
         slots = self.slots(function, uses, channels, how, limit)
         if isinstance(slots, Refusal):
             return slots
-        _split(module, function, _Plan(slices, uses, channels, slots, drawn), how)
+        _split(module, function, _Plan(slices, uses, channels, slots, next_tiles), how)
         return None
 
     def slots(
@@ -113,7 +113,7 @@ class WarpSpecialize(Pass):
         how: Specialization,
         limit: int | None,
     ) -> list[int] | Refusal:
-        """The number of slots of each ring: as many as there is room for in innermost loops, one outside of these.
+        """The number of stages of each ring: as many as there is room for in innermost loops, one outside of these.
 
         Then a second one of what each program of a persistent kernel loads once, where there is room still: for the next program.
         """
@@ -144,7 +144,7 @@ class WarpSpecialize(Pass):
         return max(stages, 2)
 
 
-def _drawn(function: ir.Operation) -> ir.Operation | None:
+def _next_tile(function: ir.Operation) -> ir.Operation | None:
     """The op that gives the number of the program after this one, in a loop over programs of different lengths."""
     return next((op for op in all_ops(function) if op.name == NEXT), None)
 
@@ -170,7 +170,7 @@ def _streams(use: RingUse, uses: Sequence[RingUse]) -> bool:
 
 
 def _ahead(uses: Sequence[RingUse], streams: Sequence[bool], slots: Sequence[int], room: int) -> list[int]:
-    """A second slot, within ``room`` bytes, for what is loaded once in each program of a loop over programs."""
+    """A second stage, within ``room`` bytes, for what is loaded once in each program of a loop over programs."""
     found = list(slots)
     for number, use in enumerate(uses):
         loop = use.loop
@@ -206,13 +206,13 @@ def _apart(one: RingUse, other: RingUse) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Use ``i`` has the ring ``channels[i]``, ring ``r`` has ``slots[r]``; ``drawn``: as in :class:`Side`."""
+    """Use ``i`` has the ring ``channels[i]``, ring ``r`` has ``stages[r]``; ``next_tiles``: as in :class:`Side`."""
 
     slices: Slices
     uses: Sequence[RingUse]
     channels: Sequence[int]
     slots: Sequence[int]
-    drawn: ir.Operation | None
+    next_tiles: ir.Operation | None
 
     def memory(self, warps: int, producers: int, num_ctas: int) -> list[Memory]:
         """The rings, made here; that of programs' numbers comes last."""
@@ -220,7 +220,7 @@ class _Plan:
         for number, slots in enumerate(self.slots):
             use = self.uses[list(self.channels).index(number)]
             found.append(Memory.allocated(use, slots, warps, num_ctas))
-        return found if self.drawn is None else [*found, Memory.of_numbers(warps, producers)]
+        return found if self.next_tiles is None else [*found, Memory.of_numbers(warps, producers)]
 
 
 def _split(module: ir.Module, function: ir.Operation, plan: _Plan, how: Specialization) -> None:
@@ -239,7 +239,9 @@ def _split(module: ir.Module, function: ir.Operation, plan: _Plan, how: Speciali
             memory,
         )
         op = _op(parts.values(), how, warps)
-        _default(op, Consumer(slices.consumer, plan.uses, plan.channels, memory, drawn=plan.drawn), body)
+        _default(
+            op, Consumer(slices.consumer, plan.uses, plan.channels, memory, next_tiles=plan.next_tiles), body
+        )
         _partition(op, plan, parts, body)
     for each in reversed(old):
         each.erase()
@@ -278,7 +280,7 @@ class _Captures:
 
 
 def _descriptors(slices: Slices, uses: Sequence[RingUse]) -> dict[ir.Operation, ir.Value]:
-    """Descriptors of loads, made here: one for each way in which its blocks lie in slots."""
+    """Descriptors of loads, made here: one for each way in which its blocks lie in stages."""
     made: dict[tuple[ir.Value, SharedEncoding], ir.Value] = {}
     found: dict[ir.Operation, ir.Value] = {}
     for buffer in (b for use in uses for b in use.buffers):
@@ -317,7 +319,7 @@ def _partition(op: ir.Operation, plan: _Plan, captures: _Captures, body: ir.Bloc
     with ir.InsertionPoint(block):
         side = Producer(
             plan.slices.producer, plan.uses, plan.channels, memory, known,
-            drawn=plan.drawn, descriptors=descriptors,
+            next_tiles=plan.next_tiles, descriptors=descriptors,
         )  # fmt: skip
         side.run(body)
         make("ttg.warp_return")

@@ -25,9 +25,10 @@ __all__ = [
     "AsyncWaitOp",
     "BarrierExpectOp",
     "BarrierOp",
+    "BroadcastTileOp",
     "ConvertLayoutOp",
-    "DrawProgramOp",
     "FenceAsyncSharedOp",
+    "FetchTileOp",
     "Fp4ToFpOp",
     "GetGridSizeOp",
     "GlobalScratchAllocOp",
@@ -47,15 +48,14 @@ __all__ = [
     "MemDescReshapeOp",
     "MemDescSubsliceOp",
     "MemDescTransOp",
-    "NextProgramOp",
+    "NextTileOp",
+    "OrderedBarrierOp",
     "PredicateStageOp",
-    "PublishProgramOp",
-    "ReadProgramOp",
+    "ReadTileOp",
     "TensormapCreateOp",
     "WaitBarrierOp",
     "WarpGroupDotOp",
     "WarpGroupDotWaitOp",
-    "WarpGroupTurnOp",
     "WarpIdOp",
     "WarpReturnOp",
     "WarpSpecializeOp",
@@ -145,7 +145,7 @@ class LocalScatterOp(TTG.Operation, name="local_scatter"):
 
 
 class LocalDotOp(TTG.Operation, name="local_dot"):
-    """``a @ b + c`` by multiply-add, ``a`` and ``b`` being row-major buffers; products are added in order of k."""
+    """``a @ b + c`` by multiply-add, ``a`` and ``b`` being row-major buffers; dots are added in order of k."""
 
     a: _In
     b: _In
@@ -161,7 +161,7 @@ class LocalDotOp(TTG.Operation, name="local_dot"):
 class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
     """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
 
-    ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is rubbish, and what is read must stay, until a
+    ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is undefined, and what is read must stay, until a
     ``ttg.warp_group_dot_wait`` gives it as its own result.  Dots of a warp group end in the order of their starts.
     ``a`` and ``c`` may be buffers in a memory of a vendor's: ``c`` is added to in place, and the result stands for it.
     ``more``: ``use_c``; behind it, of operands with block scales, the buffers of these and whatever a vendor needs for
@@ -183,7 +183,7 @@ class WarpGroupDotWaitOp(TTG.Operation, name="warp_group_dot_wait"):
     results_: _Outs
     inputs: _Ins
     pendings: ir.IntegerAttr
-    verify_invariants = verify.rule(verify.hands_on)
+    verify_invariants = verify.rule(verify.forwards)
 
 
 # --- views of shared memory -----------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class AsyncWaitOp(TTG.Operation, name="async_wait"):
 class InitBarrierOp(TTG.Operation, name="init_barrier"):
     """A barrier at ``alloc``: a phase is complete after ``count`` arrivals, when all expected bytes have come.
 
-    One thread does it; all threads meet before another op uses the barrier.
+    One thread does it; all threads synchronise before another op uses the barrier.
     """
 
     alloc: _In
@@ -373,12 +373,12 @@ class TensormapCreateOp(TTG.Operation, name="tensormap_create"):
 
 
 class BarrierOp(TTG.Operation, name="barrier"):
-    """All threads of the block meet; memory of ``addrSpace`` (bits: 1 shared, 2 global) is then consistent."""
+    """All threads of the block synchronise; memory of ``addrSpace`` (bits: 1 shared, 2 global) is then consistent."""
 
     addrSpace: ir.IntegerAttr
 
 
-class WarpGroupTurnOp(TTG.Operation, name="warp_group_turn"):
+class OrderedBarrierOp(TTG.Operation, name="ordered_barrier"):
     """Warp groups of ``group_warps`` warps take turns, in order and round; nothing else is ordered by it.
 
     ``step``: ``open`` gives the first group its turn, ``wait`` waits for this group's, ``pass`` gives the next group its, without waiting,
@@ -387,7 +387,7 @@ class WarpGroupTurnOp(TTG.Operation, name="warp_group_turn"):
 
     step: ir.StringAttr
     group_warps: ir.IntegerAttr
-    verify_invariants = verify.rule(verify.takes_turns)
+    verify_invariants = verify.rule(verify.is_ordered)
 
 
 class WarpIdOp(TTG.Operation, name="warp_id", traits=[Pure]):
@@ -407,7 +407,7 @@ class GetGridSizeOp(TTG.Operation, name="get_grid_size", traits=[Pure, Remateria
     axis: ir.IntegerAttr
 
 
-class NextProgramOp(TTG.Operation, name="next_program", traits=[Pure, Rematerializable]):
+class NextTileOp(TTG.Operation, name="next_tile", traits=[Pure, Rematerializable]):
     """Where, in the order of programs, the one is that this CTA runs after this one.
 
     It is ``following``; any that no other CTA runs will do, where somebody hands them out.  From ``total`` on, the grid's size, there
@@ -419,10 +419,10 @@ class NextProgramOp(TTG.Operation, name="next_program", traits=[Pure, Rematerial
     result: _Out
 
 
-class DrawProgramOp(TTG.Operation, name="draw_program"):
-    """Draws a ticket from the launch's counter, which goes from 0 up to ``total``, exclusive, and is 0 again then.
+class FetchTileOp(TTG.Operation, name="fetch_tile"):
+    """Takes a ticket from the launch's counter, which goes from 0 up to ``total``, exclusive, and is 0 again then.
 
-    One thread of those that run the op draws; the result is for ``ttg.publish_program`` alone, and means nothing in others.
+    One thread of those that run the op gets one; the result is for ``ttg.broadcast_tile`` alone, and means nothing in others.
     The launch passes the counter as a hidden parameter.
     """
 
@@ -430,7 +430,7 @@ class DrawProgramOp(TTG.Operation, name="draw_program"):
     result: _Out
 
 
-class PublishProgramOp(TTG.Operation, name="publish_program"):
+class BroadcastTileOp(TTG.Operation, name="broadcast_tile"):
     """The thread that drew ``number`` writes it to ``dst``, a buffer of one i32, for whom a barrier lets read it."""
 
     number: _In
@@ -438,7 +438,7 @@ class PublishProgramOp(TTG.Operation, name="publish_program"):
     verify_invariants = verify.rule(verify.holds_number(1))
 
 
-class ReadProgramOp(TTG.Operation, name="read_program"):
+class ReadTileOp(TTG.Operation, name="read_tile"):
     """The number in ``src``, a buffer of one i32; uniform over a warp."""
 
     src: _In

@@ -19,7 +19,7 @@ __all__ = [
     "copies_async",
     "copies_from_descriptor",
     "copies_to_descriptor",
-    "hands_on",
+    "forwards",
     "indexes",
     "loads",
     "multiplies",
@@ -211,7 +211,7 @@ def _barrier(value: ir.Value) -> str | None:
     return None
 
 
-def takes_turns(op: Any) -> str | None:
+def is_ordered(op: Any) -> str | None:
     """The step is one of four, the groups are made of warps."""
     step = ir.StringAttr(op.attributes["step"]).value
     if step not in ("open", "wait", "pass", "close"):
@@ -332,7 +332,7 @@ def _packed(op: Any, name: str) -> int:
     return 2 if key in attributes and ir.IntegerAttr(attributes[key]).value == ScaleDotElemType.E2M1 else 1
 
 
-def hands_on(op: Any) -> str | None:
+def forwards(op: Any) -> str | None:
     """Results of the operands' types."""
     given, made = [v.type for v in op.operands], [v.type for v in op.results]
     return None if given == made else f"gives what it takes; {len(given)} values in, {len(made)} out"

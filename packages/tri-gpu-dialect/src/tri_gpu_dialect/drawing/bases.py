@@ -1,4 +1,4 @@
-"""Layouts as basis vectors: what a program needs to draw them for itself."""
+"""Layouts as basis vectors: what a program needs to get them for itself."""
 
 from __future__ import annotations
 

@@ -49,9 +49,9 @@ class SwizzledShared(SharedEncoding):
 
     def permuted(self, order: Shape) -> SwizzledShared:
         """Rows run along the same elements."""
-        turned = tuple(order.index(d) for d in self.order)
+        transposed = tuple(order.index(d) for d in self.order)
         blocks = cluster.permuted(self.cga_layout, order)
-        return SwizzledShared(self.vec, self.per_phase, self.max_phase, turned, blocks)
+        return SwizzledShared(self.vec, self.per_phase, self.max_phase, transposed, blocks)
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
         """See :func:`tri_gpu_dialect.layouts.shared.swizzled`; leading dimensions beyond ``order`` are slowest."""

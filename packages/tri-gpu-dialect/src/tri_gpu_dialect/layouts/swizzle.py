@@ -108,7 +108,7 @@ def _fill(taken: list[int], pool: list[int]) -> list[int]:
 
 
 def _segment(taken: list[int], phases: list[list[int]], free: list[int], wanted: int) -> list[int]:
-    """``wanted`` bits whose span meets neither phase's span with ``taken``, as far as that is possible.
+    """``wanted`` bits whose span overlaps neither phase's span with ``taken``, as far as that is possible.
 
     They are made of lanes and ``free`` only, never of vector bits: these must stay with the registers.
     """

@@ -35,7 +35,7 @@ __all__ = [
     "Registers",
     "Rules",
     "SharedTensor",
-    "Team",
+    "WarpPartition",
     "Token",
 ]
 
@@ -96,7 +96,7 @@ class SharedTensor:
 
 
 @dataclass(frozen=True)
-class Team:
+class WarpPartition:
     """The warps that run a region together: ``warps`` of them from warp ``first`` of the CTA on.
 
     ``barrier`` is the number of the barrier at which they meet; 0 is that of all threads of the CTA.
@@ -142,7 +142,7 @@ _SCRATCH_ALIGNMENT = 128
 class Lowering:
     """One function being lowered; rules get it as their first argument.
 
-    ``thread``, ``lane`` and ``warp`` are i32 values, and together with ``num_warps`` those of the ``team`` whose region
+    ``thread``, ``lane`` and ``warp`` are i32 values, and together with ``num_warps`` those of the ``partition`` whose region
     is being lowered; ``axes`` tells how regular tensors of integers and pointers are.
     """
 
@@ -178,7 +178,7 @@ class Lowering:
         self.thread = primitives.thread_id(builder)
         self.lane = primitives.lane_id(builder, self.thread)
         self.warp = primitives.warp_id(builder, self.thread)
-        self.team = Team(num_warps or primitives.num_warps)
+        self.partition = WarpPartition(num_warps or primitives.num_warps)
 
     @cached_property
     def fusion(self) -> dict[str, ir.Attribute] | None:
@@ -190,7 +190,7 @@ class Lowering:
     @property
     def num_warps(self) -> int:
         """Warps that run what is being lowered."""
-        return self.team.warps
+        return self.partition.warps
 
     @property
     def threads_per_warp(self) -> int:
@@ -201,17 +201,17 @@ class Lowering:
 
     def barrier(self) -> None:
         """The threads that run what is being lowered meet; what they wrote before is seen after."""
-        if self.team.barrier:
-            self.hw.partition_barrier(self.b, self.team.barrier, self.team.warps)
+        if self.partition.barrier:
+            self.hw.partition_barrier(self.b, self.partition.barrier, self.partition.warps)
         else:
             self.hw.barrier(self.b)
 
     def cluster_barrier(self) -> None:
-        """All threads of the cluster meet; what they wrote before is seen after.
+        """All threads of the cluster synchronise; what they wrote before is seen after.
 
         Unsupported where only some warps run what is being lowered: the others do not come.
         """
-        if self.hw.num_ctas > 1 and self.team.barrier:
+        if self.hw.num_ctas > 1 and self.partition.barrier:
             raise Unsupported(
                 "an exchange between the CTAs of a cluster by some of their warps",
                 remedy="compile without warp specialisation (warp_specialize=False), or use num_ctas=1",
@@ -222,14 +222,14 @@ class Lowering:
             self.barrier()
 
     @contextmanager
-    def as_team(self, team: Team, warp: ir.Value) -> Iterator[None]:
-        """What is lowered here is run by ``team``; ``warp`` is the (uniform) index of this warp in the CTA."""
-        outer = self.team, self.warp, self.thread
-        self.team, self.warp = team, self.b.sub(warp, self.b.int_(team.first))
+    def as_partition(self, partition: WarpPartition, warp: ir.Value) -> Iterator[None]:
+        """What is lowered here is run by ``partition``; ``warp`` is the (uniform) index of this warp in the CTA."""
+        outer = self.partition, self.warp, self.thread
+        self.partition, self.warp = partition, self.b.sub(warp, self.b.int_(partition.first))
         lanes = self.b.mul(self.warp, self.b.int_(self.threads_per_warp))
         self.thread = self.b.add(lanes, self.lane)
         yield
-        self.team, self.warp, self.thread = outer
+        self.partition, self.warp, self.thread = outer
 
     # --- reading operands ---------------------------------------------------------------------------------
 

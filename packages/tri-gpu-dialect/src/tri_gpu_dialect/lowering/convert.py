@@ -155,7 +155,7 @@ def _lower_kernel(
         ]
         if any(op.name == "ttg.get_grid_size" for op in all_ops(kernel)):
             lowering.take_grid()
-        if any(op.name == "ttg.draw_program" for op in all_ops(kernel)):
+        if any(op.name == "ttg.fetch_tile" for op in all_ops(kernel)):
             lowering.take_counter()
         allocations = [op for op in all_ops(kernel) if op.name == "ttg.global_scratch_alloc"]
         if allocations:

@@ -71,7 +71,7 @@ class SimulatedCTA(Protocol):
         ...
 
     def warp_barrier(self) -> None:
-        """The active threads of each warp meet."""
+        """The active threads of each warp synchronise."""
         ...
 
 

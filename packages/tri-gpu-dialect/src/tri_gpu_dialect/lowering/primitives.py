@@ -117,7 +117,7 @@ class Primitives(abc.ABC):
 
     @abc.abstractmethod
     def barrier(self, b: Builder) -> None:
-        """All threads of the CTA meet; shared and global memory written before is seen after."""
+        """All threads of the CTA synchronise; shared and global memory written before is seen after."""
 
     @abc.abstractmethod
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
@@ -145,7 +145,7 @@ class Primitives(abc.ABC):
         return self.shuffle_idx(b, value, source)
 
     def warp_barrier(self, b: Builder) -> None:
-        """The lanes of a warp meet, shared memory written before being seen after."""
+        """The lanes of a warp synchronise, shared memory written before being seen after."""
         self.barrier(b)
 
     # --- clusters: CTAs that run one program together ----------------------------------------------------
@@ -160,7 +160,7 @@ class Primitives(abc.ABC):
         return b.int_(0)
 
     def cluster_barrier(self, b: Builder) -> None:
-        """All threads of the cluster meet; shared and global memory written before is seen after."""
+        """All threads of the cluster synchronise; shared and global memory written before is seen after."""
         self.barrier(b)
 
     def load_peer(
@@ -176,7 +176,7 @@ class Primitives(abc.ABC):
         return b.cmp("eq", self.lane_id(b, self.thread_id(b)), b.int_(0))
 
     def partition_barrier(self, b: Builder, number: int, warps: int) -> None:
-        """``warps`` warps of the CTA meet at barrier ``number`` (1 or more), as at :meth:`barrier`."""
+        """``warps`` warps of the CTA synchronise at barrier ``number`` (1 or more), as at :meth:`barrier`."""
         raise Unsupported(
             f"{self.target} has no barriers for some of a CTA's warps",
             remedy="compile without warp specialisation",

@@ -1,4 +1,4 @@
-"""The body of a kernel, and warp specialisation: roles by warp.
+"""The body of a kernel, and warp specialisation: partitions by warp.
 
     before; ttg.warp_specialize default { d } partition0 { p } ...; after
 
@@ -28,11 +28,11 @@ from tri_gpu_dialect.async_units.partitions import (
     partitions,
 )
 from tri_gpu_dialect.edit import CONTROL, all_ops
-from tri_gpu_dialect.lowering.context import Lowered, Lowering, Team
+from tri_gpu_dialect.lowering.context import Lowered, Lowering, WarpPartition
 
 __all__ = ["lower_body"]
 
-#: what all warps may do together before roles are given, beside computing: memory that one thread makes ready
+#: what all warps may do together before partitions are given, beside computing: memory that one thread makes ready
 _BEFORE = frozenset(
     {"tt.load", "ttg.local_alloc", "ttg.init_barrier", "ttg.barrier", "tt.make_tensor_descriptor"}
 )
@@ -66,7 +66,7 @@ def _specialized(
 
     def default() -> list[ir.Value]:
         _registers(ctx, default_registers(op))
-        with ctx.as_team(Team(own, barrier=1), warp):
+        with ctx.as_partition(WarpPartition(own, barrier=1), warp):
             results = ctx.lower_block(default_block(op))
             ctx.values.update(zip(op.results, results, strict=True))
             for each in after:
@@ -75,7 +75,7 @@ def _specialized(
         return []
 
     def others() -> list[ir.Value]:
-        _roles(ctx, sorted(enumerate(parts), key=lambda p: p[1].first), warp, captures)
+        _partitions(ctx, sorted(enumerate(parts), key=lambda p: p[1].first), warp, captures)
         return []
 
     b.if_(b.cmp("ult", warp, b.int_(own)), default, others)
@@ -118,10 +118,10 @@ def _registers(ctx: Lowering, count: int) -> None:
         ctx.hw.set_registers(ctx.b, count)
 
 
-def _roles(
+def _partitions(
     ctx: Lowering, parts: list[tuple[int, Partition]], warp: ir.Value, captures: Sequence[Lowered]
 ) -> None:
-    """Each warp of a partition runs it; budgets of registers are set where ranges of warps part, before roles do."""
+    """Each warp of a partition runs it; budgets of registers are set where ranges of warps part, before partitions do."""
     if not parts:
         return
     first = parts[0][1]
@@ -140,7 +140,7 @@ def _roles(
         return []
 
     def there() -> list[ir.Value]:
-        _roles(ctx, others, warp, captures)
+        _partitions(ctx, others, warp, captures)
         return []
 
     if others:
@@ -152,13 +152,13 @@ def _roles(
 def _partition(
     ctx: Lowering, number: int, part: Partition, warp: ir.Value, captures: Sequence[Lowered]
 ) -> list[ir.Value]:
-    with ctx.as_team(Team(part.warps, part.first, number + 2), warp):
+    with ctx.as_partition(WarpPartition(part.warps, part.first, number + 2), warp):
         ctx.lower_block(part.block, captures)
     _leave(ctx)
     return []
 
 
 def _leave(ctx: Lowering) -> None:
-    """No CTA of a cluster leaves while others may arrive at its barriers: all warps meet, those that have left excepted."""
+    """No CTA of a cluster leaves while others may arrive at its barriers: all warps synchronise, those that have left excepted."""
     if ctx.hw.num_ctas > 1:
         ctx.hw.cluster_barrier(ctx.b)

@@ -33,7 +33,7 @@ class Cut:
     apart: Shape
     seen: Encoding
     order: Shape
-    turned: Encoding
+    transposed: Encoding
     shape: Shape
     encoding: Encoding
 
@@ -55,9 +55,9 @@ def _along(encoding: Encoding, shape: Shape, axis: int) -> Cut | None:
     apart = (*shape[:axis], 2, *half[axis:])
     order = (*(d for d in range(len(apart)) if d != axis), axis)
     seen = transform.reshaped(encoding, shape, apart)
-    turned = transform.transposed(seen, order, apart)
-    own = transform.split(turned, (*half, 2))
-    return None if own is None else Cut(axis, apart, seen, order, turned, half, own)
+    transposed = transform.transposed(seen, order, apart)
+    own = transform.split(transposed, (*half, 2))
+    return None if own is None else Cut(axis, apart, seen, order, transposed, half, own)
 
 
 def halves(value: ir.Value, how: Cut) -> tuple[ir.Value, ir.Value]:
@@ -66,15 +66,15 @@ def halves(value: ir.Value, how: Cut) -> tuple[ir.Value, ir.Value]:
     assert info is not None
     element, create = info.element_type, ir.Operation.create
     apart = create("tt.reshape", results=[tensor_type(how.apart, element, how.seen)], operands=[value])
-    turned = create(
+    transposed = create(
         "tt.trans",
-        results=[tensor_type((*how.shape, 2), element, how.turned)],
+        results=[tensor_type((*how.shape, 2), element, how.transposed)],
         operands=list(apart.results),
         attributes={"order": ir.DenseI32ArrayAttr.get(list(how.order))},
     )
     # in the order of registers that the op expects: names, no code
     together = tensor_type((*how.shape, 2), element, transform.joined(how.encoding, how.shape))
-    paired = create("ttg.convert_layout", results=[together], operands=list(turned.results))
+    paired = create("ttg.convert_layout", results=[together], operands=list(transposed.results))
     kinds = [tensor_type(how.shape, element, how.encoding)] * 2
     first, second = create("tt.split", results=kinds, operands=list(paired.results)).results
     return first, second

@@ -32,7 +32,7 @@ def permuted(layout: LinearLayout, order: Sequence[int]) -> LinearLayout:
 
 
 def joined(layout: LinearLayout) -> LinearLayout:
-    """Two tensors of ``layout`` along a new last dimension, their registers taking turns."""
+    """Two tensors of ``layout`` along a new last dimension, their registers alternating."""
     rank = len(layout.out_dims)
     pair = LinearLayout.identity1d(2, REGISTER, f"dim{rank}")
     whole = (pair * insert_dim(layout, rank)).transpose_outs(dim_names(rank + 1))

@@ -1,4 +1,4 @@
-"""Loops of chained dots at random, and an interpreter of symbols that sees whether each is waited for and its slot held."""
+"""Loops of chained dots at random, and an interpreter of symbols that sees whether each is waited for and its stage held."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ BARRIER = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"
 
 @dataclass(frozen=True)
 class Dot:
-    """A dot of a loop: the dot before whose result is its left factor, its ring, the sum that it adds to (None: to zeros).
+    """A dot of a loop: the dot before whose result is its left operand, its ring, the accumulator that it adds to (None: to zeros).
 
-    ``scaled``: the sum is multiplied by the running maximum first.
+    ``scaled``: the accumulator is multiplied by the running maximum first.
     """
 
     factor: int | None
@@ -49,7 +49,7 @@ class Dot:
 
 @st.composite
 def chains(draw: st.DrawFn) -> list[Dot]:
-    """Two to four dots, each with a factor and a sum from before or without."""
+    """Two to four dots, each with an operand and a sum from before or without."""
     dots = [Dot(None, 0, None, False)]
     for i in range(1, draw(st.integers(1, 3)) + 1):
         factor = draw(st.one_of(st.none(), st.integers(0, i - 1)))
@@ -59,7 +59,7 @@ def chains(draw: st.DrawFn) -> list[Dot]:
 
 
 def program(dots: list[Dot]) -> str:
-    """A loop of ``dots``, which carries their sums, the maximum of the first, and the number of a slot."""
+    """A loop of ``dots``, which carries their accumulators, the maximum of the first, and the number of a stage."""
     totals = [i for i, dot in enumerate(dots) if dot.total is not None]
     carried = [*(f"%acc{i}" for i in totals), "%top", "%s"]
     types = [*[TENSOR] * (len(totals) + 1), "i32"]
@@ -130,7 +130,7 @@ def statements(i: int, dot: Dot, first: bool, last: bool) -> list[str]:
 
 @dataclass
 class Machine:
-    """Runs a function on symbols; ``under_way``: dots in the order of their starts; ``held``: slots waited for."""
+    """Runs a function on symbols; ``under_way``: dots in the order of their starts; ``held``: stages waited for."""
 
     values: dict[ir.Value, Any] = field(default_factory=dict)
     under_way: list[Any] = field(default_factory=list)
@@ -148,7 +148,7 @@ class Machine:
         return self.block(block)
 
     def block(self, block: ir.Block) -> list[Any]:
-        """What the terminator of ``block`` hands on."""
+        """What the terminator of ``block`` forwards."""
         for op in block_ops(block):
             given = [self.values[v] for v in op.operands]
             if op.name in ("scf.yield", "tt.return"):
@@ -187,7 +187,7 @@ class Machine:
         return self.dots(op, given)
 
     def dots(self, op: ir.Operation, given: list[Any]) -> list[Any]:
-        """The same for dots, barriers, and what only computes: that must not get rubbish."""
+        """The same for dots, barriers, and what only computes: that must not get undefined values."""
         match op.name:
             case "ttg.warp_group_dot":
                 return [self.dot(given)]
@@ -203,7 +203,7 @@ class Machine:
         return []
 
     def dot(self, given: list[Any]) -> Any:
-        """Start a dot, whose slots must be held; rubbish until it is waited for."""
+        """Start a dot, whose stages must be held; Undefined until it is waited for."""
         assert all(x[0] != "rubbish" for x in given)
         for slot in (x for x in given[:2] if x[0] in ("buffer 2", "buffer 3")):
             assert slot in self.held
@@ -221,7 +221,7 @@ class Machine:
         return given[1]
 
     def free(self, slots: list[Any]) -> None:
-        """Let go of ``slots``, which no dot may be reading."""
+        """Let go of ``stages``, which no dot may be reading."""
         for slot in slots:
             self.held.remove(slot)
             assert all(slot not in dot for _, dot, _ in self.under_way)

@@ -245,7 +245,7 @@ _RULES: dict[str, _Rule] = {
     "tt.gather": _gather,
     "tt.dot": _dot,
     "ttg.local_dot": _dot,
-    "ttg.next_program": lambda _, __, v: v[0],
+    "ttg.next_tile": lambda _, __, v: v[0],
     "ttg.barrier": lambda _, __, ___: None,
     "ttg.local_alloc": lambda _, op, v: v[0] if v else np.zeros(_shape(op.results[0].type)),
     "tt.unsplat": _pure(lambda a: a.reshape(())),

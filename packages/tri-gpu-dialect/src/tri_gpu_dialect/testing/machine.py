@@ -57,7 +57,7 @@ class ProgramOp(MachineOp, dialect=REF, name="program", traits=[Pure]):
 
 
 class BarrierOp(MachineOp, dialect=REF, name="barrier"):
-    """All threads meet."""
+    """All threads synchronise."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """A call that nobody defines."""
@@ -70,7 +70,7 @@ class BarrierOp(MachineOp, dialect=REF, name="barrier"):
 
 
 class PartitionBarrierOp(MachineOp, dialect=REF, name="partition_barrier"):
-    """``warps`` warps of the CTA meet at barrier ``number``."""
+    """``warps`` warps of the CTA synchronise at barrier ``number``."""
 
     number: ir.IntegerAttr
     warps: ir.IntegerAttr

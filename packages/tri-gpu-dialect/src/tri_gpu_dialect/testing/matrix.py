@@ -1,4 +1,4 @@
-"""A made-up matrix instruction of the reference GPU: 8 x 8 x 8, f16 or f32 operands, sums in f32."""
+"""A made-up matrix instruction of the reference GPU: 8 x 8 x 8, f16 or f32 operands, accumulators in f32."""
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
@@ -45,7 +45,7 @@ class RefMatrix(MatrixEncoding):
 
 
 class MatrixOp(MachineOp, dialect=REFM, name="multiply"):
-    """Registers of the left operand, the right one and the sum: two each."""
+    """Registers of the left operand, the right one and the accumulator: two each."""
 
     outputs: Sequence[ext.Result[Any]]
     left: Sequence[ext.Operand[Any]]

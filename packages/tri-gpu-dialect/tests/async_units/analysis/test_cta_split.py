@@ -1,4 +1,4 @@
-"""How loads and stores of clusters are shared, as products need it."""
+"""How loads and stores of clusters are shared, as dots need it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tensor(m: int, n: int, element: str = "f16") -> str:
 
 
 def kernel(m: int, n: int, k: int, ctas: int) -> str:
-    """Loads of both operands, the right one transposed and cast, and what is stored of the product; a load beside it."""
+    """Loads of both operands, the right one transposed and cast, and what is stored of the dot; a load beside it."""
     load = "cache = 1 : i32, evict = 1 : i32, isVolatile = false, operandSegmentSizes = array<i32: 1, 0, 0>"
 
     def loaded(name: str, shape: tuple[int, int]) -> str:
@@ -68,7 +68,7 @@ def test_what_a_product_reads_is_split_as_its_result(size, ctas: int, result) ->
     found = shares(*size, ctas)
     assert found["store"] == found["c"] == result
     assert found["a"] == [[row, 0] for row, _ in result]
-    # b is stored by columns of the product
+    # b is stored by columns of the dot
     assert found["b"] == [[column, 0] for _, column in result]
     assert "other" not in found
 

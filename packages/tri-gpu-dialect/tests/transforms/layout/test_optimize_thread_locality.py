@@ -192,7 +192,7 @@ def twice(text: str) -> str:
 def test_scaled_sums_stay(  # type: ignore[no-untyped-def]
     run, m: int, n: int, axis: int, trips: int, loops: int, warps: int, swap: bool, seed: int
 ) -> None:
-    """Small integers, of which f32 has all sums and products."""
+    """Small integers, of which f32 has all sums and dots."""
     text = scaled(m, n, axis, swap=swap, factors="%f, %acc" if swap else "%acc, %f")
     x = np.random.default_rng(seed).integers(-4, 5, (max(trips, 1), m, n)).astype(np.float32)
     module = run(

@@ -153,7 +153,7 @@ def test_nothing_that_lives_together_overlaps(lives: list[tuple[int, int, int, i
     for i, (need, offset) in enumerate(placed):
         assert offset % need.alignment == 0
         for other, at in placed[:i]:
-            if need.meets(other):
+            if need.overlaps(other):
                 assert offset + need.size <= at or at + other.size <= offset
 
 
@@ -179,7 +179,7 @@ SLOTTED = (
 def test_fewer_stages_that_fit_are_named(
     context: StageContext, limit: int, stages: int, nearest: dict[str, int]
 ) -> None:
-    """Four slots; with three stages, one of them is for dots that are still under way."""
+    """Four stages; with three stages, one of them is for dots that are still under way."""
     small = dataclasses.replace(context.target, spec=TargetSpec(limits={"shared": limit}))
     options = dataclasses.replace(context.options, num_stages=stages)
     body = both("%i0 = arith.constant 0 : i32", SLOTTED.replace("SLOTS", str(memory((4, 64, 32)))))
@@ -197,9 +197,9 @@ OUT = f'"ttg.async_copy_local_to_descriptor"(%desc, %i0, %i0, %{{0}}) : ({DESC},
 @pytest.mark.parametrize(
     ("limit", "offsets", "total"),
     [
-        # one CTA whatever is done: the first tile beside the slots, the second on these
+        # one CTA whatever is done: the first tile beside the stages, the second on these
         (48_000, [0, 24576, 0], 32768),
-        # two CTAs with 24 KiB, not with 32: tiles on the slots, apart from each other; with 32 as well
+        # two CTAs with 24 KiB, not with 32: tiles on the stages, apart from each other; with 32 as well
         (60_000, [0, 0, 8192], 24576),
         (65_536, [0, 24576, 0], 32768),
         (30_000, [0, 0, 8192], 24576),

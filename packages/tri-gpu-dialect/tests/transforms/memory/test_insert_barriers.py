@@ -28,7 +28,7 @@ INIT = '"ttg.init_barrier"(%m) {count = 1 : i32} : (BAR) -> ()'
 INVAL = '"ttg.inval_barrier"(%m) : (BAR) -> ()'
 AWAIT = '"ttg.wait_barrier"(%m, %i0) : (BAR, i32) -> ()'
 DOT_WAIT = '%{0} = "ttg.warp_group_dot_wait"(%t) {{pendings = 0 : i32}} : (TENSOR) -> TENSOR'
-TURN = '"ttg.warp_group_turn"() {{group_warps = 4 : i32, step = "{0}"}} : () -> ()'
+ORDERED_BARRIER = '"ttg.ordered_barrier"() {{group_warps = 4 : i32, step = "{0}"}} : () -> ()'
 GIVE = '"ttg.arrive_barrier"(%m, %{0}) : (BAR, MEM) -> ()'
 FENCE = '"ttg.fence_async_shared"() : () -> ()'
 STORED = '"ttg.async_store_wait"() {pendings = 0 : i32} : () -> ()'
@@ -72,7 +72,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
         "ttg.init_barrier": "init", "ttg.inval_barrier": "inval", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
         "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
         "ttg.async_store_wait": "stored", "ttg.arrive_barrier": "give",
-        "ttg.warp_group_dot_wait": "dots", "ttg.warp_group_turn": "turn",
+        "ttg.warp_group_dot_wait": "dots", "ttg.ordered_barrier": "turn",
     }  # fmt: skip
     found: list[str] = []
 
@@ -90,7 +90,13 @@ def lines(*text: str) -> str:
 
 
 def in_turn(*ops: str) -> list[str]:
-    return [TURN.format("open"), TURN.format("wait"), *ops, TURN.format("pass"), TURN.format("close")]
+    return [
+        ORDERED_BARRIER.format("open"),
+        ORDERED_BARRIER.format("wait"),
+        *ops,
+        ORDERED_BARRIER.format("pass"),
+        ORDERED_BARRIER.format("close"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,7 @@ def in_turn(*ops: str) -> list[str]:
         (lines(LOAD.format("a", "x"), LOAD.format("a", "y")), "load load"),
         (lines(FILL.format("a"), FILL.format("b"), LOAD.format("a", "x")), "store store barrier load"),
         (lines(FILL.format("a"), LOAD.format("b", "x")), "store load"),
-        # a barrier in memory: all threads meet once it is there; a wait for its phase is enough for what it counts
+        # a barrier in memory: all threads synchronise once it is there; a wait for its phase is enough for what it counts
         (
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), INTO.format("a")),
             "init barrier into await load fence barrier into",
@@ -121,7 +127,7 @@ def in_turn(*ops: str) -> list[str]:
         (lines(FILL.format("a"), BARRIER, OUT_OF.format("a")), "store barrier fence barrier out stored"),
         (lines(FILL.format("a"), INIT, INTO.format("a"), AWAIT), "store init fence barrier into await"),
         (lines(FILL.format("a"), INIT, INTO.format("b"), AWAIT), "store init barrier into await"),
-        # copies overtake ordinary loads under way: whoever read executes a fence, then all meet
+        # copies overtake ordinary loads under way: whoever read executes a fence, then all synchronise
         (
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), BARRIER, INTO.format("a")),
             "init barrier into await load fence barrier into",
@@ -164,7 +170,7 @@ def in_turn(*ops: str) -> list[str]:
         (lines(*in_turn(FILL.format("a"), LOAD.format("a", "x"))), "store barrier load"),
         (lines(*in_turn(CONVERT.format("y"))), "convert"),
         (
-            lines(*in_turn(CONVERT.format("y"), TURN.format("pass"), TURN.format("wait"), LOAD.format("a", "x"))),
+            lines(*in_turn(CONVERT.format("y"), ORDERED_BARRIER.format("pass"), ORDERED_BARRIER.format("wait"), LOAD.format("a", "x"))),
             "turn convert turn load turn turn",
         ),
         # what copies read is written again when they are done

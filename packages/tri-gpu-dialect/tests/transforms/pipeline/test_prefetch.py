@@ -188,7 +188,7 @@ def test_a_loop_without_copies_stays(run) -> None:  # type: ignore[no-untyped-de
 
 
 def test_a_slot_that_is_read_after_the_dots_keeps_the_loop(run) -> None:  # type: ignore[no-untyped-def]
-    """The second dot has one operand from a slot, read right before it: the slot may not be let go before."""
+    """The second dot has one operand from a stage, read right before it: the stage may not be let go before."""
     late = "%w = arith.constant dense<1.0> : tensor<16xKKxf16>\n" + _second(False).partition("\n")[2]
     late = (late + _DOT.format("next", "w", "y2", "mid")).replace("BSHAPE", "16x16").replace("KK", "16")
     text = product(16, transposed=False, twice=False)

@@ -1,4 +1,4 @@
-"""``split-loops`` on random comparisons: the same turns in the same order, no mask where it always holds, and nowhere else."""
+"""``split-loops`` on random comparisons: the same iterations in the same order, no mask where it always holds, and nowhere else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tri_gpu_dialect.policy import DEFAULT_POLICY, AsyncPolicy, DefaultPolicy, P
 POLICY = DefaultPolicy(async_units=AsyncPolicy(producer=Specialization(), specialize=True))
 KINDS = {"slt": np.less, "sle": np.less_equal, "sgt": np.greater, "sge": np.greater_equal}
 SIZE = 32
-#: the arguments behind the sum, by number
+#: the arguments behind the accumulator, by number
 TOP, LOW, HIGH = 1, 2, 3
 
 
@@ -125,7 +125,7 @@ def number(value: ir.Value, given: Mapping[int, int]) -> int:
     return found[op.name]
 
 
-def turns(loop: ir.Operation, given: Mapping[int, int]) -> Sequence[int]:
+def iterations(loop: ir.Operation, given: Mapping[int, int]) -> Sequence[int]:
     low, high, step = (number(v, given) for v in list(loop.operands)[:3])
     return range(low, high, step)
 
@@ -145,16 +145,16 @@ def test_turns_are_the_same_and_masks_are_where_they_matter(
     given = {TOP: top, LOW: low, HIGH: low + length - 60}
     before, after = ir.Module.parse(c.text), split(c.text)
     (whole,), made = loops(before), loops(after)
-    assert [i for loop in made for i in turns(loop, given)] == list(turns(whole, given))
+    assert [i for loop in made for i in iterations(loop, given)] == list(iterations(whole, given))
     event(f"{len(made)} loops")
     assert (len(made) == 2) == (c.b != 0)
     for loop in made if c.b else ():
-        always = {bool(c.holds(top, i).all()) for i in turns(loop, given)}
+        always = {bool(c.holds(top, i).all()) for i in iterations(loop, given)}
         assert always <= {not is_masked(loop)}
 
 
 def test_a_loop_on_the_diagonal_stays() -> None:
-    """From ``top`` on no turn is without a mask: rows of a tile against columns from the same number on."""
+    """From ``top`` on no iteration is without a mask: rows of a tile against columns from the same number on."""
     source = Comparison("sge", 1, 1, 1, 0, 32).text.replace('"scf.for"(%low,', '"scf.for"(%top,')
     assert len(loops(split(source))) == 1
 

@@ -1,4 +1,4 @@
-"""Machine ops of clusters: CTAs that run together meet, and reach each other's shared memory.
+"""Machine ops of clusters: CTAs that run together synchronise, and reach each other's shared memory.
 
 PTX ISA, "Parallel Synchronization and Communication Instructions": ``barrier.cluster``, ``mbarrier.arrive``; "Data Movement and
 Conversion Instructions": ``mapa``, ``ld``, ``st`` of ``.shared::cluster``.  Pointers to the memory of another CTA are of

@@ -34,7 +34,7 @@ class CopyAsyncOp(MachineOp, dialect=NVM, name="cp_async"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Until its wait, the destination is rubbish."""
+        """Until its wait, the destination is undefined."""
         from tri_backend_nvidia.machine.simulation import copies as copy_simulation
 
         destination, source, size, predicate = operands

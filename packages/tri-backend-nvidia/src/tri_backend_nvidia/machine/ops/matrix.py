@@ -24,7 +24,7 @@ def register_group(first: int, count: int) -> str:
 
 
 class MmaOp(MachineOp, dialect=NVM, name="mma"):
-    """``mma.sync``: words of the left and of the right operand, and the sum so far.
+    """``mma.sync``: words of the left and of the right operand, and the accumulator so far.
 
     ``shape`` is ``m16n8k16`` and its like; ``kinds`` has PTX's element types of the three.
     """
@@ -42,7 +42,7 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
         return left, right, total
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """Inline assembly, the sum in the registers of the result."""
+        """Inline assembly, the accumulator in the registers of the result."""
         left, right, total = self.counts()
         one, other, kind = text(self.kinds).split()
         name = f"mma.sync.aligned.{text(self.shape)}.row.col.{kind}.{one}.{other}.{kind}"

@@ -21,7 +21,7 @@ _THREADS = (2, 4)
 
 
 class ScaledMmaOp(MachineOp, dialect=NVM, name="mma_scaled"):
-    """``mma.sync`` with ``.block_scale``, m16n8: words of the operands, the sum so far (f32), and a word of scales for each operand.
+    """``mma.sync`` with ``.block_scale``, m16n8: words of the operands, the accumulator so far (f32), and a word of scales for each operand.
 
     ``kind`` is a key of ``SCALED_KINDS``, which has k and the number of scales of a row; ``kinds`` has PTX's types of A, B and the
     scales.  ``selectors`` are byte-id and thread-id for A, then for B.  PTX ISA, "Block Scaling for mma.sync": of A's
@@ -54,7 +54,7 @@ class ScaledMmaOp(MachineOp, dialect=NVM, name="mma_scaled"):
         return (numbers[0], numbers[1]), (numbers[2], numbers[3])
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """Inline assembly, the sum in the registers of the result."""
+        """Inline assembly, the accumulator in the registers of the result."""
         left, right, total = self.counts()
         one, other, scale = text(self.kinds).split()
         kind = text(self.kind)
@@ -64,11 +64,11 @@ class ScaledMmaOp(MachineOp, dialect=NVM, name="mma_scaled"):
             f".f32.{one}.{other}.f32.{scale}"
         )
         own, words = register_group(0, total), total + left + right
-        factors = f"{register_group(total, left)}, {register_group(total + left, right)}"
+        read = f"{register_group(total, left)}, {register_group(total + left, right)}"
         scales = [
             f"${words + total + i}, {{{byte}, {thread}}}" for i, (byte, thread) in enumerate(self.selected())
         ]
-        body = f"{name} {own}, {factors}, {own}, {', '.join(scales)};"
+        body = f"{name} {own}, {read}, {own}, {', '.join(scales)};"
         operands, results = list(self.operation.operands), [r.type for r in self.operation.results]
         ties = [str(i) for i in range(total)]
         constraints = ",".join(["=f"] * total + ["r"] * (left + right) + ties + ["r"] * len(scales))

@@ -2,7 +2,7 @@
 
 PTX ISA 9.0, section 9.7.16, "TensorCore 5th Generation Family Instructions".  Tensor memory has 512 columns and 128
 lanes of 32 bits in each CTA; an address has the lane in bits 16 to 31, the column in bits 0 to 15 ("Tensor Memory
-Addressing").  One thread starts products, which run on their own until a barrier in memory says that they are done; a
+Addressing").  One thread starts dots, which run on their own until a barrier in memory says that they are done; a
 warp moves data between registers and its quarter of the lanes.
 """
 
@@ -40,7 +40,7 @@ COLUMNS, LANES, LEAST_COLUMNS = 512, 128, 32
 #: columns that one load or store moves: ``.x1`` to ``.x128``
 _WIDEST = 128
 
-#: kind -> (number of the sum's type, PTX type -> number of an operand's type), PTX ISA table "Instruction descriptor
+#: kind -> (number of the accumulator's type, PTX type -> number of an operand's type), PTX ISA table "Instruction descriptor
 #: format for .kind::tf32, .kind::f16, .kind::f8f6f4 and .kind::i8"
 KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "f16": (1, {"f16": 0, "bf16": 1}),
@@ -67,7 +67,7 @@ class InstructionDescriptor:
 
     @property
     def word(self) -> int:
-        """The descriptor: the sum's type at bit 4, the operands' at 7 and 10, transpositions at 15 and 16, n / 8 at 17,
+        """The descriptor: the accumulator's type at bit 4, the operands' at 7 and 10, transpositions at 15 and 16, n / 8 at 17,
         m / 16 at 24 (PTX ISA 9.7.16.4.2, "Instruction descriptor")."""
         total, types = KINDS[self.kind]
         return (
@@ -88,9 +88,9 @@ class InstructionDescriptor:
         fields = [word >> at & 7 for at in (7, 10)]
         if word >> 4 & 3 != total or any(f not in names for f in fields) or word & 0xE080604F:
             raise ValueError(f"{word:#010x} is no instruction descriptor of kind::{kind}")
-        turned = word >> 15 & 1, word >> 16 & 1
+        transposed = word >> 15 & 1, word >> 16 & 1
         n, m = (word >> 17 & 63) << 3, (word >> 24 & 31) << 4
-        return cls(kind, m, n, names[fields[0]], names[fields[1]], not turned[0], not turned[1])
+        return cls(kind, m, n, names[fields[0]], names[fields[1]], not transposed[0], not transposed[1])
 
 
 # --- allocation -------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class TensorMemoryDeallocOp(MachineOp, dialect=NVM, name="tcgen05_dealloc"):
 class TensorMemoryLoadOp(MachineOp, dialect=NVM, name="tcgen05_ld"):
     """``tcgen05.ld.32x32b``: as many columns as there are results, from ``address`` on, of each lane of the warp.
 
-    ``address`` has the first lane of the warp's quarter.  The results are rubbish until a :class:`TensorMemoryWaitOp`.
+    ``address`` has the first lane of the warp's quarter.  The results are undefined until a :class:`TensorMemoryWaitOp`.
     """
 
     outputs: _Outs
@@ -195,7 +195,7 @@ class TensorMemoryStoreOp(MachineOp, dialect=NVM, name="tcgen05_st"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Rubbish until the wait."""
+        """Undefined until the wait."""
         from tri_backend_nvidia.machine.simulation import tcgen05 as tcgen05_simulation
 
         tcgen05_simulation.store(cta, operands[0], operands[1:])
@@ -217,21 +217,21 @@ class TensorMemoryWaitOp(MachineOp, dialect=NVM, name="tcgen05_wait"):
         return b.inline_asm(body, ",".join(constraints), operands, results, convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """What was read, in place of rubbish."""
+        """What was read, in place of undefined values."""
         from tri_backend_nvidia.machine.simulation import tcgen05 as tcgen05_simulation
 
         return tcgen05_simulation.wait(cta, text(self.kind), operands)
 
 
-# --- products ----------------------------------------------------------------------------------------------
+# --- dots --------------------------------------------------------------------------------------------------
 
 
 class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
     """``tcgen05.mma`` of operands in shared memory, started by the one thread that has ``predicate``.
 
-    ``total``: the sum's address in tensor memory; ``a``, ``b``: low words of the matrix descriptors, whose high words are
+    ``total``: the accumulator's address in tensor memory; ``a``, ``b``: low words of the matrix descriptors, whose high words are
     ``a_high`` and ``b_high``.  ``steps`` has three numbers per instruction, added to these three; the first
-    step of each sum adds to what is there where ``add``.
+    step of each accumulator adds to what is there where ``add``.
     """
 
     total: In
@@ -246,7 +246,7 @@ class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
     steps: Any
 
     def plan(self) -> list[tuple[int, int, int]]:
-        """(column of the sum, offset of A, offset of B) of each instruction."""
+        """(column of the accumulator, offset of A, offset of B) of each instruction."""
         return steps_of(self.operation)
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
@@ -275,7 +275,7 @@ class TensorMultiplyOp(MachineOp, dialect=NVM, name="tcgen05_mma"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Operands are read now, and once more when somebody waits; until then the sum is not to be touched."""
+        """Operands are read now, and once more when somebody waits; until then the accumulator is not to be touched."""
         from tri_backend_nvidia.machine.simulation import tcgen05 as tcgen05_simulation
 
         word = ir.IntegerAttr(self.descriptor).value
@@ -303,7 +303,7 @@ class TensorMultiplyTensorOp(MachineOp, dialect=NVM, name="tcgen05_mma_ts"):
     steps: Any
 
     def plan(self) -> list[tuple[int, int, int]]:
-        """(column of the sum, column of A, offset of B) of each instruction."""
+        """(column of the accumulator, column of A, offset of B) of each instruction."""
         return steps_of(self.operation)
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
@@ -338,7 +338,7 @@ class TensorMultiplyTensorOp(MachineOp, dialect=NVM, name="tcgen05_mma_ts"):
 
 
 class TensorCommitOp(MachineOp, dialect=NVM, name="tcgen05_commit"):
-    """``tcgen05.commit``: one arrival at the barrier in memory ``address`` when all products are done that the one
+    """``tcgen05.commit``: one arrival at the barrier in memory ``address`` when all dots are done that the one
     thread with ``predicate`` has started."""
 
     address: In
@@ -351,7 +351,7 @@ class TensorCommitOp(MachineOp, dialect=NVM, name="tcgen05_commit"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The products land with the barrier's phase."""
+        """The dots land with the barrier's phase."""
         from tri_backend_nvidia.machine.simulation import tcgen05 as tcgen05_simulation
 
         tcgen05_simulation.commit(cta, *operands)

@@ -1,4 +1,4 @@
-"""Machine ops of block-scaled products by ``tcgen05``: scales come to tensor memory, products read them there.
+"""Machine ops of block-scaled dots by ``tcgen05``: scales come to tensor memory, dots read them there.
 
 PTX ISA 9.0, 9.7.16.10.7, "Block Scaling": of ``(A * scale_A) @ (B * scale_B) + D``, each row of A and column of B has a scale
 for each 32 (or 16) elements along K.  The scale of row ``i`` is in lane ``i % 32`` of column ``i / 32``, a byte of the
@@ -99,18 +99,18 @@ class ScaledDescriptor:
         types = {number: name for name, number in known.types.items()}
         scales = {number: name for name, number in known.scale_types.items()}
         a, b, scale = word >> 7 & 7, word >> 10 & 7, word >> 23 & 1
-        turned = word >> 15 & 1, word >> 16 & 1
+        transposed = word >> 15 & 1, word >> 16 & 1
         if word & (_RESERVED | 0x60000030) or a not in types or b not in types or scale not in scales:
             raise ValueError(f"{word:#010x} is no instruction descriptor of kind::{kind}")
-        if any(turned) and not known.turns:
+        if any(transposed) and not known.turns:
             raise ValueError(f"{word:#010x} transposes an operand; kind::{kind} does not")
         n, m = (word >> 17 & 63) << 3, (word >> 27 & 3) << 7
-        return cls(kind, m, n, types[a], types[b], scales[scale], not turned[0], not turned[1])
+        return cls(kind, m, n, types[a], types[b], scales[scale], not transposed[0], not transposed[1])
 
 
 @dataclass(frozen=True)
 class ScaledStep:
-    """One instruction: the sum's column, offsets of A and B in pieces of 16 bytes, columns of their scales, and from which
+    """One instruction: the accumulator's column, offsets of A and B in pieces of 16 bytes, columns of their scales, and from which
     byte of these on (``SFA_ID``, ``SFB_ID``)."""
 
     column: int
@@ -131,7 +131,7 @@ class TensorCopyOp(MachineOp, dialect=NVM, name="tcgen05_cp"):
     """``tcgen05.cp.32x128b.warpx4`` by the one thread that has ``predicate``: scales from shared to tensor memory.
 
     ``address``: in tensor memory; ``source``: the low word of a matrix descriptor (no swizzle) whose high word is ``high``.
-    ``steps`` has two numbers per instruction, added to these two.  Products that the same thread starts
+    ``steps`` has two numbers per instruction, added to these two.  Dots that the same thread starts
     afterwards see what was copied (9.7.16.6.2, "Pipelined tcgen05 Instructions").
     """
 
@@ -159,7 +159,7 @@ class TensorCopyOp(MachineOp, dialect=NVM, name="tcgen05_cp"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """There for the thread's products now, for others with a commit."""
+        """There for the thread's dots now, for others with a commit."""
         from tri_backend_nvidia.machine.simulation import tcgen05_scaled as simulation
 
         simulation.copy(cta, self.plan(), ir.IntegerAttr(self.high).value, operands)

@@ -15,11 +15,11 @@ __all__ = [
     "ClockOp",
     "ElectOp",
     "GridDependencyOp",
+    "OrderedBarrierOp",
     "PartitionBarrierOp",
     "ReadRegisterOp",
     "SetRegistersOp",
     "ShuffleOp",
-    "TurnOp",
     "WarpBarrierOp",
 ]
 
@@ -65,7 +65,7 @@ class ClockOp(MachineOp, dialect=NVM, name="globaltimer"):
 
 
 class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
-    """All threads of the CTA meet (``bar.sync 0``)."""
+    """All threads of the CTA synchronise (``bar.sync 0``)."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """LLVM's intrinsic."""
@@ -78,7 +78,7 @@ class BarrierOp(MachineOp, dialect=NVM, name="barrier"):
 
 
 class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
-    """``threads`` threads of the CTA meet at barrier ``number`` (``bar.sync number, threads``)."""
+    """``threads`` threads of the CTA synchronise at barrier ``number`` (``bar.sync number, threads``)."""
 
     number: ir.IntegerAttr
     threads: ir.IntegerAttr
@@ -94,8 +94,8 @@ class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
         return []
 
 
-class TurnOp(MachineOp, dialect=NVM, name="turn"):
-    """A turn of ``groups`` groups of ``threads`` threads, of which this thread's is number ``group``: named barriers ``first`` and on.
+class OrderedBarrierOp(MachineOp, dialect=NVM, name="turn"):
+    """An iteration of ``groups`` groups of ``threads`` threads, of which this thread's is number ``group``: named barriers ``first`` and on.
 
     PTX ISA, "Parallel Synchronization and Communication Instructions": ``barrier``.  Group g has its turn when barrier ``first + g`` is
     complete: its own threads wait there (``wait``, and the first group in ``close``), those of the group before only arrive (``pass``, and
@@ -182,7 +182,7 @@ class GridDependencyOp(MachineOp, dialect=NVM, name="griddepcontrol"):
 
 
 class WarpBarrierOp(MachineOp, dialect=NVM, name="warp_barrier"):
-    """The lanes of a warp meet (``bar.warp.sync``)."""
+    """The lanes of a warp synchronise (``bar.warp.sync``)."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """LLVM's intrinsic."""

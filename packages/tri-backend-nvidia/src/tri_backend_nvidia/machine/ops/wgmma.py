@@ -52,7 +52,7 @@ class WgmmaShape:
 
     @property
     def registers(self) -> int:
-        """Registers per thread of a sum: 64 x n over 128 threads."""
+        """Registers per thread of an accumulator: 64 x n over 128 threads."""
         return self.n // 2
 
     @property
@@ -66,18 +66,18 @@ class WgmmaShape:
             return ""
         if self.a not in _SIXTEEN_BITS:
             return ", 1, 1"
-        turned = [int(not self.a_rows)] if a_in_memory else []
-        return ", 1, 1, " + ", ".join(map(str, [*turned, int(not self.b_rows)]))
+        transposed = [int(not self.a_rows)] if a_in_memory else []
+        return ", 1, 1, " + ", ".join(map(str, [*transposed, int(not self.b_rows)]))
 
 
 class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
-    """All steps of a warp group's dot, as one group: a fence, a ``wgmma`` per tile of the sum and step of k, a commit.
+    """All steps of a warp group's dot, as one group: a fence, a ``wgmma`` per tile of the accumulator and step of k, a commit.
 
     ``total`` has the registers of all tiles, tile by tile; the first step of a tile adds to them where ``add``.
     ``a``: registers of A, four for each row of tiles and step, or the low word of its matrix descriptor; ``b``: the low
     word of B's.  ``a_high`` and ``b_high`` are the high words.  ``steps`` has three numbers per instruction: its tile, and what is
     added to A's and to B's low word (with A in registers: where its registers start).
-    The results are rubbish until a :class:`WgmmaWaitOp`.
+    The results are undefined until a :class:`WgmmaWaitOp`.
     """
 
     outputs: _Outs
@@ -91,7 +91,7 @@ class WgmmaOp(MachineOp, dialect=NVM, name="wgmma"):
     steps: Any
 
     def counts(self) -> tuple[int, int]:
-        """How many registers the sum and A have."""
+        """How many registers the accumulator and A have."""
         total, a, _, _ = ir.DenseI32ArrayAttr(self.operation.attributes["operandSegmentSizes"])
         return total, a
 
@@ -173,7 +173,7 @@ class WgmmaWaitOp(MachineOp, dialect=NVM, name="wgmma_wait"):
         return b.inline_asm(body, ",".join(constraints), operands, results, convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The sums of dots that are done, in place of rubbish."""
+        """The accumulators of dots that are done, in place of undefined values."""
         from tri_backend_nvidia.machine.simulation import wgmma as wgmma_simulation
 
         return wgmma_simulation.wait(cta, ir.IntegerAttr(self.pendings).value, operands)

@@ -1,6 +1,6 @@
 """Asynchronous copies in NumPy: data is fetched when a copy starts, and arrives when it is waited for.
 
-In between, the destination holds rubbish: a kernel that reads too early, or starts a copy to what is still
+In between, the destination holds undefined values: a kernel that reads too early, or starts a copy to what is still
 read, gives wrong numbers or a race.
 """
 
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from tri_core.api import DeviceError
 from tri_gpu_dialect.lowering import SimulatedCTA
 
-__all__ = ["commit", "handed_over", "start", "wait"]
+__all__ = ["commit", "forwarded_after", "start", "wait"]
 
 Array = npt.NDArray[Any]
 
 _GLOBAL, _SHARED = 1, 3
-_RUBBISH = 0x7FC1A5FF
+_UNDEFINED = 0x7FC1A5FF
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Copy:
 
 
 @dataclass
-class _Team:
+class _ThreadSet:
     """Threads that commit and wait together: the whole CTA, or a partition of specialised warps."""
 
     threads: Array
@@ -43,17 +43,17 @@ class _Team:
 @dataclass
 class _State:
     started: list[_Copy] = field(default_factory=list)
-    teams: list[_Team] = field(default_factory=list)
+    sets: list[_ThreadSet] = field(default_factory=list)
 
-    def team(self, threads: Array) -> _Team:
+    def thread_set(self, threads: Array) -> _ThreadSet:
         """That of ``threads``; DeviceError where some of them were in another."""
-        for team in self.teams:
-            if (team.threads == threads).all():
-                return team
-        if any((team.threads & threads).any() for team in self.teams):
+        for thread_set in self.sets:
+            if (thread_set.threads == threads).all():
+                return thread_set
+        if any((thread_set.threads & threads).any() for thread_set in self.sets):
             raise DeviceError("a group of asynchronous copies that only some threads reach")
-        self.teams.append(_Team(threads.copy()))
-        return self.teams[-1]
+        self.sets.append(_ThreadSet(threads.copy()))
+        return self.sets[-1]
 
 
 _states: WeakKeyDictionary[SimulatedCTA, _State] = WeakKeyDictionary()
@@ -66,7 +66,7 @@ def _state(cta: SimulatedCTA) -> _State:
 def start(
     cta: SimulatedCTA, destination: Array, source: Array, size: Array, predicate: Array, width: int
 ) -> None:
-    """Fetch ``size`` of ``width`` bytes where ``predicate``; make rubbish of the destination."""
+    """Fetch ``size`` of ``width`` bytes where ``predicate``; leave undefined the destination."""
     active = cta.active & predicate
     if (destination[active] % width).any() or (source[active & (size > 0)] % width).any():
         raise DeviceError(f"cp.async of {width} bytes at an address that is no multiple of {width}")
@@ -74,34 +74,34 @@ def start(
     for i in range(width // 4):
         there = active & (size > 4 * i)
         words.append(np.where(there, cta.memory(_GLOBAL).load(source + 4 * i, np.dtype(np.int32), there), 0))
-        rubbish = np.full(len(active), _RUBBISH, np.int32)
-        cta.memory(_SHARED).store(destination + 4 * i, rubbish, active)
+        undefined = np.full(len(active), _UNDEFINED, np.int32)
+        cta.memory(_SHARED).store(destination + 4 * i, undefined, active)
     _state(cta).started.append(_Copy(destination, [w.astype(np.int32) for w in words], active))
 
 
-def _team(cta: SimulatedCTA) -> _Team:
+def _thread_set(cta: SimulatedCTA) -> _ThreadSet:
     """That of the active threads, which are whole warps."""
     by_warp = cta.active.reshape(-1, cta.threads_per_warp)
     if (by_warp.any(axis=1) != by_warp.all(axis=1)).any():
         raise DeviceError("a group of asynchronous copies that only some threads reach")
-    return _state(cta).team(cta.active)
+    return _state(cta).thread_set(cta.active)
 
 
 def commit(cta: SimulatedCTA) -> None:
     """A group of what the active threads have started since their last."""
-    team, state = _team(cta), _state(cta)
+    thread_set, state = _thread_set(cta), _state(cta)
     others = np.logical_not(cta.active)
-    team.groups.append([c for c in state.started if not (c.active & others).any()])
+    thread_set.groups.append([c for c in state.started if not (c.active & others).any()])
     state.started = [c for c in state.started if (c.active & others).any()]
 
 
 def wait(cta: SimulatedCTA, groups: int) -> None:
     """Let all but the last ``groups`` groups of the active threads arrive."""
-    team = _team(cta)
-    count = max(len(team.groups) - groups, 0)
-    for copy in (copy for group in team.groups[:count] for copy in group):
+    thread_set = _thread_set(cta)
+    count = max(len(thread_set.groups) - groups, 0)
+    for copy in (copy for group in thread_set.groups[:count] for copy in group):
         _land(cta, copy)
-    del team.groups[:count]
+    del thread_set.groups[:count]
 
 
 def _land(cta: SimulatedCTA, copy: _Copy) -> None:
@@ -109,7 +109,7 @@ def _land(cta: SimulatedCTA, copy: _Copy) -> None:
         cta.memory(_SHARED).store(copy.destination + 4 * i, word, copy.active)
 
 
-def handed_over(cta: SimulatedCTA) -> Callable[[], None]:
+def forwarded_after(cta: SimulatedCTA) -> Callable[[], None]:
     """Whoever calls the result lets arrive what the active threads have started and not waited for."""
     state = _state(cta)
     others = np.logical_not(cta.active)

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 Formula = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 LANES = 32
-#: the left operand, the right one, the sum (and the result)
+#: the left operand, the right one, the accumulator (and the result)
 A, B, C = 0, 1, 2
 
 

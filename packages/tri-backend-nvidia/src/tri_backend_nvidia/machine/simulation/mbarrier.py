@@ -1,6 +1,6 @@
 """Barriers in shared memory, and fences, in the simulator: its phases do the counting.
 
-A barrier's eight bytes are written when it starts and ends, and read by whoever uses it, so that a meeting that is
+A barrier's eight bytes are written when it starts and ends, and read by whoever uses it, so that a barrier that is
 missing between the two is a race.
 """
 
@@ -78,7 +78,7 @@ def wait(cta: SimulatedCTA, address: Array, phase: Array) -> None:
 def copy_arrive(cta: SimulatedCTA, address: Array) -> None:
     """The active threads arrive with what they copied."""
     real, place = as_cta(cta), used(cta, address, cta.active)
-    real.phases.bring(place, 0, copy_simulation.handed_over(cta))
+    real.phases.bring(place, 0, copy_simulation.forwarded_after(cta))
     real.phases.arrive(place, real.active)
 
 

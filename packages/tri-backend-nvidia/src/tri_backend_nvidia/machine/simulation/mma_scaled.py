@@ -44,14 +44,14 @@ def multiply(
     counts: tuple[int, int, int],
     operands: Sequence[Array],
 ) -> list[Array]:
-    """The sums of every thread; exact products of scaled factors, added in double precision, rounded once."""
+    """The accumulators of every thread; exact dots of scaled operands, added in double precision, rounded once."""
     row, (left, right, scale) = SCALED_KINDS[kind], kinds
     shape, words = f"m16n8k{row.k}", operands[-2:]
     a, b, c = fragments(cta, shape, (left, right), counts, operands[:-2])
-    factors = [
+    scales = [
         np.repeat(scale_values(scale, scale_matrix(word, role, row.scales, selector)), row.group, axis=2)
         for role, (word, selector) in enumerate(zip(words, selectors, strict=True))
     ]
     with np.errstate(all="ignore"):
-        made = ((a * factors[0]) @ (b * factors[1].swapaxes(1, 2)) + c.astype(np.float64)).astype(c.dtype)
+        made = ((a * scales[0]) @ (b * scales[1].swapaxes(1, 2)) + c.astype(np.float64)).astype(c.dtype)
     return given_out(cta, shape, left, made)

@@ -1,11 +1,11 @@
 """What ``tcgen05`` does, in NumPy: by the manual's tables alone, through matrix descriptors, and late.
 
 PTX ISA 9.0, 9.7.16: "Tensor Memory" (addresses, which warp may access which lanes), "Shared memory descriptor", "Data Path
-Layout Organization" (layout D: row i of a sum of 128 rows is in lane i), "Memory Consistency Model".  Nothing
+Layout Organization" (layout D: row i of an accumulator of 128 rows is in lane i), "Memory Consistency Model".  Nothing
 is shared with the layouts that the compiler uses.
 
-A product reads its operands when it starts: they must stay until somebody has waited for the barrier that it was
-committed to.  Until then its sum must not be touched, but by products of the same shape that the same thread starts.
+A dot reads its operands when it starts: they must stay until somebody has waited for the barrier that it was
+committed to.  Until then its accumulator must not be touched, but by dots of the same shape that the same thread starts.
 Data moved between registers and tensor memory is there after the wait of the kind.
 """
 
@@ -24,11 +24,11 @@ from tri_backend_nvidia.machine.simulation.tcgen05_tracking import (
     LANES,
     QUARTERS,
     WARP,
-    Product,
+    Dot,
     State,
     allocated_columns,
     check_defined,
-    check_products,
+    check_dots,
     check_stamps,
     check_stores,
     error,
@@ -48,7 +48,7 @@ __all__ = [
     "SharedDescriptor",
     "accumulate",
     "alloc",
-    "check_sums",
+    "check_accumulators",
     "commit",
     "dealloc",
     "fence",
@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
-#: (column of the sum, offset of A, offset of B) per instruction
+#: (column of the accumulator, offset of A, offset of B) per instruction
 Plan = Sequence[tuple[int, int, int]]
 
 _SHARED = 3
@@ -168,7 +168,7 @@ def dealloc(cta: SimulatedCTA, address: Array, predicate: Array, columns: int) -
                 real, "tensor-memory", message, thread, "deallocate as allocated, by the same warp", site
             )
         place = np.s_[:, start : start + columns]
-        check_products(real, state, thread, np.arange(start, start + columns), "deallocates", None)
+        check_dots(real, state, thread, np.arange(start, start + columns), "deallocates", None)
         check_stamps(real, state, thread, state.writes, place, "deallocates")
         check_stamps(real, state, thread, state.reads, place, "deallocates")
         del state.allocated[start]
@@ -193,12 +193,12 @@ def _place(
         own = warp % QUARTERS * WARP
         raise error(cta, "tensor-memory", message, thread, f"its own are {own} to {own + 31}")
     columns = allocated_columns(cta, state, thread, column, count)
-    check_products(cta, state, thread, columns, "accesses", None, writes=writes)
+    check_dots(cta, state, thread, columns, "accesses", None, writes=writes)
     return slice(lane, lane + WARP), slice(column, column + count)
 
 
 def load(cta: SimulatedCTA, address: Array, count: int) -> list[Array]:
-    """Read ``count`` columns; gives rubbish, by which the wait knows what it stands for."""
+    """Read ``count`` columns; gives undefined values, by which the wait knows what it stands for."""
     real, state = state_of(cta)
     made = [np.zeros(real.num_threads, np.int32) for _ in range(count)]
     for warp in whole_warps(real, everyone(real)):
@@ -211,9 +211,9 @@ def load(cta: SimulatedCTA, address: Array, count: int) -> list[Array]:
         state.reads.touch((warp, columns), thread, real.clocks.now, state.tick, real.scene.site)
         known = state.loads.setdefault(warp, {})
         for i, column in enumerate(range(columns.start, columns.stop)):
-            rubbish = state.random.integers(1 << 31, size=WARP).astype(np.int32)
-            known[rubbish.tobytes()] = state.words[lanes, column].view(np.int32).copy()
-            made[i][thread : thread + WARP] = rubbish
+            undefined = state.random.integers(1 << 31, size=WARP).astype(np.int32)
+            known[undefined.tobytes()] = state.words[lanes, column].view(np.int32).copy()
+            made[i][thread : thread + WARP] = undefined
     return made
 
 
@@ -237,7 +237,7 @@ def store(cta: SimulatedCTA, address: Array, values: Sequence[Array]) -> None:
 
 
 def wait(cta: SimulatedCTA, kind: str, operands: Sequence[Array]) -> list[Array]:
-    """Loads give what they read in place of rubbish; stores are done."""
+    """Loads give what they read in place of undefined values; stores are done."""
     real, state = state_of(cta)
     made = [np.array(v) for v in operands]
     for warp in whole_warps(real, everyone(real)):
@@ -252,14 +252,14 @@ def wait(cta: SimulatedCTA, kind: str, operands: Sequence[Array]) -> list[Array]
     return made
 
 
-# --- products ---------------------------------------------------------------------------------------------
+# --- dots -------------------------------------------------------------------------------------------------
 
 
 def single_thread(cta: CTA, predicate: Array) -> int | None:
     """The one active thread that has ``predicate``; None without one."""
     threads = np.flatnonzero(cta.active & predicate)
     if len(threads) > 1:
-        message = f"{len(threads)} threads start the same product of matrices"
+        message = f"{len(threads)} threads start the same dot of matrices"
         raise error(cta, "asynchronous", message, int(threads[0]), "elect one")
     return int(threads[0]) if len(threads) else None
 
@@ -284,7 +284,7 @@ def multiply(
     starts = sorted({base + column for column, _, _ in plan})
     columns = np.concatenate([allocated_columns(real, state, thread, s, shape.n) for s in starts])
     key = (shape.kind, shape.m, shape.n)
-    check_sums(real, state, thread, columns, key, adds=bool(add[thread]))
+    check_accumulators(real, state, thread, columns, key, adds=bool(add[thread]))
     reads, a = np.zeros(0, np.int64), list[Callable[[], None]]()
     if highs[0] is None:
         left, reads = _from_tensor_memory(
@@ -298,7 +298,7 @@ def multiply(
     )
     held = (np.int32, np.int64) if shape.kind == "i8" else (np.float32, np.float64)
     accumulate(state, shape.n, held, [base + s[0] for s in plan], left, right, add=bool(add[thread]))
-    started(real, state, Product(thread, columns, key, [*a, *b], real.scene.site, reads))
+    started(real, state, Dot(thread, columns, key, [*a, *b], real.scene.site, reads))
 
 
 def _from_tensor_memory(
@@ -313,7 +313,7 @@ def _from_tensor_memory(
     for offset in offsets:
         columns = allocated_columns(cta, state, thread, base + offset, _K_BYTES // 4)
         place = (slice(None), columns)
-        check_products(cta, state, thread, columns, "multiplies", None, writes=False)
+        check_dots(cta, state, thread, columns, "multiplies", None, writes=False)
         check_stores(cta, state, thread, place, "multiplies")
         check_stamps(cta, state, thread, state.writes, place, "multiplies")
         check_defined(cta, state, thread, place, "multiplies")
@@ -323,20 +323,20 @@ def _from_tensor_memory(
     return matrices, np.unique(np.concatenate(used))
 
 
-def started(cta: CTA, state: State, product: Product) -> None:
-    """``product`` is under way: what it writes is defined, for those who wait for it."""
-    place = (slice(None), product.columns)
+def started(cta: CTA, state: State, dot: Dot) -> None:
+    """``dot`` is under way: what it writes is defined, for those who wait for it."""
+    place = (slice(None), dot.columns)
     state.defined[place] = True
-    state.writes.touch(place, product.thread, cta.clocks.now, state.tick, product.site)
-    state.products.append(product)
+    state.writes.touch(place, dot.thread, cta.clocks.now, state.tick, dot.site)
+    state.dots.append(dot)
 
 
-def check_sums(
+def check_accumulators(
     cta: CTA, state: State, thread: int, columns: Array, key: tuple[str, int, int], *, adds: bool
 ) -> None:
-    """A product of shape ``key`` may begin on ``columns``, and ``adds`` to what is there."""
+    """A dot of shape ``key`` may begin on ``columns``, and ``adds`` to what is there."""
     place = (slice(None), columns)
-    check_products(cta, state, thread, columns, "adds to", key)
+    check_dots(cta, state, thread, columns, "adds to", key)
     check_stores(cta, state, thread, place, "adds to")
     check_stamps(cta, state, thread, state.writes, place, "adds to")
     check_stamps(cta, state, thread, state.reads, place, "overwrites")
@@ -426,33 +426,33 @@ def accumulate(
     *,
     add: bool,
 ) -> None:
-    """Sums of ``n`` columns, held and added in ``types`` (double precision; integers: exactly), rounded once."""
+    """Accumulators of ``n`` columns, held and added in ``types`` (double precision; integers: exactly), rounded once."""
     held, exact = types
-    sums: dict[int, Array] = {}
+    accumulators: dict[int, Array] = {}
     with np.errstate(all="ignore"):
         for column, a, b in zip(columns, left, right, strict=True):
-            if column not in sums:
+            if column not in accumulators:
                 old: Array = np.ascontiguousarray(state.words[:, column : column + n]).view(held)
-                sums[column] = old.astype(exact) if add else np.zeros(old.shape, exact)
-            sums[column] = sums[column] + a @ b.T
-        for column, total in sums.items():
+                accumulators[column] = old.astype(exact) if add else np.zeros(old.shape, exact)
+            accumulators[column] = accumulators[column] + a @ b.T
+        for column, total in accumulators.items():
             state.words[:, column : column + n] = total.astype(held).view(np.uint32)
 
 
 def commit(cta: SimulatedCTA, address: Array, predicate: Array) -> None:
-    """An arrival, with which all products of the thread land."""
+    """An arrival, with which all dots of the thread land."""
     real, state = state_of(cta)
     thread = single_thread(real, predicate)
     if thread is None:
         return
     alone = np.arange(real.num_threads) == thread
-    mine = [p for p in state.products if p.thread == thread]
+    mine = [p for p in state.dots if p.thread == thread]
 
     def land() -> None:
-        for product in mine:
-            if product in state.products:
-                state.products.remove(product)
-                _landed(real, state, product)
+        for dot in mine:
+            if dot in state.dots:
+                state.dots.remove(dot)
+                _landed(real, state, dot)
 
     active, real.active = real.active, alone
     try:
@@ -463,18 +463,18 @@ def commit(cta: SimulatedCTA, address: Array, predicate: Array) -> None:
         real.active = active
 
 
-def _landed(cta: CTA, state: State, product: Product) -> None:
-    """Its operands are read; its sum is written now, as far as others are concerned, and fenced by the commit."""
-    for done in product.left:
+def _landed(cta: CTA, state: State, dot: Dot) -> None:
+    """Its operands are read; its accumulator is written now, as far as others are concerned, and fenced by the commit."""
+    for done in dot.left:
         done()
     state.tick += 1
-    stamp = (slice(None), product.columns)
-    state.writes.touch(stamp, product.thread, cta.clocks.now, state.tick, product.site)
-    if len(product.reads):  # by all quarters: a row of the table for each
-        place = (slice(0, QUARTERS), product.reads)
-        state.reads.touch(place, product.thread, cta.clocks.now, state.tick, product.site)
+    stamp = (slice(None), dot.columns)
+    state.writes.touch(stamp, dot.thread, cta.clocks.now, state.tick, dot.site)
+    if len(dot.reads):  # by all quarters: a row of the table for each
+        place = (slice(0, QUARTERS), dot.reads)
+        state.reads.touch(place, dot.thread, cta.clocks.now, state.tick, dot.site)
     state.tick += 1
-    state.before[product.thread] = state.tick
+    state.before[dot.thread] = state.tick
 
 
 def fence(cta: SimulatedCTA, kind: str) -> None:

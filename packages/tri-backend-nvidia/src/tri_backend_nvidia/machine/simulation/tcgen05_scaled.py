@@ -1,4 +1,4 @@
-"""What block-scaled products of ``tcgen05`` do, in NumPy: scales where the manual's figures have them in tensor memory.
+"""What block-scaled dots of ``tcgen05`` do, in NumPy: scales where the manual's figures have them in tensor memory.
 
 PTX ISA 9.0, 9.7.16.10.7, "Block Scaling" (figures "Layout of scale factor A/B matrix"), and 9.7.16.4.3, "Packing formats of
 elements in shared memory": e2m1 beside other types takes 8 bytes of each 16.  Nothing is shared with the compiler's layouts.
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tri_backend_nvidia.machine.simulation.tcgen05 import (
     Reading,
     accumulate,
-    check_sums,
+    check_accumulators,
     in_shared_memory,
     operand_matrices,
     shared_descriptor,
@@ -26,11 +26,11 @@ from tri_backend_nvidia.machine.simulation.tcgen05_tracking import (
     LANES,
     QUARTERS,
     WARP,
-    Product,
+    Dot,
     State,
     allocated_columns,
     check_defined,
-    check_products,
+    check_dots,
     check_stamps,
     check_stores,
     error,
@@ -50,7 +50,7 @@ Array = npt.NDArray[Any]
 _SHARED = 3
 #: rows and columns of one copy, bytes of its row; bytes that a row of a matrix has of padded e2m1
 _COPY_COLUMNS, _COPY_BYTES, _PADDED = 4, 16, 8
-#: the shape by which products know copies of their own thread, which they follow
+#: the shape by which dots know copies of their own thread, which they follow
 COPY = ("cp", 0, 0)
 #: the numbers of 4 bits
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
@@ -70,7 +70,7 @@ def _reading(shape: ScaledDescriptor, index: int) -> Reading:
 
 
 def scale_values(kind: str, raw: Array) -> Array:
-    """Factors of the bytes of scales: ``ue8m0``, where 255 is NaN, or ``ue4m3``, whose sign must be 0 (ValueError)."""
+    """Operands of the bytes of scales: ``ue8m0``, where 255 is NaN, or ``ue4m3``, whose sign must be 0 (ValueError)."""
     if kind == "ue8m0":
         return np.where(raw == 255, np.nan, 2.0 ** (raw.astype(np.float64) - 127))
     if (raw & 128).any():
@@ -97,14 +97,14 @@ def copy(cta: SimulatedCTA, plan: Sequence[tuple[int, int]], high: int, operands
         _check_copy(real, state, thread, columns)
         words, defined, done = _source(real, thread, int(source[thread]) + offset, high)
         state.words[:, columns] = np.tile(words, (QUARTERS, 1))
-        started(real, state, Product(thread, columns, COPY, done, real.scene.site))
+        started(real, state, Dot(thread, columns, COPY, done, real.scene.site))
         state.defined[:, columns] = defined
 
 
 def _check_copy(cta: CTA, state: State, thread: int, columns: Array) -> None:
-    """Nothing under way may be there: copies do not follow products in order."""
+    """Nothing under way may be there: copies do not follow dots in order."""
     place = (slice(None), columns)
-    check_products(cta, state, thread, columns, "copies to", None)
+    check_dots(cta, state, thread, columns, "copies to", None)
     check_stores(cta, state, thread, place, "copies to")
     check_stamps(cta, state, thread, state.writes, place, "copies to")
     check_stamps(cta, state, thread, state.reads, place, "overwrites")
@@ -130,7 +130,7 @@ def _source(cta: CTA, thread: int, low: int, high: int) -> tuple[Array, Array, l
     return rows.view(np.uint32), whole, done
 
 
-# --- products --------------------------------------------------------------------------------------------
+# --- dots ------------------------------------------------------------------------------------------------
 
 
 def multiply(
@@ -153,7 +153,7 @@ def multiply(
     starts = sorted({base + step.column for step in plan})
     columns = np.concatenate([allocated_columns(real, state, thread, s, shape.n) for s in starts])
     key = (shape.kind, shape.m, shape.n)
-    check_sums(real, state, thread, columns, key, adds=add)
+    check_accumulators(real, state, thread, columns, key, adds=add)
     left, a = operand_matrices(real, thread, (a_low, highs[0]), [s.a for s in plan], _reading(shape, 0))
     right, b = operand_matrices(real, thread, (b_low, highs[1]), [s.b for s in plan], _reading(shape, 1))
     reads = list[Array]()
@@ -162,18 +162,18 @@ def multiply(
             (left, shape.m, a_scale + step.a_scale, step.a_id),
             (right, shape.n, b_scale + step.b_scale, step.b_id),
         ):
-            factors, used = _factors(real, state, thread, shape, extent, place, number)
+            scales, used = _scales_of(real, state, thread, shape, extent, place, number)
             with np.errstate(all="ignore"):
-                matrices[i] = matrices[i] * factors
+                matrices[i] = matrices[i] * scales
             reads.append(used)
     accumulate(
         state, shape.n, (np.float32, np.float64), [base + s.column for s in plan], left, right, add=add
     )
-    product = Product(thread, columns, key, [*a, *b], real.scene.site, np.unique(np.concatenate(reads)))
-    started(real, state, product)
+    dot = Dot(thread, columns, key, [*a, *b], real.scene.site, np.unique(np.concatenate(reads)))
+    started(real, state, dot)
 
 
-def _factors(
+def _scales_of(
     cta: CTA, state: State, thread: int, shape: ScaledDescriptor, extent: int, place: int, number: int
 ) -> tuple[Array, Array]:
     """The scale of each element of an operand, (extent, k), and the columns that they came from."""
@@ -186,7 +186,7 @@ def _factors(
         raise error(cta, "tensor-memory", message, thread, remedy)
     columns = allocated_columns(cta, state, thread, place, -(-extent // WARP))
     everywhere = (slice(None), columns)
-    check_products(cta, state, thread, columns, "takes for scales", COPY, writes=False)
+    check_dots(cta, state, thread, columns, "takes for scales", COPY, writes=False)
     check_stores(cta, state, thread, everywhere, "takes for scales")
     check_stamps(cta, state, thread, state.writes, everywhere, "takes for scales")
     check_defined(cta, state, thread, everywhere, "takes for scales")

@@ -19,11 +19,11 @@ __all__ = [
     "LANES",
     "QUARTERS",
     "WARP",
-    "Product",
+    "Dot",
     "State",
     "allocated_columns",
     "check_defined",
-    "check_products",
+    "check_dots",
     "check_stamps",
     "check_stores",
     "error",
@@ -42,10 +42,10 @@ LANES, COLUMNS, WARP, QUARTERS = 128, 512, 32, 4
 
 
 @dataclass(eq=False)
-class Product:
-    """Products (or copies) under way: the columns that they write, what they read, and the shape that orders them.
+class Dot:
+    """Dots (or copies) under way: the columns that they write, what they read, and the shape that orders them.
 
-    ``left`` is called when what they read in shared memory is read; ``reads``: columns that they read beside their sums.
+    ``left`` is called when what they read in shared memory is read; ``reads``: columns that they read beside their accumulators.
     """
 
     thread: int
@@ -91,7 +91,7 @@ class State:
     reads: Stamps = field(init=False)
     #: the warp whose store to a place is not waited for
     storing: Array = field(default_factory=lambda: np.full((QUARTERS, COLUMNS), -1, np.int64))
-    products: list[Product] = field(default_factory=list)
+    dots: list[Dot] = field(default_factory=list)
     #: per warp: what stands for a loaded register, and what it will be
     loads: dict[int, dict[bytes, Array]] = field(default_factory=dict)
     tick: int = 0
@@ -173,7 +173,7 @@ def allocated_columns(cta: CTA, state: State, thread: int, first: int, count: in
     return np.arange(first, first + count)
 
 
-def check_products(
+def check_dots(
     cta: CTA,
     state: State,
     thread: int,
@@ -183,21 +183,21 @@ def check_products(
     *,
     writes: bool = True,
 ) -> None:
-    """Nobody may touch what a product under way writes, but the next one of its thread and ``shape``; nor write what it
+    """Nobody may touch what a dot under way writes, but the next one of its thread and ``shape``; nor write what it
     reads."""
-    for product in state.products:
-        follows = (product.thread, product.shape) == (thread, shape)
-        touched = [] if follows else [product.columns]
-        touched += [product.reads] if writes else []
+    for dot in state.dots:
+        follows = (dot.thread, dot.shape) == (thread, shape)
+        touched = [] if follows else [dot.columns]
+        touched += [dot.reads] if writes else []
         if not any(np.isin(columns, each).any() for each in touched):
             continue
         raise error(
             cta,
             "asynchronous",
-            f"thread {thread} {what} tensor memory in which a product is under way",
+            f"thread {thread} {what} tensor memory in which a dot is under way",
             thread,
-            "commit the product to a barrier in memory, and wait for it",
-            product.site,
+            "commit the dot to a barrier in memory, and wait for it",
+            dot.site,
         )
 
 

@@ -6,7 +6,7 @@ descriptor, swizzle or fragment gives wrong numbers.
 
 Operands in memory are read through the asynchronous proxy (9.7.15.6.4, "Async Proxy"): what ordinary code wrote there must
 be followed by a fence of the threads that wrote.  A dot reads its operands when it starts, and again when it is waited for: memory that has changed in between is an
-error.  Its results come with the wait; before, they are rubbish, by which a following dot or wait knows them.
+error.  Its results come with the wait; before, they are undefined, by which a following dot or wait knows them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tri_runtime.simulator import as_cta
 if TYPE_CHECKING:
     from tri_backend_nvidia.machine.ops.wgmma import WgmmaShape
 
-__all__ = ["MatrixDescriptor", "a_places", "operand_values", "start", "sum_places", "wait"]
+__all__ = ["MatrixDescriptor", "a_places", "accumulator_places", "operand_values", "start", "wait"]
 
 Array = npt.NDArray[Any]
 #: (tile, offset of A, offset of B) per instruction
@@ -74,8 +74,8 @@ def operand_values(kind: str) -> tuple[int, Callable[[Array], Array]]:
 # --- the manual's figures ---------------------------------------------------------------------------------
 
 
-def sum_places(n: int) -> tuple[Array, Array]:
-    """Row and column of each (thread, register) of a sum of ``64 x n``, ``(128, n / 2)``."""
+def accumulator_places(n: int) -> tuple[Array, Array]:
+    """Row and column of each (thread, register) of an accumulator of ``64 x n``, ``(128, n / 2)``."""
     t, i = np.arange(_THREADS)[:, None], np.arange(n // 2)[None, :]
     return 16 * (t // 32) + t % 32 // 4 + 8 * (i // 2 % 2), 8 * (i // 4) + 2 * (t % 4) + i % 2
 
@@ -130,12 +130,12 @@ class MatrixDescriptor:
 
 @dataclass
 class _Dot:
-    """A dot under way: what it read, the registers of its results, and the rubbish that stands for them."""
+    """A dot under way: what it read, the registers of its results, and the undefined value that stands for them."""
 
     addresses: Array
     read: Array
     results: list[Array]
-    rubbish: list[Array]
+    undefined: list[Array]
 
 
 @dataclass
@@ -236,13 +236,13 @@ def start(
     highs: tuple[int, int],
     operands: Sequence[Array],
 ) -> list[Array]:
-    """Start a dot in every warp group that is here; gives rubbish of the shape of the sums."""
+    """Start a dot in every warp group that is here; gives undefined values of the shape of the accumulators."""
     total, a = counts
     made = [np.array(v) for v in operands[:total]]
-    sums, left = np.stack(operands[:total], axis=1), np.stack(operands[total : total + a], axis=1)
+    accumulators, left = np.stack(operands[:total], axis=1), np.stack(operands[total : total + a], axis=1)
     b_low, add = operands[total + a], operands[total + a + 1]
     for threads, group, state in _groups(cta):
-        own = _arrived(group, sums[threads])
+        own = _arrived(group, accumulators[threads])
         lows = _uniform(left[threads, 0]) if a == 1 else 0, _uniform(b_low[threads])
         b = _from_memory(lows[1], highs[1], [s[2] for s in plan], shape.n, shape.b, along_k=shape.b_rows)
         memory = [b]
@@ -262,11 +262,11 @@ def start(
             else _from_registers(left[threads], [s[1] for s in plan], shape.a)
         )
         results = _multiplied(shape, plan, own, lefts, rights, bool(_uniform(add[threads])))
-        rubbish = [state.random.integers(1 << 31, size=_THREADS).astype(np.int32) for _ in range(total)]
-        rubbish = [r.view(sums.dtype) for r in rubbish]
-        group.under_way.append(_Dot(distinct, read, [results[:, i] for i in range(total)], rubbish))
+        undefined = [state.random.integers(1 << 31, size=_THREADS).astype(np.int32) for _ in range(total)]
+        undefined = [r.view(accumulators.dtype) for r in undefined]
+        group.under_way.append(_Dot(distinct, read, [results[:, i] for i in range(total)], undefined))
         for i in range(total):
-            made[i][threads] = rubbish[i]
+            made[i][threads] = undefined[i]
     return made
 
 
@@ -283,12 +283,12 @@ def _same(one: Array, other: Array) -> bool:
     )
 
 
-def _arrived(group: _Group, sums: Array) -> Array:
-    """``sums`` (128, n): those of a dot under way where its rubbish is given, which the hardware takes in order."""
-    found = sums.copy()
+def _arrived(group: _Group, accumulators: Array) -> Array:
+    """``accumulators`` (128, n): those of a dot under way where its undefined value is given, which the hardware takes in order."""
+    found = accumulators.copy()
     for dot in reversed([*group.done, *group.under_way]):
-        rubbish = np.stack(dot.rubbish, axis=1)
-        if rubbish.shape == sums.shape and _same(rubbish, sums):
+        undefined = np.stack(dot.undefined, axis=1)
+        if undefined.shape == accumulators.shape and _same(undefined, accumulators):
             found = np.stack(dot.results, axis=1)
             break
     return found
@@ -298,7 +298,7 @@ def _multiplied(
     shape: WgmmaShape, plan: Plan, own: Array, lefts: list[Array], rights: list[Array], add: bool
 ) -> Array:
     """The accumulator's registers (128, n): 8-bit floats as Hopper adds them, others in double precision, rounded once."""
-    rows, columns = sum_places(shape.n)
+    rows, columns = accumulator_places(shape.n)
     add_up = accumulate if shape.a in FP8 and shape.sum == "f32" else _exactly
     exact = np.int64 if shape.sum == "s32" else np.float64
     tiles: dict[int, Array] = {}
@@ -323,7 +323,7 @@ def _exactly(accumulator: Array, left: Array, right: Array) -> Array:
 
 
 def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Array]:
-    """Let all but the last ``pendings`` dots of each warp group here be done; results in place of their rubbish."""
+    """Let all but the last ``pendings`` dots of each warp group here be done; results in place of their undefined value."""
     made = [np.array(v) for v in operands]
     for threads, group, _ in _groups(cta):
         count = max(len(group.under_way) - pendings, 0)
@@ -331,7 +331,7 @@ def wait(cta: SimulatedCTA, pendings: int, operands: Sequence[Array]) -> list[Ar
             if (_read(cta, threads, dot.addresses, fenced=False) != dot.read).any():
                 raise _overwritten(cta, threads.start)
         group.done.extend(group.under_way[:count])
-        known = {r.tobytes(): v for d in group.done for r, v in zip(d.rubbish, d.results, strict=True)}
+        known = {r.tobytes(): v for d in group.done for r, v in zip(d.undefined, d.results, strict=True)}
         for values in made:
             result = known.get(np.ascontiguousarray(values[threads]).tobytes())
             if result is not None:

@@ -413,7 +413,7 @@ class GatherOp(TT.Operation, name="gather", traits=[Pure]):
     result: _Out
 
 
-# --- reductions and products ----------------------------------------------------------------------------
+# --- reductions and dots --------------------------------------------------------------------------------
 
 
 class ReduceOp(TT.Operation, name="reduce", traits=[Pure]):

@@ -1,6 +1,6 @@
 """Whether what a tile holds past a limit can ever be seen.
 
-A product's row i depends on row i of its left operand alone.  Where rows past a limit are only stored under a mask that
+A dot's row i depends on row i of its left operand alone.  Where rows past a limit are only stored under a mask that
 leaves them out, it does not matter what was read for them.
 """
 

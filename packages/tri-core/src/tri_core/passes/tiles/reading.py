@@ -1,7 +1,7 @@
 """Reading tensors of integers, pointers and conditions as sums over scalars and ranges.
 
 An index tensor is ``offset + sum(coefficient_d * range_d)``: range_d counts along dimension d.  Values that loops carry
-are followed when each turn adds the same to them.
+are followed when each iteration adds the same to them.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Reader:
         return start.plus(Index(step * trip))
 
     def _step(self, value: ir.Value, loop: ir.Operation, number: int) -> Polynomial | None:
-        """What every turn adds to a value that ``loop`` carries; None where that is not one scalar."""
+        """What every iteration adds to a value that ``loop`` carries; None where that is not one scalar."""
         body = loop.regions[0].blocks[0]
         coming = list(body.operations)[-1].operands[number - 1]
         total = _ZERO
@@ -322,7 +322,7 @@ def _is_outside(value: Polynomial, loop: ir.Operation) -> bool:
 
 
 def is_inside(symbol: ir.Value | Trip, loop: ir.Operation) -> bool:
-    """Whether ``symbol`` may be another in every turn of ``loop``."""
+    """Whether ``symbol`` may be another in every iteration of ``loop``."""
     if isinstance(symbol, Trip):
         op: ir.Operation | None = symbol.loop
     else:

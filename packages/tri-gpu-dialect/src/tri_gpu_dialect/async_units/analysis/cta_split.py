@@ -1,6 +1,6 @@
-"""How the blocks of a cluster should share what a kernel loads and stores, so that products need nothing of each other.
+"""How the blocks of a cluster should share what a kernel loads and stores, so that dots need nothing of each other.
 
-A product's result is split over the blocks by rows and columns, its left operand by rows, its right one by columns; along the
+A dot's result is split over the blocks by rows and columns, its left operand by rows, its right one by columns; along the
 other dimension blocks hold copies.  What is loaded for an operand, and computed from it element by element, is split so, and
 what is as large as a result is split like it: then nothing has to cross blocks.
 """
@@ -23,7 +23,7 @@ _HORIZON = 256
 
 
 def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, ClusterBases]:
-    """For accesses of ``function`` that products have to do with: how blocks share the tensor."""
+    """For accesses of ``function`` that dots have to do with: how blocks share the tensor."""
     ops = all_ops(function) if num_ctas > 1 else []
     dots = [op for op in ops if op.name == "tt.dot" and _rank(op.results[0]) == 2]
     found: dict[ir.Operation, ClusterBases] = {}

@@ -2,9 +2,9 @@
 
     for: s = dot(q, k); p = f(s); acc = dot(p, v, acc)            early: s and p of iteration i + 1, late: acc of iteration i
 
-Late is what a late dot's result reaches, in this iteration or the next ones (the sum, scaled before it is added to), the
+Late is what a late dot's result reaches, in this iteration or the next ones (the accumulator, scaled before it is added to), the
 barriers of the buffers that late dots alone read, and scalars that nothing else needs.  Everything else is early.  What
-late ops use of the early ones is *handed* on to the next iteration, as few registers as can be.
+late ops use of the early ones is *forwarded* on to the next iteration, as few registers as can be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["LATE", "OVERHEAD", "DotStages", "dot_stages", "registers_of"]
 #: the attribute of loops in which the buffers of an iteration stay untouched during the next one
 LATE = "ttg.late_dots"
 
-#: registers of a thread for addresses, counts and what a dot needs beside its sums
+#: registers of a thread for addresses, counts and what a dot needs beside its accumulators
 OVERHEAD = 26
 
 #: barrier op -> its first operand that is a buffer
@@ -56,7 +56,7 @@ _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 class DotStages:
     """The ops of ``loop`` by number in its body: ``late`` ones, and those that are ``packs``, done last of the early ones.
 
-    ``late_args``: the carried values that belong to late ops; ``handed``: early values, of one iteration, that its late ops
+    ``late_args``: the carried values that belong to late ops; ``forwarded``: early values, of one iteration, that its late ops
     use; ``registers`` of a thread that all this takes, at most.
     """
 
@@ -64,7 +64,7 @@ class DotStages:
     ops: tuple[ir.Operation, ...]
     late: frozenset[int]
     late_args: frozenset[int]
-    handed: tuple[ir.Value, ...]
+    forwarded: tuple[ir.Value, ...]
     packs: frozenset[int]
     registers: int
 
@@ -203,13 +203,13 @@ class _Body:
         return ops, args
 
     def dependent_dots(self) -> set[int]:
-        """Dots whose factors are computed from another dot's result of the same iteration."""
+        """Dots whose operands are computed from another dot's result of the same iteration."""
         found = set()
         for i in self.dots:
             after, _ = self.reached(self.ops[i].results, around=False)
             for j in self.dots:
-                factors = list(self.ops[j].operands)[:2]
-                if j in after and any(self.maker(v) in after for v in factors):
+                operands = list(self.ops[j].operands)[:2]
+                if j in after and any(self.maker(v) in after for v in operands):
                     found.add(j)
         return found
 
@@ -249,8 +249,8 @@ class _Division:
 
     def made(self) -> DotStages | Refusal:
         """All of it, or why not."""
-        sums = [self.body.ops[i].results[0] for i in self.late_dots]
-        reached, self.late_args = self.body.reached(sums, around=True)
+        accumulators = [self.body.ops[i].results[0] for i in self.late_dots]
+        reached, self.late_args = self.body.reached(accumulators, around=True)
         self.late = self.late_dots | reached
         refusal = self.refused()
         if refusal is not None:
@@ -260,23 +260,23 @@ class _Division:
             return refusal
         self.scalars()
         self.sink()
-        handed = self.handed()
-        packs = self.packs(handed)
+        forwarded = self.forwarded()
+        packs = self.packs(forwarded)
         return DotStages(
             self.body.loop,
             tuple(self.body.ops),
             frozenset(self.late),
             frozenset(self.late_args),
-            handed,
+            forwarded,
             packs,
-            self.registers(handed, packs),
+            self.registers(forwarded, packs),
         )
 
     def refused(self) -> Refusal | None:
         """What the ops do that forbids it."""
         body = self.body
         if all(i in self.late for i in body.dots):
-            return Refusal("every dot of an iteration needs the sums of the one before", body.loop)
+            return Refusal("every dot of an iteration needs the accumulators of the one before", body.loop)
         for i in body.dots:
             waits = _waits(body.ops[i])
             if len(waits) != 1 or waits[0].name != DOT_WAIT or waits[0].block != body.block:
@@ -365,11 +365,11 @@ class _Division:
                 continue
             if not self.uses_are_late(op.results[0]):
                 continue
-            before = sum(registers_of(v) for v in set(op.operands) if not self.is_handed(v))
+            before = sum(registers_of(v) for v in set(op.operands) if not self.is_forwarded(v))
             if registers_of(op.results[0]) > before:
                 self.late.add(i)
 
-    def is_handed(self, value: ir.Value) -> bool:
+    def is_forwarded(self, value: ir.Value) -> bool:
         """Whether ``value`` is there for late ops anyway."""
         if not self.body.is_inside(value):  # others, after the loop, may use it too
             return True
@@ -382,16 +382,16 @@ class _Division:
         made, carried = self.body.maker(value), self.body.carried(value)
         return made not in self.late if made is not None else carried not in self.late_args
 
-    def handed(self) -> tuple[ir.Value, ...]:
+    def forwarded(self) -> tuple[ir.Value, ...]:
         """What late ops use of early ones, and what late carried values become of them."""
         found = [v for i in sorted(self.late) for v in self.body.used(i) if self.is_early(v)]
         ends = [self.body.end.operands[k] for k in sorted(self.late_args)]
         return tuple(dict.fromkeys([*found, *(v for v in ends if self.is_early(v))]))
 
-    def packs(self, handed: tuple[ir.Value, ...]) -> frozenset[int]:
+    def packs(self, forwarded: tuple[ir.Value, ...]) -> frozenset[int]:
         """The early ops that make operands of late dots of what is computed."""
-        factors = {self.body.ops[i].operands[0] for i in self.body.dots if i in self.late}
-        ahead, found = [v for v in handed if v in factors], set[int]()
+        operands = {self.body.ops[i].operands[0] for i in self.body.dots if i in self.late}
+        ahead, found = [v for v in forwarded if v in operands], set[int]()
         while ahead:
             value = ahead.pop()
             made = self.body.maker(value)
@@ -402,10 +402,10 @@ class _Division:
             ahead += self.body.ops[made].operands
         return frozenset(found)
 
-    def registers(self, handed: tuple[ir.Value, ...], packs: frozenset[int]) -> int:
-        """Of a thread while both stages run: what is carried and handed on, the early dots' sums, tensors from outside."""
+    def registers(self, forwarded: tuple[ir.Value, ...], packs: frozenset[int]) -> int:
+        """Of a thread while both stages run: what is carried and forwarded, the early dots' accumulators, tensors from outside."""
         body = self.body
-        inside = [*body.arguments[1:], *handed]
+        inside = [*body.arguments[1:], *forwarded]
         early = [body.ops[i].results[0] for i in body.dots if i not in self.late]
         outside = {_source(v) for i in range(len(body.ops)) for v in body.used(i) if not body.is_inside(v)}
         # an operand that is not packed last is there twice: of this iteration and of the one before

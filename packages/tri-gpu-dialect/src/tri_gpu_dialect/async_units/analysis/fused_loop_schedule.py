@@ -1,7 +1,7 @@
 """Whether a loop's last late stage can run beside the next loop's first early one: two loops that are one in two pieces.
 
 Causal attention goes over keys without a mask, then with one: the bodies differ in their early stages, while the late ones, the second
-product, are the same op by op.  What the first loop hands to its late stage then fits that of the second.
+dot, are the same op by op.  What the first loop hands to its late stage then fits that of the second.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages
 from tri_gpu_dialect.edit import block_ops, terminator
 
-__all__ = ["between", "handed_alike"]
+__all__ = ["between", "forwarded_alike"]
 
 
 def between(first: ir.Operation, second: ir.Operation) -> list[ir.Operation] | None:
@@ -35,7 +35,7 @@ def between(first: ir.Operation, second: ir.Operation) -> list[ir.Operation] | N
     return found if moves else None
 
 
-def handed_alike(one: DotStages, other: DotStages) -> list[int] | None:
+def forwarded_alike(one: DotStages, other: DotStages) -> list[int] | None:
     """For each value that ``other`` hands to its late stage the number of the one that ``one`` hands; None: stages differ."""
     if one.late_args != other.late_args or len(one.late) != len(other.late):
         return None
@@ -44,10 +44,10 @@ def handed_alike(one: DotStages, other: DotStages) -> list[int] | None:
     found = _Likeness(one, other)
     if not found.ops() or not found.ends():
         return None
-    numbers = {found.known.get(value): i for i, value in enumerate(one.handed)}
-    if len(one.handed) != len(other.handed) or set(numbers) != set(other.handed):
+    numbers = {found.known.get(value): i for i, value in enumerate(one.forwarded)}
+    if len(one.forwarded) != len(other.forwarded) or set(numbers) != set(other.forwarded):
         return None
-    return [numbers[value] for value in other.handed]
+    return [numbers[value] for value in other.forwarded]
 
 
 @dataclass
@@ -86,15 +86,15 @@ class _Likeness:
         return True
 
     def values(self, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> bool:
-        """Whether values correspond; those that are handed on do when they are met for the first time."""
+        """Whether values correspond; those that are forwarded do when they are met for the first time."""
         return len(left) == len(right) and all(map(self.value, left, right))
 
     def value(self, left: ir.Value, right: ir.Value) -> bool:
         """Whether two values correspond."""
         if left in self.known:
             return bool(self.known[left] == right)
-        if left in self.one.handed:
-            if right not in self.other.handed or left.type != right.type or right in self.known.values():
+        if left in self.one.forwarded:
+            if right not in self.other.forwarded or left.type != right.type or right in self.known.values():
                 return False
             self.known[left] = right
             return True

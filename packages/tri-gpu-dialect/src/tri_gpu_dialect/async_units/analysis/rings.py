@@ -1,7 +1,7 @@
-"""How loaded blocks lie in a ring's slots, and from where to where in its block a slot is in use.
+"""How loaded blocks lie in a ring's stages, and from where to where in its block a stage is in use.
 
-What becomes of a loaded block decides: buffers of dots are views of the slot, if a copy can fill a slot so that
-they are; anything else is read from the slot into registers.
+What becomes of a loaded block decides: buffers of dots are views of the stage, if a copy can fill a stage so that
+they are; anything else is read from the stage into registers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _LOOPS = frozenset({"scf.for", "scf.while"})
 
 @dataclass(frozen=True)
 class SlotBuffer:
-    """What ``load`` is copied to: a buffer of ``encoding`` per slot, of ``bytes`` bytes in each block, at multiples of ``alignment``.
+    """What ``load`` is copied to: a buffer of ``encoding`` per stage, of ``bytes`` bytes in each block, at multiples of ``alignment``.
 
-    ``views``: the allocations that become views of the slot, each with the order of the transpose between, or None.
+    ``views``: the allocations that become views of the stage, each with the order of the transpose between, or None.
     """
 
     load: ir.Operation
@@ -74,7 +74,7 @@ def slot_buffer(load: ir.Operation, copies: BlockCopies) -> SlotBuffer:
 
 
 def _allocations(load: ir.Operation) -> Iterator[tuple[SharedEncoding, ir.Operation, tuple[int, ...] | None]]:
-    """Buffers that are filled with the block or its transpose: the slot's encoding, the allocation, the order."""
+    """Buffers that are filled with the block or its transpose: the stage's encoding, the allocation, the order."""
     rank = len(load.results[0].type.shape)
     for user in sorted(_all_users(load), key=lambda op: op.name):
         if user.name == "ttg.local_alloc":
@@ -94,12 +94,12 @@ def _encoding(alloc: ir.Operation) -> SharedEncoding:
     return found
 
 
-# --- when a slot is in use ----------------------------------------------------------------------------------
+# --- when a stage is in use ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RingUse:
-    """A ring's slot is waited for before ``first`` and free after ``last``, ops of the loads' block.
+    """A ring's stage is waited for before ``first`` and free after ``last``, ops of the loads' block.
 
     ``streams``: whether the loads are in a loop that has no loop with others inside.
     """
@@ -111,12 +111,12 @@ class RingUse:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What a slot holds."""
+        """What a stage holds."""
         return tuple((b.encoding, b.load.results[0].type.shape, b.bytes) for b in self.buffers)
 
     @property
     def bytes(self) -> int:
-        """Bytes of a slot."""
+        """Bytes of a stage."""
         return sum(buffer.bytes for buffer in self.buffers)
 
     @property
@@ -131,7 +131,7 @@ class RingUse:
 
 
 def ring_use(ring: Ring, consumer: Demand, copies: BlockCopies) -> RingUse | Refusal:
-    """When ``consumer`` uses the slots of ``ring``."""
+    """When ``consumer`` uses the stages of ``ring``."""
     buffers = tuple(slot_buffer(load, copies) for load in ring.loads)
     for b in buffers:
         if b.bytes % b.alignment:
@@ -150,7 +150,7 @@ def ring_use(ring: Ring, consumer: Demand, copies: BlockCopies) -> RingUse | Ref
 
 
 def _uses(buffer: SlotBuffer, consumer: Demand) -> Iterator[ir.Operation | Refusal]:
-    """The ops that read a slot, and those after which they have."""
+    """The ops that read a stage, and those after which they have."""
     yield from (op for op in buffer.readers if op in consumer.ops or op == terminator(op.block))
     ahead = [alloc.results[0] for alloc, _ in buffer.views]
     while ahead:

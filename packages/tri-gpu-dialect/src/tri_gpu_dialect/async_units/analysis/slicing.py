@@ -2,7 +2,7 @@
 
 A kernel is cut in two: the *producer* copies blocks from descriptors to shared memory, the *consumer* does everything
 else.  Both run the function's control flow; each computes what it needs and no more (:class:`Demand`).  Loads that are used
-together share a :class:`Ring` of slots.
+together share a :class:`Ring` of stages.
 
 The producer runs ahead.  So what it computes must not depend on what the consumer does: on dots, on memory that the
 kernel writes, on atomics.  Where it does, :func:`slice_function` says why.
@@ -28,8 +28,8 @@ LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
 WAIT = "tt.grid_dependency_wait"
 DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 
-#: ops that hand a block on to a dot, whole
-_HANDS_ON = frozenset(
+#: ops that forward a block to a dot, whole
+_FORWARDS = frozenset(
     {"ttg.local_alloc", "ttg.memdesc_trans", "ttg.local_load", "tt.trans", "ttg.convert_layout"}
 )
 #: ops that give a result and do nothing else, which may be left out, but not done early
@@ -70,7 +70,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Ring:
-    """Loads of one block that the same dots use: they fill and free a slot together."""
+    """Loads of one block that the same dots use: they fill and free a stage together."""
 
     loads: tuple[ir.Operation, ...]
 
@@ -163,7 +163,7 @@ class Demand:
 
     @staticmethod
     def _passed(loop: ir.Operation, number: int) -> list[ir.Value]:
-        """What value ``number`` that an ``scf.while`` hands on depends on, itself included."""
+        """What value ``number`` that an ``scf.while`` forwards depends on, itself included."""
         head, body = (region.blocks[0] for region in loop.regions)
         return [loop.results[number], body.arguments[number], terminator(head).operands[1 + number]]
 
@@ -182,11 +182,11 @@ class Slices:
 
 
 def slice_function(
-    function: ir.Operation, drawn: frozenset[ir.Operation] = frozenset()
+    function: ir.Operation, next_tiles: frozenset[ir.Operation] = frozenset()
 ) -> Slices | Refusal | None:
     """How to cut ``function``; None where no dot is fed by a block from a descriptor.
 
-    ``drawn``: ``ttg.next_program`` ops of which the producer hands the results to the consumer.
+    ``next_tiles``: ``ttg.next_tile`` ops of which the producer hands the results to the consumer.
 
     Before tensors have layouts, any dot counts: that says whether a kernel could be cut.
     """
@@ -201,14 +201,14 @@ def slice_function(
         return refusal
     rings = _rings(function, fed)
     makers = {op for op in ops if op.name == MAKE and known_at_launch(op)}
-    producer = Demand(function, frozenset(makers) | drawn)
+    producer = Demand(function, frozenset(makers) | next_tiles)
     for op in [*fed, *(op for op in ops if op.name == WAIT)]:
         producer.keep(op)
-    producer.need(op.operands[1] for op in drawn & producer.ops)
+    producer.need(op.operands[1] for op in next_tiles & producer.ops)
     refusal = _not_ahead(producer, set(fed))
     if refusal is not None:
         return refusal
-    consumer = _consumer(function, ops, frozenset(fed), drawn)
+    consumer = _consumer(function, ops, frozenset(fed), next_tiles)
     return Slices(rings, frozenset(makers & producer.ops), producer, consumer)
 
 
@@ -225,7 +225,7 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
             if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
                 if use.operand_number < 2:
                     found.add(user)
-            elif user.name in _HANDS_ON or is_rematerializable(user):
+            elif user.name in _FORWARDS or is_rematerializable(user):
                 more = [r for r in user.results if r not in seen]
                 seen.update(more)
                 ahead += more
@@ -278,12 +278,12 @@ def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Op
     for op in ops:
         if op.name.startswith(_BARRING) and not is_pure(op):
             return Refusal(f"{op.name} may order memory that blocks are loaded from", op)
-        if op.name in _WRITES and any(_may_meet(op, load) for load in fed):
+        if op.name in _WRITES and any(_may_overlap(op, load) for load in fed):
             return Refusal("it writes memory that blocks may be loaded from", op)
     return None
 
 
-def _may_meet(write: ir.Operation, read: ir.Operation) -> bool:
+def _may_overlap(write: ir.Operation, read: ir.Operation) -> bool:
     """Whether both may access the same memory; different arguments of a kernel do not overlap."""
     one, other = _roots(write.operands[0]), _roots(read.operands[0])
     return one is None or other is None or bool(one & other)
@@ -337,7 +337,7 @@ def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
             return Refusal(f"what is loaded depends on a tensor, by {name}", op)
         if name != "tt.load" and not is_rematerializable(op):
             return Refusal(f"what is loaded depends on {name}", op)
-        if name == "tt.load" and any(_may_meet(w, op) for w in writes):
+        if name == "tt.load" and any(_may_overlap(w, op) for w in writes):
             return Refusal("what is loaded depends on memory that the kernel writes", op)
     return None
 
@@ -349,10 +349,10 @@ def _consumer(
     function: ir.Operation,
     ops: list[ir.Operation],
     loads: frozenset[ir.Operation],
-    drawn: frozenset[ir.Operation],
+    next_tiles: frozenset[ir.Operation],
 ) -> Demand:
     """All that has effects, and what it needs."""
-    found = Demand(function, loads | drawn)
+    found = Demand(function, loads | next_tiles)
     for op in ops:
         name = op.name
         inner = op != function and op.parent.operation.name not in (*CONTROL, "tt.func")

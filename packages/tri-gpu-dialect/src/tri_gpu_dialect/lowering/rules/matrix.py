@@ -20,7 +20,7 @@ __all__ = ["Fragments", "by_tiles", "is_matrix_dot", "matrix_dot"]
 
 Place = tuple[int, ...]
 Registers = Sequence[ir.Value]
-#: place of a tile, fragments of A, B and the sum so far -> the sum
+#: place of a tile, fragments of A, B and the accumulator so far -> the accumulator
 Multiply = Callable[[Place, Registers, Registers, Registers], Registers]
 
 
@@ -94,7 +94,7 @@ def matrix_dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def by_tiles(ctx: Lowering, op: ir.Operation, multiply: Multiply) -> Sequence[Lowered]:
     """A dot of registers: along k from 0 upwards, every tile of the result once per step.
 
-    ``multiply`` is given the tile's place (..., m, n, k), and the fragments of A, B and the sum so far.
+    ``multiply`` is given the tile's place (..., m, n, k), and the fragments of A, B and the accumulator so far.
     """
     a, b, c = op.operands[0], op.operands[1], op.operands[2]
     encoding = decode(op.results[0].type.encoding)

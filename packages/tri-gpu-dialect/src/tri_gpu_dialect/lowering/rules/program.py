@@ -26,8 +26,8 @@ def grid_size(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [[ctx.grid[ir.IntegerAttr(op.attributes["axis"]).value]]]
 
 
-def next_program(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttg.next_program`` where nobody hands out programs."""
+def next_tile(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttg.next_tile`` where nobody hands out programs."""
     return [ctx.lowered(op.operands[0])]
 
 
@@ -40,6 +40,6 @@ RULES: dict[str, Rule] = {
     "tt.get_program_id": program_id,
     "tt.get_num_programs": num_programs,
     "ttg.get_grid_size": grid_size,
-    "ttg.next_program": next_program,
+    "ttg.next_tile": next_tile,
     "ttg.global_scratch_alloc": global_scratch,
 }

@@ -60,13 +60,13 @@ class AccelerateMatmul(Pass):
     ) -> list[MatrixInstruction | None]:
         """The instruction of each of a function's ``dots``.
 
-        Those ``chained`` to others split rows, which instructions that are turned do not.  Where the buffers of all
+        Those ``chained`` to others split rows, which instructions that are transposed do not.  Where the buffers of all
         operands would take more than ``limit`` bytes, none reads its operands from memory.
         """
         found = [self.policy.mma(dot) for dot in dots]
         for i, (dot, row) in enumerate(zip(dots, found, strict=True)):
-            if row is not None and row.turned and chained[i]:
-                found[i] = self._among(lambda row: not row.turned, dot)
+            if row is not None and row.transposed and chained[i]:
+                found[i] = self._among(lambda row: not row.transposed, dot)
         if limit is None or _buffer_bytes(dots, found) <= limit:
             return found
         return [

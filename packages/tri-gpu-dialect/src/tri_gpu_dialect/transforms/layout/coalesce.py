@@ -98,7 +98,7 @@ class Coalesce(Pass):
 class _Access:
     """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements.
 
-    ``blocks``: how the blocks of a cluster share the tensor, where a product says so.
+    ``blocks``: how the blocks of a cluster share the tensor, where a dot says so.
     """
 
     op: ir.Operation

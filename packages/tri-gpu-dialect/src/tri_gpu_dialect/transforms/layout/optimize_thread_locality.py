@@ -13,7 +13,7 @@ coordinate that only registers change.  Each run of them is reduced as a dimensi
 Sums of floats are taken in another order, as reductions may be; ``part`` starts from the operation's neutral element
 (-0 for sums, NaN for maxima that prefer numbers), so a loop without iterations gives what it was given.
 
-A sum that is scaled before it grows (softmax's, by what the largest score has grown) is kept in parts as well, since products
+A sum that is scaled before it grows (softmax's, by what the largest score has grown) is kept in parts as well, since dots
 distribute over sums: ``total = total * f(i) + sum(x(i))`` becomes ``part = part * f(i) + ...``.  What the loop is given would have
 to be scaled with the parts, so it has to be zeros, from which the parts start, or the sum of such parts that a loop before has left:
 then they go on, and nothing is combined between the two.
@@ -126,7 +126,7 @@ def _accumulation(body: ir.Block, number: int) -> _Accumulation | None:
     scale = first if first is not None and first.name == _SCALES else None
     combine = first if scale is None else _only_user(scale.results[0])
     if scale is not None and (combine is None or combine.name != _SUM):
-        # a product of what is carried is an accumulation itself
+        # a dot of what is carried is an accumulation itself
         scale, combine = None, first
     if combine is None or combine.name not in _NEUTRAL or combine.block != body:
         return None

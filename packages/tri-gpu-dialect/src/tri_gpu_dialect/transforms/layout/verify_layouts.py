@@ -97,7 +97,7 @@ def _same(left: Encoding, right: Encoding | None, value: ir.Value) -> bool:
 
 
 def _control(op: ir.Operation) -> str | None:
-    """Carried values, what enters and what comes round are of one type."""
+    """Carried values, what enters and what is loop-carried are of one type."""
     blocks = [block for region in op.regions for block in region.blocks]
     ties = {
         "scf.if": lambda: [

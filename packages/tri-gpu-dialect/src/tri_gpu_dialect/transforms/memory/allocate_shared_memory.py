@@ -1,7 +1,7 @@
 """Gives every buffer and every op's scratch memory a place in the block's shared memory.
 
 Buffers whose lives do not overlap may share bytes.  The largest are placed first, each at the lowest offset
-where it meets no other.  Offsets stand on the ops as ``allocation.offset`` (bytes), the total on the module
+where it overlaps no other.  Offsets stand on the ops as ``allocation.offset`` (bytes), the total on the module
 as ``ttg.shared``.
 
 Small ones are kept apart from the first that is made when they are no longer needed, although they could share: that one may then

@@ -126,7 +126,7 @@ def _halves(value: ir.Value, axis: int, num_warps: int, lanes: int) -> list[ir.V
     order = (*(d for d in range(len(apart)) if d != axis), axis)
     paired = (*half, 2)
     seen = transform.reshaped(info.encoding, shape, apart)
-    turned = transform.transposed(seen, order, apart)
+    transposed = transform.transposed(seen, order, apart)
     # each thread holds both halves of its pairs: the layout of two tensors joined
     each = Blocked.default(half, num_warps, lanes)
     element = info.element_type
@@ -134,7 +134,7 @@ def _halves(value: ir.Value, axis: int, num_warps: int, lanes: int) -> list[ir.V
     split_apart = create("tt.reshape", results=[tensor_type(apart, element, seen)], operands=[value])
     last = create(
         "tt.trans",
-        results=[tensor_type(paired, element, turned)],
+        results=[tensor_type(paired, element, transposed)],
         operands=[split_apart.results[0]],
         attributes={"order": ir.DenseI32ArrayAttr.get(list(order))},
     )

@@ -2,7 +2,7 @@
 
 Going through the program, the pass keeps the byte ranges that were read and written since the last barrier.
 An op that writes what was read or written, or reads what was written, gets a barrier before it.  Loops are
-gone through until nothing new comes round; after a branch, what either side left is pending.
+gone through until nothing new is loop-carried; after a branch, what either side left is pending.
 
 What the lowering promises: an op with scratch memory writes it first, has a barrier after its last write,
 and ends by reading it.  So it conflicts by its writes with what is pending before it, and leaves nothing
@@ -13,7 +13,7 @@ wait.  Buffers that copies to descriptors read may be written again after ``ttg.
 both are put in where something else is written there, and the wait before the function ends.
 
 Barriers in memory: their start (and end) write them, and whatever else uses them reads them, so that all
-threads meet in between.  One thread starts all of them, so that starts need no meeting between them.  A copy that they count is seen by whoever waits for its phase: no barrier follows.
+threads synchronise in between.  One thread starts all of them, so that starts need no barrier between them.  A copy that they count is seen by whoever waits for its phase: no barrier follows.
 
 The regions of a ``ttg.warp_specialize`` are gone through one by one: what one does to the memory of another is
 ordered by barriers in memory, which are the program's matter.
@@ -25,7 +25,7 @@ The same the other way round: copies from descriptors overtake ordinary loads un
 read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttg.arrive_barrier``
 gives the buffer (one of its ``deps``) to threads that copy; before a wait for dots right in front of that, for it is done while they run.
 
-Turns of warp groups (``ttg.warp_group_turn``) are taken back where threads must meet in them: the other groups wait for theirs.
+Turns of warp groups (``ttg.ordered_barrier``) are taken back where threads must synchronise in them: the other groups wait for theirs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from typing import ClassVar, TypeVar
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.async_units.ordered_barriers import drop_turns
+from tri_gpu_dialect.async_units.ordered_barriers import drop_ordered_barriers
 from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions, is_barrier, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
@@ -70,7 +70,7 @@ def _reads_first(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Valu
 
 
 @effects_of("ttg.local_dot", "ttg.warp_group_dot")
-def _reads_factors(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+def _reads_operands(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     """The operands and their scales, as far as they are in shared memory; what is added to is not."""
     operands = list(op.operands)
     read = [v for v in (*operands[:2], *operands[4:]) if _is_shared(v)]
@@ -102,12 +102,12 @@ def _writes_own(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value
     return (), op.operands[:1]
 
 
-@effects_of("ttg.barrier_expect", "ttg.arrive_barrier", "ttg.wait_barrier", "ttg.read_program")
+@effects_of("ttg.barrier_expect", "ttg.arrive_barrier", "ttg.wait_barrier", "ttg.read_tile")
 def _uses_barrier(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return op.operands[:1], ()
 
 
-@effects_of("ttg.publish_program")
+@effects_of("ttg.broadcast_tile")
 def _uses_number(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     # barriers in memory order it with readers, as they do copies
     return op.operands[1:2], ()
@@ -196,10 +196,10 @@ class _Pending:
     def conflicts(self, later: _Pending, *, by_one: bool) -> bool:
         """Whether ``later`` accesses must wait for these; ``by_one``: they are a barrier's start or end."""
         written = self.writes if by_one else self.writes | self.begun
-        return _meet(later.writes, self.reads | written) or _meet(later.reads, written)
+        return _synchronize(later.writes, self.reads | written) or _synchronize(later.reads, written)
 
 
-def _meet(left: frozenset[Range], right: frozenset[Range]) -> bool:
+def _synchronize(left: frozenset[Range], right: frozenset[Range]) -> bool:
     return any(a < d and c < b for a, b in left for c, d in right)
 
 
@@ -221,7 +221,7 @@ class InsertBarriers(Pass):
                 if insertion.block(block, _NOTHING).leaving:
                     end = terminator(block)
                     _store_wait(ir.InsertionPoint(end), end.location)
-            drop_turns(function)
+            drop_ordered_barriers(function)
 
 
 @dataclass
@@ -279,14 +279,16 @@ class _Insertion:
         """Put what ``op`` needs before it; gives what is pending then."""
         ip, location = ir.InsertionPoint(op), op.location
         needs_barrier = pending.conflicts(own, by_one=op.name in _BY_ONE)
-        if _meet(own.writes, pending.leaving):
+        if _synchronize(own.writes, pending.leaving):
             _store_wait(ip, location)
             pending, needs_barrier = replace(pending, leaving=frozenset()), True
         # a copy's barrier in memory is among its reads, and needs no fence
         seen = {_IN: own.writes, _OUT: own.reads, _DOT: own.reads}.get(op.name, frozenset())
-        if _meet(seen, pending.unfenced) or (op.name == _IN and _meet(own.writes, pending.taken)):
+        if _synchronize(seen, pending.unfenced) or (
+            op.name == _IN and _synchronize(own.writes, pending.taken)
+        ):
             pending = self.fenced(op, pending)
-        if not needs_barrier and not _meet(seen, pending.announced):
+        if not needs_barrier and not _synchronize(seen, pending.announced):
             return pending
         barrier(ip, location, SHARED)
         return pending.met()
@@ -296,20 +298,20 @@ class _Insertion:
     def barrier(self, op: ir.Operation, pending: _Pending) -> _Pending:
         if not is_barrier(op, SHARED):
             return pending
-        if _meet(pending.taken, self.own_copies):
+        if _synchronize(pending.taken, self.own_copies):
             # a thread that copies behind this barrier overtakes what others load: these hold up, not it
             pending = self.fenced(op, pending)
         return pending.met()
 
     def wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        is_fenced = self.meet_after(op)
+        is_fenced = self.synchronize_after(op)
         everything = ir.IntegerAttr(op.attributes["num"]).value == 0
         unfenced = frozenset() if is_fenced else pending.unfenced | pending.coming
         coming = frozenset() if everything else pending.coming
         return replace(pending.met(), unfenced=unfenced, coming=coming)
 
     def store_wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        self.meet_after(op)
+        self.synchronize_after(op)
         everything = ir.IntegerAttr(op.attributes["pendings"]).value == 0
         return replace(pending.met(), leaving=frozenset() if everything else pending.leaving)
 
@@ -322,9 +324,9 @@ class _Insertion:
     def arrive(self, op: ir.Operation, pending: _Pending) -> _Pending:
         """Buffers are given to those who wait for the barrier, and are copies' then."""
         given = self.ranges(list(op.operands)[1:]) & self.copied
-        if _meet(given, pending.unfenced):
+        if _synchronize(given, pending.unfenced):
             pending = self.fenced(op, pending)
-        elif _meet(given, pending.taken):
+        elif _synchronize(given, pending.taken):
             pending = self.fenced(_dots_end(op), pending)
         return self.access(op, pending)
 
@@ -336,8 +338,8 @@ class _Insertion:
     def fence(self, op: ir.Operation, pending: _Pending) -> _Pending:
         return pending if "global" in op.attributes else pending.fenced()
 
-    def meet_after(self, op: ir.Operation) -> bool:
-        """All threads meet after ``op``, and after a fence right behind it; whether there is one."""
+    def synchronize_after(self, op: ir.Operation) -> bool:
+        """All threads synchronise after ``op``, and after a fence right behind it; whether there is one."""
         is_fenced = self.behind[0].name == "ttg.fence_async_shared"  # a block ends in something else
         if op not in self.waits:  # a loop's body is gone through several times
             self.waits.add(op)
@@ -406,7 +408,7 @@ class _Insertion:
         return without_else
 
     def partitions(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        """All threads meet before they part; then each region has barriers of its own."""
+        """All threads synchronise before they part; then each region has barriers of its own."""
         if pending.reads or pending.writes or pending.begun:
             barrier(ir.InsertionPoint(op), op.location, SHARED)
         apart = pending.met()
@@ -435,12 +437,14 @@ def _dots_end(op: ir.Operation) -> ir.Operation:
     )
 
 
-def _is_of_loads(sums: ir.Value) -> bool:
-    """Whether a dot that gives ``sums`` reads what ``ttg.local_load`` brought to registers."""
-    if isinstance(sums.owner, ir.Block) or sums.owner.operation.name != _DOT:
+def _is_of_loads(accumulators: ir.Value) -> bool:
+    """Whether a dot that gives ``accumulators`` reads what ``ttg.local_load`` brought to registers."""
+    if isinstance(accumulators.owner, ir.Block) or accumulators.owner.operation.name != _DOT:
         return False
-    factors = [v for v in list(sums.owner.operation.operands)[:2] if not isinstance(v.owner, ir.Block)]
-    return any(v.owner.operation.name == "ttg.local_load" for v in factors)
+    operands = [
+        v for v in list(accumulators.owner.operation.operands)[:2] if not isinstance(v.owner, ir.Block)
+    ]
+    return any(v.owner.operation.name == "ttg.local_load" for v in operands)
 
 
 def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:

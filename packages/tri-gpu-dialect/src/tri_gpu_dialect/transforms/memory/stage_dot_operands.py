@@ -1,7 +1,7 @@
 """Puts the operands of large plain-FMA dots into shared memory: ``tt.dot`` becomes ``ttg.local_dot``.
 
 A dot whose operands are in registers is unrolled along k: every thread holds whole rows and columns, and the
-code has one multiply-add per product.  That is right for small dots only.  A larger one reads its operands
+code has one multiply-add per dot.  That is right for small dots only.  A larger one reads its operands
 from shared memory in a loop over chunks of k, so that code and registers do not grow with k.
 
 A buffer is made right after the value that it holds, hence outside of loops if it can, and once for all

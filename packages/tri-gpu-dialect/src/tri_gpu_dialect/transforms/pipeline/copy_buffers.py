@@ -22,7 +22,7 @@ __all__ = ["CopyBuffer", "chosen_encoding", "readers", "stays_in_block", "transp
 
 @dataclass(frozen=True)
 class CopyBuffer:
-    """What a load is copied to: one slot of it, and whether dots read it there."""
+    """What a load is copied to: one stage of it, and whether dots read it there."""
 
     encoding: SharedEncoding
     bytes: int
@@ -30,7 +30,7 @@ class CopyBuffer:
 
     @classmethod
     def of(cls, load: ir.Operation) -> CopyBuffer:
-        """The slot for ``load``, such that its readers find their elements in few accesses."""
+        """The stage for ``load``, such that its readers find their elements in few accesses."""
         result = load.results[0]
         info = tensor_info(result.type)
         assert info is not None
@@ -44,7 +44,7 @@ class CopyBuffer:
 
 
 def chosen_encoding(load: ir.Operation) -> SharedEncoding | None:
-    """The encoding of a slot that dots read ``load`` from, if some do."""
+    """The encoding of a stage that dots read ``load`` from, if some do."""
     return next((_buffer_encoding(op) for op in _near(load) if is_dot_buffer(op)), None)
 
 
@@ -67,9 +67,9 @@ def _near(load: ir.Operation) -> list[ir.Operation]:
 
 
 def readers(load: ir.Operation) -> list[ir.Operation]:
-    """What reads a slot of ``load`` in a way of its own.
+    """What reads a stage of ``load`` in a way of its own.
 
-    Conversions (perhaps of its transpose) to operands of matrix instructions; buffers for dots, if they are like the slot.
+    Conversions (perhaps of its transpose) to operands of matrix instructions; buffers for dots, if they are like the stage.
     """
     chosen = chosen_encoding(load)
     return [

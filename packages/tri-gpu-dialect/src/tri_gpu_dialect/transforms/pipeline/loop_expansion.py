@@ -77,7 +77,7 @@ class Expansion:
         _drop_dead(made)
 
     def allocated(self, load: ir.Operation, buffer: CopyBuffer) -> ir.Value:
-        """The slots of a load."""
+        """The stages of a load."""
         info = tensor_info(load.results[0].type)
         assert info is not None
         attr = buffer.encoding.to_attr()
@@ -85,7 +85,7 @@ class Expansion:
         return _op("ttg.local_alloc", [], [type_])
 
     def slot(self, number: int, index: ir.Value) -> ir.Value:
-        """The view of slot ``index`` of load ``number``."""
+        """The view of stage ``index`` of load ``number``."""
         info = tensor_info(self.plan.loads[number].results[0].type)
         assert info is not None
         attr = self.buffers[number].encoding.to_attr()
@@ -145,7 +145,7 @@ class Expansion:
     def copy(
         self, load: ir.Operation, known: dict[ir.Value, ir.Value], live: ir.Value, slot: ir.Value
     ) -> ir.Value:
-        """``load`` as a copy to ``slot``; its token."""
+        """``load`` as a copy to ``stage``; its token."""
         view, number = load.opview, self.plan.loads.index(load)
         operands = [known.get(view.ptr, view.ptr), self.slot(number, slot), self.mask(load, known, live)]
         if view.other is not None:
@@ -170,7 +170,7 @@ class Expansion:
     # --- the loop that remains ----------------------------------------------------------------------------
 
     def steady(self, ahead: Sequence[ir.Value], distance: ir.Value, limit: ir.Value) -> ir.Operation:
-        """The new loop: it carries what the old one did, the first stage's values, and the slots' numbers."""
+        """The new loop: it carries what the old one did, the first stage's values, and the stages' numbers."""
         slots = [_int(self.i32, self.stages - 1), _int(self.i32, 0)]
         carried = [*self.inits, *ahead, *slots]
         # dots may stay under way into the next iteration
@@ -194,18 +194,18 @@ class Expansion:
             again = self.issue(future, first, _compare(_SLT, index, limit), target)
             known = dict(zip(self.body.arguments, [index, *own], strict=True))
             yielded = self.second(known, source)
-            turned = [self.following(target), self.following(source)]
-            ir.Operation.create("scf.yield", operands=[*yielded, *again, *turned])
+            following = [self.following(target), self.following(source)]
+            ir.Operation.create("scf.yield", operands=[*yielded, *again, *following])
         return made
 
     def following(self, slot: ir.Value) -> ir.Value:
-        """The slot after ``slot``."""
+        """The stage after ``stage``."""
         raised = _op("arith.addi", [slot, _int(self.i32, 1)], [self.i32])
         last = _compare(_EQ, raised, _int(self.i32, self.slots))
         return _op("arith.select", [last, _int(self.i32, 0), raised], [self.i32])
 
     def second(self, known: dict[ir.Value, ir.Value], slot: ir.Value) -> list[ir.Value]:
-        """Everything, with loads from ``slot``; gives what is yielded."""
+        """Everything, with loads from ``stage``; gives what is yielded."""
         pending: dict[ir.Value, tuple[ir.Operation, ir.Value]] = {}
         for op in block_ops(self.body)[:-1]:
             if op in self.plan.loads:

@@ -4,14 +4,14 @@
 
 becomes
 
-    buffer of 3 slots; copy(p(0)) -> slot 0; copy(p(1)) -> slot 1
-    for i: wait for the copy of i; copy(p(i + 2)) -> slot (i + 2) % 3; x = slot i % 3; y = dot(x, ...)
+    buffer of 3 stages; copy(p(0)) -> stage 0; copy(p(1)) -> stage 1
+    for i: wait for the copy of i; copy(p(i + 2)) -> stage (i + 2) % 3; x = stage i % 3; y = dot(x, ...)
     wait for all copies
 
-Dots that run on their own read their slots where they are.  Where such a dot may stay under way into the next iteration
-(see :mod:`tri_gpu_dialect.async_units.sink_dot_waits`), there is one more slot, if shared memory has room for it.
+Dots that run on their own read their stages where they are.  Where such a dot may stay under way into the next iteration
+(see :mod:`tri_gpu_dialect.async_units.sink_dot_waits`), there is one more stage, if shared memory has room for it.
 
-Copies past the last iteration are masked off.  The slot that a copy goes to was read one iteration before, so the
+Copies past the last iteration are masked off.  The stage that a copy goes to was read one iteration before, so the
 barrier that comes with the wait is the only one.  What addresses and masks are computed from runs ahead with
 values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what only the loads needed goes.
 """
@@ -103,7 +103,7 @@ class Pipeline(Pass):
                     f"the loop {have}: each takes {each} bytes of shared memory, {max(free, 0)} of {limit} are free",
                 )
         if slots >= 2:
-            # with two slots nothing can be under way in one while the other is filled
+            # with two stages nothing can be under way in one while the other is filled
             is_late = bool(carried_dots(loop)) and slots > 2
             Expansion(loop, plan, buffers, slots - is_late, slots).run()
 

@@ -1,16 +1,16 @@
-"""Reads the operands of matrix instructions from their slots one slice along k ahead of the instruction.
+"""Reads the operands of matrix instructions from their stages one slice along k ahead of the instruction.
 
-    for i: wait(i); copy(i + 2); x = slot(i); y = dot(x, ...)                      k of the dot: two slices
+    for i: wait(i); copy(i + 2); x = stage(i); y = dot(x, ...)                      k of the dot: two slices
 
 becomes
 
-    wait(0); copy(2); x0 = slice 0 of slot(0)
-    for i: x1 = slice 1 of slot(i); y = dot(x0, ...)
-           wait(i + 1); copy(i + 3); x0 = slice 0 of slot(i + 1); y = dot(x1, ...)
+    wait(0); copy(2); x0 = slice 0 of stage(0)
+    for i: x1 = slice 1 of stage(i); y = dot(x0, ...)
+           wait(i + 1); copy(i + 3); x0 = slice 0 of stage(i + 1); y = dot(x1, ...)
 
 So no instruction stands right behind the barrier and the reads that it needs: those of the last slice run while the
 first slice of the next iteration is on its way.  The head of the loop (the wait, its barrier, the next copies)
-moves to its end, one iteration on; reads of a slot still lie between the barrier after its copy's wait and the one
+moves to its end, one iteration on; reads of a stage still lie between the barrier after its copy's wait and the one
 before it is copied to again, so there is one barrier per iteration, as before.
 
 It is done to loops that ``pipeline`` made.  Operands that the instruction itself reads from memory have no
@@ -69,7 +69,7 @@ class Prefetch(Pass):
 
 @dataclass(frozen=True)
 class _Chain:
-    """How an operand comes from a slot: the slot's view ``index``, transposes, the load, casts; ``axis`` is k."""
+    """How an operand comes from a stage: the stage's view ``index``, transposes, the load, casts; ``axis`` is k."""
 
     index: ir.Operation
     views: tuple[ir.Operation, ...]
@@ -99,11 +99,11 @@ class _Chain:
 
     @property
     def slot(self) -> ir.Value:
-        """The number of the slot: an argument of the loop's body."""
+        """The number of the stage: an argument of the loop's body."""
         return self.index.operands[1]
 
     def at(self, slot: ir.Value) -> ir.Value:
-        """The view of slot number ``slot``, as the load sees it, at the ambient insertion point."""
+        """The view of stage number ``stage``, as the load sees it, at the ambient insertion point."""
         view = _copy(self.index, {self.slot: slot}).results[0]
         for op in self.views:
             view = _copy(op, {op.operands[0]: view}).results[0]
@@ -144,7 +144,7 @@ class _Chain:
 
 @dataclass(frozen=True)
 class _Dot:
-    """A dot whose operands both come from slots, in slices of ``width`` of its ``k``."""
+    """A dot whose operands both come from stages, in slices of ``width`` of its ``k``."""
 
     op: ir.Operation
     operands: tuple[_Chain, _Chain]
@@ -313,7 +313,7 @@ class _Rotation:
         return {r: made[r] for op in self.plan.head for r in op.results}
 
     def slices(self, known: Mapping[ir.Value, ir.Value]) -> list[ir.Value]:
-        """The first slice of every operand of every dot, from the slots that ``known`` says."""
+        """The first slice of every operand of every dot, from the stages that ``known`` says."""
         return [c.read(c.at(known[c.slot]), 0, dot.width) for dot in self.plan.dots for c in dot.operands]
 
     def moved(self, inits: Sequence[ir.Value], coming: Sequence[ir.Value]) -> ir.Operation:

@@ -1,4 +1,4 @@
-"""Splits a loop of products where a comparison of indices stops, or begins, to hold for whole tiles: the diagonal of a causal mask.
+"""Splits a loop of dots where a comparison of indices stops, or begins, to hold for whole tiles: the diagonal of a causal mask.
 
     for i in low .. high: s = dot(...); p = select(rows >= i + columns, f(s), 0)
     ->  for i in low .. mid: s = dot(...); p = f(s)        for i in mid .. high: as before
@@ -6,7 +6,7 @@
 ``mid`` is where the least of ``rows - columns - i`` becomes negative; where ``i`` counts the other way, the loop with the mask is the first one.
 Both go on from each other, so that later passes may take them for one schedule in two pieces (:mod:`tri_gpu_dialect.async_units.pipeline_chained_dots`).
 
-The comparison is read as ``offset + slope * turn + sum(coefficient_d * range_d) >= 0`` (:mod:`tri_core.passes.tiles`), in which indices do not
+The comparison is read as ``offset + slope * iteration + sum(coefficient_d * range_d) >= 0`` (:mod:`tri_core.passes.tiles`), in which indices do not
 overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parallel Computing, 1996).
 """
 
@@ -50,7 +50,7 @@ class SplitLoops(Pass):
         for function in functions(module):
             if self.policy.specialization(function) is None:
                 continue
-            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_of_products(op)]:
+            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_of_dots(op)]:
                 found = _split(loop)
                 if found is not None:
                     found.run()
@@ -58,7 +58,7 @@ class SplitLoops(Pass):
 
 @dataclass(frozen=True)
 class _Split:
-    """A ``loop`` and number ``place`` of its ops, ``offset + slope * turn >= 0`` of which means that it holds for all elements."""
+    """A ``loop`` and number ``place`` of its ops, ``offset + slope * iteration >= 0`` of which means that it holds for all elements."""
 
     loop: ir.Operation
     place: int
@@ -79,15 +79,15 @@ class _Split:
 
     @property
     def ahead(self) -> Polynomial:
-        """The turns of the first loop times the rate, but for what rounding down takes away, and where it is not negative."""
+        """The iterations of the first loop times the rate, but for what rounding down takes away, and where it is not negative."""
         rate = abs(self.slope)
-        # floor(offset / rate) + 1 turns hold, or ceil(-offset / rate) do not
+        # floor(offset / rate) + 1 iterations hold, or ceil(-offset / rate) do not
         holds = self.offset + Polynomial.constant(rate)
         return holds if self.slope < 0 else Polynomial.constant(rate - 1) - self.offset
 
     @property
     def is_useful(self) -> bool:
-        """Whether the comparison may hold in some turns and not in others, and numbers are such that they may be computed here."""
+        """Whether the comparison may hold in some iterations and not in others, and numbers are such that they may be computed here."""
         value, type_ = self.ahead.value, self.loop.operands[0].type
         if value is not None and value < abs(self.slope):
             return False
@@ -97,10 +97,10 @@ class _Split:
         return abs(self.slope) < _MOST and all(abs(c) < _MOST for _, c in self.ahead.terms)
 
     def middle(self, low: ir.Value, high: ir.Value, step: ir.Value) -> ir.Value:
-        """Where the second loop begins: behind the turns for which the comparison holds, or does not."""
-        turns = _arithmetic("arith.maxsi", self.emitted(self.ahead), _number(low.type, 0))
-        turns = _arithmetic("arith.divsi", turns, _number(low.type, abs(self.slope)))
-        end = _arithmetic("arith.addi", low, _arithmetic("arith.muli", turns, step))
+        """Where the second loop begins: behind the iterations for which the comparison holds, or does not."""
+        iterations = _arithmetic("arith.maxsi", self.emitted(self.ahead), _number(low.type, 0))
+        iterations = _arithmetic("arith.divsi", iterations, _number(low.type, abs(self.slope)))
+        end = _arithmetic("arith.addi", low, _arithmetic("arith.muli", iterations, step))
         return _arithmetic("arith.minsi", end, _arithmetic("arith.maxsi", low, high))
 
     def emitted(self, value: Polynomial) -> ir.Value:
@@ -124,7 +124,7 @@ class _Split:
         return made
 
 
-def _is_of_products(loop: ir.Operation) -> bool:
+def _is_of_dots(loop: ir.Operation) -> bool:
     """Whether dots stand in the body of ``loop`` itself, and no loop does."""
     ops = all_ops(loop)
     if "unsignedCmp" in loop.attributes or any(
@@ -139,7 +139,7 @@ def _split(loop: ir.Operation) -> _Split | None:
     reader = Reader()
     for place, op in enumerate(block_ops(body(loop))):
         if op.name == "arith.cmpi" and _chooses(op) and (found := _difference(reader, op)) is not None:
-            offset, slope = _turning(_least(op, found), loop)
+            offset, slope = _first_iteration(_least(op, found), loop)
             split = _Split(loop, place, offset, slope)
             if slope and split.is_useful:
                 return split
@@ -160,8 +160,8 @@ def _difference(reader: Reader, op: ir.Operation) -> Index | None:
     left, right = (reader.index(v) for v in op.operands)
     if kind not in _AS_DIFFERENCE or left is None or right is None:
         return None
-    turned, rest = _AS_DIFFERENCE[kind]
-    found = right.plus(left, -1) if turned else left.plus(right, -1)
+    transposed, rest = _AS_DIFFERENCE[kind]
+    found = right.plus(left, -1) if transposed else left.plus(right, -1)
     if found is None or found.wraps or any(c.value is None for _, c in found.coefficients):
         return None
     return found.plus(Index(Polynomial.constant(-rest)))
@@ -174,11 +174,11 @@ def _least(op: ir.Operation, index: Index) -> Polynomial:
     return index.offset + Polynomial.constant(sum(spans))
 
 
-def _turning(value: Polynomial, loop: ir.Operation) -> tuple[Polynomial, int]:
-    """(rest, slope) of ``value`` as ``rest + slope * turn of the loop``; slope 0: it is no such number."""
-    turn = frozenset({(Trip(loop), 1)})
-    slope = dict(value.terms).get(turn, 0)
-    return Polynomial.of({m: c for m, c in value.terms if m != turn}), slope
+def _first_iteration(value: Polynomial, loop: ir.Operation) -> tuple[Polynomial, int]:
+    """(rest, slope) of ``value`` as ``rest + slope * iteration of the loop``; slope 0: it is no such number."""
+    iteration = frozenset({(Trip(loop), 1)})
+    slope = dict(value.terms).get(iteration, 0)
+    return Polynomial.of({m: c for m, c in value.terms if m != iteration}), slope
 
 
 def _drop(comparison: ir.Operation) -> None:

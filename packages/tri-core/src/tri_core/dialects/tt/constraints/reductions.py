@@ -1,4 +1,4 @@
-"""Reductions, scans, products and counts."""
+"""Reductions, scans, dots and counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives block-scaled products to the target's instruction: tensors or buffers where it reads factors and scales.
+"""Gives block-scaled dots to the target's instruction: tensors or buffers where it reads operands and scales.
 
     c = dot_scaled(a, sa, b, sb, c0)
 
@@ -7,7 +7,7 @@ becomes, by ``tcgen05.mma``, which reads memory,
     c = warp_group_dot(alloc a, alloc b, c0, use_c, scales alloc sa, alloc sb); wait
 
 and by ``mma.sync``, which reads registers, the same op in the layouts of its fragments.  What the instruction does not do is
-gone by now: ``decompose-dot-scaled`` has asked :func:`scaled_products`.
+gone by now: ``decompose-dot-scaled`` has asked :func:`scaled_dots`.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_nvidia.mma.scaled import warp_dot
-from tri_backend_nvidia.mma.scaled_table import WarpScaledProducts
+from tri_backend_nvidia.mma.scaled_table import WarpScaledDots
 from tri_backend_nvidia.tcgen05.scaled import group_dot
-from tri_backend_nvidia.tcgen05.scaled_table import ScaledProducts
+from tri_backend_nvidia.tcgen05.scaled_table import ScaledDots
 from tri_core.api import Pass, StageContext, Target
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 
-__all__ = ["AccelerateDotScaled", "scaled_products"]
+__all__ = ["AccelerateDotScaled", "scaled_dots"]
 
-Products = ScaledProducts | WarpScaledProducts
+Dots = ScaledDots | WarpScaledDots
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A target's ``feature``: what its instruction does, and how a product (of so many warps) is given to it."""
+    """A target's ``feature``: what its instruction does, and how a dot (of so many warps) is given to it."""
 
     feature: str
-    products: Callable[..., Products | None]
+    products: Callable[..., Dots | None]
     give: Callable[[ir.Operation, int, AxisInfos], None]
 
 
 _UNITS = (
-    _Unit("tcgen05", ScaledProducts.of, group_dot),
-    _Unit("mma-block-scale", WarpScaledProducts.of, warp_dot),
+    _Unit("tcgen05", ScaledDots.of, group_dot),
+    _Unit("mma-block-scale", WarpScaledDots.of, warp_dot),
 )
 
 
@@ -49,9 +49,7 @@ def _unit(target: Target) -> _Unit | None:
     return next((unit for unit in _UNITS if target.has(unit.feature)), None)
 
 
-def scaled_products(
-    target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None
-) -> Products | None:
+def scaled_dots(target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None) -> Dots | None:
     """What ``target`` does in kernels of these options; None where it has no instruction with block scales."""
     unit = _unit(target)
     return None if unit is None else unit.products(target, num_warps, num_ctas, specialize=specialize)
@@ -64,7 +62,7 @@ class AccelerateDotScaled(Pass):
     name: ClassVar[str] = "accelerate-dot-scaled"
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        """Rewrite the scaled products of every function of ``module``."""
+        """Rewrite the scaled dots of every function of ``module``."""
         unit = _unit(context.target)
         if unit is None:
             return
