@@ -18,4 +18,4 @@ poisoned = partial(matrix_data.poisoned, dtype=torch.float16, device="cuda")
 def needs_hopper() -> None:
     """Skip the test on another GPU."""
     if torch.cuda.get_device_capability() != (9, 0):
-        pytest.skip("copies of blocks and products of warp groups are Hopper's")
+        pytest.skip("block copies and dots of warp groups need Hopper")

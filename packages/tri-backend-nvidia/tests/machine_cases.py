@@ -260,7 +260,7 @@ _meeting(PartitionBarrierOp, 37, number=3, threads=64)
 
 
 def _ordered_barriers(k: Kernel) -> None:
-    """Two groups of 32 threads take three turns each, which changes no word."""
+    """Two groups of 32 threads pass their ordered barrier three times each, which changes no word."""
     group, word = k.b.lshr(k.thread, 5), k.read(0)[0]
 
     def step(name: str) -> None:
@@ -275,7 +275,7 @@ def _ordered_barriers(k: Kernel) -> None:
     k.write(1, word)
 
 
-add("turn", OrderedBarrierOp, ("i4",), ("i4",), _ordered_barriers, each(any_bits("i4")))
+add("ordered barrier", OrderedBarrierOp, ("i4",), ("i4",), _ordered_barriers, each(any_bits("i4")))
 
 
 def _elect(k: Kernel) -> None:

@@ -82,7 +82,7 @@ def grouped(a, b, c, count, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.
 
 @tri.jit
 def everything(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """``c = a b``, with one turn more than K asks for, which reads nothing but what is outside."""
+    """``c = a b``, with one iteration more than K asks for, which reads nothing but what is outside."""
     m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros((BM, BN), tl.float32)
     for first in range(0, K + BK, BK):

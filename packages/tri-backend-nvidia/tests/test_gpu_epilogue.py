@@ -23,7 +23,7 @@ TYPES = [
 @pytest.fixture(autouse=True)
 def _hopper() -> None:
     if torch.cuda.get_device_capability() != (9, 0):
-        pytest.skip("copies of blocks and products of warp groups are Hopper's")
+        pytest.skip("block copies and dots of warp groups need Hopper")
 
 
 @pytest.mark.parametrize("kernel", [finished_tile, finished_tiles], ids=lambda k: k.__name__)

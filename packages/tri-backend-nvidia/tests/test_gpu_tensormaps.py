@@ -20,7 +20,7 @@ POLLS = 50_000_000
 @pytest.fixture(autouse=True)
 def hopper() -> None:
     if torch.cuda.get_device_capability() != (9, 0):
-        pytest.skip("copies of blocks and products of warp groups are Hopper's")
+        pytest.skip("block copies and dots of warp groups need Hopper")
 
 
 def numbers(values) -> torch.Tensor:

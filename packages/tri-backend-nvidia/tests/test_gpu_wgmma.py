@@ -131,7 +131,7 @@ SCHEDULES = (
 )
 @pytest.mark.parametrize(("dtype", "out", "result", "bound"), TYPES[3:], ids=str)
 def test_transposed_dots(dtype, out, result, bound, block, stages, schedule) -> None:
-    """Rows of B along n, in all schedules, with masks and many turns of the ring."""
+    """Rows of B along n, in all schedules, with masks and many rounds of the ring."""
     *block, warps = block
     if dtype == torch.float32:
         block[2] = 32

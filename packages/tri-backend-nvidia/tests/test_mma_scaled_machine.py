@@ -152,7 +152,7 @@ def test_no_lane_holds_a_copy_where_there_are_rows_for_all() -> None:
     ],
 )
 def test_instructions_without_scales(parent: NvidiaMma) -> None:
-    with pytest.raises(ValueError, match="no products with block scales"):
+    with pytest.raises(ValueError, match="no dots with block scales"):
         DotScale(0, parent).linear_layout((64, 4))
 
 

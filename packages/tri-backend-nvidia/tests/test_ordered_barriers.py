@@ -1,4 +1,4 @@
-"""Turns of warp groups: a group that has its turn meets none of the others."""
+"""Ordered barriers of warp groups: a group that has passed its own synchronises with none of the others."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ BARRIERS: dict[str, Callable[[], object]] = {
 
 
 def run(*steps: str | Callable[[], object]) -> None:
-    """Two rounds of ``steps``: steps of turns and barriers."""
+    """Two rounds of ``steps``: steps of ordered and other barriers."""
 
     def body(k: Kernel) -> None:
         group = k.b.lshr(k.thread, 5)
 
-        def turn(step: str) -> None:
+        def ordered(step: str) -> None:
             build(OrderedBarrierOp, [group], step=step, first=14, groups=2, threads=32)
 
-        turn("open")
+        ordered("open")
         for step in steps * 2:
-            turn(step) if isinstance(step, str) else step()
-        turn("close")
+            ordered(step) if isinstance(step, str) else step()
+        ordered("close")
         k.write(1, k.read(0)[0])
 
     column = (Column("i4"),)
-    simulated(MachineCase("turn", "", column, column, body, each(any_bits("i4")), grid=(1, 1, 1)))
+    simulated(MachineCase("ordered barrier", "", column, column, body, each(any_bits("i4")), grid=(1, 1, 1)))
 
 
 @pytest.mark.parametrize("synchronize", BARRIERS.values(), ids=BARRIERS)
-def test_threads_that_meet_in_a_turn_wait_forever(synchronize) -> None:
+def test_threads_that_synchronise_between_ordered_barriers_wait_forever(synchronize) -> None:
     with pytest.raises(
         SimulationError, match=r"deadlock: threads 0-31 wait for barrier .*, where 32 of 64"
     ) as found:
@@ -48,7 +48,7 @@ def test_threads_that_meet_in_a_turn_wait_forever(synchronize) -> None:
 
 
 @pytest.mark.parametrize("synchronize", BARRIERS.values(), ids=BARRIERS)
-def test_threads_meet_outside_of_turns(synchronize) -> None:
+def test_threads_synchronise_outside_of_ordered_barriers(synchronize) -> None:
     run("wait", "pass", synchronize)
 
 

@@ -79,7 +79,7 @@ def test_slots_go_on_over_tiles() -> None:
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_groups_take_turns(causal) -> None:
-    """The same bits; in loops with two dots in flight, a turn for both."""
+    """The same bits; in loops with two dots in flight, one ordered barrier for both."""
     kernel, got = attended(256, 64, (128, 32), causal, warps=8, persistent=True)
     without, expected = attended(256, 64, (128, 32), causal, warps=8, persistent=True, ping_pong=False)
     assert torch.equal(got, expected)
@@ -141,7 +141,7 @@ MISTAKES = {
     "the first dot is not waited for": (
         r"(warp_group_dot_wait [^\n]*pendings = )1", r"\g<1>2", (AssertionError, "nan"),
     ),
-    "a slot is freed while the late dot reads it": (
+    "a stage is released while the late dot reads it": (
         r"( *%\S+ = ttg\.warp_group_dot_wait [^\n]*pendings = 0[^\n]*\n)( *ttg\.arrive_barrier[^\n]*\n)(?= *%\S+ = arith\.truncf)",
         r"\2\1",
         (TriError, "race|asynchronous"),

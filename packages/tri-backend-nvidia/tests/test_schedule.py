@@ -22,13 +22,13 @@ from tri_core.errors import Unsupported  # noqa: E402
 
 
 def product(n: int, bits: int = 16, out: int = 16, m: int = 128, k: int = 64) -> Work:
-    """One dot a turn, of blocks that two copies bring."""
+    """One dot an iteration, of blocks that two copies bring."""
     copied = (m + n) * k * bits // 8
     return Work(dots=(Dot(m, n, k, bits),), copied=copied, accumulators=m * n, tile=m * n * out // 8)
 
 
 def attending(width: int, block: int = 128) -> Work:
-    """A turn of forward attention, not masked."""
+    """An iteration of forward attention, not masked."""
     square, tile = block * block, block * width
     return Work(
         dots=(Dot(block, block, width, 16), Dot(block, width, block, 16)),
@@ -38,7 +38,7 @@ def attending(width: int, block: int = 128) -> Work:
 
 
 def gradients(of_keys: bool, width: int = 128, keys: int = 128, queries: int = 64) -> Work:
-    """A turn of attention's backward pass, causal: each program keeps 128 keys (queries), and goes over blocks of 64 queries (keys)."""
+    """An iteration of attention's backward pass, causal: each program keeps 128 keys (queries), and goes over blocks of 64 queries (keys)."""
     square, tile = keys * queries, keys * width
     transposed, straight = Dot(keys, queries, width, 16), Dot(keys, width, queries, 16)
     return Work(

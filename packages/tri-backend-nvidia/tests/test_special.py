@@ -132,7 +132,7 @@ ARRIVE = r" *ttg\.arrive_barrier [^\n]*\n"
 MISTAKES = {
     "the producer does not wait": (r"(?s)(partition0.*?)\n *ttg\.wait_barrier [^\n]*", r"\1", "race|asynchronous|uninitialised"),
     "the consumer does not wait": (r"(?s)(default.*?)\n *ttg\.wait_barrier [^\n]*", r"\1", "race|asynchronous|uninitialised"),
-    "no slot is freed": (ARRIVE, "", "deadlock"),
+    "no stage is released": (ARRIVE, "", "deadlock"),
     "a parity is wrong": (r"(?s)(partition0.*?arith\.xori (%arg\d+).*?ttg\.wait_barrier %\w+), %\w+", r"\1, \2", "deadlock"),
     "a barrier of fewer warps": (r"ttg\.init_barrier (%\w+), 4", r"ttg.init_barrier \1, 1", "race|asynchronous"),
 }  # fmt: skip

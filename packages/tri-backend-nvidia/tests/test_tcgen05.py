@@ -290,7 +290,7 @@ def test_the_text_runs_as_the_kernel_does(ttgir: str) -> None:
 @pytest.mark.parametrize(
     ("part", "check", "message"),
     [
-        ("ttg.wait_barrier", "asynchronous", "a product is under way"),
+        ("ttg.wait_barrier", "asynchronous", "a dot is under way"),
         ("ttng.tc_gen5_commit", "deadlock", "phase 0"),
         ("ttg.warp_group_dot_wait", "asynchronous", "unordered"),
         ("ttng.tmem_dealloc", "tensor-memory", "never deallocated"),
@@ -302,7 +302,7 @@ def test_what_is_missing_is_seen_with_its_places(ttgir: str, part: str, check: s
         simulated_with(without(ttgir, part))
     assert caught.value.check == check
     assert caught.value.location is not None
-    if message in ("a product is under way", "unordered"):
+    if message in ("a dot is under way", "unordered"):
         assert caught.value.other is not None
 
 

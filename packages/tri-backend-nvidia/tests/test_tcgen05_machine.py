@@ -158,7 +158,7 @@ def test_a_sum_that_is_read_before_the_product_is_done() -> None:
         t.fence("after_thread_sync")
         ended(t, t.load(PRODUCT.shape.n))
 
-    refused(body_of(PRODUCT, body), "asynchronous", "a product is under way")
+    refused(body_of(PRODUCT, body), "asynchronous", "a dot is under way")
 
 
 def test_a_sum_that_is_read_without_a_fence() -> None:
@@ -207,7 +207,7 @@ def test_products_that_all_threads_start() -> None:
         t.first = t.k.b.true()
         PRODUCT.start(t, t.k.b.const(t.k.b.i1, 0))
 
-    refused(body_of(PRODUCT, body), "asynchronous", "elect one|start the same product")
+    refused(body_of(PRODUCT, body), "asynchronous", "elect one|start the same dot")
 
 
 def test_memory_that_is_never_given_back() -> None:

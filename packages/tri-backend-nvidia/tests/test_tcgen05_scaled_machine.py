@@ -127,7 +127,7 @@ def test_scales_that_are_copied_while_a_product_reads_the_old_ones() -> None:
         PRODUCT.start(t, _no(k))
         PRODUCT.start(t, _no(k))
 
-    refused(body, "asynchronous", "copies to tensor memory in which a product is under way")
+    refused(body, "asynchronous", "copies to tensor memory in which a dot is under way")
 
 
 def test_scales_that_other_warps_store_in_one_quarter_only() -> None:
@@ -150,7 +150,7 @@ def test_scales_that_are_stored_over_while_a_product_reads_them() -> None:
         PRODUCT.start(t, _no(k))
         TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(PRODUCT.columns()[0])), k.thread])
 
-    refused(body, "asynchronous", "a product is under way")
+    refused(body, "asynchronous", "a dot is under way")
 
 
 def test_scales_that_were_written_without_a_fence() -> None:

@@ -83,7 +83,7 @@ def test_rows_that_are_stored_over_before_the_product_is_done() -> None:
         PRODUCT.start(t, no(t))
         TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(PRODUCT.n)), k.thread])
 
-    refused(body, "asynchronous", "a product is under way")
+    refused(body, "asynchronous", "a dot is under way")
 
 
 def test_rows_of_other_warps_that_nobody_met() -> None:
@@ -105,7 +105,7 @@ def test_rows_in_the_columns_of_the_sum() -> None:
         PRODUCT.start(t, no(t))
         PRODUCT.start(t, no(t), first=0)
 
-    refused(body, "asynchronous", "a product is under way")
+    refused(body, "asynchronous", "a dot is under way")
 
 
 # --- layouts ----------------------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def test_many_dots_without_a_wait_get_one() -> None:
     try:
         found = steps(dots + "%w = ttg.warp_group_dot_wait %d8 WAIT\n%e = math.exp2 %w : SUM")
     except OutOfResources:
-        pytest.fail("sums that nobody reads share their places")
+        pytest.fail("accumulators that are not read share their columns")
     assert found.count("wait") == 2
 
 

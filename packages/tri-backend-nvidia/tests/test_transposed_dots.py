@@ -179,7 +179,7 @@ def test_special_numbers_stay() -> None:
         ({"inputPrecision = tf32": "inputPrecision = ieee"}, 0),
         ({"scf.yield %d": "%kept = arith.addf %d, %x : tensor<64x64xf32>\n scf.yield %kept"}, 1),
     ],
-    ids=["products of tf32", "products of f32", "a block that is added as well"],
+    ids=["dots of tf32", "dots of f32", "a block that is added as well"],
 )
 def test_copies_round_where_products_of_tf32_alone_read_them(changes, rounded) -> None:
     text = PRODUCT.read_text()

@@ -113,7 +113,7 @@ def test_other_late_stages_keep_them_apart() -> None:
 
 FREE = "ttg.arrive_barrier %b1 deps %v1"
 REFUSED = {
-    "a barrier guards nobody knows what": (
+    "it is unknown what a barrier guards": (
         f"{FREE} : {BARRIER}, {SLOT}",
         f"ttg.arrive_barrier %b1 : {BARRIER}",
     ),
@@ -145,7 +145,7 @@ def test_a_slot_that_both_dots_read_must_not_be_the_only_one() -> None:
     module = text.parse_module(source)
     found = dot_stages(the_loop(module))
     assert isinstance(found, Refusal)
-    assert found.reason == "early and late dots read the one slot there is"
+    assert found.reason == "early and late dots read the one stage there is"
 
 
 def test_registers_decide() -> None:

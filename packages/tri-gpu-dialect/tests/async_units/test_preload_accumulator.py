@@ -117,7 +117,7 @@ _REFUSED = {
     "the rows come later": (
         dot("t"), "  ttg.wait_barrier %bar, %phase deps %rows : B, R\n", READ, wait("x", "t"), sub(),
     ),
-    "nobody knows what a wait is for": (
+    "it is unknown what a wait is for": (
         dot("t"), "  ttg.wait_barrier %bar, %phase : B\n", READ, wait("x", "t"), sub(),
     ),
     "the rows are written": (dot("t"), "  ttg.local_store %row, %rows : V -> R\n", READ, wait("x", "t"), sub()),

@@ -149,7 +149,7 @@ def test_scales_of_a_dot_lie_as_its_result_says() -> None:
         made = DotScale(operand, Scaled()).linear_layout((32, 4))
         assert made.in_size(dim) == 32
         assert made.out_sizes == {"dim0": 32, "dim1": 4}
-    with pytest.raises(ValueError, match="RefMatrix has no products with block scales"):
+    with pytest.raises(ValueError, match="RefMatrix has no dots with block scales"):
         DotScale(0, RefMatrix()).linear_layout((32, 4))
 
 

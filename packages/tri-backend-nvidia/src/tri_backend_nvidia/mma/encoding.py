@@ -112,7 +112,7 @@ class NvidiaMma(MatrixEncoding):
         """Where ``mma.sync`` finds block scales: see :mod:`.mma_scales`.  ValueError for other instructions, and clusters."""
         if self.version_major != 2 or self.instr_shape[-2:] != (16, 8) or self.cga_layout:
             raise ValueError(
-                f"{self} has no products with block scales; version 2, 16 x 8 and one CTA are expected"
+                f"{self} has no dots with block scales; version 2, 16 x 8 and one CTA are expected"
             )
         return scale_layout(operand, shape, self.warps_per_cta)
 

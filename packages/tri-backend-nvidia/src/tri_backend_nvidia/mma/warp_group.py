@@ -166,8 +166,8 @@ class _Tiles:
     def of(cls, encoding: NvidiaMma, shape: Sequence[int]) -> _Tiles:
         """Of a result of ``shape``; a transposed one's columns are in the instruction's order."""
         layout, n = encoding.in_order.linear_layout(tuple(shape)), encoding.instr_shape[1]
-        turn = slice(None, None, -1 if encoding.is_transposed else 1)
-        images = {layout.unpack_out(image)[turn]: i for i, image in enumerate(layout.images(REGISTER))}
+        order = slice(None, None, -1 if encoding.is_transposed else 1)
+        images = {layout.unpack_out(image)[order]: i for i, image in enumerate(layout.images(REGISTER))}
         origins = sorted({(row & ~15, column & ~(n - 1)) for row, column in images})
         found = {}
         for row, column in origins:

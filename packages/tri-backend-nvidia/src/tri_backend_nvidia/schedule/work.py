@@ -142,13 +142,13 @@ class _Body:
         return [op for op in self.ops if op.name in _DOTS]
 
     def refusal(self) -> str | None:
-        """Why nobody knows what an iteration takes."""
+        """Why the cost of an iteration is unknown."""
         if any(op.name in _LOOPS for op in self.ops):
             return "a loop of dots has another one inside"
         if any(len(dot.results[0].type.shape) != 2 for dot in self.dots):
             return "it multiplies several matrices at once"
         if not all(self.is_fed(value) for dot in self.dots for value in list(dot.operands)[:2]):
-            return "an operand of a product in a loop is no block that a copy brings"
+            return "an operand of a dot in a loop is not a block that a copy brings"
         return None
 
     def is_fed(self, value: ir.Value) -> bool:

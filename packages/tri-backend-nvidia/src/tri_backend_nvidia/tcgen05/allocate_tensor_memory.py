@@ -85,7 +85,7 @@ def _check_kernel(function: ir.Operation) -> None:
     given = function.attributes
     if "sym_visibility" in given and ir.StringAttr(given["sym_visibility"]).value != "public":
         raise Unsupported(
-            "a dot whose sum is in tensor memory, in a function that is called",
+            "a dot whose accumulator is in tensor memory, in a function that is called",
             remedy="let the function be inlined (no noinline=True)",
             location=source_location(function.location),
         )

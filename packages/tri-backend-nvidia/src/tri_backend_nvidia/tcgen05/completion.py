@@ -108,12 +108,12 @@ class Completion:
     def _take_turns(self, dot: ir.Operation, count: ir.Value) -> None:
         """Scales of ``dot`` go to its own set of columns: copies do not follow the dots that read the others."""
         with ir.InsertionPoint(dot), dot.location:
-            turn = _arith("andi", count, SCALE_SETS - 1)
+            index = _arith("andi", count, SCALE_SETS - 1)
             for i in (6, 7):
                 view = dot.operands[i]
                 columns = {"columns": dot.attributes["scale_columns"]}
                 made = ir.Operation.create(
-                    "ttng.tmem_slot", results=[view.type], operands=[view, turn], attributes=columns
+                    "ttng.tmem_slot", results=[view.type], operands=[view, index], attributes=columns
                 )
                 dot.operands[i] = made.results[0]
 
@@ -135,7 +135,8 @@ class Completion:
         if op.name == "scf.while":
             return self._while(op, count)
         raise Unsupported(
-            f"a dot whose sum is in tensor memory, in a {op.name}", location=source_location(op.location)
+            f"a dot whose accumulator is in tensor memory, in a {op.name}",
+            location=source_location(op.location),
         )
 
     def _for(self, loop: ir.Operation, count: ir.Value) -> ir.Value:

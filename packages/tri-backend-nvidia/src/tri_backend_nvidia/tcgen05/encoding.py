@@ -101,7 +101,7 @@ class TensorMemoryRows(MatrixEncoding):
     def fragment(self, role: int, k_width: int) -> LinearLayout:
         """A warp's share of an accumulator; Unsupported for operands, which are not in registers."""
         if role != ACCUMULATOR:
-            raise Unsupported("an operand in registers, of a product whose sum is in tensor memory")
+            raise Unsupported("an operand in registers, of a dot whose accumulator is in tensor memory")
         rows = LinearLayout.identity1d(_LANES, LANE, "dim0")
         both = rows * LinearLayout.identity1d(self.columns, REGISTER, "dim1")
         return both.transpose_outs(["dim0", "dim1"])

@@ -30,7 +30,7 @@ _Basis = tuple[int, int]
 
 #: rows of a block, scales of a row in it, and its bytes; the fewest rows that fill the lanes of a copy
 BLOCK_ROWS, WORD, BLOCK_BYTES, LEAST_ROWS = 128, 4, 512, 32
-#: sets of columns for scales, which dots take in turns: so many dots with scales may be under way
+#: sets of columns for scales, which dots take round robin: so many dots with scales may be under way
 SCALE_SETS = 2
 _LANE_BITS = range(5)
 

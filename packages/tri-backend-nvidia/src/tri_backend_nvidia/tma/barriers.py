@@ -24,7 +24,7 @@ from tri_gpu_dialect.lowering.table import Rule
 
 __all__ = ["RULES", "fence", "first_elected"]
 
-#: the first named barrier of turns: 0 is the CTA's, then come those of the region of consumers and of partitions
+#: the first named barrier of ping-pong scheduling: 0 is the CTA's, then come those of the region of consumers and of partitions
 _ORDERED_BARRIERS = 8
 
 

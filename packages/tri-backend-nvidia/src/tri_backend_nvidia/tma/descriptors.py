@@ -52,7 +52,7 @@ def descriptor_boxes(type_: TensorDescType) -> Boxes:
     found = boxes(encoding.part(tuple(block.shape))[0], block.element_type.width // 8)
     if found is None or encoding.padding:
         raise Unsupported(
-            f"blocks of {type_} cannot be copied to or from shared memory in bulk",
+            f"blocks of {type_} cannot be copied to or from shared memory by the TMA",
             remedy="use a row-major encoding, swizzled by the width of its rows",
         )
     return found
@@ -177,7 +177,7 @@ def _fields(ctx: Lowering, op: ir.Operation) -> list[_Field]:
     element, found = type_.block_type.element_type, descriptor_boxes(type_)
     name, rank = element_name(element), type_.block_type.rank
     if name is None:
-        raise Unsupported(f"copies in bulk of elements of {element}")
+        raise Unsupported(f"TMA copies of elements of {element}")
     made = [
         _Field("global_address", b.ptr_to_int(ctx.scalar(base))),
         _Field("rank", b.int_(rank - 1)),

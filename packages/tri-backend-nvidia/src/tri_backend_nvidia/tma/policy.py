@@ -53,9 +53,9 @@ class TensorMemoryAccelerator:
         for use in maker.results[0].uses:
             op = use.owner.operation
             if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_dot_loop(op):
-                return "it feeds a loop of products, whose copies are pipelined by pointers"
+                return "it feeds a loop of dots, whose copies are pipelined by pointers"
             if op.name == "tt.descriptor_load" and _in_dot_loop(op) and not _starts_at_pieces(op):
-                return "it feeds a loop of products, in which nobody asks whether rows start at multiples of 16 bytes"
+                return "it feeds a loop of dots without a guard that rows start at multiples of 16 bytes"
             if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
                 return "rows are gathered"
             if op.name == "tt.descriptor_reduce" and not _combines(op):
@@ -94,7 +94,7 @@ def _outside_of_dot_loops(maker: ir.Operation) -> str | None:
     for use in maker.results[0].uses:
         op = use.owner.operation
         if op.name != "tt.descriptor_load" or not _in_dot_loop(op):
-            return "CTAs of a cluster copy in bulk what feeds loops of products alone"
+            return "CTAs of a cluster copy by the TMA only what feeds loops of dots"
     return None
 
 

@@ -68,7 +68,7 @@ def _told(op: ir.Operation, reason: str) -> str:
     """``reason`` with the place of ``op``, logged."""
     place = source_location(op.location)
     where = f"{place.file}:{place.line}: " if place is not None else ""
-    text = f"{where}the scaled product is done by conversions and a plain one: {reason}"
+    text = f"{where}the scaled dot is done by conversions and a plain one: {reason}"
     logger.info("%s", text)
     return text
 

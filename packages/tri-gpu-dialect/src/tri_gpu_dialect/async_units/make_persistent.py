@@ -68,7 +68,7 @@ _REASONS = {
     "tt.print": "says which program it is by its CTA",
     "tt.assert": "says which program it is by its CTA",
     "tt.grid_dependency": "orders launches by programs that end",
-    "tt.call": "does nobody knows what",
+    "tt.call": "is an unsupported operation",
 }
 
 

@@ -1,4 +1,4 @@
-"""Turns (``ttg.ordered_barrier``) in which all groups would meet: the others wait for theirs, so nobody would go on."""
+"""Ordered barriers (``ttg.ordered_barrier``) in which all groups would meet: the others wait for theirs, so nobody would go on."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ ORDERED_BARRIER = "ttg.ordered_barrier"
 
 
 def drop_ordered_barriers(function: ir.Operation) -> None:
-    """Erase the turns of blocks in which threads synchronise between ``wait`` and ``pass``, and all of them where none is left.
+    """Erase the ordered barriers of blocks in which threads synchronise between ``wait`` and ``pass``, and all of them where none is left.
 
     Barriers are known when barriers have been put in and scratch memory has its place.
     """
-    turns = [op for op in all_ops(function) if op.name == ORDERED_BARRIER]
-    waits = [op for op in turns if _step(op) == "wait"]
-    ends = [op for op in turns if _step(op) in ("open", "close")]
+    ordered = [op for op in all_ops(function) if op.name == ORDERED_BARRIER]
+    waits = [op for op in ordered if _step(op) == "wait"]
+    ends = [op for op in ordered if _step(op) in ("open", "close")]
     left = [wait for wait in waits if not _dropped(wait)]
     for op in ends if not left else ():
         op.erase()
 
 
 def _dropped(wait: ir.Operation) -> bool:
-    """Erase the turn that begins with ``wait``, if threads synchronise in it; whether that was so."""
+    """Erase the pair that begins with ``wait``, if threads synchronise in it; whether that was so."""
     ops = block_ops(wait.block)
     start = ops.index(wait)
     end = next(
@@ -49,5 +49,5 @@ def _is_barrier(op: ir.Operation) -> bool:
     return through_scratch or is_barrier(op, SHARED)
 
 
-def _step(turn: ir.Operation) -> str:
-    return str(ir.StringAttr(turn.attributes["step"]).value)
+def _step(op: ir.Operation) -> str:
+    return str(ir.StringAttr(op.attributes["step"]).value)

@@ -5,10 +5,10 @@
     close
 
 Two groups that run the same loop tend to start their dots at the same time, share the matrix unit, and then want the other units at the
-same time.  A turn keeps them apart by half an iteration: FlashAttention-3 (Shah et al., 2024), section 3.1.
+same time.  An ordered barrier keeps them apart by half an iteration: FlashAttention-3 (Shah et al., 2024), section 3.1.
 
 For loops and branches of consumers beside a producer (``ttg.warp_specialize``), in which dots are started together and something other
-than them is computed that takes long: reductions, exponentials.  Dots that need what these give start outside of a turn.
+than them is computed that takes long: reductions, exponentials.  Dots that need what these give start outside of ordered barriers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PingPong(Pass):
     policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        """Put turns into the consumers of every function of ``module``."""
+        """Put ordered barriers into the consumers of every function of ``module``."""
         warps = max((row.group_warps for row in self.policy.dots.instructions), default=1)
         groups = module_int(module, "ttg.num-warps") // warps
         if self.policy.async_units.ping_pong is False or groups < 2:
@@ -53,7 +53,7 @@ class PingPong(Pass):
 
 
 def _alternate(block: ir.Block, warps: int) -> None:
-    """Turns for what is in ``block``, the region of consumers."""
+    """Ordered barriers for what is in ``block``, the region of consumers."""
     ops = [op for outer in block_ops(block) for op in all_ops(outer) if op.name in _BRANCHES]
     blocks = [inner for op in ops for region in op.regions for inner in region.blocks]
     found = [dots for inner in blocks if (dots := _started_together(inner))]

@@ -44,7 +44,7 @@ _PURE = (
 class PreloadAccumulator(Pass):
     """See the module; ``policy.async_units.registers`` says how many a thread has where ``ttg.warp_specialize`` does not.
 
-    Runs when dots have their places and turns, behind ``sink-dot-waits`` and ``ping-pong``.
+    Runs when dots have their places and ordered barriers, behind ``sink-dot-waits`` and ``ping-pong``.
     """
 
     name: ClassVar[str] = "preload-accumulator"

@@ -124,7 +124,7 @@ def _group(
     across: ir.Value,
     cache: int | None,
 ) -> ir.Value:
-    """How many ``across`` go together; all where nobody knows what they read."""
+    """How many ``across`` go together; all where it is unknown what they read."""
     loops = [(op, read) for op in all_ops(function) if op.name == "scf.for" and (read := _read(op))]
     if cache is None or not loops or not all(_is_scalar(v) for op, _ in loops for v in list(op.operands)[:3]):
         return across

@@ -131,7 +131,7 @@ class WarpSpecialize(Pass):
             room = limit - fixed - needs.pieces
         most = room // each
         if max(fixed + needs.pieces, _SPARE + needs.after) > limit or (any(streams) and most < 2):
-            return Refusal("too little shared memory for two slots", function)
+            return Refusal("too little shared memory for two stages", function)
         found = [min(count, most) if s else count for count, s in zip(wanted, streams, strict=True)]
         room -= sum(use.bytes * count for use, count, s in zip(first, found, streams, strict=True) if s)
         return _ahead(first, streams, found, room)

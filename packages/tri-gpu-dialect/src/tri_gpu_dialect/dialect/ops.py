@@ -379,10 +379,10 @@ class BarrierOp(TTG.Operation, name="barrier"):
 
 
 class OrderedBarrierOp(TTG.Operation, name="ordered_barrier"):
-    """Warp groups of ``group_warps`` warps take turns, in order and round; nothing else is ordered by it.
+    """Warp groups of ``group_warps`` warps alternate, in order and round; nothing else is ordered by it.
 
-    ``step``: ``open`` gives the first group its turn, ``wait`` waits for this group's, ``pass`` gives the next group its, without waiting,
-    and ``close`` takes the last turn back.  All groups run the same steps: open (wait pass)* close.
+    ``step``: ``open`` lets the first group go on, ``wait`` waits for this group's, ``pass`` gives the next group its, without waiting,
+    and ``close`` takes that back from the last.  All groups run the same steps: open (wait pass)* close.
     """
 
     step: ir.StringAttr

@@ -86,7 +86,7 @@ class MatrixEncoding(DistributedEncoding):
 
         ValueError where no instruction of this encoding takes scales.
         """
-        raise ValueError(f"{type(self).__name__} has no products with block scales")
+        raise ValueError(f"{type(self).__name__} has no dots with block scales")
 
     def _over_blocks(self, role: int, k_width: int, shape: Shape, inner: int | None) -> LinearLayout:
         split = ranked(self.cga_layout, len(shape))

@@ -72,7 +72,7 @@ def names(body: str, context: StageContext, apart_bytes: int = 0) -> list[str]:
         "ttg.init_barrier": "init", "ttg.inval_barrier": "inval", "ttg.wait_barrier": "await", "ttg.fence_async_shared": "fence",
         "ttg.async_copy_descriptor_to_local": "into", "ttg.async_copy_local_to_descriptor": "out",
         "ttg.async_store_wait": "stored", "ttg.arrive_barrier": "give",
-        "ttg.warp_group_dot_wait": "dots", "ttg.ordered_barrier": "turn",
+        "ttg.warp_group_dot_wait": "dots", "ttg.ordered_barrier": "ordered",
     }  # fmt: skip
     found: list[str] = []
 
@@ -166,12 +166,12 @@ def in_turn(*ops: str) -> list[str]:
             "init barrier into await load fence give",
         ),
         # no turn in which all would meet, and none begins where none is left
-        (lines(*in_turn(LOAD.format("a", "x"))), "turn turn load turn turn"),
+        (lines(*in_turn(LOAD.format("a", "x"))), "ordered ordered load ordered ordered"),
         (lines(*in_turn(FILL.format("a"), LOAD.format("a", "x"))), "store barrier load"),
         (lines(*in_turn(CONVERT.format("y"))), "convert"),
         (
             lines(*in_turn(CONVERT.format("y"), ORDERED_BARRIER.format("pass"), ORDERED_BARRIER.format("wait"), LOAD.format("a", "x"))),
-            "turn convert turn load turn turn",
+            "ordered convert ordered load ordered ordered",
         ),
         # what copies read is written again when they are done
         (lines(OUT_OF.format("a"), FILL.format("a")), "out stored barrier store"),

@@ -30,7 +30,7 @@ __all__ = [
 class ScaledKind:
     """A ``.kind`` with block scaling: numbers of the operands' types and of the scales' types, and its shape along K.
 
-    ``k`` elements along K of one instruction, ``scales`` of them per row; ``turns``: whether rows of memory may run along
+    ``k`` elements along K of one instruction, ``scales`` of them per row; ``transposes``: whether rows of memory may run along
     m or n.  PTX ISA 9.0, tables "Instruction descriptor format for .kind::mxf8f6f4" and "for .kind::mxf4 and
     .kind::mxf4nvf4", "Valid combinations of scale_vectorsize with types and MMA-Kind".
     """
@@ -39,7 +39,7 @@ class ScaledKind:
     scale_types: dict[str, int]
     k: int
     scales: int
-    turns: bool = False
+    transposes: bool = False
 
     @property
     def group(self) -> int:
@@ -53,7 +53,7 @@ class ScaledKind:
 
 SCALED_KINDS: dict[str, ScaledKind] = {
     # e2m1 here takes 8 bytes of each 16, for 16 elements
-    "mxf8f6f4": ScaledKind({"e4m3": 0, "e5m2": 1, "e2m1p": 5}, {"ue8m0": 1}, 32, 1, turns=True),
+    "mxf8f6f4": ScaledKind({"e4m3": 0, "e5m2": 1, "e2m1p": 5}, {"ue8m0": 1}, 32, 1, transposes=True),
     "mxf4": ScaledKind({"e2m1": 1}, {"ue8m0": 1}, 64, 2),
     "mxf4nvf4": ScaledKind({"e2m1": 1}, {"ue4m3": 0, "ue8m0": 1}, 64, 4),
 }
@@ -102,7 +102,7 @@ class ScaledDescriptor:
         transposed = word >> 15 & 1, word >> 16 & 1
         if word & (_RESERVED | 0x60000030) or a not in types or b not in types or scale not in scales:
             raise ValueError(f"{word:#010x} is no instruction descriptor of kind::{kind}")
-        if any(transposed) and not known.turns:
+        if any(transposed) and not known.transposes:
             raise ValueError(f"{word:#010x} transposes an operand; kind::{kind} does not")
         n, m = (word >> 17 & 63) << 3, (word >> 27 & 3) << 7
         return cls(kind, m, n, types[a], types[b], scales[scale], not transposed[0], not transposed[1])

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, Out, text
-from tri_backend_nvidia.machine.simulation import ordered_barriers as turn_simulation
+from tri_backend_nvidia.machine.simulation import ordered_barriers
 from tri_core.ir.traits import Pure
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
@@ -94,10 +94,10 @@ class PartitionBarrierOp(MachineOp, dialect=NVM, name="partition_barrier"):
         return []
 
 
-class OrderedBarrierOp(MachineOp, dialect=NVM, name="turn"):
-    """An iteration of ``groups`` groups of ``threads`` threads, of which this thread's is number ``group``: named barriers ``first`` and on.
+class OrderedBarrierOp(MachineOp, dialect=NVM, name="ordered_barrier"):
+    """A step of an ordered barrier of ``groups`` groups of ``threads`` threads, of which this thread's is number ``group``: named barriers ``first`` and on.
 
-    PTX ISA, "Parallel Synchronization and Communication Instructions": ``barrier``.  Group g has its turn when barrier ``first + g`` is
+    PTX ISA, "Parallel Synchronization and Communication Instructions": ``barrier``.  Group g goes on when barrier ``first + g`` is
     complete: its own threads wait there (``wait``, and the first group in ``close``), those of the group before only arrive (``pass``, and
     those of the last group in ``open``).
     """
@@ -129,7 +129,7 @@ class OrderedBarrierOp(MachineOp, dialect=NVM, name="turn"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Groups of one partition run in step here, and values do not depend on who is first: the barriers are told, no more."""
         first, groups, threads = (ir.IntegerAttr(x).value for x in (self.first, self.groups, self.threads))
-        turn_simulation.step(cta, text(self.step), operands[0], range(first, first + groups), 2 * threads)
+        ordered_barriers.step(cta, text(self.step), operands[0], range(first, first + groups), 2 * threads)
         return []
 
 

@@ -1,4 +1,4 @@
-"""Turns of warp groups in the simulator, where groups run in step: what they do at their barriers, for who asks about other orders."""
+"""Ordered barriers of warp groups in the simulator, where groups run in step: what they do at their barriers, for who asks about other orders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["step"]
 
 
 def step(cta: SimulatedCTA, name: str, group: npt.NDArray[Any], barriers: Sequence[int], count: int) -> None:
-    """The active threads do step ``name`` of their ``group``'s turn; group g has its turn when ``count`` threads are at ``barriers[g]``."""
+    """The active threads do step ``name`` of their ``group``'s ordered barrier; group g has its ordered barrier when ``count`` threads are at ``barriers[g]``."""
     real, groups = as_cta(cta), len(barriers)
     opens, closes = name == "open", name == "close"
     for number in np.unique(group[cta.active]):

@@ -211,7 +211,7 @@ def check_stamps(cta: CTA, state: State, thread: int, stamps: Stamps, place: Any
     ordered = cta.clocks.ordered(np.full(who.shape, thread), who, stamps.time[place])
     fenced = (state.before[who] > stamps.tick[place]) & (state.after[thread] > stamps.tick[place])
     for missing, check, remedy in (
-        (others & ~ordered, "race", "let the threads meet at a barrier in between"),
+        (others & ~ordered, "race", "let the threads synchronise at a barrier in between"),
         (
             others & ~fenced,
             "asynchronous",

@@ -303,7 +303,7 @@ class _Division:
                 return Refusal("a buffer of a late dot is filled in the dot's own iteration", op)
             written = _root(op.operands[1]) if op.name == _COPY else None
             if written in read and LATE not in self.body.loop.attributes:
-                return Refusal("slots are filled again before a late dot would have read them", op)
+                return Refusal("stages are filled again before a late dot would have read them", op)
         return None
 
     def late_roots(self) -> set[ir.Value]:
@@ -325,9 +325,9 @@ class _Division:
                 continue
             named = {_root(v) for v in list(op.operands)[_BARRIERS[op.name] :]}
             if not named:
-                return Refusal("a barrier guards nobody knows what", op)
+                return Refusal("it is unknown what a barrier guards", op)
             if named & late and named & early and any(v.type.shape[0] < 2 for v in named):
-                return Refusal("early and late dots read the one slot there is", op)
+                return Refusal("early and late dots read the one stage there is", op)
             is_late = bool(named & late) and (op.name == "ttg.arrive_barrier" or not named & early)
             self.late |= {i} if is_late else set()
         return None

@@ -135,7 +135,7 @@ def ring_use(ring: Ring, consumer: Demand, copies: BlockCopies) -> RingUse | Ref
     buffers = tuple(slot_buffer(load, copies) for load in ring.loads)
     for b in buffers:
         if b.bytes % b.alignment:
-            return Refusal(f"slots of {b.bytes} bytes would begin where copies may not go", b.load)
+            return Refusal(f"stages of {b.bytes} bytes would begin where copies may not go", b.load)
     ops = block_ops(ring.block)
     number = {op: i for i, op in enumerate(ops)}
     places = []

@@ -274,7 +274,9 @@ def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Op
     """What the kernel does to memory that loads must not pass."""
     for load in fed:
         if _roots(load.operands[0]) is None:
-            return Refusal("a block is loaded from a descriptor of nobody knows what", load)
+            return Refusal(
+                "a block is loaded from a descriptor that is not made in the kernel or given to it", load
+            )
     for op in ops:
         if op.name.startswith(_BARRING) and not is_pure(op):
             return Refusal(f"{op.name} may order memory that blocks are loaded from", op)
