@@ -35,8 +35,8 @@ __all__ = [
     "Registers",
     "Rules",
     "SharedTensor",
-    "WarpPartition",
     "Token",
+    "WarpPartition",
 ]
 
 #: a tensor: one scalar per register of its layout (copies share one value); a scalar: a list of one

@@ -39,9 +39,9 @@ class Need:
         own = encoding.alignment if isinstance(encoding, SharedEncoding) else 1
         return cls(buffer, buffer_bytes(type_), max(alignment, own, ALIGNMENT))
 
-    def meets(self, other: Need) -> bool:
+    def overlaps(self, other: Need) -> bool:
         """Whether both live at the same time."""
-        return self.buffer.meets(other.buffer)
+        return self.buffer.overlaps(other.buffer)
 
 
 def buffer_bytes(type_: MemDescType) -> int:
@@ -63,7 +63,7 @@ def place(needs: list[Need]) -> list[tuple[Need, int]]:
     """An offset for each need such that those that live together do not overlap."""
     placed: list[tuple[Need, int]] = []
     for need in sorted(needs, key=lambda n: (-n.size, n.buffer.start)):
-        taken = sorted((offset, offset + other.size) for other, offset in placed if need.meets(other))
+        taken = sorted((offset, offset + other.size) for other, offset in placed if need.overlaps(other))
         offset = 0
         for low, high in taken:
             if offset + need.size <= low:
