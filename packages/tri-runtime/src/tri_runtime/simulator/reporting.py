@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from tri_runtime.simulator.memory import Access
-    from tri_runtime.simulator.report import Report
     from tri_runtime.simulator.scene import Scene
     from tri_runtime.staging import Span
 
-__all__ = ["active_report", "listening", "reachable", "resident", "watching"]
+__all__ = ["LaunchObserver", "active_report", "listening", "reachable", "resident", "watching"]
+
+
+class LaunchObserver(Protocol):
+    """Who records the accesses of launches."""
+
+    def launch(self, kernel: Any, scene: Scene) -> AbstractContextManager[Callable[[Access], None]]:
+        """A listener for one launch of ``kernel``."""
+        ...
+
 
 #: the report of the surrounding ``tri.simulation`` block
-active_report: ContextVar[Report | None] = ContextVar("tri_simulation", default=None)
+active_report: ContextVar[LaunchObserver | None] = ContextVar("tri_simulation", default=None)
 
 #: host memory that kernels reach through pointers that they load
 reachable: ContextVar[tuple[Span, ...]] = ContextVar("tri_simulation_arrays", default=())
