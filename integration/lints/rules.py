@@ -78,8 +78,7 @@ CIRCLES: Mapping[str, frozenset[str]] = {
         "tri-runtime": (
             "tri_runtime.simulator.cluster tri_runtime.simulator.copies tri_runtime.simulator.cta "
             "tri_runtime.simulator.global_races tri_runtime.simulator.memory "
-            "tri_runtime.simulator.program tri_runtime.simulator.report "
-            "tri_runtime.simulator.reporting tri_runtime.simulator.runtime "
+            "tri_runtime.simulator.program "
             "tri_runtime.simulator.scene tri_runtime.simulator.synchronization "
             "tri_runtime.simulator.tracking tri_runtime.simulator.words"
         ),
