@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from integration.lints.prose import WIDTH, long_lines, pages
 from integration.lints.rules import check, packages
 
 
@@ -14,8 +15,13 @@ def main() -> int:
     findings = [finding for package in packages(top) for finding in check(package)]
     for finding in findings:
         print(f"{finding.path.relative_to(top)}:{finding.line}: {finding.message}")
-    print(f"{len(findings)} findings")
-    return 1 if findings else 0
+    prose = [(page, number) for page in pages(top) for number, _ in long_lines(page.read_text())]
+    for page, number in prose:
+        print(
+            f"{page.relative_to(top)}:{number}: over {WIDTH} columns: run python -m integration.lints.prose"
+        )
+    print(f"{len(findings) + len(prose)} findings")
+    return 1 if findings or prose else 0
 
 
 if __name__ == "__main__":
