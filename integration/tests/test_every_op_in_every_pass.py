@@ -19,7 +19,12 @@ from tri_core.ir.rewriting import clone_mapped
 from tri_core.mlir import ir
 from tri_gpu_dialect import passes
 from tri_gpu_dialect.dialect import TTG, MemDescType
-from tri_gpu_dialect.passes import AllocateSharedMemory, ConvertTritonToTritonGPU, InsertBarriers
+from tri_gpu_dialect.passes import (
+    AllocateSharedMemory,
+    ConvertTritonToTritonGPU,
+    InsertBarriers,
+    MakePersistent,
+)
 from tri_gpu_dialect.policy import DefaultPolicy, Specialization
 from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
@@ -126,8 +131,8 @@ def _reinterpreted(value: ir.Value, type_: ir.Type) -> ir.Value:
     return ir.Operation.create("ttg.memdesc_reinterpret", results=[type_], operands=[value]).results[0]
 
 
-def _alone(op: ir.Operation) -> ir.Module:
-    """A kernel of ``op`` and of what makes its operands; its tensors and scalars are printed."""
+def _alone(op: ir.Operation, printed: bool) -> str:
+    """A kernel of ``op`` and of what makes its operands; with ``printed``, its tensors and scalars are printed."""
     values = _outside(op)
     module = ir.Module.create(ir.Location.unknown())
     i32 = ir.IntegerType.get_signless(32)
@@ -146,12 +151,12 @@ def _alone(op: ir.Operation) -> ir.Module:
             known = {v: _value(a, v.type) for v, a in zip(values, block.arguments, strict=True)}
             made = clone_mapped(op, known)
             for result in made.results:
-                if isinstance(result.type, ir.RankedTensorType | ir.IntegerType | ir.FloatType):
+                if printed and isinstance(result.type, ir.RankedTensorType | ir.IntegerType | ir.FloatType):
                     _print(result)
             ir.Operation.create("tt.return")
         if "callee" in op.attributes:
             _callee(op).clone()
-    return module
+    return str(module.operation.get_asm(print_generic_op_form=True, assume_verified=True))
 
 
 def _callee(call: ir.Operation) -> ir.Operation:
@@ -183,9 +188,10 @@ def _refused(module: ir.Module, step: Pass) -> bool:
 
 def _faults(op: ir.Operation) -> Iterator[str]:
     """The passes that ``op`` breaks."""
-    form = str(_alone(op).operation.get_asm(print_generic_op_form=True, assume_verified=True))
+    used, unused = _alone(op, printed=True), _alone(op, printed=False)
     for step in _passes():
-        module = mlir.parse(form)
+        # persistent kernels do not print
+        module = mlir.parse(unused if isinstance(step, MakePersistent) else used)
         before = [_CONVERT] if op.name.startswith("tt.") and step is not _CONVERT else []
         before += [AllocateSharedMemory()] if isinstance(step, InsertBarriers) else []
         if any(_refused(module, first) for first in before):
