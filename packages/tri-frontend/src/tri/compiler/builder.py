@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
-from tri.language.e4b15 import encode_e4b15
+from tri.language.e4b15_bits import encode_e4b15
 from tri.language.tensor import tensor
 from tri_core.dialects.tt import TT, PointerType, TensorDescType
 from tri_core.errors import Unsupported

@@ -14,8 +14,9 @@ import numpy as np
 
 from tri.compiler.arguments import fill
 from tri.compiler.parameters import parameter_values, runtime_parameters
+from tri.interpreter.allocations import Allocation
 from tri.interpreter.arrays import Array
-from tri.interpreter.memory import Allocation, Memory
+from tri.interpreter.memory import Memory
 from tri.language import types as t
 from tri.language.constexpr import unwrap
 from tri.language.tensor import tensor

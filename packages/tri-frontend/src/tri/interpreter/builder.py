@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from tri.interpreter import decomposition, descriptors, dots, effects, elementwise, integers, shapes
+from tri.interpreter import descriptors, dots, effects, elementwise, integers, shapes
 from tri.interpreter.arrays import Array, numpy_type, shape_of
 from tri.interpreter.calls import Call, Rule
 from tri.interpreter.errors import KernelError
 from tri.interpreter.floats import from_f64
 from tri.interpreter.location import here
 from tri.interpreter.memory import Memory
+from tri.interpreter.program import E
 from tri.interpreter.regions import REGIONS, Body
 from tri.language import types as t
 from tri.language.constexpr import unwrap
-from tri.language.e4b15 import encode_e4b15
+from tri.language.e4b15_bits import encode_e4b15
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError, InternalError, SourceLocation, Unsupported
 from tri_core.options import CommonOptions
@@ -30,11 +31,16 @@ from tri_core.target import Target
 
 __all__ = ["RULES", "EagerBuilder", "Made"]
 
-E = TypeVar("E", bound=KernelError)
-
 
 def _pure(function: Callable[..., Any]) -> Rule:
     return lambda call: Array(np.asarray(function(*(v.data for v in call.operands))))
+
+
+def _decomposed(call: Call) -> list[Array]:
+    # MLIR is not loaded for kernels whose ops all have rules
+    from tri.interpreter.decomposition import evaluate
+
+    return evaluate(call)
 
 
 #: op -> what it computes; attributes are Python values
@@ -93,7 +99,7 @@ class EagerBuilder:
         operands: Sequence[tensor],
         attributes: Mapping[str, Any] | None,
     ) -> list[Array]:
-        rule = RULES.get(name) or decomposition.evaluate
+        rule = RULES.get(name) or _decomposed
         values = [x.handle for x in operands]
         made = rule(Call(self, name, results, values, [x.type for x in operands], attributes or {}))
         return [] if made is None else made if isinstance(made, list) else [made]

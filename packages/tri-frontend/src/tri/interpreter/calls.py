@@ -4,17 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tri.interpreter.arrays import Array, numpy_type
+from tri.interpreter.memory import Memory
+from tri.interpreter.program import RunningProgram
 from tri.language import types as t
+from tri.language.tensor import tensor
+from tri_core.errors import SourceLocation
+from tri_core.target import Target
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tri.interpreter.builder import EagerBuilder
+__all__ = ["Call", "Machine", "Rule"]
 
-__all__ = ["Call", "Rule"]
+
+class Machine(RunningProgram, Protocol):
+    """What evaluates ops: memory, and ops in turn; ``grid`` is of x, y, z."""
+
+    memory: Memory
+    target: Target
+    grid: tuple[int, int, int]
+
+    def here(self) -> SourceLocation | None:
+        """The line of the kernel that is running."""
+        ...
+
+    def constant(self, value: bool | float, type_: t.dtype) -> tensor:
+        """``value`` as a scalar, or in every place of a block."""
+        ...
+
+    def several(
+        self,
+        name: str,
+        results: Sequence[t.dtype],
+        operands: Sequence[tensor],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[tensor]:
+        """All results of operation ``name``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +53,7 @@ class Call:
     ``results``: the types of its results.
     """
 
-    machine: EagerBuilder
+    machine: Machine
     name: str
     results: Sequence[t.dtype]
     operands: Sequence[Array]

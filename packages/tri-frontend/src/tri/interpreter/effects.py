@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tri.interpreter.arrays import Array, Data, numpy_type, unsigned, wide
-from tri.interpreter.calls import Call, Rule
+from tri.interpreter.calls import Call, Machine, Rule
 from tri.interpreter.errors import AssertionFailed
 from tri.interpreter.floats import single, widen
 from tri.interpreter.memory import poison
@@ -20,7 +20,7 @@ from tri_core.errors import Unsupported
 from tri_runtime.races import Semantics
 
 if TYPE_CHECKING:
-    from tri.interpreter.builder import EagerBuilder
+    pass
 
 __all__ = ["RULES", "update"]
 
@@ -110,7 +110,7 @@ _UPDATES: dict[int, _Update] = {
 
 
 def update(
-    machine: EagerBuilder,
+    machine: Machine,
     element: t.dtype,
     pointers: Array,
     values: Data,

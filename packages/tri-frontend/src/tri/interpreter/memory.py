@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from tri.interpreter.allocations import Allocation, Part
 from tri.interpreter.arrays import Array, Data, numpy_type
 from tri.interpreter.errors import InvalidAccess, OffsetOverflow, OutOfBounds
+from tri.interpreter.program import RunningProgram
 from tri.interpreter.races import Races, overwritten
 from tri.language import types as t
 from tri_runtime.races import Semantics
 
-if TYPE_CHECKING:
-    from tri.interpreter.builder import EagerBuilder
-
-__all__ = ["Allocation", "Memory", "Part", "poison"]
+__all__ = ["Memory", "poison"]
 
 #: what a masked lane without ``other`` holds, by bytes of an integer: a pattern that is easy to recognise
 _POISON = {1: -0x5B, 2: -0x5A5B, 4: -0x5A5A5B, 8: -0x5A5A5B}
-
-_SHIFTS = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
 def poison(dtype: np.dtype[Any]) -> Data:
@@ -34,76 +29,10 @@ def poison(dtype: np.dtype[Any]) -> Data:
     return np.asarray(True if dtype.kind == "b" else np.nan).astype(dtype)
 
 
-@dataclass(eq=False)
-class Allocation:
-    """The bytes of one argument: ``base`` is the address of the first, ``dtype`` and ``shape`` are for messages."""
-
-    name: str
-    base: int
-    nbytes: int
-    dtype: str
-    shape: tuple[int, ...] | None
-    writable: bool
-    owner: Any
-    memory: Data
-    _views: dict[np.dtype[Any], Data] = field(default_factory=dict)
-
-    @classmethod
-    def at(cls, name: str, base: int, memory_at: int, nbytes: int, **facts: Any) -> Allocation:
-        """``nbytes`` bytes that kernels see at ``base`` and that are at ``memory_at`` in this process."""
-        raw = memoryview((ctypes.c_uint8 * nbytes).from_address(memory_at))
-        return cls(name=name, base=base, nbytes=nbytes, memory=np.frombuffer(raw, np.uint8), **facts)
-
-    def view(self, dtype: np.dtype[Any]) -> Data:
-        """The bytes as whole elements of ``dtype``."""
-        found = self._views.get(dtype)
-        if found is None:
-            whole = self.nbytes - self.nbytes % dtype.itemsize
-            found = self._views[dtype] = self.memory[:whole].view(dtype)
-        return found
-
-    def read(self, offsets: Data, dtype: np.dtype[Any]) -> Data:
-        """The elements at ``offsets`` (bytes from ``base``, in bounds)."""
-        if _are_multiples(offsets, dtype.itemsize):
-            return self.view(dtype)[offsets >> _SHIFTS[dtype.itemsize]]
-        return np.ascontiguousarray(self.memory[_bytes(offsets, dtype)]).view(dtype)[..., 0]
-
-    def write(self, offsets: Data, values: Data) -> None:
-        """Put ``values`` at ``offsets`` (bytes from ``base``, in bounds)."""
-        dtype = values.dtype
-        if _are_multiples(offsets, dtype.itemsize):
-            self.view(dtype)[offsets >> _SHIFTS[dtype.itemsize]] = values
-        else:
-            self.memory[_bytes(offsets, dtype)] = np.ascontiguousarray(values[..., None]).view(np.uint8)
-
-    def extent(self, size: int) -> str:
-        """How large this is, in elements of ``size`` bytes."""
-        shape = "" if self.shape is None else f", shape {self.shape}"
-        return f"{self.nbytes // size} ({self.dtype}{shape})"
-
-
-def _are_multiples(offsets: Data, size: int) -> bool:
-    """Of ``size``, a power of two."""
-    return not int(np.bitwise_or.reduce(offsets, axis=None)) & (size - 1)
-
-
-def _bytes(offsets: Data, dtype: np.dtype[Any]) -> Data:
-    return np.asarray(offsets[..., None] + np.arange(dtype.itemsize))
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The active ``lanes`` of an access (None: all of them) that go to one allocation, at ``offsets``."""
-
-    target: Allocation
-    lanes: Data | None
-    offsets: Data
-
-
 class Memory:
     """All that a launch can reach."""
 
-    def __init__(self, machine: EagerBuilder) -> None:
+    def __init__(self, machine: RunningProgram) -> None:
         self.machine = machine
         self.allocations: list[Allocation] = []
         #: whether stores are checked for lanes that overwrite each other, and what programs do to each other

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tri.interpreter.allocations import Allocation, Part
 from tri.interpreter.arrays import Data
 from tri.interpreter.errors import KernelDataRace
 from tri.interpreter.location import here, instruction
+from tri.interpreter.program import RunningProgram
 from tri_core.errors import RaceAccess, SourceLocation
 from tri_runtime.races import Conflict, Order, Semantics, Shadow, unchanged
 
 if TYPE_CHECKING:
     from types import CodeType
-
-    from tri.interpreter.builder import EagerBuilder
-    from tri.interpreter.memory import Allocation, Part
 
 __all__ = ["Races", "overwritten", "semantics_of"]
 
@@ -44,7 +43,7 @@ def semantics_of(attributes: Mapping[str, Any]) -> Semantics:
 class Races:
     """The accesses of a launch of several programs; arrays that overlap have one :class:`Shadow`."""
 
-    def __init__(self, machine: EagerBuilder, allocations: Sequence[Allocation]) -> None:
+    def __init__(self, machine: RunningProgram, allocations: Sequence[Allocation]) -> None:
         self._machine = machine
         self._order = Order()
         self._sites: dict[tuple[CodeType, int], int] = {}
@@ -174,7 +173,7 @@ def _shadows(allocations: Sequence[Allocation], order: Order) -> dict[int, tuple
     return found
 
 
-def overwritten(machine: EagerBuilder, part: Part, values: Data) -> None:
+def overwritten(machine: RunningProgram, part: Part, values: Data) -> None:
     """KernelDataRace when lanes of one store put different ``values`` at one address."""
     left = part.target.read(part.offsets, values.dtype)
     differs = ~unchanged(left, np.asarray(values), 1) if values.size else np.zeros(0, np.bool_)

@@ -6,10 +6,10 @@ nearest with ties away from zero the other, as Triton does it.  Numbers beyond 1
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from tri.language import types as t
+from tri.language.e4b15_bits import LARGEST, SHIFT, SIGN
 from tri.language.tensor import tensor
 
 if TYPE_CHECKING:
@@ -17,30 +17,7 @@ if TYPE_CHECKING:
 
     from tri.compiler.builder import Builder
 
-__all__ = ["convert_e4b15", "encode_e4b15"]
-
-#: mantissa bits that fp16 has more
-_SHIFT = 7
-#: 1.75 as fp16
-_LARGEST = 0x3F00
-_SIGN = 0x80
-
-
-def encode_e4b15(value: float) -> int:
-    """The byte of ``value``."""
-    if value != value:
-        return _LARGEST >> _SHIFT
-    sign = struct.pack(">d", value)[0] & _SIGN
-    toward_zero = min(abs(value), 2.0)
-    bits = _half_toward_zero(toward_zero)
-    return sign | (min(bits, _LARGEST) + (1 << (_SHIFT - 1))) >> _SHIFT
-
-
-def _half_toward_zero(value: float) -> int:
-    """The bits of a number of at most 2 as fp16, toward zero."""
-    (bits,) = struct.unpack("<H", struct.pack("<e", value))
-    (back,) = struct.unpack("<e", struct.pack("<H", bits))
-    return int(bits) - (back > value)
+__all__ = ["convert_e4b15"]
 
 
 def convert_e4b15(
@@ -64,18 +41,18 @@ def _op(b: Builder, name: str, x: tensor, number: int) -> tensor:
 
 def _decoded(b: Builder, x: tensor) -> tensor:
     wide = b.value("arith.extui", x.type.with_element_ty(t.int16), x)
-    magnitude = _op(b, "arith.shli", _op(b, "arith.andi", wide, _SIGN - 1), _SHIFT)
-    sign = _op(b, "arith.shli", _op(b, "arith.andi", wide, _SIGN), 8)
+    magnitude = _op(b, "arith.shli", _op(b, "arith.andi", wide, SIGN - 1), SHIFT)
+    sign = _op(b, "arith.shli", _op(b, "arith.andi", wide, SIGN), 8)
     bits = b.value("arith.ori", wide.type, magnitude, sign)
     return b.value("tt.bitcast", x.type.with_element_ty(t.float16), bits)
 
 
 def _encoded(b: Builder, x: tensor, *, toward_zero: bool) -> tensor:
     bits = b.value("tt.bitcast", x.type.with_element_ty(t.int16), x)
-    magnitude = _op(b, "arith.minui", _op(b, "arith.andi", bits, 0x7FFF), _LARGEST)
+    magnitude = _op(b, "arith.minui", _op(b, "arith.andi", bits, 0x7FFF), LARGEST)
     if not toward_zero:
-        magnitude = _op(b, "arith.addi", magnitude, 1 << (_SHIFT - 1))
-    magnitude = _op(b, "arith.shrui", magnitude, _SHIFT)
-    sign = _op(b, "arith.andi", _op(b, "arith.shrui", bits, 8), _SIGN)
+        magnitude = _op(b, "arith.addi", magnitude, 1 << (SHIFT - 1))
+    magnitude = _op(b, "arith.shrui", magnitude, SHIFT)
+    sign = _op(b, "arith.andi", _op(b, "arith.shrui", bits, 8), SIGN)
     byte = b.value("arith.ori", bits.type, magnitude, sign)
     return b.value("arith.trunci", x.type.with_element_ty(t.float8e4b15), byte)
