@@ -61,16 +61,6 @@ CIRCLES: Mapping[str, frozenset[str]] = {
             "tri_backend_cpu.lower.evaluator tri_backend_cpu.lower.linear "
             "tri_backend_cpu.lower.memory tri_backend_cpu.lower.report"
         ),
-        "tri-frontend": (
-            "tri.captures tri.compiler.failures tri.compiler.generator "
-            "tri.compiler.rules tri.compiler.scope tri.compiler.source "
-            "tri.compiler.values_key tri.dependencies tri.explaining tri.explaining.compare "
-            "tri.explaining.history tri.explaining.picture tri.jit "
-            "tri.launch.arrays tri.launch.asynchronous tri.launch.binder tri.launch.caches "
-            "tri.launch.calls tri.launch.direct tri.launch.dispatcher tri.launch.failures "
-            "tri.launch.hooks tri.launch.quick tri.launch.readers tri.launch.specialize "
-            "tri.launch.streams tri.tools.tensor_descriptor"
-        ),
         "tri-runtime": (
             "tri_runtime.simulator.cluster tri_runtime.simulator.copies tri_runtime.simulator.cta "
             "tri_runtime.simulator.global_races tri_runtime.simulator.memory "

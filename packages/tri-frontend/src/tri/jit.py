@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MethodType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from tri.interpreter.state import current, forced
 from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
@@ -16,14 +16,56 @@ from tri_core import forks, knobs
 from tri_core.errors import TriError
 
 if TYPE_CHECKING:
-    from tri.compiler.source import ASTSource
     from tri.kernel_source import KernelSource
-    from tri.launch.caches import DeviceCaches
-    from tri.launch.dispatcher import Dispatcher
     from tri_core.compiler import CompiledKernel
     from tri_core.target import Target
 
-__all__ = ["JITFunction", "KernelParameter", "jit"]
+__all__ = ["JITFunction", "KernelLauncher", "KernelParameter", "KernelVersions", "jit"]
+
+
+class KernelVersions(Protocol):
+    """Device index to a tuple whose first item maps specializations to kernels: :class:`tri.launch.caches.DeviceCaches`."""
+
+    def __getitem__(self, device: int) -> tuple[dict[Any, CompiledKernel]]: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+    def __len__(self) -> int: ...
+
+    def clear(self) -> None:
+        """Drop all versions."""
+
+
+class KernelLauncher(Protocol):
+    """What launches a function: :class:`tri.launch.dispatcher.Dispatcher`."""
+
+    call: Callable[..., Any]
+
+    def read(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
+        """Facts about all parameters, values of those that are not constexpr, options; LaunchError if wrong."""
+        ...
+
+    def shape(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
+        """``grid`` as three integers."""
+        ...
+
+    def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
+        """The loaded versions by device index and specialization."""
+        ...
+
+    def forget(self) -> None:
+        """Drop every bound launch."""
+        ...
+
+    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compile for such arguments without launching or loading."""
+        ...
+
+    def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Target, dict[str, Any]]:
+        """What a launch with such arguments would compile: source, target, options."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -165,7 +207,7 @@ class JITFunction:
         return CellNames.of(self.fn)
 
     @forks.cached_property
-    def _dispatcher(self) -> Dispatcher:
+    def _dispatcher(self) -> KernelLauncher:
         from tri.launch.dispatcher import Dispatcher
 
         return Dispatcher(self)
@@ -207,7 +249,7 @@ class JITFunction:
         kwargs = arguments_only(warm_up_keywords(self.arg_names, kwargs))
         return self._dispatcher.warm_up(args, kwargs)
 
-    def plan(self, /, *args: Any, **kwargs: Any) -> tuple[ASTSource, Target, dict[str, Any]]:
+    def plan(self, /, *args: Any, **kwargs: Any) -> tuple[Any, Target, dict[str, Any]]:
         """What a launch with such arguments would compile: source, target and options."""
         return self._dispatcher.plan(args, kwargs)
 
@@ -227,7 +269,7 @@ class JITFunction:
         return compile_source(*read_specialization_data(self, specialization_data))
 
     @property
-    def device_caches(self) -> DeviceCaches:
+    def device_caches(self) -> KernelVersions:
         """The versions in use, by the index of their device."""
         from tri.launch.caches import DeviceCaches
 

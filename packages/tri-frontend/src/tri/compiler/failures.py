@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tri_core.errors import CompilationError, InternalError, TriError
 
 if TYPE_CHECKING:
-    from tri.compiler.generator import Generator
+    from tri.jit import JITFunction
 
-__all__ = ["Errors", "Follows"]
+__all__ = ["Errors", "Follows", "Walk"]
 
 #: how many errors are told at once
 _MOST = 8
@@ -23,6 +23,17 @@ class Follows(CompilationError):
         super().__init__("this follows from another error")
 
 
+class Walk(Protocol):
+    """A generator on its way through ``function``: what names are bound to, and why some have no value."""
+
+    function: JITFunction
+    source: Any
+    caller: Any
+    names: dict[str, Any]
+    lost: dict[str, str]
+    errors: Errors
+
+
 class Errors:
     """The errors of one kernel so far, and the names that have no value because of them."""
 
@@ -30,7 +41,7 @@ class Errors:
         self.kept: list[TriError] = []
         self.names: set[str] = set()
 
-    def goes_on(self, g: Generator, error: TriError, node: ast.stmt) -> bool:
+    def goes_on(self, g: Walk, error: TriError, node: ast.stmt) -> bool:
         """Keep ``error`` of the statement ``node``; whether to go on after it.
 
         In functions that the kernel calls nothing goes on: every call would tell the same.

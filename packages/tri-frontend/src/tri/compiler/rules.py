@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from tri.compiler.generator import Generator
+from typing import Any, TypeVar
 
 __all__ = ["RULES", "rule"]
 
-Rule = Callable[["Generator", Any], Any]
+Rule = Callable[[Any, Any], Any]
 R = TypeVar("R", bound=Callable[..., Any])
 
 #: node class -> what it generates: a value for expressions, an Exit or None for statements

@@ -6,17 +6,14 @@ import ast
 import builtins
 import difflib
 import types as python_types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tri.compiler.failures import Follows
+from tri.compiler.failures import Follows, Walk
 from tri.jit import JITFunction
 from tri.language import types as t
 from tri.language.aggregate import Aggregate
 from tri.language.constexpr import constexpr
 from tri_core.errors import CompilationError
-
-if TYPE_CHECKING:
-    from tri.compiler.generator import Generator
 
 __all__ = ["BUILTINS", "lookup", "near"]
 
@@ -32,7 +29,7 @@ BUILTINS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def lookup(g: Generator, node: ast.Name) -> Any:
+def lookup(g: Walk, node: ast.Name) -> Any:
     """The value that a name is bound to; CompilationError for an unknown or unusable one."""
     name = node.id
     if name in g.names:
@@ -45,7 +42,7 @@ def lookup(g: Generator, node: ast.Name) -> Any:
     raise _unknown(g, node)
 
 
-def _usable(g: Generator, node: ast.Name, value: Any) -> Any:
+def _usable(g: Walk, node: ast.Name, value: Any) -> Any:
     if is_usable_global(value):
         return value
     raise CompilationError(
@@ -64,7 +61,7 @@ def is_usable_global(value: Any) -> bool:
     return callable(value)  # classes, and functions, of which a call says whether it may be
 
 
-def _unknown(g: Generator, node: ast.Name) -> CompilationError:
+def _unknown(g: Walk, node: ast.Name) -> CompilationError:
     name = node.id
     location = g.source.locate(node)
     if name in g.errors.names:

@@ -7,13 +7,13 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tri_core import knobs
 
 if TYPE_CHECKING:
-    from tri.compiler.source import ASTSource
     from tri.jit import JITFunction
+    from tri.language.types import dtype
     from tri_core.compiler import Attempt
 
 __all__ = ["ASPECTS", "Picture"]
@@ -28,6 +28,20 @@ ASPECTS: dict[str, str] = {
     "knobs": "knob",
     "versions": "package",
 }
+
+
+class CompiledSource(Protocol):
+    """What is said of a kernel's source: :class:`tri.ASTSource`."""
+
+    fn: JITFunction
+    name: str
+    types: dict[str, dtype]
+    constants: dict[str, Any]
+    attrs: dict[str, tuple[tuple[str, Any], ...]]
+
+    def type_texts(self) -> Mapping[str, str]:
+        """Type of each parameter, as the signature has it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,7 @@ class Picture:
     versions: Mapping[str, str]
 
     @classmethod
-    def of(cls, attempt: Attempt, source: ASTSource) -> Self:
+    def of(cls, attempt: Attempt, source: CompiledSource) -> Self:
         """The compile in ``attempt``."""
         from tri_core.compiler import environment_of
         from tri_core.plugins import manager
@@ -88,7 +102,7 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def _argument(source: ASTSource, name: str) -> str:
+def _argument(source: CompiledSource, name: str) -> str:
     """The type of a run-time argument with what it is specialized on."""
     facts = "".join(
         f", divisible by {value}" if fact == "tt.divisibility" else f", {fact} = {value}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tri.launch.dispatcher import Dispatcher
+    from tri.jit import KernelLauncher
     from tri_core.compiler import CompiledKernel
 
 __all__ = ["DeviceCaches"]
@@ -19,7 +19,7 @@ class DeviceCaches(Mapping[int, tuple[dict[Any, "CompiledKernel"]]]):
     kernels again (in the process's memory and in the store, before they compile).
     """
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: KernelLauncher) -> None:
         self._dispatcher = dispatcher
         self._found = dispatcher.versions()
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tri_core.errors import LaunchError
-
-if TYPE_CHECKING:
-    from tri.launch.arrays import ArrayReader
 
 __all__ = ["TensorDescriptor"]
 
@@ -21,7 +18,8 @@ _MOST_ELEMENTS = 1 << 20
 #: dtype, shape, strides, block, padding of descriptors that were found right, some of them
 _right: set[tuple[Any, ...]] = set()
 _REMEMBERED = 1024
-_readers: dict[type, ArrayReader] = {}
+#: class of arrays -> what reads address, dtype and place of one
+_readers: dict[type, Callable[[Any], tuple[int, str, Any]]] = {}
 
 
 @dataclass
@@ -95,7 +93,7 @@ class TensorDescriptor:
         )
 
 
-def _reader(cls: type) -> ArrayReader:
+def _reader(cls: type) -> Callable[[Any], tuple[int, str, Any]]:
     from tri.launch.arrays import array_reader
 
     try:
