@@ -28,6 +28,7 @@ from tri_core.api import (
     Unsupported,
 )
 from tri_runtime import Device, Stream
+from tri_runtime.native.layouts import CONFIG
 
 PARAMETERS = (Parameter("x", "*fp32"), Parameter("n", "i32"))
 ARGUMENTS = [1 << 40, 7]
@@ -181,7 +182,7 @@ def test_structures_are_the_drivers():
     for number, name in enumerate(sizes, 1):
         setattr(config, name, number)
     config.hStream, config.numAttrs = driver.CUstream(88), 0
-    expected = launches._Config((1, 2, 3), (4, 5, 6), 7, 88, None, 0)
+    expected = CONFIG.structure(1, 2, 3, 4, 5, 6, 7, 88, None, 0)
     assert bytes(expected) == ctypes.string_at(config.getPtr(), ctypes.sizeof(expected))
 
 

@@ -226,7 +226,7 @@ def test_attention_is_read_as_it_was_measured() -> None:
 @pytest.mark.parametrize(("kernel", "words"), [
     (counted, "tt.atomic_rmw may order memory"),
     (grouped, "the kernel makes descriptors"),
-    (dequantized, "no block that a copy brings"),
+    (dequantized, "not a block that a copy brings"),
 ])  # fmt: skip
 def test_kernels_that_cannot_be_cut_stay_whole(kernel, words: str) -> None:
     made = gemm_of(kernel=kernel, element="i8" if kernel is dequantized else "fp16")
