@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-tri = pytest.importorskip("tri")
-
-import tri.language as tl  # noqa: E402
+import tri
+import tri.language as tl
 
 TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint32", "float16", "float32", "float64"]
 

@@ -14,15 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tri
+import tri.language as tl
 from cpu_support import Kernel
+from tri.language.extra import libdevice
 from tri_backend_cpu.runtime.mappings import mapped_range
 from tri_core import knobs
 from tri_core.api import InvalidAccess, KernelFault, LaunchError, OutOfBounds
-
-tri = pytest.importorskip("tri")
-
-import tri.language as tl  # noqa: E402
-from tri.language.extra import libdevice  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 

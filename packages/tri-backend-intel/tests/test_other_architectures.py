@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-tri = pytest.importorskip("tri")
-
-import tri.language as tl  # noqa: E402
-from tri_backend_intel.runtime.devices import devices  # noqa: E402
-from tri_core.errors import DeviceError  # noqa: E402
+import tri
+import tri.language as tl
+from tri_backend_intel.runtime.devices import devices
+from tri_core.errors import DeviceError
 
 
 @tri.jit

@@ -3,10 +3,9 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-
+from machine_op import simulated
 from nvidia_simulation import CTA
 from nvidia_support import assembled, kernel_ptx, llvm_text, primitives
-from test_machine import simulated
 
 G = "!llvm.ptr<1>"
 TYPES = {"f32": "f32", "f16": "f16", "bf16": "bf16", "f64": "f64", "f8E4M3FN": "i8", "f8E5M2": "i8"}

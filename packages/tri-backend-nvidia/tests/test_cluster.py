@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cluster_kernels import added, along, gemm, softmax
+from cluster_runs import RUNS, Arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nvidia_support import loops
+from seeds import seeded
 
-tri = pytest.importorskip("tri")
-
-from cluster_kernels import added, along, gemm, softmax  # noqa: E402
-from cluster_runs import RUNS, Arrays  # noqa: E402
-from nvidia_support import loops  # noqa: E402
-from tri_backend_nvidia.disassembly import NVDISASM  # noqa: E402
-from tri_backend_nvidia.tools import find  # noqa: E402
-from tri_core import knobs  # noqa: E402
-from tri_core.errors import OutOfResources, SimulationError, Unsupported  # noqa: E402
-from tri_gpu_dialect.layouts.cluster import operand_blocks, product_blocks  # noqa: E402
-
-
-def seeded(*parts) -> np.random.Generator:
-    return np.random.default_rng([ord(c) for part in parts for c in str(part)])
+import tri
+from tri_backend_nvidia.disassembly import NVDISASM
+from tri_backend_nvidia.tools import find
+from tri_core import knobs
+from tri_core.errors import OutOfResources, SimulationError, Unsupported
+from tri_gpu_dialect.layouts.cluster import operand_blocks, product_blocks
 
 
 @pytest.mark.parametrize("ctas", [1, 2, 4])

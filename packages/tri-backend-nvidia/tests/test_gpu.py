@@ -10,17 +10,16 @@ import sys
 
 import numpy as np
 import pytest
+from integration.kernels.layernorm import layernorm
+from integration.kernels.matmul import matmul
+from integration.kernels.softmax import softmax
+from integration.kernels.vector_add import vector_add
+
+import tri
+import tri.language as tl
+from tri_core.api import LaunchError
 
 torch = pytest.importorskip("torch")
-tri = pytest.importorskip("tri")
-
-from integration.kernels.layernorm import layernorm  # noqa: E402
-from integration.kernels.matmul import matmul  # noqa: E402
-from integration.kernels.softmax import softmax  # noqa: E402
-from integration.kernels.vector_add import vector_add  # noqa: E402
-
-import tri.language as tl  # noqa: E402
-from tri_core.api import LaunchError  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 

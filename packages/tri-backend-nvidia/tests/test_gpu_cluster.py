@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from cluster_runs import RUNS, Arrays
+from seeds import seeded
 
 torch = pytest.importorskip("torch")
-tri = pytest.importorskip("tri")
-
-from cluster_runs import RUNS, Arrays  # noqa: E402
-from test_cluster import seeded  # noqa: E402
 
 pytestmark = pytest.mark.gpu
 
