@@ -98,7 +98,7 @@ CASES = [
     ),
     Case(
         "x = n\nfor i in range(3):\n    tl.store(q, x)\n    if n > i:\n        x = None",
-        "'x' has no value in the next turn of the loop: the statement of line 63 binds it to a value on some paths only",
+        "'x' has no value in the next iteration of the loop: the statement of line 63 binds it to a value on some paths only",
         "give x a value on every path through the loop",
         "for i in range(3):",
     ),

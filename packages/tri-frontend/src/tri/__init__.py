@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from tri.allocation import set_allocator
     from tri.compat.triton.errors import InterpreterError
     from tri.compat.triton.kernels import KernelInterface, MockTensor
+    from tri.compilation import compile  # noqa: A004  Triton's name
+    from tri.compile_reasons import explain, no_compile
     from tri.compiler.source import ASTSource
-    from tri.compiling import compile  # noqa: A004  Triton's name
     from tri.context import target
-    from tri.explaining import explain, no_compile
     from tri.interpreter.state import interpret
     from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
@@ -94,14 +94,14 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "FutureKernel": ("tri.launch.asynchronous", "FutureKernel"),
     "Heuristics": ("tri.tuning", "Heuristics"),
     "autotune": ("tri.tuning", "autotune"),
-    "explain": ("tri.explaining", "explain"),
+    "explain": ("tri.compile_reasons", "explain"),
     "heuristics": ("tri.tuning", "heuristics"),
     "knobs": ("tri.knobs", None),
-    "no_compile": ("tri.explaining", "no_compile"),
+    "no_compile": ("tri.compile_reasons", "no_compile"),
     "testing": ("tri.testing", None),
     "ASTSource": ("tri.compiler.source", "ASTSource"),
     "aggregate": ("tri.language.aggregate", "aggregate"),
-    "compile": ("tri.compiling", "compile"),
+    "compile": ("tri.compilation", "compile"),
     "constexpr_function": ("tri.language.builtin", "constexpr_function"),
     "errors": ("tri_core.errors", None),
     "interpret": ("tri.interpreter.state", "interpret"),

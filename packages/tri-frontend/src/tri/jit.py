@@ -263,7 +263,7 @@ class JITFunction:
         The text is what ``tri.knobs.runtime.jit_cache_hook`` gets as ``compile["specialization_data"]``, in
         this or another process.  OptionError when it is of another kernel or another version of its source.
         """
-        from tri.compiling import compile as compile_source
+        from tri.compilation import compile as compile_source
         from tri.launch.specialization_data import read_specialization_data
 
         return compile_source(*read_specialization_data(self, specialization_data))

@@ -185,7 +185,7 @@ def compile_command(
     With --aot (or --grid) the kernel is written for C programs.
     """
     from tri.cli.sources import parse_options, read_source
-    from tri.compiling import compile as compile_source
+    from tri.compilation import compile as compile_source
 
     if kernel_name:
         source = f"{source}:{kernel_name}"
@@ -264,7 +264,7 @@ def explain(
 ) -> None:
     """Say why a kernel was compiled, each time that it was; the cache remembers the latest 32."""
     from tri.cli.sources import read_kernel
-    from tri.explaining import explain as explain_kernel
+    from tri.compile_reasons import explain as explain_kernel
 
     found = explain_kernel(read_kernel(source))
     for explanation in found:

@@ -58,9 +58,9 @@ def statements(g: Generator, body: Sequence[ast.stmt], *, tail: bool = False) ->
         if isinstance(node, ast.If) and g.source.returns(node):
             return branch_with_return(g, node, body[i + 1 :], tail)
         if isinstance(node, ast.For) and g.source.returns(node):
-            turns = located(g, node, functools.partial(_turns, g, node))
-            if turns is not None:
-                return statements(g, [*turns, *body[i + 1 :]], tail=tail)
+            iterations = located(g, node, functools.partial(_iterations, g, node))
+            if iterations is not None:
+                return statements(g, [*iterations, *body[i + 1 :]], tail=tail)
         before = g.names
         try:
             exit_: Exit | None = g.visit(node)
@@ -79,8 +79,8 @@ def statements(g: Generator, body: Sequence[ast.stmt], *, tail: bool = False) ->
     return exit_
 
 
-class Turn(ast.stmt):
-    """One turn of an unrolled loop: ``value`` is bound to ``target``.  What a loop with a return becomes."""
+class Iteration(ast.stmt):
+    """One iteration of an unrolled loop: ``value`` is bound to ``target``.  What a loop with a return becomes."""
 
     def __init__(self, target: ast.expr, value: Any) -> None:
         super().__init__()
@@ -88,20 +88,20 @@ class Turn(ast.stmt):
         ast.copy_location(self, target)
 
 
-def _turns(g: Generator, node: ast.For) -> list[ast.stmt] | None:
-    """The statements of an unrolled loop, turn after turn; None for a loop at run time."""
+def _iterations(g: Generator, node: ast.For) -> list[ast.stmt] | None:
+    """The statements of an unrolled loop, iteration after iteration; None for a loop at run time."""
     from tri.compiler.loops import unrolled
     from tri.language import loops
 
     values = unrolled(g, node)
     if isinstance(values, loops.range):
         return None
-    return [s for value in values for s in (Turn(node.target, value), *node.body)]
+    return [s for value in values for s in (Iteration(node.target, value), *node.body)]
 
 
-@rule(Turn)
-def turn(g: Generator, node: Turn) -> None:
-    """The loop's variable in one turn."""
+@rule(Iteration)
+def iteration(g: Generator, node: Iteration) -> None:
+    """The loop's variable in one iteration."""
     from tri.compiler.assignment import bind
 
     bind(g, node.target, node.value)

@@ -30,13 +30,13 @@ _RANGES = {range: loops.range, loops.range: loops.range, loops.static_range: loo
 @rule(ast.For)
 def for_loop(g: Generator, node: ast.For) -> None:
     """``for``: unrolled over tuples and static_range, else an ``scf.for``."""
-    turns = unrolled(g, node)
-    if not isinstance(turns, loops.range):
-        for value in turns:
+    iterations = unrolled(g, node)
+    if not isinstance(iterations, loops.range):
+        for value in iterations:
             bind(g, node.target, value)
             statements(g, node.body)
         return
-    _loop(g, node, turns)
+    _loop(g, node, iterations)
 
 
 def unrolled(g: Generator, node: ast.For) -> loops.range | Sequence[Any]:
@@ -253,7 +253,7 @@ def _finish(
     for name in sorted(lost):
         if _is_read(node.body, name):
             raise CompilationError(
-                f"{name!r} has no value in the next turn of the loop: {g.lost.get(name, 'it is not bound')}",
+                f"{name!r} has no value in the next iteration of the loop: {g.lost.get(name, 'it is not bound')}",
                 remedy=f"give {name} a value on every path through the loop",
                 location=g.source.locate(node),
             )

@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri.compile_reasons import gate
 from tri.compiler.arguments import CONSTEXPR, Path, build_tree, paths
 from tri.compiler.signature import parameter_types, signature_text
 from tri.compiler.values_key import stable
-from tri.explaining import gate
 from tri.jit import JITFunction
 from tri.language.types import dtype, parse_type
 from tri_core.abi import KernelSignature, Parameter
@@ -147,7 +147,7 @@ class ASTSource:
 
     def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None) -> None:
         """Launch ``kernel``, compiled from this source, over ``grid``; what ``kernel[grid](...)`` does."""
-        from tri.launch.direct import launch
+        from tri.launch.compiled import launch
 
         launch(self, kernel, grid, args, stream)
 

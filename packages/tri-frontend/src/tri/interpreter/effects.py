@@ -81,9 +81,9 @@ def _rounds(pointers: Array, mask: Data | None) -> Iterator[Data]:
     starts = np.r_[True, addresses[order][1:] != addresses[order][:-1]][: len(order)]
     position = np.arange(len(order))
     rank = position - np.maximum.accumulate(np.where(starts, position, 0))
-    for turn in range(int(rank.max()) + 1 if len(order) else 0):
+    for nth in range(int(rank.max()) + 1 if len(order) else 0):
         lanes = np.zeros(addresses.shape, np.bool_)
-        lanes[order[rank == turn]] = True
+        lanes[order[rank == nth]] = True
         yield lanes.reshape(pointers.data.shape)
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from tri.context import Choice, chosen
 from tri.dependencies import Watch, forget_keys, functions_in, watched
-from tri.launch import direct
+from tri.launch import compiled
 from tri.launch.arrays import Place, describe, mocked
 from tri.launch.asynchronous import FutureKernel, active_mode
 from tri.launch.binder import Binder, make_binder
 from tri.launch.calls import call_site, hashable, show, unknown_option
 from tri.launch.failures import called, explained
+from tri.launch.fast_launch import Environment, FastLaunchTable, Loaded, RecordedCall
 from tri.launch.hooks import (
     JIT_CACHE,
     JIT_POST_COMPILE,
@@ -29,7 +30,6 @@ from tri.launch.hooks import (
     cache_hook_facts,
 )
 from tri.launch.observers import observed, tell_load
-from tri.launch.quick import Loaded, QuickTable, Seen, World
 from tri.launch.readers import Constant
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
@@ -62,7 +62,7 @@ _live: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
 
 def forget() -> None:
     """Drop every bound launch of every kernel: for a process that changed its plugins, and for tests."""
-    direct.forget()
+    compiled.forget()
     for dispatcher in list(_live):
         dispatcher.forget()
 
@@ -102,9 +102,9 @@ class Dispatcher:
         #: the knobs that affect code, and of which :data:`tri_core.knobs.EPOCH` that is true
         self._setting: tuple[tuple[str, Any], ...] | None = None
         self._epoch: object = None
-        self._quick = QuickTable(self.launch_and_learn, self.launch_plainly)
+        self._fast = FastLaunchTable(self.launch_and_learn, self.launch_plainly)
         #: ``call(grid, *arguments, **keywords)`` launches
-        self.call: Callable[..., CompiledKernel] = self._quick.call
+        self.call: Callable[..., CompiledKernel] = self._fast.call
         self._bind, self._table = self._for_rules(_USUAL)
         _live.add(self)
 
@@ -122,8 +122,8 @@ class Dispatcher:
         self._loaded.clear()
         self._watched = ()
         self._passed.clear()
-        self._quick.clear()
-        self.call = self._quick.call
+        self._fast.clear()
+        self.call = self._fast.call
 
     def _renew(self) -> None:
         """Forget what was compiled with other values of globals and of enclosing functions' variables."""
@@ -161,9 +161,9 @@ class Dispatcher:
     def launch_and_learn(self, grid: Grid, /, *args: Any, **kwargs: Any) -> CompiledKernel:
         """Launch, and have compiled code do the like of it from then on."""
         kernel = self.launch(grid, args, kwargs)
-        if self._quick.is_curious():
+        if self._fast.is_curious():
             self._learn(args, kwargs)
-            self.call = self._quick.call
+            self.call = self._fast.call
         return kernel
 
     def _learn(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -172,25 +172,25 @@ class Dispatcher:
         choice, watched, epoch = chosen(), self._watched, knobs.EPOCH[knobs.ASSIGNED]
         entry = self._table.get(self._key(facts, choice, options))
         if entry is None or entry.staged or entry.place is None or "stream" in options:
-            self._quick.refuse()
+            self._fast.refuse()
             return
         loaded = self._loaded.get((entry.kernel.metadata.hash, entry.place.device))
         if loaded is None or self._watched is not watched:
             return  # another thread has forgotten this version
         arguments = values if entry.pick is None else entry.pick(values)
-        world = World(choice, watched, epoch)
-        seen = Seen(
+        environment = Environment(choice, watched, epoch)
+        seen = RecordedCall(
             self.function,
             args,
             kwargs,
             facts,
-            world,
+            environment,
             entry.parameters,
             arguments,
             entry.kernel,
             self.defaults,
         )
-        self._quick.learn(loaded, seen)
+        self._fast.learn(loaded, seen)
 
     def _settings(self, overrides: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...] | None:
         """The knobs that affect code, where they are not the defaults."""
@@ -245,12 +245,12 @@ class Dispatcher:
             stream = place.current_stream(place.device.index)
         if 0 not in shape:
             if _ENTER or _EXIT:
-                self._launch_told(entry, entry.launch, shape, stream, arguments, (args, kwargs))
+                self._report_launch(entry, entry.launch, shape, stream, arguments, (args, kwargs))
             else:
                 entry.launch(shape, stream, arguments)
         return entry.kernel
 
-    def _launch_told(
+    def _report_launch(
         self,
         entry: Entry,
         launch: Launch,
@@ -329,7 +329,7 @@ class Dispatcher:
             for i, handle in zip(entry.staged, handles, strict=True):
                 staged[i] = handle
             if 0 not in shape:
-                self._launch_told(entry, entry.launch, shape, None, staged, (args, kwargs))
+                self._report_launch(entry, entry.launch, shape, None, staged, (args, kwargs))
 
     def _own(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in kwargs.items() if k in self.function.signature.parameters}
@@ -438,10 +438,10 @@ class Dispatcher:
             return compile_source(IRSource.from_file(override, source.signature()), target, given)
         if not JIT_CACHE and not JIT_POST_COMPILE:
             return compile_source(source, target, given)
-        return self._compile_told(source, target, given, warmup)
+        return self._report_compile(source, target, given, warmup)
 
     @staticmethod
-    def _compile_told(
+    def _report_compile(
         source: ASTSource, target: Target, options: dict[str, Any], warmup: bool
     ) -> CompiledKernel:
         """Compile with the hooks of users told before and after."""

@@ -24,7 +24,7 @@ class FileSource(IRSource):
 
     def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None) -> None:
         """Launch ``kernel``, compiled from this file, over ``grid``; LaunchError when the arguments do not fit."""
-        from tri.launch.direct import run
+        from tri.launch.compiled import run
 
         parameters = kernel.metadata.signature.parameters
         if len(args) != len(parameters):

@@ -95,7 +95,7 @@ def compile(  # noqa: A001  Triton's name
     _env_vars: Mapping[str, str] | None = None,
 ) -> CompiledKernel:
     """``tri.compile`` for a :class:`GPUTarget`; options that tri's target does not have are refused."""
-    from tri.compiling import compile as compile_source
+    from tri.compilation import compile as compile_source
 
     del _env_vars
     return compile_source(src, tri_target(target), dict(options) if options else None)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tri.explaining.picture import Picture
+from tri.compile_reasons.picture import Picture
 from tri_core import forks
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, Runtime
     from tri_runtime.native import Condition, Exchange, FastLaunches, Item, Pattern
 
-__all__ = ["Loaded", "QuickTable", "Seen", "World"]
+__all__ = ["Environment", "FastLaunchTable", "Loaded", "RecordedCall"]
 
 #: how run-time scalars are stored: bytes, and for ints whether with a sign
 _INTS = {f"{sign}{bits}": (bits // 8, sign == "i") for sign in "iu" for bits in (8, 16, 32, 64)}
@@ -64,7 +64,7 @@ class _UnfitError(Exception):
 
 
 @dataclass(frozen=True)
-class World:
+class Environment:
     """What a launch depends on beside its arguments: the target chosen, ``watched`` globals, and the ``epoch`` of knobs."""
 
     choice: Choice | None
@@ -73,8 +73,8 @@ class World:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A call that the dispatcher did in ``world``: ``facts`` of all parameters.
+class RecordedCall:
+    """A call that the dispatcher did in ``environment``: ``facts`` of all parameters.
 
     ``arguments``: what was passed to the launcher; ``paths``: which parameters these are, and where
     in them.
@@ -84,7 +84,7 @@ class Seen:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     facts: tuple[Any, ...]
-    world: World
+    environment: Environment
     paths: Sequence[tuple[int, ...]]
     arguments: Sequence[Any]
     result: Any
@@ -109,7 +109,7 @@ class Loaded:
         return found
 
 
-class QuickTable:
+class FastLaunchTable:
     """The calls of one kernel that compiled code does; ``otherwise``, called in the same way, does all others, and has this table learn.
 
     ``plainly`` does them where nothing is to be learnt.
@@ -137,7 +137,7 @@ class QuickTable:
         """Take note of a call that compiled code cannot do; after some, descriptions are not worth their time."""
         self._failures += 1
 
-    def learn(self, loaded: Loaded, seen: Seen) -> None:
+    def learn(self, loaded: Loaded, seen: RecordedCall) -> None:
         """Have calls like ``seen`` done by compiled code, if it can tell them."""
         pattern = None if loaded.plan is None else describe_call(seen, loaded.plan)
         if pattern is None or loaded.plan is None or not self._is_new(seen, pattern):
@@ -147,7 +147,7 @@ class QuickTable:
 
             calls.add(Call(loaded.plan, pattern))
 
-    def _is_new(self, seen: Seen, pattern: Pattern) -> bool:
+    def _is_new(self, seen: RecordedCall, pattern: Pattern) -> bool:
         """Whether no like call is known: one that is may be refused by the driver, or have a grid of an unusual kind."""
         key = (
             pattern.items,
@@ -155,7 +155,7 @@ class QuickTable:
             len(seen.args),
             tuple(seen.kwargs),
             seen.facts,
-            seen.world.choice,
+            seen.environment.choice,
         )
         if key in self._known:
             return False
@@ -178,7 +178,7 @@ class QuickTable:
         return self._otherwise if self._failures < _FAILURES else self._plainly
 
 
-def describe_call(seen: Seen, plan: LaunchPlan) -> Pattern | None:
+def describe_call(seen: RecordedCall, plan: LaunchPlan) -> Pattern | None:
     """What calls have in common with the one that was ``seen``; None where compiled code cannot tell."""
     from tri_runtime.native import Call, Pattern
 
@@ -197,7 +197,7 @@ def describe_call(seen: Seen, plan: LaunchPlan) -> Pattern | None:
     return Pattern(items, names, *given, seen.result, seen.defaults)
 
 
-def _items(seen: Seen, plan: LaunchPlan) -> tuple[list[str], tuple[Item, ...]]:
+def _items(seen: RecordedCall, plan: LaunchPlan) -> tuple[list[str], tuple[Item, ...]]:
     """The names of the arguments as they are given, and what each has to be."""
     from tri_runtime.native import ConstantItem, table_of
 
@@ -226,7 +226,7 @@ def _constant(value: Any) -> Any:
     return value
 
 
-def _item(seen: Seen, memory: Memory, parameter: KernelParameter, value: Any) -> Item:
+def _item(seen: RecordedCall, memory: Memory, parameter: KernelParameter, value: Any) -> Item:
     from tri_runtime.native import BoolItem, ConstantItem, FloatItem
 
     fact, path = seen.facts[parameter.num], (parameter.num,)
@@ -333,7 +333,7 @@ def _sequence(given: Any) -> type:
     return cls
 
 
-def _stream_owner(seen: Seen) -> tuple[Exchange, int]:
+def _stream_owner(seen: RecordedCall) -> tuple[Exchange, int]:
     """Of the array whose library says the current stream, and its device."""
     for value in (*seen.args, *seen.kwargs.values()):
         array = value.base if isinstance(value, TensorDescriptor) else value
@@ -343,7 +343,7 @@ def _stream_owner(seen: Seen) -> tuple[Exchange, int]:
     raise _UnfitError
 
 
-def _conditions(seen: Seen) -> list[Condition]:
+def _conditions(seen: RecordedCall) -> list[Condition]:
     from tri_runtime.native import Captured, EmptyList, Entry, Variable
 
     if knobs.overridden() is not None:
@@ -351,11 +351,11 @@ def _conditions(seen: Seen) -> list[Condition]:
     found: list[Condition] = [
         EmptyList(LAUNCH_ENTER.calls),
         EmptyList(LAUNCH_EXIT.calls),
-        Variable(chosen_target, seen.world.choice),
+        Variable(chosen_target, seen.environment.choice),
         Variable(knobs.overrides, None),
-        Entry(knobs.EPOCH, knobs.ASSIGNED, seen.world.epoch),
+        Entry(knobs.EPOCH, knobs.ASSIGNED, seen.environment.epoch),
     ]
-    for space, name, value in seen.world.watched:
+    for space, name, value in seen.environment.watched:
         if type(space) is Cell:
             found.append(Captured(space.cell, value))
             continue

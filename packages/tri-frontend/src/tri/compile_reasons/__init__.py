@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from tri.explaining import history
-from tri.explaining.compare import reasons
-from tri.explaining.picture import Picture
+from tri.compile_reasons import history
+from tri.compile_reasons.compare import reasons
+from tri.compile_reasons.picture import Picture
 from tri_core import knobs
 from tri_core.errors import CompileRefused
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tri.explaining.picture import ASPECTS, Picture
+from tri.compile_reasons.picture import ASPECTS, Picture
 
 __all__ = ["reasons"]
 
