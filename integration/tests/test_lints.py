@@ -68,3 +68,14 @@ def test_rule_catches(case: str, tmp_path: Path) -> None:
 def test_clean_package_has_no_findings(tmp_path: Path) -> None:
     files = {"__init__.py": "", "a.py": "import numpy\nfrom pkg import b\n", "b.py": "cuda_free = 1\n"}
     assert _plant(tmp_path, files, name="tri-backend-nvidia") == []
+
+
+@pytest.mark.parametrize("trick", ["noqa: E402", "sys.path.insert(0, str(Path"])
+def test_tests_import_their_helpers_plainly(trick: str) -> None:
+    """What tests of a package share stands in ``tests/helpers``, which pytest's ``pythonpath`` names."""
+    found = [
+        str(path.relative_to(TOP))
+        for path in TOP.glob("packages/*/tests/**/*.py")
+        if trick in path.read_text()
+    ]
+    assert not found

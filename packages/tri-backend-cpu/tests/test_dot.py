@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from cpu_support import NUMPY, Kernel, T
-from test_casts import decoded, nearest
+from narrow_floats import decoded, nearest
 
 Array = npt.NDArray[Any]
 

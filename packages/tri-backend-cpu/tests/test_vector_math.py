@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from cpu_support import Kernel
 
 Array = npt.NDArray[Any]

@@ -20,7 +20,6 @@ from tri_core.targets import resolve
 from tri_runtime import registry
 
 _HERE = Path(__file__).parent
-sys.path.insert(0, str(_HERE))
 
 
 def load_module(name: str, path: Path) -> ModuleType:
