@@ -26,6 +26,7 @@ from tri_backend_nvidia.disassembly import sass
 from tri_core import knobs, plugins
 from tri_core.api import Anchor, Pipeline, hookimpl
 from tri_core.plugins import PluginManager, candidate_of
+from tri_gpu_dialect.passes import Prefetch
 
 __all__ = ["CASES", "Case", "Effect", "measure"]
 
@@ -153,9 +154,9 @@ def _toggled(name: str, on: bool) -> Iterator[None]:
             raise typer.BadParameter(f"the stage ttgir has no pass {name}")
         for step in found:
             at = passes.steps.index(step)
-            policy = getattr(step, "policy", None)
-            if on and hasattr(policy, "prefetch"):
-                passes.steps[at] = replace(step, policy=replace(policy, prefetch=True))  # type: ignore[type-var]
+            if on and isinstance(step, Prefetch):
+                wanted = replace(step.policy.pipeline, prefetch=True)
+                passes.steps[at] = replace(step, policy=replace(step.policy, pipeline=wanted))
             elif not on:
                 del passes.steps[at]
 
