@@ -24,7 +24,7 @@ class InsertTcgen05Barriers(Pass):
     """See the module; runs after ``insert-barriers``."""
 
     name: ClassVar[str] = "insert-tcgen05-barriers"
-    former_names: ClassVar[tuple[str, ...]] = ("overlap-before-dots",)
+    former_names: ClassVar[tuple[str, ...]] = ("meet-before-dots",)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Insert ``ttg.barrier`` ops."""

@@ -48,7 +48,7 @@ class PreloadAccumulator(Pass):
     """
 
     name: ClassVar[str] = "preload-accumulator"
-    former_names: ClassVar[tuple[str, ...]] = ("start-accumulators",)
+    former_names: ClassVar[tuple[str, ...]] = ("start-sums",)
 
     policy: DefaultPolicy = DEFAULT_POLICY
 
