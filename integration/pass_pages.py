@@ -199,7 +199,7 @@ def _example(name: str) -> list[str]:
 def excerpts(before: str, after: str) -> tuple[str, str]:
     """The lines of both texts that differ but for names of values, with :data:`_CONTEXT` lines around each."""
     sides = before.splitlines(), after.splitlines()
-    matcher = difflib.SequenceMatcher(None, *(_shapes(side) for side in sides), autojunk=False)
+    matcher = difflib.SequenceMatcher(None, _shapes(sides[0]), _shapes(sides[1]), autojunk=False)
     changed = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     return (
         _shown(sides[0], [(first, last) for _, first, last, _, _ in changed]),

@@ -233,7 +233,7 @@ def policies(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding
     """Fields of a policy by name, which a misspelt one would silently default."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=name), *_]):
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
                 if ast.unparse(owner).lower().endswith("policy"):
                     yield Finding(path, node.lineno, f"getattr of the policy's {name}: declare a typed field")
 

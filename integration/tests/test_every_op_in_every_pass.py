@@ -192,7 +192,7 @@ def _faults(op: ir.Operation) -> Iterator[str]:
     for step in _passes():
         # persistent kernels do not print
         module = mlir.parse(unused if isinstance(step, MakePersistent) else used)
-        before = [_CONVERT] if op.name.startswith("tt.") and step is not _CONVERT else []
+        before: list[Pass] = [_CONVERT] if op.name.startswith("tt.") and step is not _CONVERT else []
         before += [AllocateSharedMemory()] if isinstance(step, InsertBarriers) else []
         if any(_refused(module, first) for first in before):
             continue

@@ -28,8 +28,8 @@ RENAMED = {
 def test_former_names_are_understood() -> None:
     manager().register_ir(mlir.registry)
     known = {
-        former: made.name
-        for made in mlir.registry.passes.values()
+        former: name
+        for name, made in mlir.registry.passes.items()
         for former in getattr(made, "former_names", ())
     }
     assert known == RENAMED

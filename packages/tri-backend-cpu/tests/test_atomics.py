@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from cpu_support import NUMPY, Kernel, T
 from narrow_floats import decoded
-
 from tri_core.dialects.tt.enums import AtomicOp
 
 RELAXED, ORDERED = 1, 4

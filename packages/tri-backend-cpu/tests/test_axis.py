@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from cpu_support import Kernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpu_support import Kernel
 from tri_backend_cpu.analysis.axis import Axis, AxisAnalysis
 from tri_backend_cpu.analysis.induction import find_inductions
 from tri_backend_cpu.graph import Value, read_kernel

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cpu_support import NUMPY, Kernel, T
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cpu_support import NUMPY, Kernel, T
 from tri_backend_cpu.target import host_arch
 
 DTYPES = ("i8", "i16", "i32", "i64", "f16", "f32", "f64")

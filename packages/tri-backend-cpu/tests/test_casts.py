@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from cpu_support import NUMPY, Kernel
 from narrow_floats import FORMATS, Array, bits_of, decoded, nearest
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cpu_support import Kernel
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tri
 import tri.language as tl
+from cpu_support import Kernel
 from tri.language.extra import libdevice
 from tri_backend_cpu.runtime.mappings import mapped_range
 from tri_core import knobs
@@ -117,7 +117,6 @@ def test_elements_that_lie_partly_outside(itemsize: int) -> None:
 
 def _described(*arrays: Array) -> Any:
     from cpu_support import cpu_runtime
-
     from tri.launch.arrays import describe
 
     return cpu_runtime(), [describe(a) for a in arrays]

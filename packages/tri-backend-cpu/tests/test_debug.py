@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cpu_support import Kernel
 
+from cpu_support import Kernel
 from tri_core.api import DeviceError
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cpu_support import Kernel, T
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cpu_support import Kernel, T
 from tri_backend_cpu.target import host_arch
 
 Array = npt.NDArray[np.int32]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from cpu_support import NUMPY, Kernel, T
 
 DTYPES = ["i8", "i16", "i32", "i64", "f16", "f32", "f64"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cpu_support import Kernel, cpu_runtime
 
+from cpu_support import Kernel, cpu_runtime
 from tri_backend_cpu.target import ARCHITECTURES, host_arch, make_target, vector_bits
 from tri_core import compiler, plugins
 from tri_core.api import TargetError, TargetKey, Unsupported

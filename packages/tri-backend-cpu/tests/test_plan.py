@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cpu_support import Kernel, T
-
 from tri_backend_cpu.analysis.plan import Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.analysis.show import show

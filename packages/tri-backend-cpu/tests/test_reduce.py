@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from cpu_support import NUMPY, Kernel, T
 
 Array = npt.NDArray[Any]

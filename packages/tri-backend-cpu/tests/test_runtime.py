@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cpu_support import Kernel, cpu_runtime
 
+from cpu_support import Kernel, cpu_runtime
 from tri_backend_cpu.runtime import CpuRuntime
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.launcher import make_launch

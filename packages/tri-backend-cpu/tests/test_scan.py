@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from cpu_support import Kernel, T
 
 SHAPES = [(64,), (4,), (1,), (8, 32), (4, 8, 16), (256, 2), (16, 1)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from cpu_support import Kernel
 
 Array = npt.NDArray[Any]

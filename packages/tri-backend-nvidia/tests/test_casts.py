@@ -3,6 +3,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+
 from machine_op import simulated
 from nvidia_simulation import CTA
 from nvidia_support import assembled, kernel_ptx, llvm_text, primitives

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cluster_kernels import added, along, gemm, softmax
-from cluster_runs import RUNS, Arrays
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nvidia_support import loops
-from seeds import seeded
 
 import tri
+from cluster_kernels import added, along, gemm, softmax
+from cluster_runs import RUNS, Arrays
+from nvidia_support import loops
+from seeds import seeded
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.tools import find
 from tri_core import knobs

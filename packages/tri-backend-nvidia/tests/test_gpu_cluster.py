@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cluster_runs import RUNS, Arrays
 from seeds import seeded
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+
 from machine_op import simulated
 from nvidia_simulation import CTA
 from nvidia_support import kernel_ptx, llvm_text, primitives
-
 from tri_backend_nvidia.libdevice import FUNCTIONS, libdevice, symbol
 
 G = "!llvm.ptr<1>"

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nvidia_fake_driver import forget, install
 
+from nvidia_fake_driver import forget, install
 from tri_backend_nvidia.adapters import ADAPTERS, describe
 from tri_core.api import LaunchError
 

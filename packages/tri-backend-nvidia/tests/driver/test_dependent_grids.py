@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from launch_kernels import dependent_gemm, meet_and_sum, waits_in_its_loop, worded
 
 import tri
+from launch_kernels import dependent_gemm, meet_and_sum, waits_in_its_loop, worded
 from tri_core.api import OptionError, Unsupported
 
 torch = pytest.importorskip("torch")

@@ -10,15 +10,15 @@ import time
 import tracemalloc
 import weakref
 
-import fast_launch_kernels
 import numpy as np
 import pytest
+
+import fast_launch_kernels
+import tri
 from launch_kernels import dependent_gemm
 from nvidia_fake_driver import CUresult, forget, install
 from persistent_kernels import places
 from special_kernels import attention
-
-import tri
 from tri.launch.arrays import place_of
 from tri.launch.dispatcher import Dispatcher
 from tri.tools.tensor_descriptor import TensorDescriptor

@@ -8,8 +8,8 @@ import struct
 import threading
 
 import pytest
-from nvidia_fake_driver import CUresult, forget, install
 
+from nvidia_fake_driver import CUresult, forget, install
 from tri_backend_nvidia.driver import CudaRuntime, faults
 from tri_backend_nvidia.fault_records import RECORD_SYMBOL
 from tri_core.api import DeviceError, KernelFault, KernelImage, KernelMetadata, KernelSignature, TargetKey

@@ -9,9 +9,9 @@ import itertools
 import threading
 
 import pytest
-from launch_kernels import add_one, dependent_gemm, fails_on, meet_and_sum
 
 import tri
+from launch_kernels import add_one, dependent_gemm, fails_on, meet_and_sum
 from tri.launch.dispatcher import Dispatcher
 from tri_backend_nvidia.driver import CudaRuntime
 from tri_core.api import LaunchError, OutOfResources, Unsupported

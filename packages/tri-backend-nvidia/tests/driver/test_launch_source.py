@@ -8,10 +8,10 @@ import importlib
 from types import SimpleNamespace
 
 import pytest
-from launch_kernels import add_one
-from nvidia_fake_driver import forget, install
 
 import tri
+from launch_kernels import add_one
+from nvidia_fake_driver import forget, install
 from tri.compat import triton as compat
 from tri.launch import dispatcher
 from tri_core.api import LaunchError, OutOfResources

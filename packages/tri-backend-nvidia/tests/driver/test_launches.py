@@ -9,8 +9,8 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from nvidia_fake_driver import CUresult, forget, install
 
+from nvidia_fake_driver import CUresult, forget, install
 from tri_backend_nvidia.architectures import target
 from tri_backend_nvidia.driver import CudaRuntime, launches, streams
 from tri_backend_nvidia.options import NvidiaOptions

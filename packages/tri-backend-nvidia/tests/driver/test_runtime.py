@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from images import image, ready
 from nvidia_fake_driver import CUresult, forget, install
-
 from tri_backend_nvidia.driver import CudaRuntime, devices, driver
 from tri_core.api import (
     ArrayArgument,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from machine_cases import CASES, Column, Kernel, MachineCase, any_bits, build, each
 from tma_cases import BARRIER, BOX_BYTES, SHARED_BYTES, THREADS, Tensor, _at, _first, _made
-
 from tri_backend_nvidia.machine import (
     BarrierExpectOp,
     BarrierInitOp,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import cluster_kernels as kernels
 import numpy as np
+
+import cluster_kernels as kernels
 
 __all__ = ["RUNS"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-import matrix_data
 import pytest
+
+import matrix_data
 
 torch = pytest.importorskip("torch")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 
-import cluster_cases  # noqa: F401  more rows of the table
 import pytest
-from machine_runs import cubin_of
 
+import cluster_cases  # noqa: F401  more rows of the table
+from machine_runs import cubin_of
 from tri_backend_nvidia.driver.driver import call
 
 torch = pytest.importorskip("torch")

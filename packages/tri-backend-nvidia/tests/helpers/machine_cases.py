@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from nvidia_support import primitives
 
+from nvidia_support import primitives
 from tri_backend_nvidia.machine import (
     ApproximateOp,
     AtomicCasOp,

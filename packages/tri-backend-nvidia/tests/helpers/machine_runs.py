@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+
 from machine_cases import Arrays, MachineCase
 from nvidia_support import assembled, ptx_of
-
 from tri_core.llvm_text import to_llvm_text
 from tri_core.mlir import ir, run_passes, session
 from tri_gpu_dialect.lowering import Builder, EmitMachineOps

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matrix_kernels import product, tiles
 
 import tri
 import tri.language as tl
+from matrix_kernels import product, tiles
 
 torch = pytest.importorskip("torch")
 

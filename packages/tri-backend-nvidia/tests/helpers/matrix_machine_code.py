@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from matrix_kernels import attention, product, tiles
-
 import tri
 import tri.language as tl
+from matrix_kernels import attention, product, tiles
 
 __all__ = ["Compiler"]
 

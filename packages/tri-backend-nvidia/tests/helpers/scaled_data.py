@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
-from matrix_machine_code import Compiler
-from scaled_kernels import scaled_product, scaled_tiles
 
 import tri
+from matrix_machine_code import Compiler
+from scaled_kernels import scaled_product, scaled_tiles
 
 __all__ = [
     "FORMATS",

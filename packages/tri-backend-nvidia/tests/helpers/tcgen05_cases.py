@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
-from machine_cases import SUM_ERROR, SUM_ERROR_8, Column, Kernel, MachineCase
-from wgmma_cases import CASES, values
 
+from machine_cases import SUM_ERROR, SUM_ERROR_8, Column, Kernel, MachineCase
 from tri_backend_nvidia.machine import (
     BarrierInitOp,
     BarrierOp,
@@ -23,6 +22,7 @@ from tri_backend_nvidia.machine import (
     TensorMultiplyOp,
 )
 from tri_core.mlir import ir
+from wgmma_cases import CASES, values
 
 __all__ = ["ARCH", "BITS", "CASES", "TCGEN05", "Product", "TensorKernel", "high", "unpacked"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+
 from machine_cases import SUM_ERROR, SUM_ERROR_8, Column, Kernel, MachineCase
 from tcgen05_cases import ARCH, CASES, THREADS, TensorKernel, high
-
 from tri_backend_nvidia.machine import (
     SCALED_KINDS,
     BarrierWaitOp,

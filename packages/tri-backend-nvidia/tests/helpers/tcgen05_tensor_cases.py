@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+
 from machine_cases import SUM_ERROR, SUM_ERROR_8, Column, Kernel, MachineCase
 from tcgen05_cases import ARCH, BITS, THREADS, TensorKernel, high
 from tcgen05_scaled_cases import CASES
-from wgmma_cases import values
-
 from tri_backend_nvidia.machine import (
     BarrierWaitOp,
     FenceOp,
@@ -17,6 +16,7 @@ from tri_backend_nvidia.machine import (
     TensorMultiplyTensorOp,
 )
 from tri_core.mlir import ir
+from wgmma_cases import values
 
 __all__ = ["CASES", "TENSOR", "TENSOR_PRODUCTS", "TensorProduct"]
 

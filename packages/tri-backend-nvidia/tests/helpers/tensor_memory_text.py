@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from nvidia_support import target
-
 from tri_backend_nvidia.options import NvidiaOptions
 from tri_backend_nvidia.tcgen05.allocate_tensor_memory import SIZE, AllocateTensorMemory
 from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from machine_cases import CASES, Column, Kernel, MachineCase, any_bits, build, each, normal
 
+from machine_cases import CASES, Column, Kernel, MachineCase, any_bits, build, each, normal
 from tri_backend_nvidia.machine import (
     BarrierArriveOp,
     BarrierExpectOp,

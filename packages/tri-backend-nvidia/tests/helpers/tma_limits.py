@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from machine_cases import Column, MachineCase, any_bits, each
 from tma_cases import Tensor, _load, _store
-
 from tri_backend_nvidia.machine import TmaLoadOp, TmaStoreOp
 
 __all__ = ["LIMITS"]

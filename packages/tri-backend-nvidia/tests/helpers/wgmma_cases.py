@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+
 from machine_cases import SUM_ERROR, SUM_ERROR_8, Column, Kernel, MachineCase
 from tma_cases import CASES
-
 from tri_backend_nvidia.machine import BarrierOp, FenceOp, WgmmaOp, WgmmaShape, WgmmaWaitOp
 from tri_core.mlir import ir
 

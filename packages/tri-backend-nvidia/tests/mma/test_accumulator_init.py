@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from accumulator_kernels import restarted
 
 import tri
+from accumulator_kernels import restarted
 from tri_backend_nvidia.ptxas import ptxas
 
 torch = pytest.importorskip("torch")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles
 
 import tri.language as tl
+from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles
 
 torch = pytest.importorskip("torch")
 

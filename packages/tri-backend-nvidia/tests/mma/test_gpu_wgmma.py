@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matrix_data import close_to_halves, rounded_by_copies
-from matrix_kernels import attention, attention_keys, imprecise, product, tiles
 
 import tri
 import tri.language as tl
+from matrix_data import close_to_halves, rounded_by_copies
+from matrix_kernels import attention, attention_keys, imprecise, product, tiles
 
 torch = pytest.importorskip("torch")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles
-from nvidia_support import target
 
 import tri
 import tri.language as tl
+from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles
+from nvidia_support import target
 from tri_backend_nvidia.mma import NvidiaMma, matrix_instructions
 from tri_backend_nvidia.mma.loads import plan_rows
 from tri_backend_nvidia.options import NvidiaOptions

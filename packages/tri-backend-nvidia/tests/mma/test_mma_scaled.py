@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-import scaled_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import scaled_data
 from nvidia_support import known_to_ptxas
 from scaled_data import close
-
 from tri_backend_nvidia.mma import encoding
 from tri_backend_nvidia.mma.mma_scales import scale_layout
 from tri_core import knobs

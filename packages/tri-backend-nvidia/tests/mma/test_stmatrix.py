@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import tri
 from machine_cases import CASES
 from machine_runs import simulated
 from matrix_kernels import finished
-
-import tri
 from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared
 from tri_backend_nvidia.mma.loads import plan_rows
 from tri_backend_nvidia.mma.stores import row_memory

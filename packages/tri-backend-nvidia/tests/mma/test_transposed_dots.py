@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from matrix_data import RESULTS, close, close_to_halves, poisoned, rounded_by_copies, values
-from matrix_kernels import imprecise, tiles
-from nvidia_support import target
 
 import tri
 import tri.language as tl
+from matrix_data import RESULTS, close, close_to_halves, poisoned, rounded_by_copies, values
+from matrix_kernels import imprecise, tiles
+from nvidia_support import target
 from tri_backend_nvidia.mma import NvidiaMma, NvmmaShared, matrix_instructions
 from tri_backend_nvidia.mma.loads import plan_rows
 from tri_core.compiler.optimize import optimize

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from functools import partial
 
-import matrix_data
 import pytest
+
+import matrix_data
+import tri
+import tri.language as tl
 from matrix_data import RESULTS, ROWS, TYPES, close, poisoned, values
 from matrix_kernels import attention, attention_keys, imprecise, tiles
 from nvidia_support import primitives, target
-
-import tri
-import tri.language as tl
 from tri_backend_nvidia.machine.simulation.wgmma import MatrixDescriptor, accumulator_places
 from tri_backend_nvidia.mma import NvidiaMma
 from tri_core import knobs

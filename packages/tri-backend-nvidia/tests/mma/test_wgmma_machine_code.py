@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from matrix_kernels import imprecise
 from matrix_machine_code import Compiler
 from nvidia_support import loops
-
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas
 from tri_backend_nvidia.tools import find

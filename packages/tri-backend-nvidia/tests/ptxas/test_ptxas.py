@@ -5,8 +5,8 @@ import stat
 import tempfile
 
 import pytest
-from nvidia_support import assembled, known_to_ptxas, ptx_of, target
 
+from nvidia_support import assembled, known_to_ptxas, ptx_of, target
 from tri_backend_nvidia import tools
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.ptxas import PTXAS, assemble, parse_usage, ptxas

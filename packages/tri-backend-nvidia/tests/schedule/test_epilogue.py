@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from special_kernels import finished_tile, finished_tiles
 
 import tri
+from special_kernels import finished_tile, finished_tiles
 
 torch = pytest.importorskip("torch")
 

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from matrix_kernels import finished
-from special_kernels import finished_tile, finished_tiles
 
 import tri
+from matrix_kernels import finished
+from special_kernels import finished_tile, finished_tiles
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas
 from tri_backend_nvidia.tools import find

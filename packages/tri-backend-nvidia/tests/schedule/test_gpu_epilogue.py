@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from special_kernels import finished_tile, finished_tiles
 
 torch = pytest.importorskip("torch")

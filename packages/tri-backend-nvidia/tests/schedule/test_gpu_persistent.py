@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
+import tri
 from gpu_data import halves, needs_hopper, poisoned
 from matrix_data import close
 from persistent_kernels import counted, places, single, sums
 from schedule_kernels import by_pointers, everything
 from special_kernels import attention, gemm
-
-import tri
 from tri_core.errors import Unsupported
 
 torch = pytest.importorskip("torch")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+
+import tri
 from gpu_data import halves, needs_hopper, poisoned
 from matrix_data import close
 from special_kernels import attention, gemm, persistent
-
-import tri
 
 torch = pytest.importorskip("torch")
 

@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+import tri
 from nvidia_support import loops
 from persistent_kernels import counted, early, places, single, sums
 from special_kernels import attention, gemm
-
-import tri
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas
 from tri_backend_nvidia.tools import find

@@ -7,10 +7,10 @@ import re
 from itertools import pairwise
 
 import pytest
-from matrix_kernels import attention as by_pointers
-from special_kernels import attention, one_block
 
 import tri
+from matrix_kernels import attention as by_pointers
+from special_kernels import attention, one_block
 from tri_core.errors import TriError
 
 torch = pytest.importorskip("torch")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schedule_kernels import by_pointers, counted, dequantized, grouped, shown
-from special_kernels import attention, gemm
 
 import tri
+from schedule_kernels import by_pointers, counted, dequantized, grouped, shown
+from special_kernels import attention, gemm
 from tri.aot import build
 from tri_backend_nvidia.schedule import Dot, Machine, Resources, Work, choose, producer
 from tri_backend_nvidia.schedule.costs import clocks

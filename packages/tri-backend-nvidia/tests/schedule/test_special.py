@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from special_kernels import attention, gemm, locked, persistent
 
 import tri
+from special_kernels import attention, gemm, locked, persistent
 
 torch = pytest.importorskip("torch")
 

@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-import scaled_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import scaled_data
 from nvidia_support import known_to_ptxas
 from scaled_data import close
-
 from tri_backend_nvidia.tcgen05.completion import Completion
 from tri_core import knobs
 from tri_core.errors import SimulationError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nvidia_support import after_pass, target
 
+from nvidia_support import after_pass, target
 from tri_backend_nvidia.mma.memory import FourBitShared, NvmmaShared
 from tri_backend_nvidia.scaled_dots import AccelerateDotScaled
 from tri_backend_nvidia.tcgen05.scaled import operand_memory

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from functools import partial
 
-import matrix_data
 import pytest
+
+import matrix_data
 import special_kernels
+import tri
+import tri.language as tl
 from accumulator_kernels import restarted
 from matrix_data import RESULTS, ROWS, TYPES, close, poisoned, values
 from matrix_kernels import attention, attention_keys, tiles
 from nvidia_support import primitives, target
-
-import tri
-import tri.language as tl
 from tri_core.errors import OutOfResources, SimulationError
 from tri_core.mlir import session
 from tri_core.plugins import manager

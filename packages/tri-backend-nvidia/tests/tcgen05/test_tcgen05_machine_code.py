@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from matrix_machine_code import Compiler
 
 MADE = Compiler("nvidia:sm_100a")

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import tri
+import tri.language as tl
 from machine_runs import ptx_text, simulated
 from matrix_data import close, poisoned, values
 from nvidia_support import assembled
 from tcgen05_cases import ARCH, THREADS, unpacked
 from tcgen05_tensor_cases import TENSOR, TENSOR_PRODUCTS, WIDTH
 from tensor_memory_text import DOT, HEAD, SHORT, placed
-
-import tri
-import tri.language as tl
 from tri_backend_nvidia.machine import TensorMemoryStoreOp
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows
 from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryOperand

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from nvidia_support import target
 from tensor_memory_text import HEAD, SHORT, placed
-
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows
 from tri_backend_nvidia.tcgen05.table import instructions, operand_memory
 from tri_core.api import OutOfResources, Unsupported

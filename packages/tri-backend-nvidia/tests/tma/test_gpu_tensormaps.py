@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+
 from tensormap_kernels import copied_groups, groups_of_descriptors, groups_of_pointers
 
 torch = pytest.importorskip("torch")

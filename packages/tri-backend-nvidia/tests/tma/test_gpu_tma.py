@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from tma_kernels import added, computed, gathered, moved, read, through_memory, twice
 from tma_kernels import combined as combine
 from tma_oracle import BLOCKS, COMBINED, block_of, combined, values
-
 from tri.tools.tensor_descriptor import TensorDescriptor
 
 torch = pytest.importorskip("torch")

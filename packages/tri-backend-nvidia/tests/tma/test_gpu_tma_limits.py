@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tma_limits import LIMITS
 
 pytest.importorskip("torch")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matrix_kernels import tiles
-from schedule_kernels import by_pointers, everything
 
 import tri
+from matrix_kernels import tiles
+from schedule_kernels import by_pointers, everything
 from tri import language as tl
 
 

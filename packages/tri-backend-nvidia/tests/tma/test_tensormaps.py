@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import tri
 from tensormap_kernels import (
     copied_groups,
     groups_of_descriptors,
     groups_of_pointers,
     once,
 )
-
-import tri
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import ptxas
 from tri_backend_nvidia.tools import find
@@ -189,7 +189,6 @@ def test_a_launch_brings_memory(monkeypatch) -> None:
     """For each CTA, from a pool, given back behind the launch, all on its stream."""
     from images import ready
     from nvidia_fake_driver import forget, install
-
     from tri_backend_nvidia.driver import CudaRuntime
     from tri_core.errors import DeviceError, Unsupported
 

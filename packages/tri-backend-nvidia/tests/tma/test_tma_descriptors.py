@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+import tri
 from tma_kernels import (
     added,
     computed,
@@ -16,8 +18,6 @@ from tma_kernels import (
 )
 from tma_kernels import combined as combine
 from tma_oracle import BLOCKS, COMBINED, Block, block_of, combined, outside, values
-
-import tri
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, SimulationError
 

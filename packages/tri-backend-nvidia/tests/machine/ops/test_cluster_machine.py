@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from cluster_cases import SIZE, peer, ring, start_together, synchronize
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import ptx_text, simulated
 from tma_cases import CASES, THREADS, _at
-
 from tri_backend_nvidia.machine import (
     ClusterBarrierOp,
     PeerArriveOp,

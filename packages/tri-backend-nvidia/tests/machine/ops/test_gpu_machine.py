@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import cluster_cases  # noqa: F401  more rows of the table
 import pytest
+
+import cluster_cases  # noqa: F401  more rows of the table
 from gpu_machine_runs import on_gpu
 from machine_runs import difference, simulated
 from wgmma_cases import CASES

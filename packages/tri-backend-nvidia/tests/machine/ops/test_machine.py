@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from machine_op import simulated
 from nvidia_simulation import CTA
 from nvidia_support import assembled, kernel_ptx, known_to_ptxas, llvm_text, primitives, ptx_of
-
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_backend_nvidia.machine import NVM
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope

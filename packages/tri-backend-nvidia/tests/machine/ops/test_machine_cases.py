@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import cluster_cases  # noqa: F401  more rows of the table
 import numpy as np
 import pytest
+
+import cluster_cases  # noqa: F401  more rows of the table
 from machine_runs import difference, ptx_text, simulated
 from nvidia_support import assembled
 from tcgen05_tensor_cases import CASES
-
 from tri_gpu_dialect.lowering.machine import machine_ops
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from machine_cases import CASES, Kernel, MachineCase, scaled_mma
 from machine_runs import ptx_text, simulated
 from nvidia_support import after_pass, assembled, known_to_ptxas, target
-
 from tri_backend_nvidia.machine.simulation.matrix_fragments import A, B, C, places
 from tri_backend_nvidia.mma import NvidiaMma
 from tri_backend_nvidia.mma.mma_scales import THREADS, WORD, lane_of, scale_layout

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import simulated
-
 from tri_backend_nvidia.machine import BarrierOp, OrderedBarrierOp, PartitionBarrierOp
 from tri_core.errors import SimulationError
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from machine_cases import Column, Kernel, MachineCase
 from machine_runs import ptx_text, simulated
 from nvidia_support import assembled
 from tcgen05_cases import ARCH, BITS, CASES, PRODUCTS, TCGEN05, THREADS, Product, TensorKernel, unpacked
-
 from tri_backend_nvidia.machine import (
     BarrierOp,
     BarrierWaitOp,

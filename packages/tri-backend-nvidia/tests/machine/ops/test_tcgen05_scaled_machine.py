@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from machine_cases import Kernel
 from machine_runs import ptx_text, simulated
 from nvidia_support import assembled
 from tcgen05_cases import ARCH, THREADS, TensorKernel, unpacked
 from tcgen05_scaled_cases import E2M1, SCALED, SCALED_PRODUCTS, WIDTH, ScaledProduct
-
 from tri_backend_nvidia.machine import BarrierWaitOp, FenceOp, ScaledDescriptor, TensorMemoryStoreOp
 from tri_core.errors import SimulationError
 from tri_core.mlir import ir

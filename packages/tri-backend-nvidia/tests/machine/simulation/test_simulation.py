@@ -8,9 +8,9 @@ from integration.kernels.layernorm import layernorm
 from integration.kernels.matmul import matmul
 from integration.kernels.softmax import softmax
 from integration.kernels.vector_add import vector_add
-from nvidia_support import primitives, target
 
 import tri
+from nvidia_support import primitives, target
 from tri_core.mlir import session
 from tri_core.plugins import manager
 from tri_core.text import parse_module

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from machine_cases import Column, Kernel, MachineCase, any_bits, build, each
 from machine_runs import simulated
 from tma_cases import BARRIER, CASES, LOADS, STORES, Tensor, _at, _first, _made, _start
 from tma_limits import LIMITS
-
 from tri_backend_nvidia.machine import (
     BarrierArriveOp,
     BarrierExpectOp,
