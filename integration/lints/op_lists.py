@@ -35,20 +35,6 @@ KNOWN: Mapping[str, frozenset[str]] = {
         "tri_core/passes/origins.py": "POINTER_OPS",
         "tri_core/passes/promote_pointer_tiles.py": "_CASTS",
         "tri/launch/writes.py": "_READS _WRITES",
-        "tri_gpu_dialect/analysis/pipeline_schedule.py": "_BARRING",
-        "tri_gpu_dialect/analysis/ranges.py": "_ARRANGING",
-        "tri_gpu_dialect/analysis/trip_counts.py": "_SAME _DIVISIONS _BETWEEN",
-        "tri_gpu_dialect/async_units/accumulator_init.py": "_PASSES_ON",
-        "tri_gpu_dialect/async_units/analysis/cta_split.py": "_STORED",
-        "tri_gpu_dialect/async_units/analysis/dot_stages.py": "_EARLY _PACKS",
-        "tri_gpu_dialect/async_units/analysis/slicing.py": "_FORWARDS _NO_EFFECT _WRITES _BARRING",
-        "tri_gpu_dialect/async_units/hoist_async_dots.py": "_PASSED",
-        "tri_gpu_dialect/async_units/make_persistent.py": "_OWN _REASONS",
-        "tri_gpu_dialect/async_units/preload_accumulator.py": "_PURE",
-        "tri_gpu_dialect/policy.py": "_LATENCY",
-        "tri_gpu_dialect/transforms/layout/coalesce.py": "ACCESSES",
-        "tri_gpu_dialect/transforms/layout/remove_layout_conversions.py": "_WIDENING _RESHAPING _CHEAP",
-        "tri_gpu_dialect/transforms/memory/fold_comparisons.py": "_ASKED",
     }.items()
 }
 

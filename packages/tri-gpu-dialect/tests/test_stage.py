@@ -167,11 +167,6 @@ def test_costs_of_conversions_grow_with_the_distance() -> None:
     assert DEFAULT_POLICY.mma(None) is None
 
 
-def test_latencies_are_those_of_memory_and_arithmetic() -> None:
-    module = ir.Module.parse("module { %0 = arith.constant 1 : i32 }")
-    assert DEFAULT_POLICY.latency(module.body.operations[0].operation) == 6
-
-
 def test_a_backends_passes_stand_behind_their_anchors() -> None:
     given = {"ttgir.matmul": [Coalesce()], "ttgir.barriers": [InsertBarriers()]}
     steps = ttgir_passes(TARGET, CommonOptions(), passes=given).steps

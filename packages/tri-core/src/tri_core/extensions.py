@@ -200,10 +200,6 @@ class Policy(Protocol):
         """Relative cost of a layout conversion; 0 exactly when it moves nothing."""
         ...
 
-    def latency(self, op: Any) -> int:
-        """Cycles until the op's result is there, roughly."""
-        ...
-
     def mma(self, dot: Any) -> Any | None:
         """The matrix instruction and encoding for a dot, or None for plain FMA."""
         ...

@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_POLICY", "AsyncPolicy", "DefaultPolicy", "DotPolicy", "PipelinePolicy", "Specialization"]
 
-#: rough cycles until a result is there; ops that are not listed count as arithmetic
-_LATENCY = {
-    "tt.load": 500,
-    "tt.atomic_rmw": 700,
-    "tt.atomic_cas": 700,
-    "tt.descriptor_load": 600,
-    "ttg.async_copy_global_to_local": 500,
-    "ttg.local_load": 30,
-    "ttg.convert_layout": 60,
-    "tt.reduce": 80,
-    "tt.scan": 120,
-    "tt.dot": 60,
-}
-
 
 @dataclass(frozen=True)
 class DotPolicy(TypedFields):
@@ -80,10 +66,6 @@ class DefaultPolicy(TypedFields):
             if moves.has_in(dim) and not _stays(moves, dim):
                 return cost
         return 1.0
-
-    def latency(self, op: ir.Operation) -> int:
-        """Cycles, from a table by op name."""
-        return _LATENCY.get(op.name, 6)
 
     def mma(self, dot: Any) -> MatrixInstruction | None:
         """The row of the table that computes ``dot``; None: plain FMA."""

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_nvidia.mma.encoding import TTNG
+from tri_core.ir.effects import ASYNC, SYNCHRONIZE_CTA, Effect, Effects
+from tri_core.ir.traits import ViewLike
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.transforms.memory.insert_barriers import effects_of
 
@@ -25,6 +27,7 @@ __all__ = [
 
 _In = ext.Operand[Any]
 _Out = ext.Result[Any]
+_TENSOR_MEMORY = "tensor memory"
 _Values = tuple[Sequence[ir.Value], Sequence[ir.Value]]
 
 
@@ -32,21 +35,25 @@ class TensorMemorySpaceAttr(TTNG.Attribute, name="tensor_memory"):
     """``#ttng.tensor_memory``: the memory space of accumulators."""
 
 
-class TensorMemoryAllocOp(TTNG.Operation, name="tmem_alloc"):
+class TensorMemoryAllocOp(
+    TTNG.Operation, name="tmem_alloc", traits=[Effects(Effect("allocate", _TENSOR_MEMORY))]
+):
     """Allocates ``columns`` of tensor memory; their address goes to ``slot``, an i32 in shared memory."""
 
     slot: _In
     columns: ir.IntegerAttr
 
 
-class TensorMemoryDeallocOp(TTNG.Operation, name="tmem_dealloc"):
+class TensorMemoryDeallocOp(
+    TTNG.Operation, name="tmem_dealloc", traits=[Effects(Effect("free", _TENSOR_MEMORY), SYNCHRONIZE_CTA)]
+):
     """All threads synchronise; then the ``columns`` at the address in ``slot`` are given back."""
 
     slot: _In
     columns: ir.IntegerAttr
 
 
-class TensorMemoryViewOp(TTNG.Operation, name="tmem_view"):
+class TensorMemoryViewOp(TTNG.Operation, name="tmem_view", traits=[Effects(), ViewLike]):
     """The buffer from column ``column`` of what was allocated on; ``slot`` has the address."""
 
     slot: _In
@@ -54,7 +61,7 @@ class TensorMemoryViewOp(TTNG.Operation, name="tmem_view"):
     result: _Out
 
 
-class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot"):
+class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot", traits=[Effects(), ViewLike]):
     """The buffer ``index`` (i32) times ``columns`` columns behind ``src``."""
 
     src: _In
@@ -63,21 +70,23 @@ class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot"):
     result: _Out
 
 
-class TensorMemoryLoadOp(TTNG.Operation, name="tmem_load"):
+class TensorMemoryLoadOp(TTNG.Operation, name="tmem_load", traits=[Effects(Effect("read", _TENSOR_MEMORY))]):
     """A sum read from tensor memory, in ``#ttng.tensor_memory_rows``."""
 
     src: _In
     result: _Out
 
 
-class TensorMemoryStoreOp(TTNG.Operation, name="tmem_store"):
+class TensorMemoryStoreOp(
+    TTNG.Operation, name="tmem_store", traits=[Effects(Effect("write", _TENSOR_MEMORY))]
+):
     """A sum, in ``#ttng.tensor_memory_rows``, written to tensor memory."""
 
     src: _In
     dst: _In
 
 
-class CommitOp(TTNG.Operation, name="tc_gen5_commit"):
+class CommitOp(TTNG.Operation, name="tc_gen5_commit", traits=[Effects(ASYNC)]):
     """One arrival at ``barrier`` when all dots are done that were started so far."""
 
     barrier: _In

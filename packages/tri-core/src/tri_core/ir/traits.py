@@ -13,23 +13,31 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tri_core.errors import VerificationError
-from tri_core.ir.upstream import ELEMENTWISE_OPS, PURE_DIALECTS, UNIFORM_OPS
+from tri_core.ir.upstream import CASTS, ELEMENTWISE_OPS, INSTRUCTIONS, PURE_DIALECTS, UNIFORM_OPS
 from tri_core.locations import source_location
 from tri_core.mlir import ext, ir
 
 __all__ = [
+    "Cast",
+    "DataMovement",
     "Decomposable",
     "Elementwise",
+    "Instructions",
     "Pure",
     "PureByAttribute",
     "Rematerializable",
+    "StoreLike",
     "Trait",
+    "ViewLike",
     "decompose",
     "elementwise_ops",
+    "is_cast",
     "is_elementwise",
     "is_pure",
     "is_rematerializable",
+    "is_view",
     "maps_elements",
+    "moves_data",
 ]
 
 
@@ -75,6 +83,40 @@ class Rematerializable(Trait):
 
     What is pure and elementwise is so without saying it.
     """
+
+
+class DataMovement(Trait):
+    """The elements of the result are elements of the operand, no arithmetic: splat, broadcast, trans, a conversion of the layout."""
+
+
+class ViewLike(Trait):
+    """The result, a buffer, is a part of the operand or shows it in another shape; nothing is accessed."""
+
+
+class Cast(Trait):
+    """Gives each element of its one operand in another type."""
+
+
+class StoreLike(Trait):
+    """Writes a tensor to global memory; the op's class gives it as property ``stored``."""
+
+
+class Instructions:
+    """The trait of an op that takes about ``count`` instructions an element; of one without it nothing is known."""
+
+    _counts: ClassVar[dict[str, int]] = dict(INSTRUCTIONS)
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def attach(self, name: str) -> None:
+        """As :meth:`Trait.attach`."""
+        self._counts[name] = self.count
+
+    @classmethod
+    def of(cls, name: str) -> int | None:
+        """How many ops called ``name`` take; None: nothing is known."""
+        return cls._counts.get(name)
 
 
 class Decomposable(Trait):
@@ -131,6 +173,22 @@ def is_rematerializable(op: ir.Operation) -> bool:
     if name.startswith(PURE_DIALECTS):
         return True
     return (Elementwise.declared_by(name) or Rematerializable.declared_by(name)) and is_pure(op)
+
+
+def is_cast(op: ir.Operation) -> bool:
+    """Whether ``op`` gives each element of its one operand in another type."""
+    name = op.name
+    return name in CASTS or Cast.declared_by(name)
+
+
+def moves_data(op: ir.Operation) -> bool:
+    """Whether the elements of the result of ``op`` are elements of its operand."""
+    return DataMovement.declared_by(op.name)
+
+
+def is_view(op: ir.Operation) -> bool:
+    """Whether the result of ``op`` is a buffer that its operand's memory holds."""
+    return ViewLike.declared_by(op.name)
 
 
 def elementwise_ops(*dialects: type[ext.Dialect]) -> tuple[str, ...]:

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_core.ir.traits import is_pure, is_rematerializable
+from tri_core.ir.effects import (
+    READ_DESCRIBED,
+    SYNCHRONIZE_CTA,
+    SYNCHRONIZE_GRID,
+    SYNCHRONIZE_LAUNCHES,
+    WRITE_DESCRIBED,
+    WRITE_GLOBAL,
+    WRITE_SHARED,
+    may_have,
+)
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.origins import POINTER_OPS, argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -21,6 +31,16 @@ __all__ = ["Schedule", "is_dot_buffer", "schedule"]
 
 #: ops whose result points into what their first operand points into
 _THROUGH = POINTER_OPS | {"ttg.convert_layout"}
+#: effects that loads may not pass, or that other threads' memory may depend on
+_ORDERING = (
+    READ_DESCRIBED,
+    WRITE_DESCRIBED,
+    WRITE_GLOBAL,
+    WRITE_SHARED,
+    SYNCHRONIZE_CTA,
+    SYNCHRONIZE_GRID,
+    SYNCHRONIZE_LAUNCHES,
+)
 #: ops that write memory through their first operand and order nothing else
 _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
@@ -72,26 +92,9 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
             if root is None or used:
                 return None
             found.add(root)
-        elif name.startswith(("tt.descriptor_", "ttg.async_")) or (name in _BARRING and not is_pure(op)):
+        elif name == "scf.while" or may_have(op, *_ORDERING):
             return None
     return found
-
-
-#: ops that other threads' memory may depend on, unless they are pure, or that are loops themselves
-_BARRING = frozenset(
-    [
-        "tt.call",
-        "tt.grid_dependency_wait",
-        "ttg.barrier",
-        "tt.elementwise_inline_asm",
-        "tt.extern_elementwise",
-        "tt.atomic_poll",
-        "tt.atomic_store",
-        "tt.atomic_load",
-        "tt.map_elementwise",
-        "scf.while",
-    ]
-)
 
 
 # --- what feeds what --------------------------------------------------------------------------------------

@@ -10,24 +10,13 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tri_core.ir.traits import moves_data
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.integer_range import BINARY, COMPARISONS, IntegerRange
 from tri_gpu_dialect.edit import terminator
 
 __all__ = ["Ranges", "is_integer"]
 
-#: ops that only arrange elements
-_ARRANGING = frozenset(
-    {
-        "tt.splat",
-        "tt.broadcast",
-        "tt.expand_dims",
-        "tt.reshape",
-        "tt.trans",
-        "tt.unsplat",
-        "ttg.convert_layout",
-    }
-)
 #: programs along an axis, and so their numbers, are positive i32
 _PROGRAMS = (1 << 31) - 1
 
@@ -73,7 +62,7 @@ class Ranges:
         known = [self._known[v] for v in _sources(value)]
         if op.name in BINARY:
             return BINARY[op.name](known[0], known[1], self.no_overflow)
-        if op.name in _ARRANGING:
+        if moves_data(op):
             return known[0]
         match op.name:
             case "tt.make_range":
@@ -127,7 +116,7 @@ def _sources(value: ir.Value) -> list[ir.Value]:
 def _operands(op: ir.Operation, value: ir.Value) -> list[ir.Value]:
     if op.name in BINARY or op.name == "arith.cmpi":
         return list(op.operands)[:2]
-    if op.name in _ARRANGING or op.name in ("arith.extsi", "arith.extui", "arith.trunci"):
+    if moves_data(op) or op.name in ("arith.extsi", "arith.extui", "arith.trunci"):
         return list(op.operands)[:1]
     if op.name == "arith.select":
         return list(op.operands)[1:]

@@ -7,10 +7,11 @@ run, and whether numbers of programs are forwarded out evenly; never what a prog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from tri_core.ir.traits import is_cast
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import CONTROL, all_ops
 
@@ -20,12 +21,6 @@ __all__ = ["Slopes", "TripCounts", "trip_counts"]
 Slopes = Mapping[int, Fraction | None]
 
 _UNKNOWN: Slopes = dict.fromkeys(range(3))
-_SAME = frozenset({"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast"})
-_DIVISIONS = frozenset(
-    {"arith.divsi", "arith.divui", "arith.ceildivsi", "arith.ceildivui", "arith.floordivsi"}
-)
-_SHIFTS = {"arith.shli": 1, "arith.shrsi": -1, "arith.shrui": -1}
-_BETWEEN = frozenset({"arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.select"})
 
 
 @dataclass(frozen=True)
@@ -82,12 +77,10 @@ class _Reader:
 
     def _computed(self, op: ir.Operation) -> Slopes:
         operands = [self.of(v) for v in op.operands]
-        if op.name in _SAME:
+        if is_cast(op):
             return operands[0]
-        if op.name in ("arith.addi", "arith.subi"):
-            return _sum(operands[0], operands[1], 1 if op.name == "arith.addi" else -1)
-        if op.name in _BETWEEN:
-            return _between(operands[-2], operands[-1])
+        if op.name in _RULES:
+            return _RULES[op.name](operands)
         factor = _factor(op)
         if factor is not None:
             value, by = factor
@@ -105,11 +98,9 @@ def _factor(op: ir.Operation) -> tuple[ir.Value, Fraction] | None:
         left, by = right, _constant(left)
     if by is None:
         return None
-    if op.name == "arith.muli":
-        return left, Fraction(by)
-    if op.name in _DIVISIONS and by:
-        return left, Fraction(1, by)
-    return (left, Fraction(2) ** (_SHIFTS[op.name] * by)) if op.name in _SHIFTS else None
+    rule = _FACTORS.get(op.name)
+    factor = None if rule is None else rule(by)
+    return None if factor is None else (left, factor)
 
 
 def _constant(value: ir.Value) -> int | None:
@@ -142,3 +133,29 @@ def _scaled(slopes: Slopes, by: Fraction) -> Slopes:
 def _between(one: Slopes, other: Slopes) -> Slopes:
     """Of a value that is now the one, now the other: the steeper slope, if both have one direction."""
     return _joined(one, other, lambda left, right: None if left * right < 0 else max(left, right, key=abs))
+
+
+#: op -> the slopes of its result, of those of its operands
+_RULES: Mapping[str, Callable[[Sequence[Slopes]], Slopes]] = {
+    "arith.addi": lambda s: _sum(s[0], s[1], 1),
+    "arith.subi": lambda s: _sum(s[0], s[1], -1),
+    **dict.fromkeys(
+        ("arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.select"),
+        lambda s: _between(s[-2], s[-1]),
+    ),
+}
+
+
+def _inverse(by: int) -> Fraction | None:
+    return Fraction(1, by) if by else None
+
+
+#: op -> what it multiplies its first operand by, but for rounding, if the second is a constant
+_FACTORS: Mapping[str, Callable[[int], Fraction | None]] = {
+    "arith.muli": Fraction,
+    "arith.shli": lambda by: Fraction(2) ** by,
+    **dict.fromkeys(("arith.shrsi", "arith.shrui"), lambda by: Fraction(2) ** -by),
+    **dict.fromkeys(
+        ("arith.divsi", "arith.divui", "arith.ceildivsi", "arith.ceildivui", "arith.floordivsi"), _inverse
+    ),
+}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.traits import moves_data
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
@@ -25,7 +26,6 @@ from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, termin
 __all__ = ["AccumulatorInit"]
 
 _DOT = "ttg.warp_group_dot"
-_PASSES_ON = frozenset({"tt.splat", "ttg.convert_layout", "tt.broadcast", "tt.expand_dims"})
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _scalar(condition: ir.Value) -> ir.Value | None:
     """The one i1 that all elements of ``condition`` are, if it is known."""
     while str(condition.type) != "i1":
         op = _made_by(condition)
-        if op is None or op.name not in _PASSES_ON:
+        if op is None or not moves_data(op):
             return None
         condition = op.operands[0]
     return condition

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.effects import READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -34,10 +35,6 @@ __all__ = ["HoistAsyncDots"]
 _WAIT, _ARRIVE, _READ = "ttg.wait_barrier", "ttg.arrive_barrier", "ttg.local_load"
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
-#: ops with effects that write no buffer and order nothing that a dot reads
-_PASSED = frozenset(
-    {DOT, DOT_WAIT, _WAIT, _ARRIVE, "tt.load", "tt.store", "tt.reduce", "tt.scan", "tt.gather", _READ}
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -214,4 +211,6 @@ def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
 
 
 def _may_be_passed(op: ir.Operation) -> bool:
-    return op.name in _PASSED or op.name.startswith("ttg.memdesc_") or is_rematerializable(op)
+    return op.name in (DOT, DOT_WAIT, _WAIT, _ARRIVE) or has_at_most(
+        op, READ_GLOBAL, WRITE_GLOBAL, READ_SHARED
+    )

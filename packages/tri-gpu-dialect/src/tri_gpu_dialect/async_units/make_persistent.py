@@ -29,12 +29,21 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, Unsupported
 from tri_core.dialects.tt.accesses import reads_again
-from tri_core.ir.traits import is_pure
+from tri_core.ir.effects import (
+    HOST,
+    READ_DESCRIBED,
+    READ_GLOBAL,
+    SYNCHRONIZE_GRID,
+    SYNCHRONIZE_LAUNCHES,
+    WRITE_DESCRIBED,
+    WRITE_GLOBAL,
+    effects_of,
+)
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
-from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, functions, module_int, terminator
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["CHOSEN", "NEXT", "PERSISTENT", "MakePersistent"]
@@ -52,23 +61,13 @@ NEXT = "ttg.next_tile"
 _ID, _COUNT, _SIZE = "tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size"
 #: ``arith.cmpi``'s "less than" of unsigned numbers
 _ULT = 6
-
-#: ops that do nothing to other programs, beside the pure ones
-_OWN = CONTROL | {
-    "llvm.intr.assume", "scf.condition", "scf.index_switch", "scf.yield", "tt.barrier", "tt.descriptor_gather",
-    "tt.descriptor_load", "tt.descriptor_scatter", "tt.descriptor_store", "tt.func", "tt.load", "tt.map_elementwise",
-    "tt.map_elementwise_return", "tt.reduce_return", "tt.return", "tt.scan_return", "tt.store", "tt.unsplat", "ttg.barrier",
-    "ttg.local_alloc", "ttg.local_dealloc", "ttg.local_dot", "ttg.local_gather", "ttg.local_load", "ttg.local_scatter",
-    "ttg.local_store", "ttg.warp_group_dot", "ttg.warp_group_dot_wait", "ub.poison",
-}  # fmt: skip
-#: beginnings of names -> why such ops do not go
+#: effects that an op may not have together -> why
 _REASONS = {
-    "tt.atomic_": "may order it with other programs",
-    "tt.descriptor_reduce": "combines what several programs store",
-    "tt.print": "says which program it is by its CTA",
-    "tt.assert": "says which program it is by its CTA",
-    "tt.grid_dependency": "orders launches by programs that end",
-    "tt.call": "is an unsupported operation",
+    frozenset({SYNCHRONIZE_LAUNCHES}): "orders launches by programs that end",
+    frozenset({SYNCHRONIZE_GRID}): "may order it with other programs",
+    frozenset({READ_GLOBAL, WRITE_GLOBAL}): "may order it with other programs",
+    frozenset({READ_DESCRIBED, WRITE_DESCRIBED}): "combines what several programs store",
+    frozenset({HOST}): "says which program it is by its CTA",
 }
 
 
@@ -115,9 +114,10 @@ def _impure(op: ir.Operation) -> str | None:
     """What is wrong with ``op``; None: nothing."""
     if op.name == "tt.load" and reads_again(op):
         return "that is volatile may wait for other programs"
-    if is_pure(op) or op.name in _OWN:
-        return None
-    return next((r for start, r in _REASONS.items() if op.name.startswith(start)), "may reach other programs")
+    found = effects_of(op)
+    if found is None:
+        return "may reach other programs"
+    return next((reason for effects, reason in _REASONS.items() if found >= effects), None)
 
 
 def _refused(reason: str, op: ir.Operation) -> Unsupported:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.effects import ASYNC, READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
@@ -27,17 +28,8 @@ __all__ = ["PreloadAccumulator"]
 _READ, _WAIT, _ARRIVE = "ttg.local_load", "ttg.wait_barrier", "ttg.arrive_barrier"
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
-#: ops with effects that write no shared memory
-_HARMLESS = frozenset({DOT, DOT_WAIT, _WAIT, _ARRIVE, _READ, "ttg.ordered_barrier"})
-_PURE = (
-    "arith.",
-    "math.",
-    "ttg.memdesc_",
-    "tt.expand_dims",
-    "tt.broadcast",
-    "tt.splat",
-    "ttg.convert_layout",
-)
+#: effects that change no shared memory
+_HARMLESS = (READ_GLOBAL, WRITE_GLOBAL, READ_SHARED, ASYNC)
 
 
 @dataclass(frozen=True)
@@ -174,4 +166,4 @@ def _stops(op: ir.Operation, root: ir.Value) -> bool:
     if op.name in (_WAIT, _ARRIVE):
         guarded = guarded_buffers(op)
         return not guarded or root in guarded
-    return not op.name.startswith(_PURE) and op.name not in _HARMLESS
+    return op.name != "ttg.ordered_barrier" and not has_at_most(op, *_HARMLESS)

@@ -9,7 +9,22 @@ declaring them are in :data:`OPTIONAL_ATTRIBUTES`.
 from collections.abc import Sequence
 from typing import Any
 
-from tri_core.ir.traits import Pure, Rematerializable
+from tri_core.ir.effects import (
+    ALLOCATE_GLOBAL,
+    ALLOCATE_SHARED,
+    ASYNC,
+    FREE_SHARED,
+    READ_DESCRIBED,
+    READ_GLOBAL,
+    READ_SHARED,
+    SYNCHRONIZE_CTA,
+    SYNCHRONIZE_GRID,
+    WRITE_DESCRIBED,
+    WRITE_GLOBAL,
+    WRITE_SHARED,
+    Effects,
+)
+from tri_core.ir.traits import DataMovement, Pure, Rematerializable, ViewLike
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.dialect import verify
@@ -84,7 +99,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
 }
 
 
-class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[Pure, Rematerializable]):
+class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[Pure, Rematerializable, DataMovement]):
     """The same tensor in another layout."""
 
     src: _In
@@ -95,7 +110,7 @@ class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[Pure, Remate
 # --- shared memory --------------------------------------------------------------------------------------
 
 
-class LocalAllocOp(TTG.Operation, name="local_alloc"):
+class LocalAllocOp(TTG.Operation, name="local_alloc", traits=[Effects(ALLOCATE_SHARED)]):
     """A buffer in shared memory, holding ``src`` if there is one (and then it may be immutable)."""
 
     result: _Out
@@ -103,13 +118,13 @@ class LocalAllocOp(TTG.Operation, name="local_alloc"):
     verify_invariants = verify.rule(verify.allocates)
 
 
-class LocalDeallocOp(TTG.Operation, name="local_dealloc"):
+class LocalDeallocOp(TTG.Operation, name="local_dealloc", traits=[Effects(FREE_SHARED)]):
     """Ends the life of a buffer; without it, the last use does."""
 
     src: _In
 
 
-class LocalLoadOp(TTG.Operation, name="local_load"):
+class LocalLoadOp(TTG.Operation, name="local_load", traits=[Effects(READ_SHARED)]):
     """A tensor read from shared memory; ``token`` orders it after an asynchronous wait."""
 
     result: _Out
@@ -118,7 +133,7 @@ class LocalLoadOp(TTG.Operation, name="local_load"):
     verify_invariants = verify.rule(verify.loads)
 
 
-class LocalStoreOp(TTG.Operation, name="local_store"):
+class LocalStoreOp(TTG.Operation, name="local_store", traits=[Effects(WRITE_SHARED)]):
     """A tensor written to shared memory."""
 
     src: _In
@@ -126,7 +141,7 @@ class LocalStoreOp(TTG.Operation, name="local_store"):
     verify_invariants = verify.rule(verify.stores)
 
 
-class LocalGatherOp(TTG.Operation, name="local_gather"):
+class LocalGatherOp(TTG.Operation, name="local_gather", traits=[Effects(READ_SHARED)]):
     """``result[.., i, ..] = src[.., indices[.., i, ..], ..]`` along ``axis`` of a buffer."""
 
     src: _In
@@ -135,7 +150,7 @@ class LocalGatherOp(TTG.Operation, name="local_gather"):
     result: _Out
 
 
-class LocalScatterOp(TTG.Operation, name="local_scatter"):
+class LocalScatterOp(TTG.Operation, name="local_scatter", traits=[Effects(WRITE_SHARED)]):
     """``dst[.., indices[.., i, ..], ..] = values[.., i, ..]`` along ``axis`` of a buffer."""
 
     dst: _In
@@ -144,7 +159,7 @@ class LocalScatterOp(TTG.Operation, name="local_scatter"):
     axis: ir.IntegerAttr
 
 
-class LocalDotOp(TTG.Operation, name="local_dot"):
+class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED)]):
     """``a @ b + c`` by multiply-add, ``a`` and ``b`` being row-major buffers; dots are added in order of k."""
 
     a: _In
@@ -158,7 +173,7 @@ class LocalDotOp(TTG.Operation, name="local_dot"):
 # --- dots that run on their own -------------------------------------------------------------------------
 
 
-class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
+class WarpGroupDotOp(TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED, ASYNC)]):
     """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
 
     ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is undefined, and what is read must stay, until a
@@ -177,7 +192,7 @@ class WarpGroupDotOp(TTG.Operation, name="warp_group_dot"):
     verify_invariants = verify.rule(verify.multiplies_async)
 
 
-class WarpGroupDotWaitOp(TTG.Operation, name="warp_group_dot_wait"):
+class WarpGroupDotWaitOp(TTG.Operation, name="warp_group_dot_wait", traits=[Effects(ASYNC)]):
     """Waits until at most ``pendings`` dots of this warp group are under way; gives ``inputs``, all of one type."""
 
     results_: _Outs
@@ -189,7 +204,7 @@ class WarpGroupDotWaitOp(TTG.Operation, name="warp_group_dot_wait"):
 # --- views of shared memory -----------------------------------------------------------------------------
 
 
-class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[Pure]):
+class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[Pure, ViewLike]):
     """Part ``index`` (i32) of a buffer along its leading dimension."""
 
     src: _In
@@ -198,7 +213,7 @@ class MemDescIndexOp(TTG.Operation, name="memdesc_index", traits=[Pure]):
     verify_invariants = verify.rule(verify.indexes)
 
 
-class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[Pure]):
+class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[Pure, ViewLike]):
     """A box of a buffer at constant ``offsets``."""
 
     src: _In
@@ -207,7 +222,7 @@ class MemDescSubsliceOp(TTG.Operation, name="memdesc_subslice", traits=[Pure]):
     verify_invariants = verify.rule(verify.subslices)
 
 
-class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[Pure]):
+class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[Pure, ViewLike]):
     """A buffer seen with its dimensions permuted: result dimension i is source dimension ``order[i]``."""
 
     src: _In
@@ -216,7 +231,7 @@ class MemDescTransOp(TTG.Operation, name="memdesc_trans", traits=[Pure]):
     verify_invariants = verify.rule(verify.permutes)
 
 
-class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[Pure]):
+class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[Pure, ViewLike]):
     """A buffer seen in another shape, row-major."""
 
     src: _In
@@ -224,7 +239,7 @@ class MemDescReshapeOp(TTG.Operation, name="memdesc_reshape", traits=[Pure]):
     verify_invariants = verify.rule(verify.reshapes)
 
 
-class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[Pure]):
+class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[Pure, ViewLike]):
     """A buffer's bytes seen as another tensor altogether."""
 
     src: _In
@@ -234,7 +249,9 @@ class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[Pu
 # --- asynchronous copies --------------------------------------------------------------------------------
 
 
-class AsyncCopyGlobalToLocalOp(TTG.Operation, name="async_copy_global_to_local"):
+class AsyncCopyGlobalToLocalOp(
+    TTG.Operation, name="async_copy_global_to_local", traits=[Effects(READ_GLOBAL, WRITE_SHARED, ASYNC)]
+):
     """Starts a copy from pointers ``src`` to buffer ``result`` (Triton's name of the destination)."""
 
     token: _Out
@@ -245,14 +262,14 @@ class AsyncCopyGlobalToLocalOp(TTG.Operation, name="async_copy_global_to_local")
     verify_invariants = verify.rule(verify.copies_async)
 
 
-class AsyncCommitGroupOp(TTG.Operation, name="async_commit_group"):
+class AsyncCommitGroupOp(TTG.Operation, name="async_commit_group", traits=[Effects(ASYNC)]):
     """Makes one group of the copies started since the last commit."""
 
     token: _Out
     inputtokens: _Ins
 
 
-class AsyncWaitOp(TTG.Operation, name="async_wait"):
+class AsyncWaitOp(TTG.Operation, name="async_wait", traits=[Effects(ASYNC)]):
     """Waits until at most ``num`` groups of this thread's copies are under way."""
 
     token: _Out
@@ -263,7 +280,7 @@ class AsyncWaitOp(TTG.Operation, name="async_wait"):
 # --- barriers in memory, and copies that they count -----------------------------------------------------
 
 
-class InitBarrierOp(TTG.Operation, name="init_barrier"):
+class InitBarrierOp(TTG.Operation, name="init_barrier", traits=[Effects(WRITE_SHARED)]):
     """A barrier at ``alloc``: a phase is complete after ``count`` arrivals, when all expected bytes have come.
 
     One thread does it; all threads synchronise before another op uses the barrier.
@@ -274,14 +291,14 @@ class InitBarrierOp(TTG.Operation, name="init_barrier"):
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.positive("count"))
 
 
-class InvalBarrierOp(TTG.Operation, name="inval_barrier"):
+class InvalBarrierOp(TTG.Operation, name="inval_barrier", traits=[Effects(WRITE_SHARED)]):
     """Ends the life of a barrier, so that its memory may hold something else; all threads met before."""
 
     alloc: _In
     verify_invariants = verify.rule(verify.uses_barrier(0))
 
 
-class BarrierExpectOp(TTG.Operation, name="barrier_expect"):
+class BarrierExpectOp(TTG.Operation, name="barrier_expect", traits=[Effects(SYNCHRONIZE_CTA)]):
     """One arrival, by one thread, where ``pred`` (i1); ``size`` more bytes are to come in this phase."""
 
     alloc: _In
@@ -290,7 +307,7 @@ class BarrierExpectOp(TTG.Operation, name="barrier_expect"):
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.positive("size"))
 
 
-class ArriveBarrierOp(TTG.Operation, name="arrive_barrier"):
+class ArriveBarrierOp(TTG.Operation, name="arrive_barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
     """One arrival by each warp that executes it; what the warp accessed before is released.
 
     ``deps``: all the buffers whose accesses it must stay behind, for passes that move it; none: any may be.
@@ -301,7 +318,7 @@ class ArriveBarrierOp(TTG.Operation, name="arrive_barrier"):
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.names_buffers(1))
 
 
-class WaitBarrierOp(TTG.Operation, name="wait_barrier"):
+class WaitBarrierOp(TTG.Operation, name="wait_barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
     """Waits until the phase of parity ``phase`` (i32: 0 or 1) is complete; what was released into it is seen.
 
     ``deps``: all the buffers whose accesses it must stay ahead of, for passes that move it; none: any may be.
@@ -313,7 +330,11 @@ class WaitBarrierOp(TTG.Operation, name="wait_barrier"):
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.names_buffers(2))
 
 
-class AsyncCopyDescriptorToLocalOp(TTG.Operation, name="async_copy_descriptor_to_local"):
+class AsyncCopyDescriptorToLocalOp(
+    TTG.Operation,
+    name="async_copy_descriptor_to_local",
+    traits=[Effects(READ_DESCRIBED, WRITE_SHARED, ASYNC)],
+):
     """Starts a copy, where ``pred``, of the block at ``coord`` (i32) to ``result``; its bytes count at ``barrier``.
 
     What is outside of the tensor is filled in as the descriptor says.  One thread starts it.
@@ -327,7 +348,11 @@ class AsyncCopyDescriptorToLocalOp(TTG.Operation, name="async_copy_descriptor_to
     verify_invariants = verify.rule(verify.copies_from_descriptor)
 
 
-class AsyncCopyLocalToDescriptorOp(TTG.Operation, name="async_copy_local_to_descriptor"):
+class AsyncCopyLocalToDescriptorOp(
+    TTG.Operation,
+    name="async_copy_local_to_descriptor",
+    traits=[Effects(READ_SHARED, WRITE_DESCRIBED, ASYNC)],
+):
     """Starts a copy of ``src`` to the block at ``coord`` (i32), cut off at the tensor's bounds.
 
     With ``kind`` (as ``tt.descriptor_reduce`` has it) it is combined with what is there.  One thread starts it.
@@ -339,7 +364,7 @@ class AsyncCopyLocalToDescriptorOp(TTG.Operation, name="async_copy_local_to_desc
     verify_invariants = verify.rule(verify.copies_to_descriptor)
 
 
-class AsyncStoreWaitOp(TTG.Operation, name="async_store_wait"):
+class AsyncStoreWaitOp(TTG.Operation, name="async_store_wait", traits=[Effects(ASYNC)]):
     """Waits until at most ``pendings`` copies to descriptors, of the thread that starts them, read their buffers.
 
     With ``complete``, until they are done: what they wrote is seen by this thread.
@@ -348,14 +373,16 @@ class AsyncStoreWaitOp(TTG.Operation, name="async_store_wait"):
     pendings: ir.IntegerAttr
 
 
-class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared"):
+class FenceAsyncSharedOp(TTG.Operation, name="fence_async_shared", traits=[Effects(ASYNC)]):
     """What this thread wrote to shared memory by ordinary code is seen by copies and dots after the next barrier.
 
     With ``global``, what it wrote to global memory (or has seen of others' writes).
     """
 
 
-class TensormapCreateOp(TTG.Operation, name="tensormap_create"):
+class TensormapCreateOp(
+    TTG.Operation, name="tensormap_create", traits=[Effects(WRITE_GLOBAL, SYNCHRONIZE_GRID)]
+):
     """The descriptor of the tensor at ``base``, made in the kernel: its encoded form is written to ``desc_ptr``, global memory.
 
     Copies through one that was there must be over.  One warp makes it, with shared memory of the op's own.
@@ -372,13 +399,13 @@ class TensormapCreateOp(TTG.Operation, name="tensormap_create"):
 # --- threads --------------------------------------------------------------------------------------------
 
 
-class BarrierOp(TTG.Operation, name="barrier"):
+class BarrierOp(TTG.Operation, name="barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
     """All threads of the block synchronise; memory of ``addrSpace`` (bits: 1 shared, 2 global) is then consistent."""
 
     addrSpace: ir.IntegerAttr
 
 
-class OrderedBarrierOp(TTG.Operation, name="ordered_barrier"):
+class OrderedBarrierOp(TTG.Operation, name="ordered_barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
     """Warp groups of ``group_warps`` warps alternate, in order and round; nothing else is ordered by it.
 
     ``step``: ``open`` lets the first group go on, ``wait`` waits for this group's, ``pass`` gives the next group its, without waiting,
@@ -419,7 +446,9 @@ class NextTileOp(TTG.Operation, name="next_tile", traits=[Pure, Rematerializable
     result: _Out
 
 
-class FetchTileOp(TTG.Operation, name="fetch_tile"):
+class FetchTileOp(
+    TTG.Operation, name="fetch_tile", traits=[Effects(READ_GLOBAL, WRITE_GLOBAL, SYNCHRONIZE_GRID)]
+):
     """Takes a ticket from the launch's counter, which goes from 0 up to ``total``, exclusive, and is 0 again then.
 
     One thread of those that run the op gets one; the result is for ``ttg.broadcast_tile`` alone, and means nothing in others.
@@ -430,7 +459,7 @@ class FetchTileOp(TTG.Operation, name="fetch_tile"):
     result: _Out
 
 
-class BroadcastTileOp(TTG.Operation, name="broadcast_tile"):
+class BroadcastTileOp(TTG.Operation, name="broadcast_tile", traits=[Effects(WRITE_SHARED)]):
     """The thread that drew ``number`` writes it to ``dst``, a buffer of one i32, for whom a barrier lets read it."""
 
     number: _In
@@ -438,7 +467,7 @@ class BroadcastTileOp(TTG.Operation, name="broadcast_tile"):
     verify_invariants = verify.rule(verify.holds_number(1))
 
 
-class ReadTileOp(TTG.Operation, name="read_tile"):
+class ReadTileOp(TTG.Operation, name="read_tile", traits=[Effects(READ_SHARED)]):
     """The number in ``src``, a buffer of one i32; uniform over a warp."""
 
     src: _In
@@ -446,7 +475,7 @@ class ReadTileOp(TTG.Operation, name="read_tile"):
     verify_invariants = verify.rule(verify.holds_number(0))
 
 
-class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):
+class WarpSpecializeOp(TTG.Operation, name="warp_specialize", traits=[Effects()]):
     """Runs ``default`` on the block's own warps and each partition on warps of its own, all at once.
 
     ``partitionholder`` holds one ``ttg.warp_specialize_partitions``; ``partitionNumWarps`` its warp counts.
@@ -463,27 +492,27 @@ class WarpSpecializeOp(TTG.Operation, name="warp_specialize"):
 
 
 class WarpSpecializePartitionsOp(
-    TTG.Operation, name="warp_specialize_partitions", traits=[ir.IsTerminatorTrait]
+    TTG.Operation, name="warp_specialize_partitions", traits=[ir.IsTerminatorTrait, Effects()]
 ):
     """The partitions of a ``ttg.warp_specialize``: one function-like region with a block per partition."""
 
     partitions: ext.Region
 
 
-class WarpYieldOp(TTG.Operation, name="warp_yield", traits=[ir.IsTerminatorTrait]):
+class WarpYieldOp(TTG.Operation, name="warp_yield", traits=[ir.IsTerminatorTrait, Effects()]):
     """Ends the default region of ``ttg.warp_specialize`` with its results."""
 
     srcs: _Ins
 
 
-class WarpReturnOp(TTG.Operation, name="warp_return", traits=[ir.IsTerminatorTrait]):
+class WarpReturnOp(TTG.Operation, name="warp_return", traits=[ir.IsTerminatorTrait, Effects()]):
     """Ends a partition."""
 
 
 # --- what pipelining leaves -----------------------------------------------------------------------------
 
 
-class MaskOp(TTG.Operation, name="mask"):
+class MaskOp(TTG.Operation, name="mask", traits=[Effects()]):
     """Its region's effects happen, and its results count, where ``pred`` is true."""
 
     results_: _Outs
@@ -491,7 +520,7 @@ class MaskOp(TTG.Operation, name="mask"):
     region: ext.Region
 
 
-class MaskReturnOp(TTG.Operation, name="mask_return", traits=[ir.IsTerminatorTrait]):
+class MaskReturnOp(TTG.Operation, name="mask_return", traits=[ir.IsTerminatorTrait, Effects()]):
     """Ends the region of ``ttg.mask`` (Triton: ``ttg.mask.return``)."""
 
     srcs: _Ins
@@ -519,7 +548,7 @@ class Fp4ToFpOp(TTG.Operation, name="fp4_to_fp", traits=[Pure]):
     result: _Out
 
 
-class GlobalScratchAllocOp(TTG.Operation, name="global_scratch_alloc"):
+class GlobalScratchAllocOp(TTG.Operation, name="global_scratch_alloc", traits=[Effects(ALLOCATE_GLOBAL)]):
     """A pointer to ``nbytes`` of global memory of this program's own, aligned to ``alignment`` bytes."""
 
     nbytes: ir.IntegerAttr

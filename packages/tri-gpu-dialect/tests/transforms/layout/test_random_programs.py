@@ -50,6 +50,15 @@ def simulated(module: ir.Module, condition: bool, warps: int, lanes: int) -> Flo
     return made
 
 
+def assert_same_numbers(made: np.ndarray, expected: np.ndarray) -> None:
+    """Equal, but for the order of additions where dots of dots leave the integers that f32 holds."""
+    largest = np.nanmax(np.abs(expected[np.isfinite(expected)]), initial=0.0)
+    if largest < 2**24:
+        np.testing.assert_array_equal(made, expected)
+    else:
+        np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-6 * largest)
+
+
 @settings(max_examples=50)
 @given(programs(), st.booleans(), st.sampled_from([1, 2, 4, 8]), st.sampled_from([16, 32, 64]))
 def test_passes_keep_results(run, text: str, condition: bool, warps: int, lanes: int) -> None:  # type: ignore[no-untyped-def]
@@ -67,4 +76,4 @@ def test_threads_compute_the_same_without_races(  # type: ignore[no-untyped-def]
 ) -> None:
     expected = evaluated(ir.Module.parse(text), condition)
     module = run(text, *PASSES, num_warps=warps, lanes=lanes)
-    np.testing.assert_array_equal(simulated(module, condition, warps, lanes), expected)
+    assert_same_numbers(simulated(module, condition, warps, lanes), expected)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from tri_core.dialects.tt.constraints import CONSTRAINTS as _CONSTRAINTS
 from tri_core.dialects.tt.constraints import check as _check
 from tri_core.dialects.tt.dialect import TT, PointerType, TensorDescType
-from tri_core.dialects.tt.ops import *  # noqa: F403  the table of ops is the public face of the dialect
+from tri_core.dialects.tt.memory import *  # noqa: F403  the tables of ops are the public face of the dialect
+from tri_core.dialects.tt.memory import __all__ as _memory
+from tri_core.dialects.tt.ops import *  # noqa: F403
 from tri_core.dialects.tt.ops import __all__ as _ops
 from tri_core.mlir import registry as _registry
 
-__all__ = ["TT", "PointerType", "TensorDescType", *_ops]
+__all__ = ["TT", "PointerType", "TensorDescType", *_memory, *_ops]
 
 for _op in TT.operations:
     if _op.OPERATION_NAME in _CONSTRAINTS:

@@ -9,9 +9,22 @@ operands, attributes); enumerations are in :mod:`.enums`.
 from collections.abc import Sequence
 from typing import Any
 
-from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.dialect import TT
-from tri_core.ir.traits import Decomposable, Elementwise, Pure, PureByAttribute, Rematerializable
+from tri_core.ir.effects import (
+    HOST,
+    SYNCHRONIZE_CTA,
+    Effects,
+)
+from tri_core.ir.traits import (
+    Cast,
+    DataMovement,
+    Decomposable,
+    Elementwise,
+    Instructions,
+    Pure,
+    PureByAttribute,
+    Rematerializable,
+)
 from tri_core.mlir import ext, ir
 
 __all__ = [
@@ -19,22 +32,12 @@ __all__ = [
     "AddPtrOp",
     "ApproxDivfOp",
     "AssertOp",
-    "AtomicCasOp",
-    "AtomicLoadOp",
-    "AtomicPollOp",
-    "AtomicRmwOp",
-    "AtomicStoreOp",
     "BarrierOp",
     "BitcastOp",
     "BroadcastOp",
     "CallOp",
     "CatOp",
     "ClampfOp",
-    "DescriptorGatherOp",
-    "DescriptorLoadOp",
-    "DescriptorReduceOp",
-    "DescriptorScatterOp",
-    "DescriptorStoreOp",
     "DotOp",
     "DotScaledOp",
     "ElementwiseInlineAsmOp",
@@ -45,14 +48,10 @@ __all__ = [
     "GatherOp",
     "GetNumProgramsOp",
     "GetProgramIdOp",
-    "GridDependencyLaunchDependentsOp",
-    "GridDependencyWaitOp",
     "HistogramOp",
     "IntToPtrOp",
     "JoinOp",
-    "LoadOp",
     "MakeRangeOp",
-    "MakeTensorDescriptorOp",
     "MapElementwiseOp",
     "MapElementwiseReturnOp",
     "MulhiUIOp",
@@ -68,7 +67,6 @@ __all__ = [
     "ScanReturnOp",
     "SplatOp",
     "SplitOp",
-    "StoreOp",
     "TransOp",
     "UnsplatOp",
 ]
@@ -78,16 +76,6 @@ _Out = ext.Result[Any]
 _Opt = ext.Operand[Any] | None
 _Ins = Sequence[ext.Operand[Any]]
 _Outs = Sequence[ext.Result[Any]]
-
-
-class _Reads(ir.MemoryEffectsOpInterface):
-    """A load that has to read again counts as a write too, so that it is neither merged nor erased."""
-
-    @staticmethod
-    def get_effects(op, effects):
-        effects.append(ir.MemoryEffect.Read)
-        if reads_again(op):
-            effects.append(ir.MemoryEffect.Write)
 
 
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
@@ -109,7 +97,7 @@ OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
 # --- functions ------------------------------------------------------------------------------------------
 
 
-class FuncOp(TT.Operation, name="func", traits=[ir.IsIsolatedFromAboveTrait]):
+class FuncOp(TT.Operation, name="func", traits=[ir.IsIsolatedFromAboveTrait, Effects()]):
     """A kernel (public) or a device function (private); ``function_type`` holds pointers and tensors."""
 
     sym_name: ir.StringAttr
@@ -117,7 +105,7 @@ class FuncOp(TT.Operation, name="func", traits=[ir.IsIsolatedFromAboveTrait]):
     body: ext.Region
 
 
-class ReturnOp(TT.Operation, name="return", traits=[ir.IsTerminatorTrait]):
+class ReturnOp(TT.Operation, name="return", traits=[ir.IsTerminatorTrait, Effects()]):
     """Leaves a ``tt.func``."""
 
     srcs: _Ins
@@ -166,19 +154,19 @@ class _BinaryOp(TT.Operation, traits=[Pure]):
     result: _Out
 
 
-class IntToPtrOp(_UnaryOp, name="int_to_ptr", traits=[Elementwise]):
+class IntToPtrOp(_UnaryOp, name="int_to_ptr", traits=[Elementwise, Cast]):
     """An i64 as a pointer."""
 
 
-class PtrToIntOp(_UnaryOp, name="ptr_to_int", traits=[Elementwise]):
+class PtrToIntOp(_UnaryOp, name="ptr_to_int", traits=[Elementwise, Cast]):
     """A pointer as an i64."""
 
 
-class BitcastOp(_UnaryOp, name="bitcast", traits=[Elementwise]):
+class BitcastOp(_UnaryOp, name="bitcast", traits=[Elementwise, Cast]):
     """The same bits as another type of the same width."""
 
 
-class FpToFpOp(_UnaryOp, name="fp_to_fp", traits=[Elementwise]):
+class FpToFpOp(_UnaryOp, name="fp_to_fp", traits=[Elementwise, Cast]):
     """A cast between float types that ``arith`` lacks: fp8, or with ``rounding`` (0 rtz, 1 rtne)."""
 
 
@@ -216,7 +204,7 @@ class ClampfOp(TT.Operation, name="clampf", traits=[Pure, Elementwise]):
     result: _Out
 
 
-class AddPtrOp(TT.Operation, name="addptr", traits=[Pure, Elementwise]):
+class AddPtrOp(TT.Operation, name="addptr", traits=[Pure, Elementwise, Instructions(1)]):
     """A pointer moved by ``offset`` elements (not bytes)."""
 
     ptr: _In
@@ -248,7 +236,7 @@ class ElementwiseInlineAsmOp(
     packed_element: ir.IntegerAttr
 
 
-class MapElementwiseOp(TT.Operation, name="map_elementwise", traits=[Elementwise]):
+class MapElementwiseOp(TT.Operation, name="map_elementwise", traits=[Elementwise, Effects()]):
     """A scalar region applied to ``pack`` elements at a time."""
 
     results_: _Outs
@@ -257,90 +245,18 @@ class MapElementwiseOp(TT.Operation, name="map_elementwise", traits=[Elementwise
     scalar_op: ext.Region
 
 
-class MapElementwiseReturnOp(TT.Operation, name="map_elementwise_return", traits=[ir.IsTerminatorTrait]):
+class MapElementwiseReturnOp(
+    TT.Operation, name="map_elementwise_return", traits=[ir.IsTerminatorTrait, Effects()]
+):
     """Ends the region of ``tt.map_elementwise`` (Triton: ``tt.map_elementwise.return``)."""
 
     srcs: _Ins
 
 
-# --- memory ---------------------------------------------------------------------------------------------
-
-
-class LoadOp(TT.Operation, name="load", traits=[_Reads]):
-    """Reads through pointers; where ``mask`` is false, ``other`` (or anything) without touching memory."""
-
-    result: _Out
-    ptr: _In
-    mask: _Opt = None
-    other: _Opt = None
-
-
-class StoreOp(TT.Operation, name="store"):
-    """Writes ``value`` through pointers where ``mask`` is true."""
-
-    ptr: _In
-    value: _In
-    mask: _Opt = None
-
-
-class AtomicRmwOp(TT.Operation, name="atomic_rmw"):
-    """Atomic read-modify-write; yields the old values.  ``sem`` and ``scope`` as in :mod:`.enums`."""
-
-    result: _Out
-    atomic_rmw_op: ir.IntegerAttr
-    ptr: _In
-    val: _In
-    sem: ir.IntegerAttr
-    scope: ir.IntegerAttr
-    mask: _Opt = None
-
-
-class AtomicCasOp(TT.Operation, name="atomic_cas"):
-    """Atomic compare-and-swap; yields the old values."""
-
-    ptr: _In
-    cmp: _In
-    val: _In
-    sem: ir.IntegerAttr
-    scope: ir.IntegerAttr
-    result: _Out
-
-
-class AtomicLoadOp(TT.Operation, name="atomic_load"):
-    """Atomic load with order ``sem`` and ``scope``."""
-
-    result: _Out
-    ptr: _In
-    sem: ir.IntegerAttr
-    scope: ir.IntegerAttr
-    mask: _Opt = None
-
-
-class AtomicStoreOp(TT.Operation, name="atomic_store"):
-    """Atomic store with order ``sem`` and ``scope``."""
-
-    ptr: _In
-    val: _In
-    sem: ir.IntegerAttr
-    scope: ir.IntegerAttr
-    mask: _Opt = None
-
-
-class AtomicPollOp(TT.Operation, name="atomic_poll"):
-    """Spins until memory holds ``expected``, or ``timeout_ns`` passes."""
-
-    result: _Out
-    ptr: _In
-    expected: _In
-    sem: ir.IntegerAttr
-    scope: ir.IntegerAttr
-    timeout_ns: _Opt = None
-
-
 # --- shapes ---------------------------------------------------------------------------------------------
 
 
-class MakeRangeOp(TT.Operation, name="make_range", traits=[Pure, Rematerializable]):
+class MakeRangeOp(TT.Operation, name="make_range", traits=[Pure, Rematerializable, Instructions(1)]):
     """``[start, end)`` as i32; the length is a power of two."""
 
     start: ir.IntegerAttr
@@ -348,15 +264,17 @@ class MakeRangeOp(TT.Operation, name="make_range", traits=[Pure, Rematerializabl
     result: _Out
 
 
-class SplatOp(_UnaryOp, name="splat", traits=[Rematerializable]):
+class SplatOp(_UnaryOp, name="splat", traits=[Rematerializable, DataMovement, Instructions(0)]):
     """A scalar in every place of a tensor."""
 
 
-class UnsplatOp(_UnaryOp, name="unsplat"):
+class UnsplatOp(_UnaryOp, name="unsplat", traits=[DataMovement]):
     """The one element of a tensor."""
 
 
-class ExpandDimsOp(TT.Operation, name="expand_dims", traits=[Pure, Rematerializable]):
+class ExpandDimsOp(
+    TT.Operation, name="expand_dims", traits=[Pure, Rematerializable, DataMovement, Instructions(1)]
+):
     """A new dimension of size 1 at ``axis``."""
 
     src: _In
@@ -364,15 +282,15 @@ class ExpandDimsOp(TT.Operation, name="expand_dims", traits=[Pure, Rematerializa
     result: _Out
 
 
-class BroadcastOp(_UnaryOp, name="broadcast", traits=[Rematerializable]):
+class BroadcastOp(_UnaryOp, name="broadcast", traits=[Rematerializable, DataMovement, Instructions(1)]):
     """Dimensions of size 1 stretched."""
 
 
-class ReshapeOp(_UnaryOp, name="reshape", traits=[Rematerializable]):
+class ReshapeOp(_UnaryOp, name="reshape", traits=[Rematerializable, DataMovement]):
     """The same elements, row-major, in another shape (any order with ``allow_reorder``)."""
 
 
-class TransOp(TT.Operation, name="trans", traits=[Pure, Rematerializable]):
+class TransOp(TT.Operation, name="trans", traits=[Pure, Rematerializable, DataMovement]):
     """Dimensions permuted: result dimension i is source dimension ``order[i]``."""
 
     src: _In
@@ -425,7 +343,7 @@ class ReduceOp(TT.Operation, name="reduce", traits=[Pure]):
     combine_op: ext.Region
 
 
-class ReduceReturnOp(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait]):
+class ReduceReturnOp(TT.Operation, name="reduce_return", traits=[ir.IsTerminatorTrait, Effects()]):
     """Ends the region of ``tt.reduce`` (Triton: ``tt.reduce.return``)."""
 
     srcs: _Ins
@@ -441,7 +359,7 @@ class ScanOp(TT.Operation, name="scan", traits=[Pure]):
     combine_op: ext.Region
 
 
-class ScanReturnOp(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait]):
+class ScanReturnOp(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrait, Effects()]):
     """Ends the region of ``tt.scan`` (Triton: ``tt.scan.return``)."""
 
     srcs: _Ins
@@ -479,80 +397,14 @@ class HistogramOp(TT.Operation, name="histogram", traits=[Pure]):
     mask: _Opt = None
 
 
-# --- tensor descriptors ---------------------------------------------------------------------------------
-
-
-class MakeTensorDescriptorOp(TT.Operation, name="make_tensor_descriptor", traits=[Pure]):
-    """A descriptor of the tensor at ``base`` with run-time shape and strides."""
-
-    base: _In
-    shape: _Ins
-    strides: _Ins
-    result: _Out
-
-
-class DescriptorLoadOp(TT.Operation, name="descriptor_load"):
-    """The block at ``indices``; out of bounds reads as the padding."""
-
-    desc: _In
-    indices: _Ins
-    result: _Out
-
-
-class DescriptorStoreOp(TT.Operation, name="descriptor_store"):
-    """Writes the block at ``indices``; out of bounds is dropped."""
-
-    desc: _In
-    src: _In
-    indices: _Ins
-
-
-class DescriptorReduceOp(TT.Operation, name="descriptor_reduce"):
-    """Atomic reduction of the block at ``indices``; ``kind`` as in ``tt.DescriptorReduceKind``."""
-
-    kind: ir.IntegerAttr
-    desc: _In
-    src: _In
-    indices: _Ins
-
-
-class DescriptorGatherOp(TT.Operation, name="descriptor_gather"):
-    """Rows ``x_offsets`` at column ``y_offset``."""
-
-    desc: _In
-    x_offsets: _In
-    y_offset: _In
-    result: _Out
-
-
-class DescriptorScatterOp(TT.Operation, name="descriptor_scatter"):
-    """Writes rows ``x_offsets`` at column ``y_offset``."""
-
-    desc: _In
-    x_offsets: _In
-    y_offset: _In
-    src: _In
-
-
-# --- order of grids -------------------------------------------------------------------------------------
-
-
-class GridDependencyWaitOp(TT.Operation, name="grid_dependency_wait"):
-    """Waits for the grids before this one and sees what they wrote."""
-
-
-class GridDependencyLaunchDependentsOp(TT.Operation, name="grid_dependency_launch_dependents"):
-    """Lets the grids that wait for this one begin."""
-
-
 # --- debugging ------------------------------------------------------------------------------------------
 
 
-class BarrierOp(TT.Operation, name="barrier"):
+class BarrierOp(TT.Operation, name="barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
     """All threads of the program wait for each other (Triton emits ``ttg.barrier`` for it)."""
 
 
-class PrintOp(TT.Operation, name="print"):
+class PrintOp(TT.Operation, name="print", traits=[Effects(HOST)]):
     """Prints ``prefix`` and the elements of ``args``."""
 
     prefix: ir.StringAttr
@@ -561,7 +413,7 @@ class PrintOp(TT.Operation, name="print"):
     isSigned: Any
 
 
-class AssertOp(TT.Operation, name="assert"):
+class AssertOp(TT.Operation, name="assert", traits=[Effects(HOST)]):
     """Fails the kernel with ``message`` where ``condition`` is false."""
 
     condition: _In

@@ -7,6 +7,7 @@ what is as large as a result is split like it: then nothing has to cross blocks.
 
 from __future__ import annotations
 
+from tri_core.ir.traits import StoreLike
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.layouts.cluster import ClusterBases, operand_blocks, permuted
@@ -16,8 +17,6 @@ from tri_gpu_dialect.types import tensor_info
 __all__ = ["wanted_blocks"]
 
 _LOADS = frozenset({"tt.load", "tt.descriptor_load"})
-#: the operand of an access that has the shape of what is accessed
-_STORED = {"tt.store": 1, "tt.descriptor_store": 1, "tt.descriptor_reduce": 1, "tt.atomic_rmw": 1}
 #: how many values are looked at for one operand
 _HORIZON = 256
 
@@ -32,7 +31,7 @@ def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, C
             _follow(dot.operands[index], operand_blocks(dot_blocks(dot), index), found)
     results = {tuple(dot.results[0].type.shape): dot_blocks(dot) for dot in reversed(dots)}
     for op in ops:
-        value = op.operands[_STORED[op.name]] if op.name in _STORED else None
+        value = op.opview.stored if StoreLike.declared_by(op.name) else None
         value = op.results[0] if op.name in _LOADS else value
         info = None if value is None else tensor_info(value.type)
         if info is not None and info.shape in results:

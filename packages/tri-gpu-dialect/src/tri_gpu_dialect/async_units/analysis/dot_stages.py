@@ -12,7 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.effects import (
+    ALLOCATE_SHARED,
+    ASYNC,
+    FREE_SHARED,
+    READ_GLOBAL,
+    READ_SHARED,
+    WRITE_GLOBAL,
+    has_at_most,
+)
+from tri_core.ir.traits import is_cast, is_rematerializable, is_view
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
 from tri_gpu_dialect.edit import all_ops, block_ops
@@ -31,23 +40,8 @@ OVERHEAD = 26
 _BARRIERS = {"ttg.wait_barrier": 2, "ttg.arrive_barrier": 1}
 _COPY = "ttg.async_copy_global_to_local"
 _FOLDS = frozenset({"tt.reduce", "tt.scan"})
-#: ops with effects that early ops may have, in their order
-_EARLY = frozenset(
-    {
-        "tt.load",
-        "tt.store",
-        "tt.gather",
-        "ttg.local_load",
-        "ttg.local_alloc",
-        "ttg.local_dealloc",
-        "ttg.async_wait",
-        "ttg.async_commit_group",
-        "ttg.fence_async_shared",
-        _COPY,
-    }
-)
-#: what gives an operand in registers its type and layout: done when the registers of the one before are free
-_PACKS = frozenset({"arith.truncf", "arith.bitcast", "tt.fp_to_fp", "tt.bitcast", "ttg.convert_layout"})
+#: effects that early ops may have, in their order
+_EARLY = (READ_GLOBAL, WRITE_GLOBAL, READ_SHARED, ALLOCATE_SHARED, FREE_SHARED, ASYNC)
 #: what gives copies of its operand's elements
 _COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 
@@ -221,13 +215,14 @@ def _root(value: ir.Value) -> ir.Value:
     return value
 
 
-def _is_view(op: ir.Operation) -> bool:
-    return op.name.startswith("ttg.memdesc_")
-
-
 def _is_scalar(op: ir.Operation) -> bool:
     """Whether ``op`` computes numbers or views of buffers, and does nothing else."""
-    return (is_rematerializable(op) or _is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
+    return (is_rematerializable(op) or is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
+
+
+def _is_packing(op: ir.Operation) -> bool:
+    """Whether ``op`` gives an operand in registers its type and layout: done when the registers of the one before are free."""
+    return is_cast(op) or op.name == "ttg.convert_layout"
 
 
 def _waits(op: ir.Operation) -> list[ir.Operation]:
@@ -289,11 +284,11 @@ class _Division:
 
     def op_refused(self, i: int, op: ir.Operation) -> str | None:
         name = op.name
-        if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_rematerializable(op) or _is_view(op):
+        if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_rematerializable(op) or is_view(op):
             return None
         if i in self.late:
             return f"{name} needs the sum of a dot that would be late"
-        return None if name in _EARLY else f"{name} may not move across a dot"
+        return None if name == _COPY or has_at_most(op, *_EARLY) else f"{name} may not move across a dot"
 
     def buffers(self) -> Refusal | None:
         """Whether what late dots read stays until the next iteration."""
@@ -396,7 +391,7 @@ class _Division:
             value = ahead.pop()
             made = self.body.maker(value)
             users = {user for user, _ in self.body.users(value)}
-            if made is None or self.body.ops[made].name not in _PACKS or not users <= (self.late | found):
+            if made is None or not _is_packing(self.body.ops[made]) or not users <= (self.late | found):
                 continue
             found.add(made)
             ahead += self.body.ops[made].operands

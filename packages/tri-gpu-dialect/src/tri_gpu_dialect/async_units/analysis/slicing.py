@@ -13,7 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tri_core.ir.traits import is_pure, is_rematerializable
+from tri_core.ir.effects import (
+    ALLOCATE_SHARED,
+    READ_DESCRIBED,
+    READ_GLOBAL,
+    READ_SHARED,
+    SYNCHRONIZE_CTA,
+    SYNCHRONIZE_GRID,
+    WRITE_DESCRIBED,
+    WRITE_GLOBAL,
+    effects_of,
+    has_at_most,
+    may_have,
+)
+from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -27,37 +40,12 @@ LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
 #: what is loaded may be written by grids before this one until then: both sides wait
 WAIT = "tt.grid_dependency_wait"
 DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
-
-#: ops that forward a block to a dot, whole
-_FORWARDS = frozenset(
-    {"ttg.local_alloc", "ttg.memdesc_trans", "ttg.local_load", "tt.trans", "ttg.convert_layout"}
-)
-#: ops that give a result and do nothing else, which may be left out, but not done early
-_NO_EFFECT = frozenset(
-    {
-        LOAD,
-        MAKE,
-        DOT,
-        DOT_WAIT,
-        "tt.load",
-        "tt.dot",
-        "tt.reduce",
-        "tt.scan",
-        "tt.gather",
-        "ttg.local_load",
-        "ttg.local_alloc",
-    }
-)
-_WRITES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter"})
-#: ops after which memory may be another, unless they are pure: what is loaded must not pass them
-_BARRING = (
-    "tt.atomic",
-    "tt.call",
-    "tt.elementwise_inline_asm",
-    "tt.extern_elementwise",
-    "tt.barrier",
-    "ttg.barrier",
-)
+#: ops that forward a block to a dot by shared memory, whole
+_THROUGH_SHARED = ("ttg.local_alloc", "ttg.local_load")
+#: effects of ops that are there for their result alone, which may be left out
+_NEEDED_FOR_RESULT = (READ_GLOBAL, READ_DESCRIBED, READ_SHARED, ALLOCATE_SHARED)
+_SYNCHRONIZE = (SYNCHRONIZE_CTA, SYNCHRONIZE_GRID)
+_ATOMIC = frozenset({READ_GLOBAL, WRITE_GLOBAL})
 
 
 @dataclass(frozen=True)
@@ -225,7 +213,7 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
             if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
                 if use.operand_number < 2:
                     found.add(user)
-            elif user.name in _FORWARDS or is_rematerializable(user):
+            elif user.name in _THROUGH_SHARED or is_view(user) or is_rematerializable(user):
                 more = [r for r in user.results if r not in seen]
                 seen.update(more)
                 ahead += more
@@ -278,11 +266,17 @@ def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Op
                 "a block is loaded from a descriptor that is not made in the kernel or given to it", load
             )
     for op in ops:
-        if op.name.startswith(_BARRING) and not is_pure(op):
+        if _orders_memory(op):
             return Refusal(f"{op.name} may order memory that blocks are loaded from", op)
-        if op.name in _WRITES and any(_may_overlap(op, load) for load in fed):
+        if may_have(op, WRITE_GLOBAL, WRITE_DESCRIBED) and any(_may_overlap(op, load) for load in fed):
             return Refusal("it writes memory that blocks may be loaded from", op)
     return None
+
+
+def _orders_memory(op: ir.Operation) -> bool:
+    """Whether memory may be another after ``op``: it waits for others, or reads and writes at once."""
+    found = effects_of(op)
+    return found is None or not found.isdisjoint(_SYNCHRONIZE) or found >= _ATOMIC
 
 
 def _may_overlap(write: ir.Operation, read: ir.Operation) -> bool:
@@ -327,7 +321,7 @@ def _before(value: ir.Value) -> list[ir.Value] | None:
 
 def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
     """What the producer would have to do that it cannot."""
-    writes = [op for op in all_ops(producer.function) if op.name in _WRITES]
+    writes = [op for op in all_ops(producer.function) if may_have(op, WRITE_GLOBAL, WRITE_DESCRIBED)]
     for op in _in_order(producer.function):
         name = op.name
         if op not in producer.ops:
@@ -358,7 +352,12 @@ def _consumer(
     for op in ops:
         name = op.name
         inner = op != function and op.parent.operation.name not in (*CONTROL, "tt.func")
-        if op == function or inner or name in CONTROL or name in _NO_EFFECT or is_rematerializable(op):
+        if (
+            op == function
+            or inner
+            or name in (*CONTROL, DOT, DOT_WAIT)
+            or has_at_most(op, *_NEEDED_FOR_RESULT)
+        ):
             continue
         if not name.startswith(("scf.", "ttg.memdesc_", "ttg.local_dealloc", "tt.return")):
             found.keep(op)

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.dialects.tt import PointerType
+from tri_core.ir.effects import READ_GLOBAL, WRITE_GLOBAL, effects_of, may_have
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.async_units.analysis.cta_split import wanted_blocks
@@ -29,20 +30,7 @@ from tri_gpu_dialect.layouts.cluster import ClusterBases
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
 
-__all__ = ["ACCESSES", "Coalesce", "lay_out"]
-
-#: accesses through a tensor of pointers, which is their first operand
-ACCESSES = frozenset(
-    {
-        "tt.load",
-        "tt.store",
-        "tt.atomic_rmw",
-        "tt.atomic_cas",
-        "tt.atomic_load",
-        "tt.atomic_store",
-        "ttg.async_copy_global_to_local",
-    }
-)
+__all__ = ["Coalesce", "lay_out"]
 
 
 #: accesses of blocks through a descriptor, and which operand they store
@@ -69,7 +57,7 @@ class Coalesce(Pass):
         )
         for function in functions(module):
             ops = all_ops(function)
-            accesses = [op for op in ops if op.name in ACCESSES]
+            accesses = [op for op in ops if effects_of(op) and may_have(op, READ_GLOBAL, WRITE_GLOBAL)]
             blocks = wanted_blocks(function, shape[-1])
             groups = _groups(axis_info(function), accesses, blocks) if accesses else defaultdict(list)
             for access in (_block(op, blocks.get(op)) for op in ops if op.name in BLOCKS):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.traits import Instructions, is_cast, moves_data
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
@@ -35,31 +36,10 @@ from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["RemoveLayoutConversions"]
 
-#: ops whose operand holds fewer bits than their result: convert before, not after
-_WIDENING = frozenset(
-    {"arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp", "tt.fp_to_fp"}
-)
-#: ops whose operand and result have different types anyway: equal layouts will do, however they are written
-_RESHAPING = frozenset({"tt.trans", "tt.reshape", "tt.expand_dims", "tt.broadcast"})
 _STRETCHING = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 #: what a conversion costs: instructions per element to write and read it, waiting for others included
 _CONVERSION = 16
-#: elementwise ops that cost more than one instruction
-_COSTS = {
-    **dict.fromkeys(
-        ("arith.divf", "math.exp", "math.exp2", "math.log", "math.log2", "math.rsqrt", "math.sqrt"), 8
-    ),
-    **dict.fromkeys(("arith.constant", "tt.splat"), 0),
-}
-_CHEAP = frozenset(
-    f"arith.{name}"
-    for name in (
-        "addf", "addi", "andi", "cmpf", "cmpi", "extf", "extsi", "extui", "maximumf", "maxnumf", "maxsi", "maxui",
-        "minimumf", "minnumf", "minsi", "minui", "mulf", "muli", "negf", "ori", "select", "shli", "shrsi", "shrui",
-        "sitofp", "subf", "subi", "truncf", "trunci", "uitofp", "xori",
-    )
-) | {"math.absf", "math.absi", "math.fma", "tt.addptr", "tt.broadcast", "tt.expand_dims", "tt.make_range"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -183,7 +163,7 @@ class _Rewriter:
         if encodings is None:
             return
         for i, (value, encoding) in enumerate(zip(original, encodings, strict=True)):
-            if encoding is not None and not (op.name in _RESHAPING and _is_same(value, encoding)):
+            if encoding is not None and not (moves_data(op) and _is_same(value, encoding)):
                 version = self.version(value, encoding)
                 if version != op.operands[i]:
                     op.operands[i] = version
@@ -218,7 +198,7 @@ class _Rewriter:
 
     def cost_again(self, op: ir.Operation, encoding: Encoding, left: int) -> int | None:
         """The work per element of ``op`` in ``encoding`` from values that are there in it; None if above ``left``."""
-        own = _COSTS.get(op.name, 1 if op.name in _CHEAP else None)
+        own = Instructions.of(op.name)
         needed = rule_for(op).operands(op, encoding) if own is not None and len(op.results) == 1 else None
         if own is None or own > left or needed is None:
             return None
@@ -242,7 +222,7 @@ class _Rewriter:
     def is_larger_than_its_source(self, op: ir.Operation) -> bool:
         if op.name in _STRETCHING:
             return True
-        if op.name not in _WIDENING:
+        if not is_cast(op):
             return False
         source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
         return source is not None and result is not None and source.bitwidth < result.bitwidth

@@ -35,7 +35,9 @@ class FoldComparisons(Pass):
             ops = all_ops(function)
             ranges = Ranges()
             # everything is asked before anything changes
-            known = [(op, ranges.of(op.results[0]).value) for op in ops if op.name in _ASKED and _is_bit(op)]
+            known = [
+                (op, ranges.of(op.results[0]).value) for op in ops if is_rematerializable(op) and _is_bit(op)
+            ]
             folding = _Folding([op for op in ops if op.name in _ACCESSES])
             for op, value in known:
                 if value is not None and op.name != "arith.constant":
@@ -45,11 +47,6 @@ class FoldComparisons(Pass):
             folding.accesses()
             if folding.true:
                 _drop_unused(function)
-
-
-_ASKED = frozenset(
-    {"arith.cmpi", "arith.andi", "arith.ori", "arith.constant", "tt.splat", "tt.broadcast", "tt.expand_dims"}
-)
 
 
 def _drop_unused(function: ir.Operation) -> None:
