@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-__all__ = ["KNOWN", "op_lists"]
+__all__ = ["op_lists"]
 
 _OP = re.compile(
     r"(?:arith|math|scf|cf|ub|tt|ttg|ttng|nvm|amdg|ttig|llvm\.intr)\.[a-z]\w*(?:\.\w+)*|(?:tt|ttg|ttng)\.\w+_"
@@ -19,25 +19,6 @@ _TABLES = re.compile(
     r"|/compat/|/language/|/vector_math/|/graph/"
 )
 
-#: lists that are there still, by file; none may be added
-KNOWN: Mapping[str, frozenset[str]] = {
-    file: frozenset(names.split())
-    for file, names in {
-        "tri_backend_cpu/analysis/aliasing.py": "_THROUGH",
-        "tri_backend_cpu/analysis/axis.py": "_NONNEGATIVE _KEEPS_NONNEGATIVE",
-        "tri_backend_cpu/analysis/cost.py": "_FREE _OPAQUE",
-        "tri_backend_cpu/analysis/demand.py": "DEFINED_BY_STEPS",
-        "tri_backend_cpu/analysis/plan.py": "WRITING",
-        "tri_backend_cpu/analysis/schedule.py": "_EFFECTS _REFUSED",
-        "tri_backend_nvidia/schedule/work.py": "_FORWARDS",
-        "tri_backend_nvidia/tma/round_tf32.py": "_FORWARDS",
-        "tri_core/passes/licm.py": "_READ_ONLY",
-        "tri_core/passes/origins.py": "POINTER_OPS",
-        "tri_core/passes/promote_pointer_tiles.py": "_CASTS",
-        "tri/launch/writes.py": "_READS _WRITES",
-    }.items()
-}
-
 
 def _names(value: ast.expr) -> list[str]:
     """Ops that a collection names; a table of rules or of attributes by op is none."""
@@ -49,22 +30,16 @@ def _names(value: ast.expr) -> list[str]:
 
 
 def op_lists(file: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Lines and names of the lists of ops in ``file`` that are not known, and of known ones that are gone."""
+    """Lines and names of the lists of ops in ``file``."""
     if _TABLES.search(file):
         return
-    known = next((names for path, names in KNOWN.items() if file.endswith(path)), frozenset[str]())
-    found = set()
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
         name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
         if len(_names(node.value)) < _LEAST:
             continue
-        found.add(name)
-        if name not in known:
-            yield (
-                node.lineno,
-                f"{name} lists ops: declare what they are in their dialect (tri_core.ir.traits)",
-            )
-    for name in sorted(known - found):
-        yield 1, f"{name} is no list of ops any more: take it out of integration.lints.op_lists.KNOWN"
+        yield (
+            node.lineno,
+            f"{name} lists ops: declare what they are in their dialect (tri_core.ir.traits, .effects)",
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tri_core.api import VerificationError
+from tri_core.ir.traits import is_view, moves_data
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -38,6 +39,11 @@ CLUSTER = "ttg.cluster"
 
 #: ops whose regions are the same program at another place
 CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
+
+
+def forwards_elements(op: ir.Operation) -> bool:
+    """Whether ``op`` gives its operand's elements as they are: moved, in another layout, or as a buffer."""
+    return op.name in ("ttg.local_alloc", "ttg.local_load") or moves_data(op) or is_view(op)
 
 
 def functions(module: ir.Module) -> Iterator[ir.Operation]:

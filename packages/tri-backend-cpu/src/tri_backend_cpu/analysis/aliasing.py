@@ -8,11 +8,9 @@ be fused; programs that break it are races on every parallel target.
 from __future__ import annotations
 
 from tri_backend_cpu.graph import Op, Value
+from tri_core.ir.traits import derives_pointer
 
 __all__ = ["conflict", "root_pointer"]
-
-#: ops whose result points where their operand does, elsewhere in it
-_THROUGH = {"tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "tt.bitcast"}
 
 
 def root_pointer(pointer: Value) -> Value | None:
@@ -44,7 +42,7 @@ def _sources(pointer: Value) -> list[Value] | None:
             return [] if pointer.block is not None else None
         return _carried(parent, pointer.index - 1) if parent.name == "scf.for" and pointer.index else None
     match op.name:
-        case name if name in _THROUGH:
+        case name if derives_pointer(name):
             return [op.operands[0]]
         case "arith.select":
             return list(op.operands[1:])

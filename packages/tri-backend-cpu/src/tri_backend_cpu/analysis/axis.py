@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import Op, Value, constant_of
+from tri_core.ir.traits import DataMovement
 
 __all__ = ["Axis", "AxisAnalysis", "is_nonnegative"]
 
@@ -109,23 +110,22 @@ def is_nonnegative(value: Value, *, unknown: bool = False) -> bool:
     op = value.op
     if op is None or op.name == "tt.load":
         return unknown and not value.is_tensor
-    if op.name in _NONNEGATIVE:
-        return True
-    if op.name == "arith.remsi":
-        return is_nonnegative(op.operands[0], unknown=unknown)
-    if op.name not in _KEEPS_NONNEGATIVE or (op.name in _GROWS and value.dtype.bits < _INDEX_BITS):
-        return False
-    return all(is_nonnegative(v, unknown=unknown) for v in op.operands)
+    match op.name:
+        case "tt.get_program_id" | "tt.get_num_programs" | "tt.make_range" | "arith.extui":
+            return True
+        case "arith.addi" | "arith.muli" if value.dtype.bits < _INDEX_BITS:
+            return False
+        case "arith.remsi":
+            decisive = op.operands[:1]
+        case "arith.addi" | "arith.muli" | "arith.divsi" | "arith.minsi" | "arith.extsi":
+            decisive = op.operands
+        case name:
+            decisive = op.operands if DataMovement.declared_by(name) else []
+    return bool(decisive) and all(is_nonnegative(v, unknown=unknown) for v in decisive)
 
 
 #: integers of fewer bits are data: their arithmetic wraps
 _INDEX_BITS = 32
-_GROWS = {"arith.addi", "arith.muli"}
-_NONNEGATIVE = {"tt.get_program_id", "tt.get_num_programs", "tt.make_range", "arith.extui"}
-_KEEPS_NONNEGATIVE = {
-    *("arith.addi", "arith.muli", "arith.divsi", "arith.minsi", "arith.extsi"),
-    *("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.trans"),
-}
 
 
 def _unknown(value: Value) -> Axis:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Value
+from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.vector_math import FUNCTIONS
+from tri_core.ir.traits import DataMovement, maps_elements
 
 __all__ = ["DEAR", "CostModel"]
 
@@ -21,31 +22,20 @@ _COSTS: dict[str, int] = {
     "tt.map_elementwise": DEAR,
     "tt.load": 4,
 }
-#: ops that cost nothing where they stand: they are folded into addresses and constants
-_FREE = {
-    *(
-        "arith.constant",
-        "tt.make_range",
-        "tt.splat",
-        "tt.expand_dims",
-        "tt.broadcast",
-        "tt.reshape",
-        "tt.trans",
-    ),
-    *("tt.split",),
-}
-#: ops whose results are no function of indices and scalars
-_OPAQUE = {
-    "tt.load",
-    "tt.gather",
-    "tt.split",
-    "tt.reduce",
-    "tt.scan",
-    "tt.dot",
-    "tt.histogram",
-    "tt.join",
-    "tt.cat",
-}
+#: ops without operands, or parts of a result: nothing is computed for them
+_FREE = {"arith.constant", "tt.make_range", "tt.split"}
+
+
+def _is_free(name: str) -> bool:
+    """Whether ops called ``name`` cost nothing where they stand: they are folded into addresses and constants."""
+    return name in _FREE or DataMovement.declared_by(name)
+
+
+def _is_opaque(op: Op) -> bool:
+    """Whether results of ``op`` are no function of indices and scalars."""
+    name = op.name
+    known = maps_elements(name) or DataMovement.declared_by(name) or not op.operands
+    return bool(op.blocks) or not known
 
 
 class CostModel:
@@ -57,7 +47,7 @@ class CostModel:
 
     def own(self, value: Value) -> int:
         """Instructions of the op that defines ``value``."""
-        if value.op is None or value.op.name in _FREE:
+        if value.op is None or _is_free(value.op.name):
             return 0
         return _COSTS.get(value.op.name, 1)
 
@@ -66,7 +56,7 @@ class CostModel:
         found = self._cost.get(value)
         if found is None:
             cost = self.own(value)
-            if value.op is not None and value.op.name not in _OPAQUE and not value.op.blocks:
+            if value.op is not None and not _is_opaque(value.op):
                 loaded = (v for v in value.op.operands if v.op is not None and v.is_tensor)
                 cost += sum(self.compute(v) for v in loaded if v.op and v.op.name != "tt.load")
             found = self._cost[value] = min(cost, 1000)
@@ -83,6 +73,6 @@ class CostModel:
         if not value.is_tensor:
             return True
         op = value.op
-        if value.dtype.is_float or op is None or op.name in _OPAQUE or op.blocks:
+        if value.dtype.is_float or op is None or _is_opaque(op):
             return False
         return all(self.is_index(v) for v in op.operands)

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from tri_backend_cpu.analysis.plan import Nest, Step
 from tri_backend_cpu.graph import Op, Value
 
-__all__ = ["DEFINED_BY_STEPS", "Demand", "Demands", "Map", "is_inline_reshape", "operand_maps"]
-
-#: ops whose results are never inline
-DEFINED_BY_STEPS = {"tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.join", "tt.cat"}
+__all__ = ["Demand", "Demands", "Map", "is_inline_reshape", "operand_maps"]
 
 #: which dimension of a step's shape runs along each dimension of a value; None: the index there is 0
 Map = tuple[int | None, ...]
@@ -122,4 +119,6 @@ _MAPS: dict[str, Callable[[Op, Map], Iterable[tuple[Value, Map | None]]]] = {
     "tt.reshape": _reshaped,
     "tt.split": _whole,
     "tt.gather": _gathered,
+    # steps define their results, which are never computed where they are wanted
+    **dict.fromkeys(("tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.join", "tt.cat"), _generated),
 }

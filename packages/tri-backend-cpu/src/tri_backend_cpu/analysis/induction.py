@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tri_backend_cpu.graph import Op, Value
+from tri_core.ir.traits import DataMovement
 
 __all__ = ["Induction", "Step", "find_inductions", "uniform_source"]
 
@@ -43,7 +44,7 @@ def uniform_source(value: Value) -> Value | int | None:
         if op.name == "arith.constant":
             number = op.attributes["value"]
             return number if isinstance(number, int) else None
-        if op.name not in {"tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans"}:
+        if not DataMovement.declared_by(op.name):
             return None
         value = op.operands[0]
     return None if value.is_tensor else value

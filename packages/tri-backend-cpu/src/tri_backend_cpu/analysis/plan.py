@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import DType, Op, Value, constant_of
+from tri_core.ir.effects import NOTHING, WRITE_GLOBAL, Effects
 
 __all__ = [
-    "WRITING",
     "BlockPlan",
     "Buffer",
     "Control",
@@ -30,6 +30,7 @@ __all__ = [
     "Step",
     "View",
     "Write",
+    "changes_memory",
 ]
 
 
@@ -146,7 +147,7 @@ class Scalar(Step):
 
     def writes(self) -> Iterator[tuple[int, Value | None]]:
         """As for any step."""
-        if self.op.name in WRITING:
+        if changes_memory(self.op):
             yield self.op.order, self.op.operands[0]
 
 
@@ -161,7 +162,7 @@ class Nest(Step):
     def writes(self) -> Iterator[tuple[int, Value | None]]:
         """As for any step."""
         for member in self.members:
-            if isinstance(member, Effect) and member.op.name in WRITING:
+            if isinstance(member, Effect) and changes_memory(member.op):
                 yield member.order, member.op.operands[0]
 
     def written(self) -> list[View]:
@@ -284,11 +285,6 @@ class Plan:
     arena: int = 0
 
 
-#: ops that change the kernel's memory
-WRITING = {
-    "tt.store",
-    "tt.atomic_rmw",
-    "tt.atomic_cas",
-    "tt.atomic_store",
-    "tt.print",
-}
+def changes_memory(op: Op) -> bool:
+    """Whether ``op`` writes memory, or what the host reads in its order."""
+    return op.name == "tt.print" or WRITE_GLOBAL in (Effects.declared_by(op.name) or NOTHING)

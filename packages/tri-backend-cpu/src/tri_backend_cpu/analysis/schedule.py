@@ -8,10 +8,11 @@ go before the open nest, since no member of it can wait for itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tri_backend_cpu.analysis.aliasing import conflict
 from tri_backend_cpu.analysis.induction import Induction, find_inductions
 from tri_backend_cpu.analysis.plan import (
-    WRITING,
     BlockPlan,
     Buffer,
     Control,
@@ -26,39 +27,21 @@ from tri_backend_cpu.analysis.plan import (
     Step,
     View,
     Write,
+    changes_memory,
 )
 from tri_backend_cpu.graph import Block, Op, Value
 from tri_backend_cpu.locations import located
 from tri_core.api import Unsupported
+from tri_core.ir.effects import NOTHING, READ_GLOBAL, Effects
 
 __all__ = ["schedule"]
 
-#: ops on tensors that happen at every point
-_EFFECTS = {
-    "tt.elementwise_inline_asm",
-    "tt.atomic_poll",
-    "tt.store",
-    "tt.atomic_rmw",
-    "tt.atomic_cas",
-    "tt.atomic_store",
-    "tt.print",
-    "tt.assert",
-    "tt.atomic_load",
-}
 #: those that can be done for a vector of points at once
 _VECTOR_EFFECTS = {"tt.store", "tt.assert"}
-#: ops on scalars that touch memory
-_SCALAR_EFFECTS = _EFFECTS | {"tt.load", "tt.barrier"}
 #: those that have to be over at all points before anything else happens
 _ALONE = {"tt.elementwise_inline_asm", "tt.atomic_poll"}
 _CONTROL = {"scf.for", "scf.if", "scf.while"}
 _TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
-_REFUSED = {
-    "tt.call": "a call that could not be inlined",
-    "tt.dot_scaled": "scaled dot products",
-    "tt.extern_elementwise": "functions of a device library",
-    "tt.make_tensor_descriptor": "tensor descriptors",
-}
 
 
 def schedule(body: Block) -> Plan:
@@ -89,13 +72,11 @@ class _Scheduler:
     def op(self, op: Op) -> None:
         if op.name == "llvm.intr.assume":
             return
-        if op.name in _REFUSED:
-            raise located(Unsupported, op.location, f"{_REFUSED[op.name]} on the CPU ({op.name})")
         if op.name in _CONTROL:
             self.control(op)
         elif op.name in _ROOTS:
             _ROOTS[op.name](self, op)
-        elif op.name in _EFFECTS and any(v.is_tensor for v in (*op.operands, *op.results)):
+        elif _has_effects(op, reads=False) and any(v.is_tensor for v in (*op.operands, *op.results)):
             self.effect(op)
         elif any(r.is_tensor for r in op.results):
             self.inline(op)
@@ -141,12 +122,12 @@ class _Scheduler:
             self.close()  # the load comes after the nest's stores
 
     def scalar(self, op: Op) -> None:
-        if op.name in _SCALAR_EFFECTS:
+        if _has_effects(op):
             self.close()
         self.step(Scalar(op), op.operands)
 
     def effect(self, op: Op) -> None:
-        writes = op.name in WRITING
+        writes = changes_memory(op)
         if self.open is not None and writes and (self.load_waits or self.conflicts(op)):
             self.close()
         if op.name in _ALONE:
@@ -270,7 +251,24 @@ def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
     return op.operands, parent.results
 
 
-_ROOTS = {
+def _has_effects(op: Op, *, reads: bool = True) -> bool:
+    """Whether ``op`` does more than compute its results; without ``reads``, more than that and read memory."""
+    effects = Effects.declared_by(op.name) or NOTHING
+    return op.name == "tt.elementwise_inline_asm" or bool(effects if reads else effects - {READ_GLOBAL})
+
+
+def _refused(what: str) -> Callable[[_Scheduler, Op], None]:
+    def refuse(_: _Scheduler, op: Op) -> None:
+        raise located(Unsupported, op.location, f"{what} on the CPU ({op.name})")
+
+    return refuse
+
+
+_ROOTS: dict[str, Callable[[_Scheduler, Op], None]] = {
+    "tt.call": _refused("a call that could not be inlined"),
+    "tt.dot_scaled": _refused("scaled dot products"),
+    "tt.extern_elementwise": _refused("functions of a device library"),
+    "tt.make_tensor_descriptor": _refused("tensor descriptors"),
     "tt.reduce": _Scheduler.reduce,
     "tt.scan": _Scheduler.scan,
     "tt.dot": _Scheduler.dot,

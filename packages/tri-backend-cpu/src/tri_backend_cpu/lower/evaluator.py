@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tri_backend_cpu.analysis.demand import DEFINED_BY_STEPS, is_inline_reshape, operand_maps
+from tri_backend_cpu.analysis.demand import is_inline_reshape, operand_maps
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import Op, Value, constant_of
@@ -234,7 +234,7 @@ class Evaluator:
 
     def operands_at(self, op: Op, place: Place) -> Iterator[tuple[Value, Place]]:
         """The tensors that a result of inline ``op`` at ``place`` is computed from, with their places."""
-        if op.name in DEFINED_BY_STEPS or op.blocks:
+        if op.blocks:
             return
         for operand, at in operand_maps(op, tuple(range(len(place.coordinates)))):
             if at is not None and operand.is_tensor:

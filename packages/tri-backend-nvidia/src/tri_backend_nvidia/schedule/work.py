@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
-from tri_gpu_dialect.edit import all_ops, terminator
+from tri_gpu_dialect.edit import all_ops, forwards_elements, terminator
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["Dot", "Unknown", "Work", "loops_of_dots", "work_of"]
@@ -17,8 +17,6 @@ _LOOPS = frozenset({"scf.for", "scf.while"})
 _DOTS = frozenset({"tt.dot", "ttg.warp_group_dot"})
 _LOAD = "tt.descriptor_load"
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce"})
-#: ops that forward an operand as it is
-_FORWARDS = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
 #: what the unit for special functions computes
 _SPECIAL = frozenset(
     f"math.{name}" for name in ("cos", "exp", "exp2", "log", "log2", "rsqrt", "sin", "sqrt", "tanh")
@@ -154,7 +152,7 @@ class _Body:
     def is_fed(self, value: ir.Value) -> bool:
         """Whether an operand is a block of a descriptor, made of another dot, or from outside of the loop."""
         op = self._maker(value)
-        while op is not None and op.name in _FORWARDS:
+        while op is not None and forwards_elements(op):
             value = op.operands[0]
             op = self._maker(value)
         if op is not None:

@@ -16,7 +16,7 @@ from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.dot_chains import chained
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.edit import all_ops, forwards_elements, functions
 
 __all__ = ["ROUNDED", "TmaRoundTf32"]
 
@@ -25,8 +25,6 @@ ROUNDED = "ttng.rounded"
 
 _MAKE, _LOAD, _DOT = "tt.make_tensor_descriptor", "tt.descriptor_load", "ttg.warp_group_dot"
 _DOTS = frozenset({_DOT, "tt.dot"})
-#: ops that forward a block as it is
-_FORWARDS = frozenset({"tt.trans", "ttg.convert_layout", "ttg.local_alloc", "ttg.memdesc_trans"})
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def _is_operand(value: ir.Value) -> bool:
 
 def _multiplies(use: ir.OpOperand) -> bool:
     op = use.owner.operation
-    if op.name in _FORWARDS:
+    if forwards_elements(op):
         return _is_operand(op.results[0])
     if op.name != _DOT or use.operand_number > 1:
         return False

@@ -21,6 +21,7 @@ __all__ = [
     "Cast",
     "DataMovement",
     "Decomposable",
+    "DerivesPointer",
     "Elementwise",
     "Instructions",
     "Pure",
@@ -30,6 +31,7 @@ __all__ = [
     "Trait",
     "ViewLike",
     "decompose",
+    "derives_pointer",
     "elementwise_ops",
     "is_cast",
     "is_elementwise",
@@ -87,6 +89,10 @@ class Rematerializable(Trait):
 
 class DataMovement(Trait):
     """The elements of the result are elements of the operand, no arithmetic: splat, broadcast, trans, a conversion of the layout."""
+
+
+class DerivesPointer(Trait):
+    """The result points into what the first operand points into; so does that of :class:`DataMovement`."""
 
 
 class ViewLike(Trait):
@@ -184,6 +190,11 @@ def is_cast(op: ir.Operation) -> bool:
 def moves_data(op: ir.Operation) -> bool:
     """Whether the elements of the result of ``op`` are elements of its operand."""
     return DataMovement.declared_by(op.name)
+
+
+def derives_pointer(name: str) -> bool:
+    """Whether the result of ops called ``name`` points into what the first operand points into, if they are pointers."""
+    return DataMovement.declared_by(name) or DerivesPointer.declared_by(name)
 
 
 def is_view(op: ir.Operation) -> bool:

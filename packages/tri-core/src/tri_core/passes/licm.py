@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.dialects.tt.accesses import reads_again
-from tri_core.ir.traits import is_pure
+from tri_core.ir.effects import READ_GLOBAL, effects_of
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
@@ -18,8 +18,8 @@ __all__ = ["LICM"]
 _UPSTREAM = "loop-invariant-code-motion"
 #: the annotation of a loop that keeps invariant code inside
 _ANNOTATION = "llvm.loop_annotation"
-#: ops that change nothing that a load could see, beside the pure ones; with any other in it, a loop keeps its loads
-_READ_ONLY = frozenset({"scf.for", "scf.if", "scf.yield", "tt.load", "tt.reduce_return", "tt.scan_return"})
+#: what ops in a loop may do for its loads to be moved out
+_READ_ONLY = frozenset({READ_GLOBAL})
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,9 @@ def _only_reads(loop: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = (
-            found
-            and (is_pure(op) or op.name in _READ_ONLY)
-            and not (op.name == "tt.load" and reads_again(op))
-        )
+        effects = effects_of(op)
+        again = op.name == "tt.load" and reads_again(op)
+        found = found and effects is not None and effects <= _READ_ONLY and not again
         return ir.WalkResult.ADVANCE if found else ir.WalkResult.INTERRUPT
 
     loop.walk(visit)

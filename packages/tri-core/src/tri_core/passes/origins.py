@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tri_core.ir.traits import derives_pointer
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import producer
 
-__all__ = ["POINTER_OPS", "argument_of", "is_zero", "reaches"]
+__all__ = ["argument_of", "is_zero", "reaches"]
 
-#: ops whose result points into what their first operand points into
-POINTER_OPS = frozenset(
-    {"tt.addptr", "tt.bitcast", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.splat", "tt.trans"}
-)
 #: steps after which a question is given up
 _MOST = 64
 
@@ -34,8 +31,8 @@ def is_zero(value: ir.Value) -> bool:
     return str(getattr(attribute, "value", "")) in ("0", "0.0", "False")
 
 
-def argument_of(pointer: ir.Value, through: frozenset[str] = POINTER_OPS) -> ir.Value | None:
-    """The function's argument that ``pointer``, perhaps a tensor of them, is computed from by the ops ``through``.
+def argument_of(pointer: ir.Value) -> ir.Value | None:
+    """The function's argument that ``pointer``, perhaps a tensor of them, is computed from.
 
     None if that is not known.  A pointer that a loop carries is followed if it is carried as computed from itself.
     """
@@ -47,22 +44,22 @@ def argument_of(pointer: ir.Value, through: frozenset[str] = POINTER_OPS) -> ir.
             parent, number = block.owner.operation, ir.BlockArgument(value).arg_number
             if parent.name == "tt.func":
                 return value
-            if parent.name != "scf.for" or number == 0 or not _stays(block, number, through):
+            if parent.name != "scf.for" or number == 0 or not _stays(block, number):
                 return None
             value = parent.operands[2 + number]
         elif op.name == "scf.for":
             number = ir.OpResult(value).result_number
-            if not _stays(op.regions[0].blocks[0], number + 1, through):
+            if not _stays(op.regions[0].blocks[0], number + 1):
                 return None
             value = op.operands[3 + number]
-        elif op.name in through:
+        elif derives_pointer(op.name):
             value = op.operands[0]
         else:
             return None
     return None
 
 
-def _stays(body: ir.Block, number: int, through: frozenset[str]) -> bool:
+def _stays(body: ir.Block, number: int) -> bool:
     """Whether argument ``number`` of a loop's body is carried as computed from itself."""
     operations = body.operations
     argument, value = body.arguments[number], operations[len(operations) - 1].operands[number - 1]
@@ -70,7 +67,7 @@ def _stays(body: ir.Block, number: int, through: frozenset[str]) -> bool:
         if value == argument:
             return True
         op = producer(value)
-        if op is None or op.name not in through:
+        if op is None or not derives_pointer(op.name):
             return False
         value = op.operands[0]
     return False

@@ -27,7 +27,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.dialects.tt.accesses import reads_again
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.traits import is_cast, is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
@@ -61,8 +61,6 @@ _LONGEST, _MOST_DIMENSIONS = 256, 5
 _ALIGNMENT = 16
 #: bytes that a row is a multiple of: rows lie one after the other where copies may put them
 _ROW_ALIGNMENT = 128
-#: ops between a load and a dot that leave elements what they are, or nearly
-_CASTS = frozenset({"tt.trans", "arith.extf", "arith.truncf", "tt.fp_to_fp", "arith.sitofp"})
 _LOOPS = frozenset({"scf.for", "scf.while"})
 _SLT, _SLE = 2, 3
 #: the attribute of a branch that is taken if the loop in it runs
@@ -208,7 +206,7 @@ def _plain(op: ir.Operation) -> bool:
 
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether a dot reads what ``load`` gives, as it is, transposed or in another element type."""
-    return reaches(load.results, _is_factor, lambda op: op.name in _CASTS)
+    return reaches(load.results, _is_factor, lambda op: op.name == "tt.trans" or is_cast(op))
 
 
 def _is_factor(use: ir.OpOperand) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tri_core.errors import LaunchError
+from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, WRITE_DESCRIBED, WRITE_GLOBAL, effects_of
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -18,18 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check_read_only", "written_parameters"]
 
-#: ops that only read through their pointers, and whose results are data
-_READS = frozenset(
-    {"tt.load", "tt.atomic_load", "tt.atomic_poll", "tt.descriptor_load", "tt.descriptor_gather"}
-)
-#: ops that write through their first operand
-_WRITES = frozenset(
-    {"tt.store", "tt.atomic_store", "tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_store", "tt.descriptor_reduce",
-     "tt.descriptor_scatter"}
-)  # fmt: skip
-#: dialects whose other ops write nothing
-_KNOWN = ("tt.", "arith.", "math.", "scf.", "ub.", "builtin.")
-_OPAQUE = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise"})
+#: effects of ops whose results are data
+_READS = (READ_GLOBAL, READ_DESCRIBED)
+#: effects on the memory that the first operand points into
+_WRITES = (WRITE_GLOBAL, WRITE_DESCRIBED)
 
 
 def check_read_only(kernel: CompiledKernel, read_only: Iterable[int]) -> None:
@@ -97,10 +90,16 @@ class _Pointers:
         """Follow the operands of ``op``."""
         name = op.name
         operands = list(op.operands)
-        if name in _READS:
-            return
-        if name in _WRITES:
+        effects = effects_of(op)
+        if name == "tt.call":
+            self.call(op, operands)
+        elif effects is None:
+            self.write(self.reached(operands))
+            self.compute(op, operands)
+        elif not effects.isdisjoint(_WRITES):
             self.write(self.reached(operands[:1]))
+        elif not effects.isdisjoint(_READS):
+            return
         elif name == "scf.for":
             self.link(operands[3:], op.regions[0].blocks[0].arguments[1:])
             self.link(operands[3:], op.results)
@@ -111,8 +110,6 @@ class _Pointers:
             self.link(operands[1:], op.parent.results)
         elif name in ("scf.yield", "tt.return"):
             self.leave(op, operands)
-        elif name == "tt.call":
-            self.call(op, operands)
         else:
             self.compute(op, operands)
 
@@ -141,10 +138,8 @@ class _Pointers:
             self.link(operands, function.regions[0].blocks[0].arguments)
 
     def compute(self, op: ir.Operation, operands: list[Any]) -> None:
-        """Any other op: its results may be made of all that it takes."""
+        """An op that computes: its results may be made of all that it takes."""
         reached = self.reached(operands)
-        if reached and (op.name in _OPAQUE or not op.name.startswith(_KNOWN)):
-            self.write(reached)
         for result in op.results:
             self.add(result, reached)
 

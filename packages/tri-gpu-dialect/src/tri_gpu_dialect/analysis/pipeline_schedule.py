@@ -22,15 +22,13 @@ from tri_core.ir.effects import (
 )
 from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
-from tri_core.passes.origins import POINTER_OPS, argument_of, reaches
+from tri_core.passes.origins import argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 
 __all__ = ["Schedule", "is_dot_buffer", "schedule"]
 
-#: ops whose result points into what their first operand points into
-_THROUGH = POINTER_OPS | {"ttg.convert_layout"}
 #: effects that loads may not pass, or that other threads' memory may depend on
 _ORDERING = (
     READ_DESCRIBED,
@@ -68,7 +66,7 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
     reach = _Reach(body, ops)
     for op in ops:
         if op.name == "tt.load" and _feeds_dot(op) and suits(op):
-            root = argument_of(op.operands[0], _THROUGH)
+            root = argument_of(op.operands[0])
             if root is not None and root not in written and reach.add(op, loop, written):
                 found.loads.append(op)
     if not found.loads:
@@ -87,7 +85,7 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
     for op in all_ops(loop):
         name = op.name
         if name in _WRITES:
-            root = argument_of(op.operands[0], _THROUGH)
+            root = argument_of(op.operands[0])
             used = any(next(iter(r.uses), None) is not None for r in op.results)
             if root is None or used:
                 return None
@@ -153,7 +151,7 @@ class _Reach:
             if op is None or value in results:
                 continue
             if op.name == "tt.load":
-                root = argument_of(op.operands[0], _THROUGH)
+                root = argument_of(op.operands[0])
                 if root is None or root in written:
                     return False
             elif not is_rematerializable(op):

@@ -19,6 +19,7 @@ from tri_core.ir.traits import (
     Cast,
     DataMovement,
     Decomposable,
+    DerivesPointer,
     Elementwise,
     Instructions,
     Pure,
@@ -162,7 +163,7 @@ class PtrToIntOp(_UnaryOp, name="ptr_to_int", traits=[Elementwise, Cast]):
     """A pointer as an i64."""
 
 
-class BitcastOp(_UnaryOp, name="bitcast", traits=[Elementwise, Cast]):
+class BitcastOp(_UnaryOp, name="bitcast", traits=[Elementwise, Cast, DerivesPointer]):
     """The same bits as another type of the same width."""
 
 
@@ -204,7 +205,7 @@ class ClampfOp(TT.Operation, name="clampf", traits=[Pure, Elementwise]):
     result: _Out
 
 
-class AddPtrOp(TT.Operation, name="addptr", traits=[Pure, Elementwise, Instructions(1)]):
+class AddPtrOp(TT.Operation, name="addptr", traits=[Pure, Elementwise, DerivesPointer, Instructions(1)]):
     """A pointer moved by ``offset`` elements (not bytes)."""
 
     ptr: _In

@@ -26,11 +26,11 @@ from tri_core.ir.effects import (
     has_at_most,
     may_have,
 )
-from tri_core.ir.traits import is_rematerializable, is_view
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, terminator
+from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, forwards_elements, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -40,8 +40,6 @@ LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
 #: what is loaded may be written by grids before this one until then: both sides wait
 WAIT = "tt.grid_dependency_wait"
 DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
-#: ops that forward a block to a dot by shared memory, whole
-_THROUGH_SHARED = ("ttg.local_alloc", "ttg.local_load")
 #: effects of ops that are there for their result alone, which may be left out
 _NEEDED_FOR_RESULT = (READ_GLOBAL, READ_DESCRIBED, READ_SHARED, ALLOCATE_SHARED)
 _SYNCHRONIZE = (SYNCHRONIZE_CTA, SYNCHRONIZE_GRID)
@@ -213,7 +211,7 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
             if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
                 if use.operand_number < 2:
                     found.add(user)
-            elif user.name in _THROUGH_SHARED or is_view(user) or is_rematerializable(user):
+            elif forwards_elements(user) or is_rematerializable(user):
                 more = [r for r in user.results if r not in seen]
                 seen.update(more)
                 ahead += more
