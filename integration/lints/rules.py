@@ -61,13 +61,6 @@ CIRCLES: Mapping[str, frozenset[str]] = {
             "tri_backend_cpu.lower.evaluator tri_backend_cpu.lower.linear "
             "tri_backend_cpu.lower.memory tri_backend_cpu.lower.report"
         ),
-        "tri-runtime": (
-            "tri_runtime.simulator.cluster tri_runtime.simulator.copies tri_runtime.simulator.cta "
-            "tri_runtime.simulator.global_races tri_runtime.simulator.memory "
-            "tri_runtime.simulator.program "
-            "tri_runtime.simulator.scene tri_runtime.simulator.synchronization "
-            "tri_runtime.simulator.tracking tri_runtime.simulator.words"
-        ),
     }.items()
 }
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.threads import ClusterMember, Threads
 from tri_runtime.simulator.trace import Barrier, Trace
-
-if TYPE_CHECKING:
-    from tri_runtime.simulator.cta import CTA
 
 __all__ = ["WINDOW", "Cluster", "ClusterBarrier", "Share", "rank_of", "window"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+
+#: the CTAs of a cluster
+Member = TypeVar("Member", bound=ClusterMember)
 
 _WHOLE = Barrier("cluster")
 #: bytes of address space that each CTA's shared memory has in the cluster's window; none has more
@@ -109,7 +110,7 @@ class ClusterBarrier:
         self.arrived = np.zeros(self.clocks.num_threads, np.bool_)
         self.left = self.arrived.copy()
 
-    def arrive(self, cta: CTA) -> None:
+    def arrive(self, cta: Threads) -> None:
         """The active threads of ``cta`` arrive."""
         threads = cta.in_cluster(cta.active)
         again = self.arrived & threads
@@ -125,7 +126,7 @@ class ClusterBarrier:
         self._known = known if self._known is None else np.maximum(self._known, known)
         self._complete()
 
-    def wait(self, cta: CTA) -> None:
+    def wait(self, cta: Threads) -> None:
         """The active threads of ``cta`` wait for the phase that they have arrived at."""
         threads = cta.in_cluster(cta.active)
         # a phase that has ended since leaves none of them in `arrived`
@@ -166,7 +167,7 @@ class ClusterBarrier:
         self.arrived = np.zeros_like(self.arrived)
 
 
-class Cluster:
+class Cluster(Generic[Member]):
     """The CTAs ``members`` of one program, by rank; each has ``num_threads`` threads, ``lanes`` of them a warp.
 
     ``trace`` is what they do at barriers.
@@ -175,10 +176,10 @@ class Cluster:
     def __init__(self, clocks: Clocks, num_threads: int, lanes: int) -> None:
         self.clocks, self.num_threads = clocks, num_threads
         self.trace = Trace(lanes)
-        self.members: list[CTA] = []
+        self.members: list[Member] = []
         self.barrier = ClusterBarrier(clocks)
 
-    def join(self, cta: CTA) -> int:
+    def join(self, cta: Member) -> int:
         """``cta`` is a member from now on; its number."""
         self.members.append(cta)
         return len(self.members) - 1
@@ -188,7 +189,7 @@ class Cluster:
         """The program that the CTAs run."""
         return self.members[0].program_id
 
-    def member(self, rank: int, user: CTA) -> CTA:
+    def member(self, rank: int, user: Member) -> Member:
         """CTA ``rank``, whose memory ``user`` uses; SimulationError when there is none, or it may have gone."""
         if not 0 <= rank < len(self.members):
             raise user.scene.error("out-of-bounds", f"CTA {rank} of a cluster of {len(self.members)}")

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from tri_runtime.simulator.cta import CTA
-    from tri_runtime.simulator.memory import Memory
+from tri_runtime.simulator.memory import Memory
+from tri_runtime.simulator.synchronization import Phases
+from tri_runtime.simulator.threads import Threads
 
 __all__ = ["AsyncCopies", "BulkStores"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+
+
+class CopyingThreads(Threads, Protocol):
+    """The threads of a CTA that has barriers in shared memory, at which copies count."""
+
+    @property
+    def phases(self) -> Phases:
+        """The barriers in shared memory."""
+        ...
 
 
 @dataclass
@@ -38,7 +47,7 @@ class AsyncCopies:
     threads not before a barrier after it.
     """
 
-    def __init__(self, cta: CTA) -> None:
+    def __init__(self, cta: CopyingThreads) -> None:
         self._cta = cta
         self._group = np.zeros(cta.num_threads, np.int64)
         self._going: list[_Copy] = []
@@ -71,7 +80,7 @@ class AsyncCopies:
         rows: Array,
         active: Mask,
         barrier: int,
-        to: CTA | None = None,
+        to: CopyingThreads | None = None,
     ) -> None:
         """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier``, of this CTA or of ``to``, is complete."""
         raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
@@ -100,7 +109,7 @@ class BulkStores:
     Global memory is written when a copy starts; what it reads must not be written before the wait.
     """
 
-    def __init__(self, cta: CTA) -> None:
+    def __init__(self, cta: CopyingThreads) -> None:
         self._cta = cta
         self._open: dict[int, list[Callable[[], None]]] = {}
         self._groups: dict[int, list[list[Callable[[], None]]]] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,12 @@ from tri_core.errors import DeviceError, InternalError, SimulationError
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, Share
 from tri_runtime.simulator.copies import AsyncCopies, BulkStores
+from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.memory import Memory
-from tri_runtime.simulator.program import Program
 from tri_runtime.simulator.scene import Scene, numbers
 from tri_runtime.simulator.synchronization import Barriers, Phases
 
-__all__ = ["CTA", "as_cta"]
+__all__ = ["CTA", "Code", "Step", "as_cta"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -35,6 +35,28 @@ _STEPS = 1 << 32
 _DONE = 1 << 62
 #: blocks that a CTA runs before another one has its turn: CTAs may wait for each other
 _TURN = 1024
+
+#: runs one op; true when the threads that ran it wait
+Step = Callable[["CTA"], object]
+
+
+class Code(Protocol):
+    """A kernel as a CTA runs it."""
+
+    @property
+    def slots(self) -> Mapping[Any, int]:
+        """The index of each value."""
+        ...
+
+    @property
+    def parameters(self) -> Sequence[int]:
+        """The slots of the kernel's parameters."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[Sequence[Step]]:
+        """The ops of each block, in reverse postorder."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +74,7 @@ class CTA:
 
     def __init__(
         self,
-        program: Program,
+        program: Code,
         num_threads: int,
         threads_per_warp: int,
         memories: Mapping[int, Memory],
@@ -61,18 +83,19 @@ class CTA:
         num_programs: tuple[int, int, int],
         scene: Scene,
         clocks: Clocks | None = None,
-        cluster: Cluster | None = None,
+        cluster: Cluster[CTA] | None = None,
+        races: GlobalRaces | None = None,
     ) -> None:
         self.num_threads, self.threads_per_warp = num_threads, threads_per_warp
         self.program_id, self.num_programs = program_id, num_programs
-        self.scene, self.symbols = scene, symbols
+        self.scene, self.symbols, self._races = scene, symbols, races
         self.active: Mask = np.ones(num_threads, np.bool_)
         self.whole = True
         self.values: list[Any] = [None] * len(program.slots)
         self.place = np.zeros(num_threads, np.int64)
         whole = clocks or Clocks(num_threads)
         #: the CTAs that run together, this one among them as number ``rank``
-        self.cluster = cluster or Cluster(whole, num_threads, threads_per_warp)
+        self.cluster: Cluster[CTA] = cluster or Cluster(whole, num_threads, threads_per_warp)
         self.rank = self.cluster.join(self)
         alone = whole.num_threads == num_threads
         self.clocks = whole if alone else Share(whole, self.rank * num_threads, num_threads)
@@ -164,8 +187,8 @@ class CTA:
 
     def _run_from(self, place: int) -> None:
         block, first = divmod(place, _STEPS)
-        if (races := self.scene.races) is not None:
-            races.enter(self)
+        if self._races is not None:
+            self._races.enter(self)
         steps = self._program.steps[block]
         for index in range(first, len(steps)):
             if steps[index](self):

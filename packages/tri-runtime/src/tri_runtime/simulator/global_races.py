@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,10 @@ import numpy.typing as npt
 from tri_core.errors import DataRace, RaceAccess, SimulationError
 from tri_core.forks import cached_property
 from tri_runtime.races import Order, Semantics, Shadow, unchanged
+from tri_runtime.simulator.allocation import Allocation
+from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.scene import Scene
-
-if TYPE_CHECKING:
-    from tri_runtime.simulator.clocks import Clocks
-    from tri_runtime.simulator.cta import CTA
-    from tri_runtime.simulator.memory import Allocation
+from tri_runtime.simulator.threads import Threads
 
 __all__ = ["GlobalRaces", "SimulatedDataRace"]
 
@@ -86,12 +84,12 @@ class GlobalRaces:
     def __init__(self, kernel: str, scene: Scene) -> None:
         self._kernel, self._scene, self._order = kernel, scene, Order()
         self._shadows: dict[int, Shadow] = {}
-        self._cta: CTA | None = None
+        self._cta: Threads | None = None
         self._first = 0
         #: by program its loads since a barrier of all its threads, and when that was
         self._loads: dict[int, tuple[int, list[_Load]]] = {}
 
-    def enter(self, cta: CTA) -> None:
+    def enter(self, cta: Threads) -> None:
         """Threads of ``cta`` run from now on."""
         if cta is not self._cta:
             self._cta, self._first = cta, cta.rank * cta.num_threads

@@ -87,11 +87,11 @@ class Machine:
 
     def _cluster(
         self, place: Place, programs: Place, memory: Memory, listener: Callable[[Access], None] | None
-    ) -> Cluster:
+    ) -> Cluster[CTA]:
         """The CTAs of program ``place``, with their shared memory."""
         scene = memory.scene
         clocks = Clocks(self.num_threads * self.cluster)
-        cluster = Cluster(clocks, self.num_threads, self.threads_per_warp)
+        cluster: Cluster[CTA] = Cluster(clocks, self.num_threads, self.threads_per_warp)
         own = [self._shared(rank, clocks, scene, listener) for rank in range(self.cluster)]
         if self.cluster > 1:
             _open_windows(own, self._shared_base)
@@ -109,6 +109,7 @@ class Machine:
                 scene,
                 clocks,
                 cluster,
+                memory.races,
             )
         return cluster
 
@@ -137,7 +138,7 @@ def _open_windows(own: Sequence[Memory], base: int) -> None:
             )
 
 
-def _with_progress(turns: Iterator[None], cluster: Cluster, checked: set[Hashable]) -> Iterator[None]:
+def _with_progress(turns: Iterator[None], cluster: Cluster[CTA], checked: set[Hashable]) -> Iterator[None]:
     """The turns of ``cluster``; at their end, whether its threads come there in other orders, if not ``checked`` before."""
     yield from turns
     key = cluster.trace.key()
@@ -150,7 +151,7 @@ def _with_progress(turns: Iterator[None], cluster: Cluster, checked: set[Hashabl
 class _Running:
     """A program between its turns; ``state`` is a fingerprint of it, when it last did nothing that others see."""
 
-    cta: CTA | Cluster
+    cta: CTA | Cluster[CTA]
     turns: Iterator[None]
     state: int | None = None
 
@@ -210,7 +211,7 @@ def _stuck(scene: Scene, count: int) -> SimulationError:
 
 def watch(memory: Memory, kernel: str) -> None:
     """Look for data races in global ``memory`` at a launch of ``kernel``."""
-    memory.races = memory.scene.races = GlobalRaces(kernel, memory.scene)
+    memory.races = GlobalRaces(kernel, memory.scene)
 
 
 def symbols_of(module: ir.Module) -> tuple[str, ...]:

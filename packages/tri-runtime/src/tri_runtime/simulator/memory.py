@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from tri_core.errors import SimulationError
 from tri_runtime.races import RELAXED, Semantics
+from tri_runtime.simulator.allocation import Access, Allocation
 from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.scene import Scene
 from tri_runtime.simulator.tracking import Tracker
@@ -23,38 +23,6 @@ Bytes = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int64]
 
 _GAP = 4096
-
-
-@dataclass(frozen=True)
-class Access:
-    """One access by the threads of a CTA: ``nbytes`` at each of ``addresses``, by ``threads`` (their numbers)."""
-
-    memory: str
-    kind: str
-    site: int
-    addresses: Indices
-    threads: Indices
-    nbytes: int
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """``data`` at address ``start``; ``name`` is how errors call it; ``tracker`` knows who did what with its bytes."""
-
-    name: str
-    start: int
-    data: Bytes
-    writable: bool = True
-    tracker: Tracker | None = None
-    _views: dict[Any, Array] = field(default_factory=dict, compare=False)
-
-    def view(self, dtype: np.dtype[np.generic]) -> Array:
-        """The whole elements of ``dtype`` from the start."""
-        found = self._views.get(dtype)
-        if found is None:
-            whole = self.data.size // dtype.itemsize * dtype.itemsize
-            found = self._views[dtype] = self.data[:whole].view(dtype)
-        return found
 
 
 class Memory:

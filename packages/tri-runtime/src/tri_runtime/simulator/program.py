@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tri_core.errors import LaunchError, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_runtime.simulator.cta import CTA, Step
+from tri_runtime.simulator.numbering import External, Numbering
 from tri_runtime.simulator.ops import PURE
 from tri_runtime.simulator.scene import Site
-from tri_runtime.simulator.words import WORD
-
-if TYPE_CHECKING:
-    from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.steps import SPECIAL
+from tri_runtime.simulator.subword import WORD
 
 __all__ = ["External", "Program", "Step", "find_kernel"]
-
-Array = npt.NDArray[Any]
-
-#: an external function: (cta, operands) -> results
-External = Callable[["CTA", Sequence[Array]], Sequence[Array]]
-
-#: runs one op; true when the threads that ran it now wait
-Step = Callable[["CTA"], object]
 
 
 def find_kernel(module: ir.Module, name: str) -> ir.Operation:
@@ -39,30 +30,17 @@ def find_kernel(module: ir.Module, name: str) -> ir.Operation:
 
 
 @dataclass
-class Program:
-    """Values have slots, blocks are lists of steps in reverse postorder, every op is a site."""
-
-    function: ir.Operation
-    externals: dict[str, External] = field(default_factory=dict)
+class Program(Numbering):
+    """A numbered function whose blocks are lists of steps."""
 
     def __post_init__(self) -> None:
-        blocks = _reverse_postorder(self.function)
-        self.order = {block: i for i, block in enumerate(blocks)}
-        self.slots: dict[ir.Value, int] = {}
-        self.sites: list[Site] = []
-        for block in blocks:
-            for argument in block.arguments:
-                self.slots[argument] = len(self.slots)
-            for op in block.operations:
-                for result in op.results:
-                    self.slots[result] = len(self.slots)
-        self.parameters = [self.slots[a] for a in blocks[0].arguments]
-        self.types = [a.type for a in blocks[0].arguments]
-        self.steps = [[self._decode(op) for op in block.operations] for block in blocks]
+        super().__post_init__()
+        entry = self.blocks[0].arguments
+        self.parameters = [self.slots[a] for a in entry]
+        self.types = [a.type for a in entry]
+        self.steps = [[self._decode(op) for op in block.operations] for block in self.blocks]
 
     def _decode(self, op: ir.OpView) -> Step:
-        from tri_runtime.simulator.steps import SPECIAL
-
         self.sites.append(Site(op.name, op.location))
         inputs = [self.slots[o] for o in op.operands]
         outputs = [self.slots[r] for r in op.results]
@@ -79,38 +57,6 @@ class Program:
             error.location = error.location or source_location(op.location)
             raise
         raise Unsupported(f"the simulator cannot run {op.name}", location=source_location(op.location))
-
-    def observed(self, step: Step) -> Step:
-        """``step``, which may go wrong: the scene is told which op it is."""
-        site = len(self.sites) - 1
-
-        def observed(cta: CTA) -> object:
-            cta.scene.site = site
-            return step(cta)
-
-        return observed
-
-
-def _reverse_postorder(function: ir.Operation) -> list[ir.Block]:
-    """Blocks so that those that a loop repeats come before those that follow it."""
-    seen: set[ir.Block] = set()
-    order: list[ir.Block] = []
-    stack: list[tuple[ir.Block, list[ir.Block]]] = []
-
-    def enter(block: ir.Block) -> None:
-        seen.add(block)
-        # the last successor is visited first: the body of a loop comes before what follows it
-        stack.append((block, list(list(block.operations)[-1].operation.successors)))
-
-    enter(function.regions[0].blocks[0])
-    while stack:
-        block, successors = stack[-1]
-        if not successors:
-            order.append(block)
-            stack.pop()
-        elif (successor := successors.pop()) not in seen:
-            enter(successor)
-    return order[::-1]
 
 
 def _is_local(op: ir.OpView) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +11,6 @@ import numpy.typing as npt
 from tri_core.errors import SimulationError, SourceLocation
 from tri_core.locations import source_location
 from tri_core.mlir import ir
-
-if TYPE_CHECKING:
-    from tri_runtime.simulator.global_races import GlobalRaces
 
 __all__ = ["Scene", "Site", "in_kernel", "numbers"]
 
@@ -52,8 +48,6 @@ class Scene:
     sites: Sequence[Site] = ()
     site: int = -1
     program: tuple[int, int, int] = field(default=(0, 0, 0))
-    #: who looks for data races in global memory, if anybody
-    races: GlobalRaces | None = None
 
     def place(self, site: int | None = None) -> SourceLocation | None:
         """Where in the source ``site``, or the present op, comes from."""

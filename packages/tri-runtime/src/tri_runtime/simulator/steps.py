@@ -11,23 +11,23 @@ import numpy.typing as npt
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_runtime.races import Semantics
-from tri_runtime.simulator.cta import CTA
+from tri_runtime.simulator.cta import CTA, Step
 from tri_runtime.simulator.memory import Memory
-from tri_runtime.simulator.program import Program, Step
+from tri_runtime.simulator.numbering import Numbering
+from tri_runtime.simulator.subword import Word, element_of
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16
-from tri_runtime.simulator.words import Word, element_of
 
 __all__ = ["SPECIAL"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
-Maker = Callable[[Program, ir.OpView, list[int], list[int]], Step]
+Maker = Callable[[Numbering, ir.OpView, list[int], list[int]], Step]
 
 
 # --- constants --------------------------------------------------------------------------------------------
 
 
-def _constant(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _constant(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     shape = shape_of(op.results[0].type)
     attribute = op.attributes["value"]
     if isinstance(attribute, ir.DenseElementsAttr):
@@ -55,12 +55,12 @@ def _scalar(attribute: ir.Attribute, shape: Shape) -> Array:
     return to_bf16(value) if shape.bf16 else value.astype(shape.dtype)
 
 
-def _undefined(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _undefined(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     shape = shape_of(op.results[0].type)
     return _fill(outputs[0], np.zeros(() if shape.count == 1 else (shape.count,), shape.dtype))
 
 
-def _address_of(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _address_of(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     name = ir.FlatSymbolRefAttr(op.attributes["global_name"]).value
     return lambda cta: cta.write(outputs[0], np.full(cta.num_threads, cta.symbols[name], np.int64))
 
@@ -81,11 +81,11 @@ def _alignment(op: ir.OpView, type_: ir.Type) -> int:
     return 1 << (max(shape.dtype.itemsize * shape.count, 1) - 1).bit_length()
 
 
-def _load(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _load(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     shape, space = shape_of(op.results[0].type), _space(op.operands[0].type)
     alignment = _alignment(op, op.results[0].type)
     (pointer,), (output,) = inputs, outputs
-    element = element_of(program, op)
+    element = element_of(program.slots, op)
     if element is not None:
         return program.observed(_load_word(space, shape.dtype, pointer, output, element))
 
@@ -113,7 +113,7 @@ def _load_word(
     return step
 
 
-def _store(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _store(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     space, alignment = _space(op.operands[1].type), _alignment(op, op.operands[0].type)
     value, pointer = inputs
     return program.observed(
@@ -151,7 +151,7 @@ _RMW: dict[int, Callable[[Any, Any], Any]] = {
 }
 
 
-def _atomic_rmw(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _atomic_rmw(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     number = ir.IntegerAttr(op.attributes["bin_op"]).value
     if number not in _RMW:
         raise Unsupported(f"the simulator has no atomic of LLVM's number {number}")
@@ -163,7 +163,7 @@ def _atomic_rmw(program: Program, op: ir.OpView, inputs: list[int], outputs: lis
     return program.observed(_one_by_one(program, op, inputs, outputs, change))
 
 
-def _compare_swap(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _compare_swap(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     def update(old: Any, rest: Sequence[Any]) -> tuple[Any, Any]:
         expected, value = rest
         equal = old == expected
@@ -187,7 +187,7 @@ def _semantics(op: ir.OpView) -> Semantics:
 
 
 def _one_by_one(
-    program: Program,
+    program: Numbering,
     op: ir.OpView,
     inputs: list[int],
     outputs: list[int],
@@ -195,7 +195,7 @@ def _one_by_one(
 ) -> Step:
     """An atomic: the threads take turns."""
     space, pair, semantics = _space(op.operands[0].type), op.name == "llvm.cmpxchg", _semantics(op)
-    element = element_of(program, op)
+    element = element_of(program.slots, op)
 
     def step(cta: CTA) -> None:
         memory, pointers = cta.memory(space), cta.values[inputs[0]]
@@ -226,12 +226,12 @@ def _one_by_one(
 Chosen = Callable[[CTA], Mask]
 
 
-def _branch(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _branch(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     (target,) = op.operation.successors
     return _go(program, [(target, inputs, lambda cta: cta.active)])
 
 
-def _conditional(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _conditional(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     condition, yes, no = _segments(op, inputs)
     first, second = op.operation.successors
     slot = condition[0]
@@ -244,7 +244,7 @@ def _conditional(program: Program, op: ir.OpView, inputs: list[int], outputs: li
     )
 
 
-def _switch(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _switch(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     value, default, *others = _switch_parts(op, inputs)
     cases = (
         list(ir.DenseIntElementsAttr(op.attributes["case_values"])) if "case_values" in op.attributes else []
@@ -282,7 +282,7 @@ def _segments(op: ir.OpView, inputs: list[int]) -> list[list[int]]:
     return parts
 
 
-def _go(program: Program, ways: list[tuple[ir.Block, list[int], Chosen]]) -> Step:
+def _go(program: Numbering, ways: list[tuple[ir.Block, list[int], Chosen]]) -> Step:
     found = [
         (program.order[block], [program.slots[a] for a in block.arguments], operands, chosen)
         for block, operands, chosen in ways
@@ -300,14 +300,14 @@ def _go(program: Program, ways: list[tuple[ir.Block, list[int], Chosen]]) -> Ste
     return step
 
 
-def _return(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _return(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     return lambda cta: cta.leave()
 
 
 # --- calls ------------------------------------------------------------------------------------------------
 
 
-def _call(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _call(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     key = "intrin" if "intrin" in op.attributes else "callee"
     name = op.attributes[key].value
     if name == "llvm.trap":
@@ -335,7 +335,7 @@ def _trap(cta: CTA) -> None:
         )
 
 
-def _nothing(program: Program, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
+def _nothing(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     return lambda cta: None
 
 

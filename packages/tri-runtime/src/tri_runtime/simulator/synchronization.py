@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_runtime.simulator.threads import Threads
 from tri_runtime.simulator.trace import Barrier, What
-
-if TYPE_CHECKING:
-    from tri_runtime.simulator.cta import CTA
 
 __all__ = ["Barriers", "PhaseCount", "Phases"]
 
@@ -32,7 +30,7 @@ class _Barrier:
 class Barriers:
     """The named barriers of a CTA; ``count`` threads synchronise, wherever in the code they are."""
 
-    def __init__(self, cta: CTA) -> None:
+    def __init__(self, cta: Threads) -> None:
         self._cta = cta
         self._open: dict[int, _Barrier] = {}
 
@@ -113,7 +111,7 @@ class Phases:
     Machine ops give one uniform address.  Waiting for a phase that nobody completes is a deadlock.
     """
 
-    def __init__(self, cta: CTA) -> None:
+    def __init__(self, cta: Threads) -> None:
         self._cta = cta
         self._found: dict[int, _Phase] = {}
 
@@ -144,7 +142,9 @@ class Phases:
             )
         return found
 
-    def arrive(self, address: int, threads: Mask, expected_bytes: int = 0, *, by: CTA | None = None) -> None:
+    def arrive(
+        self, address: int, threads: Mask, expected_bytes: int = 0, *, by: Threads | None = None
+    ) -> None:
         """Each of ``threads``, of this CTA or of ``by``, arrives; together they expect ``expected_bytes`` more bytes in this phase."""
         phase = self._at(address)
         self._tell("arrive", address, threads, int(threads.sum()), expected_bytes, by=by)
@@ -165,7 +165,7 @@ class Phases:
         land: Callable[[], None],
         *,
         owed: bool = True,
-        by: CTA | None = None,
+        by: Threads | None = None,
     ) -> None:
         """A copy by this CTA, or by ``by``, brings ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
 
@@ -228,7 +228,7 @@ class Phases:
         number: int = 0,
         nbytes: int = 0,
         *,
-        by: CTA | None = None,
+        by: Threads | None = None,
     ) -> None:
         """Have it on record that ``threads``, of this CTA or of ``by``, do it."""
         actor, barrier = by or self._cta, Barrier("memory", self._cta.rank, address)

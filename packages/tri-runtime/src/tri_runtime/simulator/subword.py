@@ -8,17 +8,15 @@ element at its base has.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tri_core.mlir import ir
 from tri_runtime.simulator.memory import Memory
-
-if TYPE_CHECKING:
-    from tri_runtime.simulator.program import Program
 
 __all__ = ["WORD", "Word", "element_of"]
 
@@ -27,12 +25,12 @@ Array = npt.NDArray[Any]
 WORD = "ttg.word"
 
 
-def element_of(program: Program, op: ir.OpView) -> tuple[int, int] | None:
+def element_of(slots: Mapping[ir.Value, int], op: ir.OpView) -> tuple[int, int] | None:
     """The slot of the address, and the bytes, of the element that ``op`` means by a word; None for other ops."""
     owner = op.operands[0].owner
     if not isinstance(owner, ir.Operation | ir.OpView) or WORD not in owner.attributes:
         return None
-    return program.slots[owner.operands[0]], ir.IntegerAttr(owner.attributes[WORD]).value
+    return slots[owner.operands[0]], ir.IntegerAttr(owner.attributes[WORD]).value
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,116 @@
+"""What barriers, copies and the search for races see of the CTA whose threads run: its interface, without its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tri_core.errors import SimulationError
+from tri_runtime.simulator.clocks import Clocks
+from tri_runtime.simulator.scene import Scene
+from tri_runtime.simulator.trace import Trace
+
+__all__ = ["ClusterMember", "ClusterState", "Threads"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+class ClusterState(Protocol):
+    """What all CTAs of a cluster share: the clocks of all their threads, and what these do at barriers."""
+
+    @property
+    def clocks(self) -> Clocks:
+        """The clocks of all threads of the cluster."""
+        ...
+
+    @property
+    def trace(self) -> Trace:
+        """What the threads of the cluster do at barriers."""
+        ...
+
+
+class Threads(Protocol):
+    """The threads of one CTA; masks have an element for each."""
+
+    @property
+    def num_threads(self) -> int:
+        """Threads of the CTA."""
+        ...
+
+    @property
+    def program_id(self) -> tuple[int, int, int]:
+        """The program that the CTA runs."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """The CTA's number in its cluster."""
+        ...
+
+    @property
+    def cluster(self) -> ClusterState:
+        """The CTAs that run together."""
+        ...
+
+    @property
+    def scene(self) -> Scene:
+        """The op at work, which errors name."""
+        ...
+
+    @property
+    def clocks(self) -> Clocks:
+        """The clocks of the CTA's own threads."""
+        ...
+
+    @property
+    def active(self) -> Mask:
+        """Which threads execute the present op."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether all threads are active."""
+        ...
+
+    def in_cluster(self, threads: Mask) -> Mask:
+        """A mask of this CTA's threads as one of the cluster's."""
+        ...
+
+    def wait_until(self, ready: Callable[[], bool], what: Callable[[], str]) -> None:
+        """The active threads do not go on, after the present op, before ``ready()``; ``what`` for the error."""
+        ...
+
+
+class ClusterMember(Threads, Protocol):
+    """A CTA as its cluster runs it."""
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether all threads wait for something."""
+        ...
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all threads have left the kernel."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """How many blocks its threads have run."""
+        ...
+
+    def run(self, arguments: Sequence[Array]) -> Iterator[None]:
+        """Run to the end; yields when another CTA may run."""
+        ...
+
+    def fingerprint(self) -> int:
+        """A hash of where the threads are and of all values."""
+        ...
+
+    def deadlock(self, others: Sequence[Self] = ()) -> SimulationError:
+        """Nobody can go on, nor can ``others`` of the cluster: who waits for what."""
+        ...
