@@ -3,7 +3,7 @@
 1. A vendor's name stands only in that vendor's package.
 2. No package imports another's private module or name.
 3. No package imports a distribution that its ``pyproject.toml`` does not declare.
-4. No import cycles among the modules of a package; imports for type checking count (those that are there still are listed).
+4. No import cycles among the modules of a package; imports for type checking count.
 5. Functions stay under 61 lines, files under 601.
 6. Locks and threads are known to ``tri_core.forks``, or a forked child waits for a thread that it does not have.
 7. Nothing links objects by LLVM, which ends the process where an address does not fit: ``tri_runtime.loader`` does.
@@ -17,7 +17,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,18 +51,6 @@ ALLOWED = {
 
 #: names that Triton's interface has everywhere, with a vendor's in them
 INTERFACE = re.compile(r"\buse_cuda_graph\b")
-
-#: modules of import cycles that are there still, all by imports for types; none may be added
-CIRCLES: Mapping[str, frozenset[str]] = {
-    package: frozenset(names.split())
-    for package, names in {
-        "tri-backend-cpu": (
-            "tri_backend_cpu.lower.checks tri_backend_cpu.lower.context "
-            "tri_backend_cpu.lower.evaluator tri_backend_cpu.lower.linear "
-            "tri_backend_cpu.lower.memory tri_backend_cpu.lower.report"
-        ),
-    }.items()
-}
 
 #: what a child has no thread for; files that renew it there call ``forks.in_child``
 THREADED = {
@@ -259,13 +247,10 @@ def import_cycles(package: Package) -> Iterator[Finding]:
             for needed in submodules or [target]:
                 if needed in modules and needed != name:
                     graph.add_edge(name, needed)
-    found = {group for group in map(frozenset, nx.strongly_connected_components(graph)) if len(group) > 1}
-    for group in found:
-        if not group <= CIRCLES.get(package.name, frozenset()):
+    for group in nx.strongly_connected_components(graph):
+        if len(group) > 1:
             cycle = [name for name, _ in nx.find_cycle(graph.subgraph(group))]
             yield Finding(modules[cycle[0]], 1, "import cycle: " + " -> ".join([*cycle, cycle[0]]))
-    for name in CIRCLES.get(package.name, frozenset()) - frozenset[str]().union(*found):
-        yield Finding(package.root, 1, f"{name} is in no import cycle any more: take it out of CIRCLES")
 
 
 def _module_name(path: Path) -> str:

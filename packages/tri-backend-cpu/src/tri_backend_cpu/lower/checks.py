@@ -6,20 +6,17 @@ checker, a function of the host: it either widens the range, or notes what went 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.aliasing import root_pointer
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
-from tri_backend_cpu.lower.place import Lanes
-from tri_backend_cpu.lower.report import frames_of
+from tri_backend_cpu.lower.frame import Frame
+from tri_backend_cpu.lower.place import Address, Lanes
+from tri_backend_cpu.lower.records import frames_of
 from tri_core.forks import cached_property
 from tri_core.mlir import ir
-
-if TYPE_CHECKING:
-    from tri_backend_cpu.lower.evaluator import Evaluator
-    from tri_backend_cpu.lower.memory import Address
 
 __all__ = ["Checks"]
 
@@ -79,23 +76,23 @@ class Checks:
 
     # --- accesses ----------------------------------------------------------------------------------------
 
-    def mask(self, e: Evaluator, op: Op, where: Address, mask: Lanes | None, level: int) -> Lanes:
+    def mask(self, frame: Frame, op: Op, where: Address, mask: Lanes | None, level: int) -> Lanes:
         """``mask`` of access ``op`` (None: all lanes) without the lanes that may not be accessed, at ``level``."""
-        b, pointer = e.frame.b, op.operands[0]
+        b, pointer = frame.b, op.operands[0]
         dtype = pointer.dtype.element
         b.location = op.location
-        with e.frame.at(level):
+        with frame.at(level):
             if not (where.contiguous or where.pointer.wide):
-                return self._one(e, op, where.pointer.value, mask, level)
+                return self._one(frame, op, where.pointer.value, mask, level)
             address = where.pointer.value
             if where.contiguous:
-                address = b.offset(address, b.iota(I64, e.frame.width), dtype)
-            wide = e.frame.widen(mask) if mask is not None else b.constant(1, I1, e.frame.width)
-            asked = b.op("llvm.ptrtoint", b.type(I64, e.frame.width), address)
-            allowed = self._lanes(op, asked, wide, e.frame.width)
+                address = b.offset(address, b.iota(I64, frame.width), dtype)
+            wide = frame.widen(mask) if mask is not None else b.constant(1, I1, frame.width)
+            asked = b.op("llvm.ptrtoint", b.type(I64, frame.width), address)
+            allowed = self._lanes(op, asked, wide, frame.width)
             return Lanes(b.same("arith.andi", wide, allowed), level, wide=True)
 
-    def _one(self, e: Evaluator, op: Op, pointer: ir.Value, mask: Lanes | None, level: int) -> Lanes:
+    def _one(self, frame: Frame, op: Op, pointer: ir.Value, mask: Lanes | None, level: int) -> Lanes:
         """One address for all lanes."""
         b = self.b
         address = b.op("llvm.ptrtoint", b.type(I64), pointer)
@@ -110,7 +107,7 @@ class Checks:
             b.yield_(b.constant(1, I1))
         if mask is None:
             return Lanes(branch.result, level, wide=False)
-        allowed = b.splat(branch.result, e.frame.width) if mask.wide else branch.result
+        allowed = b.splat(branch.result, frame.width) if mask.wide else branch.result
         return Lanes(b.same("arith.andi", mask.value, allowed), level, mask.wide)
 
     def _lanes(self, op: Op, addresses: ir.Value, mask: ir.Value, width: int) -> ir.Value:

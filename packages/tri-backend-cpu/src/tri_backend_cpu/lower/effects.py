@@ -9,7 +9,7 @@ from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower import assembly, atomics, memory
 from tri_backend_cpu.lower.builder import I1, I64
 from tri_backend_cpu.lower.evaluator import Evaluator
-from tri_backend_cpu.lower.place import Lanes, Place
+from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_backend_cpu.lower.report import report_failure, report_print
 from tri_core.mlir import ir
 
@@ -37,10 +37,10 @@ def _store(e: Evaluator, member: Effect, place: Place) -> None:
     memory.store(e, where, e.lanes(value, place), mask, value.dtype, streams=True)
 
 
-def _checked(e: Evaluator, op: Op, where: memory.Address, mask: Lanes | None) -> Lanes | None:
+def _checked(e: Evaluator, op: Op, where: Address, mask: Lanes | None) -> Lanes | None:
     """``mask`` without the lanes that a checked kernel may not access."""
     checks = e.context.checks
-    return mask if checks is None else checks.mask(e, op, where, mask, len(e.frame.points) - 1)
+    return mask if checks is None else checks.mask(e.frame, op, where, mask, len(e.frame.points) - 1)
 
 
 def _atomic(e: Evaluator, member: Effect, place: Place) -> None:

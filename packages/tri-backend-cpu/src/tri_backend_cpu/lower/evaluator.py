@@ -20,7 +20,7 @@ from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.division import Divisor, divide
 from tri_backend_cpu.lower.elementwise import ELEMENTWISE, lower_constant, lower_elementwise
 from tri_backend_cpu.lower.frame import Frame
-from tri_backend_cpu.lower.place import ZERO, Lanes, Place
+from tri_backend_cpu.lower.place import ZERO, Address, Lanes, Place
 from tri_backend_cpu.lower.regions import apply_region
 from tri_core.api import Unsupported
 from tri_core.mlir import ir
@@ -55,7 +55,7 @@ class Evaluator:
         self._divisors: dict[ir.Value, Divisor] = {}
         self._known: dict[tuple[Value, Place], Lanes] = {}
         self._climbing = False
-        self._addresses: dict[tuple[Value, Place], memory.Address] = {}
+        self._addresses: dict[tuple[Value, Place], Address] = {}
 
     def lanes(self, value: Value, place: Place) -> Lanes:
         """``value`` at ``place``."""
@@ -86,7 +86,7 @@ class Evaluator:
             self.lanes(*point)
         self._climbing = False
 
-    def address(self, pointer: Value, place: Place) -> memory.Address:
+    def address(self, pointer: Value, place: Place) -> Address:
         """Where ``pointer`` points to at ``place``."""
         key = (pointer, place)
         found = self._addresses.get(key)

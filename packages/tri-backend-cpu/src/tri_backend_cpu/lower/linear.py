@@ -7,7 +7,7 @@ column once per vector, and constants end in the instruction's displacement.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import STRETCH
@@ -15,9 +15,7 @@ from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.lower.builder import I64
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Lanes, Place
-
-if TYPE_CHECKING:
-    from tri_backend_cpu.lower.evaluator import Evaluator
+from tri_backend_cpu.lower.values import Values
 
 __all__ = ["Linear", "Runs", "linear"]
 
@@ -54,7 +52,7 @@ class Runs(NamedTuple):
     length: int
 
 
-def linear(e: Evaluator, value: Value, place: Place, runs: Runs) -> Linear:
+def linear(e: Values, value: Value, place: Place, runs: Runs) -> Linear:
     """``value``, an integer, at ``place`` and as many points along its lane as ``runs`` says."""
     number = constant_of(value)
     if isinstance(number, int):
@@ -74,7 +72,7 @@ def linear(e: Evaluator, value: Value, place: Place, runs: Runs) -> Linear:
     return _whole(e, value, place, runs)
 
 
-def _whole(e: Evaluator, value: Value, place: Place, runs: Runs) -> Linear:
+def _whole(e: Values, value: Value, place: Place, runs: Runs) -> Linear:
     """A value that is no sum: one part, or a vector."""
     if place.lane is None or not value.is_tensor:
         return Linear(parts=[_scalar(e, e.lanes(value, place))])
@@ -88,7 +86,7 @@ def _whole(e: Evaluator, value: Value, place: Place, runs: Runs) -> Linear:
     return Linear(parts=[_scalar(e, lanes)]) if is_uniform else Linear(vector=lanes)
 
 
-def _scalar(e: Evaluator, lanes: Lanes) -> Lanes:
+def _scalar(e: Values, lanes: Lanes) -> Lanes:
     with e.frame.at(lanes.level) as b:
         return Lanes(b.convert_int(lanes.value, I64), lanes.level, wide=False)
 
@@ -96,26 +94,26 @@ def _scalar(e: Evaluator, lanes: Lanes) -> Lanes:
 # --- rules: None when the op does not take part in the sum ------------------------------------------------
 
 
-def _range(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear:
+def _range(e: Values, op: Op, place: Place, runs: Runs) -> Linear:
     (coordinate,) = place.coordinates
     constant = op.attributes["start"] + coordinate.offset
     parts = [e.frame.index(coordinate._replace(offset=0))] if coordinate.loop >= 0 else []
     return Linear(constant, parts, stride=int(place.lane == 0))
 
 
-def _splat(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear:
+def _splat(e: Values, op: Op, place: Place, runs: Runs) -> Linear:
     return linear(e, op.operands[0], Place(()), runs)
 
 
-def _moved(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear:
+def _moved(e: Values, op: Op, place: Place, runs: Runs) -> Linear:
     return linear(e, op.operands[0], e.operand_place(op, place), runs)
 
 
-def _extended(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
+def _extended(e: Values, op: Op, place: Place, runs: Runs) -> Linear | None:
     return linear(e, op.operands[0], place, runs) if op.operands[0].dtype.bits >= 32 else None
 
 
-def _sum(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
+def _sum(e: Values, op: Op, place: Place, runs: Runs) -> Linear | None:
     if op.result.dtype.bits < 32:
         return None
     a, b = (linear(e, v, place, runs) for v in op.operands)
@@ -124,7 +122,7 @@ def _sum(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
     return Linear(a.constant + b.constant, a.parts + b.parts, a.stride + b.stride, a.vector or b.vector)
 
 
-def _difference(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
+def _difference(e: Values, op: Op, place: Place, runs: Runs) -> Linear | None:
     if op.result.dtype.bits < 32:
         return None
     a, b = (linear(e, v, place, runs) for v in op.operands)
@@ -134,7 +132,7 @@ def _difference(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None
     return Linear(a.constant - b.constant, parts, a.stride - b.stride, a.vector)
 
 
-def _product(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
+def _product(e: Values, op: Op, place: Place, runs: Runs) -> Linear | None:
     """A product with a scalar is distributed over the sum, unless lanes or unknown constants are in the way."""
     if op.result.dtype.bits < 32:
         return None
@@ -154,14 +152,14 @@ def _product(e: Evaluator, op: Op, place: Place, runs: Runs) -> Linear | None:
     return None
 
 
-def _times(e: Evaluator, part: Lanes, factor: int) -> Lanes:
+def _times(e: Values, part: Lanes, factor: int) -> Lanes:
     if factor == 1:
         return part
     with e.frame.at(part.level) as b:
         return Lanes(b.same("arith.muli", part.value, b.i64(factor)), part.level, wide=False)
 
 
-def _multiplied(e: Evaluator, part: Lanes, scale: Lanes) -> Lanes:
+def _multiplied(e: Values, part: Lanes, scale: Lanes) -> Lanes:
     level = max(part.level, scale.level)
     with e.frame.at(level) as b:
         return Lanes(b.same("arith.muli", part.value, scale.value), level, wide=False)

@@ -6,33 +6,17 @@ anything else is a gather or a scatter.  The arena is accessed in the same way, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
 from tri_backend_cpu.graph import DType, Op, Value
 from tri_backend_cpu.lower.builder import I1, I64, storage_of
 from tri_backend_cpu.lower.linear import Linear, Runs, linear
-from tri_backend_cpu.lower.place import Lanes, Place
+from tri_backend_cpu.lower.place import Address, Lanes, Place
+from tri_backend_cpu.lower.values import Values
 from tri_core.dialects.tt.enums import CacheModifier
 from tri_core.mlir import ir
 
-if TYPE_CHECKING:
-    from tri_backend_cpu.lower.evaluator import Evaluator
-
-__all__ = ["Address", "address", "load", "pointers", "read_view", "store", "write_view"]
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where a vector of points lies: ``pointer`` is a scalar, or a vector of one address per lane.
-
-    With a scalar ``pointer`` the lanes are ``contiguous`` from there, or all the same.
-    """
-
-    pointer: Lanes
-    contiguous: bool
+__all__ = ["address", "load", "pointers", "read_view", "store", "write_view"]
 
 
 #: bytes of a vector that is worth going past the caches
@@ -41,13 +25,13 @@ _LEAST_STREAMED = 32
 # --- addresses ------------------------------------------------------------------------------------------
 
 
-def address(e: Evaluator, pointer: Value, place: Place) -> Address:
-    """The address that tensor (or scalar) ``pointer`` holds at ``place`` (:meth:`Evaluator.address` remembers it)."""
+def address(e: Values, pointer: Value, place: Place) -> Address:
+    """The address that tensor (or scalar) ``pointer`` holds at ``place`` (:meth:`Values.address` remembers it)."""
     base, offset = _decompose(e, pointer, place)
     return _resolve(e, base, offset, pointer.dtype.element)
 
 
-def pointers(e: Evaluator, pointer: Value, place: Place) -> Lanes:
+def pointers(e: Values, pointer: Value, place: Place) -> Lanes:
     """Pointers as register values, one per lane."""
     found = e.address(pointer, place)
     if not found.contiguous:
@@ -57,7 +41,7 @@ def pointers(e: Evaluator, pointer: Value, place: Place) -> Lanes:
     return Lanes(made, found.pointer.level, wide=True)
 
 
-def _decompose(e: Evaluator, pointer: Value, place: Place) -> tuple[Lanes, Linear]:
+def _decompose(e: Values, pointer: Value, place: Place) -> tuple[Lanes, Linear]:
     """``pointer`` as a base and an offset in elements."""
     if not pointer.is_tensor:
         return Lanes(e.scalar(pointer), 0, wide=False), Linear()
@@ -78,7 +62,7 @@ def _decompose(e: Evaluator, pointer: Value, place: Place) -> tuple[Lanes, Linea
     return _opaque(e, pointer, place), Linear()
 
 
-def _advanced(e: Evaluator, op: Op, place: Place) -> tuple[Lanes, Linear]:
+def _advanced(e: Values, op: Op, place: Place) -> tuple[Lanes, Linear]:
     """A pointer that was moved; one that was moved very often is computed in stretches."""
     before_op = op.operands[0]
     if e.plan.depth.get(before_op, 0) % STRETCH == STRETCH - 1:
@@ -97,7 +81,7 @@ def _advanced(e: Evaluator, op: Op, place: Place) -> tuple[Lanes, Linear]:
     )
 
 
-def _opaque(e: Evaluator, pointer: Value, place: Place) -> Lanes:
+def _opaque(e: Values, pointer: Value, place: Place) -> Lanes:
     """Pointers that are data: read from memory, chosen by a condition, made from integers."""
     op = pointer.op
     if e.is_stored(pointer) or op is None:
@@ -105,7 +89,7 @@ def _opaque(e: Evaluator, pointer: Value, place: Place) -> Lanes:
     return e.by_op(pointer, op, place)
 
 
-def _resolve(e: Evaluator, base: Lanes, offset: Linear, element: DType, *, spread: bool = False) -> Address:
+def _resolve(e: Values, base: Lanes, offset: Linear, element: DType, *, spread: bool = False) -> Address:
     """``base`` moved by ``offset`` elements; ``spread``: as one address per lane in any case."""
     pointer, frame = base, e.frame
     total = offset.total(frame)
@@ -131,7 +115,7 @@ def _resolve(e: Evaluator, base: Lanes, offset: Linear, element: DType, *, sprea
 # --- the kernel's memory ----------------------------------------------------------------------------------
 
 
-def load(e: Evaluator, op: Op, place: Place) -> Lanes:
+def load(e: Values, op: Op, place: Place) -> Lanes:
     """A ``tt.load`` at ``place``; memory is not touched where the mask is false.
 
     A volatile one sees what other threads write: the compiler moves none of the memory's accesses over it.
@@ -143,7 +127,7 @@ def load(e: Evaluator, op: Op, place: Place) -> Lanes:
     mask = e.mask_outside(op.optional("mask"), place, level)
     level = max(level, mask.level) if mask is not None else level
     if e.context.checks is not None:
-        mask = e.context.checks.mask(e, op, where, mask, level)
+        mask = e.context.checks.mask(e.frame, op, where, mask, level)
     if op.attributes.get("isVolatile") or op.attributes.get("cache") == CacheModifier.CV:
         with e.frame.at(level) as b:
             b.fence_compiler()
@@ -151,7 +135,7 @@ def load(e: Evaluator, op: Op, place: Place) -> Lanes:
 
 
 def _load(
-    e: Evaluator, where: Address, dtype: DType, mask: Lanes | None, other: Lanes | None, level: int
+    e: Values, where: Address, dtype: DType, mask: Lanes | None, other: Lanes | None, level: int
 ) -> Lanes:
     if where.contiguous or where.pointer.wide:
         return Lanes(_load_vector(e, where, dtype, mask, other, level), level, wide=True)
@@ -165,7 +149,7 @@ def _load(
         return Lanes(_load_if(e, where.pointer.value, dtype, mask.value, value), level, wide=False)
 
 
-def _load_if(e: Evaluator, pointer: ir.Value, dtype: DType, condition: ir.Value, other: ir.Value) -> ir.Value:
+def _load_if(e: Values, pointer: ir.Value, dtype: DType, condition: ir.Value, other: ir.Value) -> ir.Value:
     b = e.frame.b
     branch, yes, no = b.branch(condition, [other.type])
     with b.inside(yes):
@@ -176,7 +160,7 @@ def _load_if(e: Evaluator, pointer: ir.Value, dtype: DType, condition: ir.Value,
 
 
 def _load_same(
-    e: Evaluator, where: Address, dtype: DType, mask: Lanes, other: Lanes | None, level: int
+    e: Values, where: Address, dtype: DType, mask: Lanes, other: Lanes | None, level: int
 ) -> Lanes:
     """One address for all lanes, under a mask that differs: read once if any lane wants it."""
     width = e.frame.width
@@ -189,7 +173,7 @@ def _load_same(
 
 
 def _load_vector(
-    e: Evaluator, where: Address, dtype: DType, mask: Lanes | None, other: Lanes | None, level: int
+    e: Values, where: Address, dtype: DType, mask: Lanes | None, other: Lanes | None, level: int
 ) -> ir.Value:
     width, pointer = e.frame.width, where.pointer.value
     wide_mask = e.frame.widen(mask) if mask is not None else None
@@ -207,7 +191,7 @@ def _load_vector(
 
 
 def store(
-    e: Evaluator, where: Address, value: Lanes, mask: Lanes | None, dtype: DType, *, streams: bool = False
+    e: Values, where: Address, value: Lanes, mask: Lanes | None, dtype: DType, *, streams: bool = False
 ) -> None:
     """Store ``value`` of ``dtype``, where ``mask`` is true, at the innermost level of the nest.
 
@@ -236,7 +220,7 @@ def store(
         b.effect(name, b.to_storage(wide, dtype), pointer, wide_mask, alignment=alignment)
 
 
-def _of_unknown_lanes(e: Evaluator, mask: ir.Value, dtype: DType) -> ir.Value:
+def _of_unknown_lanes(e: Values, mask: ir.Value, dtype: DType) -> ir.Value:
     """``mask``, hidden from LLVM where it would store too much.
 
     For AVX-512, LLVM 22 makes of a truncation and a masked store with one lane that is known to be the only one a store
@@ -248,7 +232,7 @@ def _of_unknown_lanes(e: Evaluator, mask: ir.Value, dtype: DType) -> ir.Value:
     return e.frame.b.same("arith.andi", mask, e.context.every_lane(e.frame.width))
 
 
-def _store_vector(e: Evaluator, pointer: ir.Value, value: ir.Value, dtype: DType, streams: bool) -> None:
+def _store_vector(e: Values, pointer: ir.Value, value: ir.Value, dtype: DType, streams: bool) -> None:
     """One vector; one that goes past the caches has to be aligned and large."""
     b, nbytes = e.frame.b, e.frame.width * dtype.nbytes
     streaming = e.context.streaming
@@ -267,7 +251,7 @@ def _store_vector(e: Evaluator, pointer: ir.Value, value: ir.Value, dtype: DType
         b.yield_()
 
 
-def _store_if(e: Evaluator, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, dtype: DType) -> None:
+def _store_if(e: Values, pointer: ir.Value, value: ir.Value, mask: ir.Value | None, dtype: DType) -> None:
     b = e.frame.b
     if mask is None:
         b.store(pointer, value, dtype)
@@ -284,7 +268,7 @@ def _store_if(e: Evaluator, pointer: ir.Value, value: ir.Value, mask: ir.Value |
 
 
 def _view_address(
-    e: Evaluator, view: View, place: Place, replaced: tuple[int, Lanes] | None = None, level: int = 0
+    e: Values, view: View, place: Place, replaced: tuple[int, Lanes] | None = None, level: int = 0
 ) -> Address:
     """The address of ``view`` at ``place``; ``replaced``: an index that is used instead of the place's."""
     offset = Linear(constant=view.offset)
@@ -301,7 +285,7 @@ def _view_address(
     return _resolve(e, base, offset, view.buffer.dtype)
 
 
-def _add_index(e: Evaluator, offset: Linear, index: Lanes, stride: int) -> None:
+def _add_index(e: Values, offset: Linear, index: Lanes, stride: int) -> None:
     with e.frame.at(index.level) as b:
         value = b.convert_int(index.value, I64, signed=False)
         if stride != 1:
@@ -314,13 +298,13 @@ def _add_index(e: Evaluator, offset: Linear, index: Lanes, stride: int) -> None:
 
 
 def read_view(
-    e: Evaluator, view: View, place: Place, replaced: tuple[int, Lanes] | None = None, level: int = 0
+    e: Values, view: View, place: Place, replaced: tuple[int, Lanes] | None = None, level: int = 0
 ) -> Lanes:
     """What ``view`` holds at ``place``, read at ``level`` or further in."""
     where = _view_address(e, view, place, replaced, level)
     return _load(e, where, view.buffer.dtype, None, None, where.pointer.level)
 
 
-def write_view(e: Evaluator, view: View, place: Place, value: Lanes) -> None:
+def write_view(e: Values, view: View, place: Place, value: Lanes) -> None:
     """Write ``value`` to ``view`` at ``place``."""
     store(e, _view_address(e, view, place), value, None, view.buffer.dtype)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tri_core.mlir import ir
 
-__all__ = ["ZERO", "Coordinate", "Lanes", "Place"]
+__all__ = ["ZERO", "Address", "Coordinate", "Lanes", "Place"]
 
 
 class Coordinate(NamedTuple):
@@ -52,3 +52,14 @@ class Lanes:
     value: ir.Value
     level: int
     wide: bool
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a vector of points lies: ``pointer`` is a scalar, or a vector of one address per lane.
+
+    With a scalar ``pointer`` the lanes are ``contiguous`` from there, or all the same.
+    """
+
+    pointer: Lanes
+    contiguous: bool

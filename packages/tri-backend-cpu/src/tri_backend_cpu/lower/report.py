@@ -6,61 +6,18 @@ What the host must know to word them (messages, places, types) goes into the ker
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from tri_backend_cpu.graph import DType, Op
 from tri_backend_cpu.launch_abi import FAILED, FAILED_PROGRAM, PRINTER
 from tri_backend_cpu.lower.atomics import exchange
 from tri_backend_cpu.lower.builder import F64, I8, I32, I64, POINTER
 from tri_backend_cpu.lower.casts import convert
-from tri_core.locations import source_location
+from tri_backend_cpu.lower.context import Context
 from tri_core.mlir import ir
 
-if TYPE_CHECKING:
-    from tri_backend_cpu.lower.context import Context
-
-__all__ = ["Reports", "frames_of", "report_failure", "report_print"]
+__all__ = ["report_failure", "report_print"]
 
 _RELAXED = 2  # LLVM's code of the ordering
-
-
-class Reports:
-    """The assertions and prints of a kernel, as JSON-able records; code refers to them by number."""
-
-    def __init__(self) -> None:
-        self.assertions: list[dict[str, Any]] = []
-        self.prints: list[dict[str, Any]] = []
-        self._numbers: dict[Op, int] = {}
-
-    def assertion(self, op: Op) -> int:
-        """The number of ``op``, counted from 1."""
-        if op not in self._numbers:
-            self.assertions.append({"message": op.attributes["message"], "place": frames_of(op)})
-            self._numbers[op] = len(self.assertions)
-        return self._numbers[op]
-
-    def print(self, op: Op) -> int:
-        """The number of ``op``, counted from 0."""
-        shape = next((v.type.shape for v in op.operands if v.is_tensor), None)
-        signed = op.attributes.get("isSigned", ())
-        self.prints.append(
-            {
-                "prefix": op.attributes["prefix"],
-                "hex": bool(op.attributes.get("hex", False)),
-                "types": [v.dtype.name for v in op.operands],
-                "signed": [bool(s) for s in signed] if isinstance(signed, tuple) else [],
-                "shape": None if shape is None else list(shape),
-            }
-        )
-        return len(self.prints) - 1
-
-
-def frames_of(op: Op) -> list[tuple[str, int, int]]:
-    """File, line and column of ``op`` and of the calls that led there, innermost first; empty if not known."""
-    place = source_location(op.location)
-    if place is None:
-        return []
-    return [(p.file, p.line, p.column) for p in (place, *place.call_sites)]
 
 
 def report_failure(context: Context, op: Op) -> None:

@@ -57,7 +57,7 @@ def _bytes_before(array: ArrayArgument) -> int:
 
 
 def place_of(frames: Sequence[Sequence[Any]]) -> SourceLocation | None:
-    """A place in the user's source from the records of :func:`tri_backend_cpu.lower.report.frames_of`."""
+    """A place in the user's source from the records of :func:`tri_backend_cpu.lower.records.frames_of`."""
     places = [
         SourceLocation(file, line, column, linecache.getline(file, line).rstrip("\n") or None)
         for file, line, column in frames
