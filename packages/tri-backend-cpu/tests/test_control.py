@@ -177,7 +177,7 @@ def test_if_without_results_stores(n: int, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_while(n: int, rng: np.random.Generator) -> None:
-    """A tensor is doubled while a count lasts; the condition hands on more than the body takes back."""
+    """A tensor is doubled while a count lasts; the condition forwards more values than the body yields."""
     k = Kernel({"x": "*f32", "o": "*f32", "p": "*f32", "c": "*i32", "n": "i32"})
     x = k.read("x", 64)
     kind = x.type

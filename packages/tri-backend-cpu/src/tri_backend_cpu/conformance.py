@@ -1,4 +1,4 @@
-"""What the conformance kit is told of this backend."""
+"""What this backend declares to the conformance kit."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ groups = st.sets(st.integers(0, THREADS - 1), min_size=1)
 
 
 @given(st.lists(groups, max_size=12))
-def test_an_access_is_ordered_exactly_when_a_chain_of_meetings_leads_from_it(
-    meetings: list[set[int]],
+def test_an_access_is_ordered_exactly_when_a_chain_of_barriers_leads_from_it(
+    barriers: list[set[int]],
 ) -> None:
     """Accesses of every thread before every barrier, against the sets of who knows of each."""
     clocks = Clocks(THREADS)
     stamps: list[tuple[int, int, set[int]]] = []  # thread, stamp, who knows of it
-    for group in meetings:
+    for group in barriers:
         stamps += [(t, clocks.now, {t}) for t in range(THREADS)]
         mask = np.isin(np.arange(THREADS), list(group))
         clocks.synchronize(mask)

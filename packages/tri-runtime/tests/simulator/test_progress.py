@@ -99,28 +99,28 @@ def test_an_arrival_that_nobody_waits_for_in_time() -> None:
     play.refused("where threads 4-7 are late: threads 0-3 come to barrier 1 again before it was passed")
 
 
-def ring(slots: int, steps: int, *, released: bool = True, readers: Sequence[int] = (0, 1)) -> Play:
-    """Warp 2 fills ``slots``, which ``readers`` read and give back: barriers ``8 s`` (full) and ``1000 + 8 s`` (empty)."""
+def ring(stages: int, steps: int, *, released: bool = True, readers: Sequence[int] = (0, 1)) -> Play:
+    """Warp 2 fills ``stages``, which ``readers`` read and give back: barriers ``8 s`` (full) and ``1000 + 8 s`` (empty)."""
     play = Play()
-    for slot in range(slots):
-        play.start(8 * slot, 1)
-        play.start(1000 + 8 * slot, len(readers))
+    for stage in range(stages):
+        play.start(8 * stage, 1)
+        play.start(1000 + 8 * stage, len(readers))
     play.synchronize(0, 0, 1, 2)
     for step in range(steps):
-        turn, slot = divmod(step, slots)
-        if released and turn:
-            play.wait(1000 + 8 * slot, (turn - 1) % 2, 2, lane=0)
-        play.signal(8 * slot, 2, nbytes=64)
+        iteration, stage = divmod(step, stages)
+        if released and iteration:
+            play.wait(1000 + 8 * stage, (iteration - 1) % 2, 2, lane=0)
+        play.signal(8 * stage, 2, nbytes=64)
         for reader in readers:
-            play.wait(8 * slot, turn % 2, reader)
+            play.wait(8 * stage, iteration % 2, reader)
         for reader in readers:
-            play.signal(1000 + 8 * slot, reader)
+            play.signal(1000 + 8 * stage, reader)
     return play
 
 
-@given(slots=st.integers(1, 4), steps=st.integers(0, 12))
-def test_a_ring_whose_slots_are_given_back(slots: int, steps: int) -> None:
-    ring(slots, steps).check()
+@given(stages=st.integers(1, 4), steps=st.integers(0, 12))
+def test_a_ring_whose_slots_are_given_back(stages: int, steps: int) -> None:
+    ring(stages, steps).check()
 
 
 def test_a_ring_that_does_not_wait_for_its_slots() -> None:
@@ -134,11 +134,11 @@ def test_a_slot_that_one_of_its_readers_gives_back_for_both() -> None:
     play = ring(1, 0)
     play.trace.add("start", Barrier("memory", 0, 500), play.threads(0, lane=0), 1, site=-1)
     play.synchronize(0, 0, 1, 2)
-    for turn in range(4):
-        if turn:
-            play.wait(500, (turn - 1) % 2, 2, lane=0)
+    for iteration in range(4):
+        if iteration:
+            play.wait(500, (iteration - 1) % 2, 2, lane=0)
         play.signal(0, 2, nbytes=64)
-        play.wait(0, turn % 2, 0, 1)
+        play.wait(0, iteration % 2, 0, 1)
         play.signal(500, 0)
     play.refused("deadlock where threads 4-7 are late: threads 4-7 wait for the barrier at 0x0")
 
@@ -155,14 +155,14 @@ def test_an_arrival_before_the_phase_is_complete() -> None:
 
 
 def two_sides(*, at_once: bool) -> Play:
-    """Warp 0, and warps 1 and 2, free the slots of both sides: lane 0 arrives at the barrier of the one, lane 1 at that of the other."""
+    """Warp 0, and warps 1 and 2, free the stages of both sides: lane 0 arrives at the barrier of the one, lane 1 at that of the other."""
     play, sides = Play(), {0: (0,), 1: (1, 2)}
     for side in sides:
         play.trace.add("start", Barrier("memory", side, 0), play.threads(0, lane=0), 3, site=-1)
     play.synchronize(0, 0, 1, 2)
-    for turn in range(2):
+    for iteration in range(2):
         for side, warps in sides.items():
-            if turn:
+            if iteration:
                 play.trace.add("wait", Barrier("memory", side, 0), play.threads(*warps), 0, site=-1)
             with play.trace.at_once() if at_once else nullcontext():
                 for lane in (0, 1):

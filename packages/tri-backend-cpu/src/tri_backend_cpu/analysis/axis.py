@@ -44,7 +44,7 @@ def _power(number: int) -> int:
 
 
 class AxisAnalysis:
-    """Answers for the values of one kernel, computed when asked and remembered."""
+    """Answers for the values of one kernel, computed on demand and cached."""
 
     def __init__(
         self, divisibility: dict[Value, int], inductions: dict[Value, Induction], *, addresses: bool = False

@@ -157,7 +157,7 @@ class _Scheduler:
         self.waits[op.result] = self.join(op.operands[0].shape, member, scalar=True)
 
     def interleave(self, op: Op) -> None:
-        """``tt.join``: both operands are written to one buffer, element by element in turn."""
+        """``tt.join``: both operands are written to one buffer, element by element, alternately."""
         whole = self.new_view(op.result)
         for place, operand in enumerate(op.operands):
             half = View(whole.buffer, operand.shape, whole.strides[:-1], place)
@@ -241,7 +241,7 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
-    """The values that terminator ``op`` hands on, and the values that stand for them afterwards."""
+    """The values that terminator ``op`` yields, and the values that stand for them afterwards."""
     if op.name == "scf.condition":
         return op.operands[1:], parent.blocks[1].arguments
     if parent.name == "scf.for":
@@ -266,7 +266,7 @@ def _refused(what: str) -> Callable[[_Scheduler, Op], None]:
 
 _ROOTS: dict[str, Callable[[_Scheduler, Op], None]] = {
     "tt.call": _refused("a call that could not be inlined"),
-    "tt.dot_scaled": _refused("scaled dot products"),
+    "tt.dot_scaled": _refused("scaled dots"),
     "tt.extern_elementwise": _refused("functions of a device library"),
     "tt.make_tensor_descriptor": _refused("tensor descriptors"),
     "tt.reduce": _Scheduler.reduce,

@@ -90,7 +90,7 @@ def float_to_int(
     value = widen(b, value, source)
     signed = signed and target.bits > 1
     low, high = (-(1 << (target.bits - 1)), 1 << (target.bits - 1)) if signed else (0, 1 << target.bits)
-    inner = target if target.bits >= 32 else I32  # there is room for every narrow integer in i32
+    inner = target if target.bits >= 32 else I32  # i32 holds every narrow integer
     raw = b.op("arith.fptosi" if signed or inner != target else "arith.fptoui", b.type(inner, width), value)
     raw = b.convert_int(raw, target)
     above = b.fcmp("oge", value, b.constant(float(high), wide, width))

@@ -88,8 +88,8 @@ class Checks:
             if where.contiguous:
                 address = b.offset(address, b.iota(I64, frame.width), dtype)
             wide = frame.widen(mask) if mask is not None else b.constant(1, I1, frame.width)
-            asked = b.op("llvm.ptrtoint", b.type(I64, frame.width), address)
-            allowed = self._lanes(op, asked, wide, frame.width)
+            addresses = b.op("llvm.ptrtoint", b.type(I64, frame.width), address)
+            allowed = self._lanes(op, addresses, wide, frame.width)
             return Lanes(b.same("arith.andi", wide, allowed), level, wide=True)
 
     def _one(self, frame: Frame, op: Op, pointer: ir.Value, mask: Lanes | None, level: int) -> Lanes:
@@ -102,7 +102,7 @@ class Checks:
             outside = b.same("arith.andi", outside, wanted)
         branch, yes, no = b.branch(outside, [b.type(I1)])
         with b.inside(yes):
-            b.yield_(self._ask(op, address))
+            b.yield_(self._query_checker(op, address))
         with b.inside(no):
             b.yield_(b.constant(1, I1))
         if mask is None:
@@ -124,9 +124,11 @@ class Checks:
             with b.inside(block):
                 lane, allowed = block.arguments
                 chosen = b.op("llvm.extractelement", b.type(I1), outside, lane)
-                answer, ask, skip = b.branch(chosen, [b.type(I1)])
-                with b.inside(ask):
-                    b.yield_(self._ask(op, b.op("llvm.extractelement", b.type(I64), addresses, lane)))
+                answer, query, skip = b.branch(chosen, [b.type(I1)])
+                with b.inside(query):
+                    b.yield_(
+                        self._query_checker(op, b.op("llvm.extractelement", b.type(I64), addresses, lane))
+                    )
                 with b.inside(skip):
                     b.yield_(b.constant(1, I1))
                 b.yield_(b.op("llvm.insertelement", every.type, allowed, answer.result, lane))
@@ -157,7 +159,7 @@ class Checks:
         root = root_pointer(op.operands[0])
         return self.parameters.index(root) if root in self.parameters else None
 
-    def _ask(self, op: Op, address: ir.Value) -> ir.Value:
+    def _query_checker(self, op: Op, address: ir.Value) -> ir.Value:
         """The checker's answer: whether ``address`` may be accessed after all."""
         b = self.b
         site = b.i64(self._number(op))

@@ -34,7 +34,7 @@ class VectorFeatures:
 class Context:
     """State of one lowering.
 
-    ``task`` and ``arena`` are the kernel's arguments, ``attention`` the address of its word; ``program`` its index along
+    ``task`` and ``arena`` are the kernel's arguments, ``attention`` the address of its attention flag; ``program`` its index along
     x, y and z; ``features`` what the target's vectors can do.  ``scalars``: the SSA values of scalars;
     ``moved``: how far each induction has moved.  Addresses of buffers are made before ``start``.
     """

@@ -153,7 +153,7 @@ def _if(context: Context, step: Control) -> None:
 
 
 def _fill(context: Context, plan: BlockPlan, block: ir.Block, source: Block, wanted: list[int]) -> None:
-    """Emit a branch's steps and hand on the scalars among its results."""
+    """Emit a branch's steps and yield the scalars among its results."""
     if not source.ops:
         return
     b = context.b

@@ -32,7 +32,7 @@ class Tile:
     def of(cls, m: int, n: int, lanes: int, registers: int) -> Tile:
         """The best tile for an m x n block.
 
-        It leaves room for a row of b and an element of a, and loads as little as possible per multiplication.
+        It leaves registers for a row of b and an element of a, and loads as little as possible per multiplication.
         """
         width = math.gcd(n, lanes)
         choices = [
@@ -78,19 +78,21 @@ class _Emitter:
         left = self.at(self.a, batch, row, None, self.m, self.k)
         right = self.at(self.b_view, batch, None, column, self.k, self.n)
         zero = b.constant(0.0 if self.dtype.is_float else 0, self.dtype, tile.width)
-        accumulators = [(i, j) for i in range(tile.rows) for j in range(tile.vectors)]
+        vectors = [(i, j) for i in range(tile.rows) for j in range(tile.vectors)]
         initial = [
-            zero if start is None else b.load(self.cell(start, i, j), self.dtype, tile.width)
-            for i, j in accumulators
+            zero if start is None else b.load(self.vector_address(start, i, j), self.dtype, tile.width)
+            for i, j in vectors
         ]
         loop, block = b.loop(b.i64(0), b.i64(self.k), b.i64(1), initial)
         with b.inside(block):
-            index, *sums = block.arguments
-            b.yield_(*self.step(left, right, index, sums))
-        for (i, j), value in zip(accumulators, loop.results, strict=True):
-            b.store(self.cell(out, i, j), value, self.dtype)
+            index, *accumulators = block.arguments
+            b.yield_(*self.step(left, right, index, accumulators))
+        for (i, j), value in zip(vectors, loop.results, strict=True):
+            b.store(self.vector_address(out, i, j), value, self.dtype)
 
-    def step(self, left: ir.Value, right: ir.Value, index: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
+    def step(
+        self, left: ir.Value, right: ir.Value, index: ir.Value, accumulators: list[ir.Value]
+    ) -> list[ir.Value]:
         """One step along the inner dimension."""
         b, tile = self.b, self.tile
         row = b.offset(right, b.same("arith.muli", index, b.i64(self.n)), self.dtype)
@@ -103,7 +105,7 @@ class _Emitter:
         for i in range(tile.rows):
             element = b.splat(b.load(b.offset(column, i * self.k, self.dtype), self.dtype), tile.width)
             for j, vector in enumerate(vectors):
-                results.append(self.multiply_add(element, vector, sums[i * tile.vectors + j]))
+                results.append(self.multiply_add(element, vector, accumulators[i * tile.vectors + j]))
         return results
 
     def multiply_add(self, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
@@ -131,6 +133,6 @@ class _Emitter:
             index = b.same("arith.addi", index, column)
         return b.offset(self.context.base(view.buffer), index, self.dtype)
 
-    def cell(self, tile_address: ir.Value, i: int, j: int) -> ir.Value:
+    def vector_address(self, tile_address: ir.Value, i: int, j: int) -> ir.Value:
         """The address of a vector of an accumulator tile."""
         return self.b.offset(tile_address, i * self.n + j * self.tile.width, self.dtype)

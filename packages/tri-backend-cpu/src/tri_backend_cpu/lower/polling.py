@@ -1,6 +1,6 @@
 """Where a kernel that runs for long looks whether it is to stop: between programs, and in loops.
 
-A look is one load and a branch that is not taken.  The function that it calls when it is asked to does not come back
+A poll is one load and a branch that is not taken.  The function that it calls where the flag is set does not come back
 where the launch is given up, so that nothing of the program runs on with half of its values.
 """
 
@@ -15,10 +15,10 @@ __all__ = ["emit_poll"]
 
 
 def emit_poll(context: Context) -> None:
-    """Look at the task's word of attention, and call its function where it is set."""
+    """Load the task's attention flag, and call its function where it is set."""
     b = context.b
-    word = b.op("llvm.load", b.type(I32), context.attention, volatile_=ir.UnitAttr.get())
-    wanted = b.same("llvm.intr.expect", b.cmp("ne", word, b.i32(0)), b.constant(0, I1))
+    flag = b.op("llvm.load", b.type(I32), context.attention, volatile_=ir.UnitAttr.get())
+    wanted = b.same("llvm.intr.expect", b.cmp("ne", flag, b.i32(0)), b.constant(0, I1))
     _, yes, no = b.branch(wanted)
     with b.inside(yes):
         function = b.load(b.offset(context.task, POLL, I8), POINTER)

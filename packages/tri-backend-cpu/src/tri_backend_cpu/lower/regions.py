@@ -20,7 +20,7 @@ __all__ = ["apply_region"]
 def apply_region(
     b: Builder, region: Block, arguments: Sequence[ir.Value], outer: Mapping[Value, ir.Value]
 ) -> list[ir.Value]:
-    """What the terminator of ``region`` hands on, for ``arguments`` of one width; ``outer`` are captured scalars."""
+    """What ``region`` yields for ``arguments`` of one width; ``outer`` are captured scalars."""
     width = width_of(arguments[0])
     if not width or not any(op.blocks for op in region.ops):
         return _Region(b, outer, width).run(region, arguments)
@@ -51,7 +51,7 @@ class _Region:
         return found
 
     def run(self, block: Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-        """Emit ``block``; what its terminator hands on."""
+        """Emit ``block``; what it yields."""
         self.known.update(zip(block.arguments, arguments, strict=True))
         for op in block.ops[:-1]:
             self.b.location = op.location
@@ -82,7 +82,7 @@ class _Region:
         return [self.b.type(kind) for kind in kinds]
 
     def filled(self, block: ir.Block, source: Block | None, arguments: Sequence[ir.Value] = ()) -> None:
-        """Emit ``source`` (or nothing) into ``block``, and hand on what it hands on."""
+        """Emit ``source`` (or nothing) into ``block``, and yield what it yields."""
         with self.b.inside(block):
             self.b.yield_(*(self.run(source, arguments) if source is not None else ()))
 

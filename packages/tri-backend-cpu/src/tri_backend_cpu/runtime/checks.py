@@ -1,6 +1,6 @@
-"""The checker of a kernel's accesses: what is in bounds, and in words what is not.
+"""The checker of a kernel's accesses: what is in bounds, and the messages for what is not.
 
-Compiled code asks for an address outside of the range that it has for a parameter.  Where the array is known, that
+Compiled code calls it for an address outside of the range that it has for a parameter.  Where the array is known, that
 is an error.  Memory that only a pointer tells of has to be memory of this process, whose maps widen the range.
 """
 

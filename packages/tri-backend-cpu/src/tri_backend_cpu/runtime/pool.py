@@ -24,7 +24,7 @@ _PAUSE = {
     "x86_64": 'call void asm sideeffect "pause", ""()',
     "aarch64": 'call void asm sideeffect "yield", ""()',
 }
-#: (pool, kernel, task, arena, helpers, word)
+#: (pool, kernel, task, arena, helpers, flag)
 _Run = Callable[[int, int, int, int, int, int], None]
 
 
@@ -70,23 +70,23 @@ class ThreadPool:
         on the task any more.
         """
         run = self._run or self._start()
-        watch, own, word = self._watch, self._own, 0
+        watch, own, flag = self._watch, self._own, 0
         main = get_ident() == watch.main
         if main:
             watch.begun += 1
             watch.depth += 1
-            word = watch.address if watch.awake or watch.wake() else 0
+            flag = watch.address if watch.awake or watch.wake() else 0
         # not to be found by a launch in a signal's handler, while this one uses it
         arena, own.arena = own.arena or Arena(), None
         try:
             if arena_bytes > arena.size:
                 arena.reserve(arena_bytes)
             if threads <= 1 or not self._busy.acquire(False):
-                run(self._pool, kernel, task, arena.address, 0, word)
+                run(self._pool, kernel, task, arena.address, 0, flag)
                 return
             try:
                 self._prepare(threads - 1, arena_bytes)
-                run(self._pool, kernel, task, arena.address, threads - 1, word)
+                run(self._pool, kernel, task, arena.address, threads - 1, flag)
             finally:
                 self._busy.release()
         finally:

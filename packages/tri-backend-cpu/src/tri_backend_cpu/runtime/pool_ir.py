@@ -6,7 +6,7 @@ to be worked on by any number of threads (:mod:`tri_backend_cpu.launch_abi`), so
 and the launching thread never waits for one that has not begun.  Helpers look out for the next task for a while
 before they sleep: waking a thread takes longer than many a kernel.
 
-``tri_pool_poll(task, arena)`` is what kernels call when the task's word of attention is set, and what a launch that waits
+``tri_pool_poll(task, arena)`` is what kernels call when the task's attention flag is set, and what a launch that waits
 for helpers does.  In the thread of an interruptible launch it lets Python handle signals; where a handler raises, the
 launch is given up: no program is begun any more, every thread leaves its program at the next poll (by ``longjmp``: a
 kernel has nothing to clean up), and the launch returns with the exception set when the last one has left.
@@ -77,9 +77,9 @@ done:
 
 ; let Python handle signals; whether a handler raised: then the launch is given up
 define internal i1 @tri_pool_ask(ptr %task, ptr %state) {
-  %word_field = address task.attention, %task
-  %word = load ptr, ptr %word_field, align 8
-  store volatile i32 0, ptr %word, align 4
+  %flag_field = address task.attention, %task
+  %flag = load ptr, ptr %flag_field, align 8
+  store volatile i32 0, ptr %flag, align 4
   call void @PyEval_RestoreThread(ptr %state)
   %code = call i32 @PyErr_CheckSignals()
   %same = call ptr @PyEval_SaveThread()
@@ -89,7 +89,7 @@ cancel:
   %cancelled = address task.cancelled, %task
   store atomic i32 1, ptr %cancelled seq_cst, align 4
   store atomic i64 4611686018427387904, ptr %task seq_cst, align 8
-  store volatile i32 1, ptr %word, align 4
+  store volatile i32 1, ptr %flag, align 4
   br label %done
 done:
   ret i1 %raised
@@ -116,15 +116,15 @@ go_on:
   ret void
 }
 
-; %word: what is set when Python wants to handle signals, null where it does not; %helpers may be 0
-define void @tri_pool_run(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %word) {
+; %flag: what is set when Python wants to handle signals, null where it does not; %helpers may be 0
+define void @tri_pool_run(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers, ptr %flag) {
   %state = call ptr @PyEval_SaveThread()
   %calm = address pool.calm, %pool
-  %lasting = icmp ne ptr %word, null
-  %own_word = select i1 %lasting, ptr %word, ptr %calm
+  %lasting = icmp ne ptr %flag, null
+  %own_flag = select i1 %lasting, ptr %flag, ptr %calm
   %own_state = select i1 %lasting, ptr %state, ptr null
-  %word_field = address task.attention, %task
-  store ptr %own_word, ptr %word_field, align 8
+  %flag_field = address task.attention, %task
+  store ptr %own_flag, ptr %flag_field, align 8
   %poll_field = address task.poll, %task
   store ptr @tri_pool_poll, ptr %poll_field, align 8
   %cancelled = address task.cancelled, %task
@@ -141,7 +141,7 @@ share:
   call void @tri_pool_launch(ptr %pool, ptr %kernel, ptr %task, ptr %arena, i32 %helpers)
   br label %done
 done:
-  store volatile i32 0, ptr %own_word, align 4
+  store volatile i32 0, ptr %own_flag, align 4
   call void @PyEval_RestoreThread(ptr %state)
   ret void
 }
@@ -212,8 +212,8 @@ join:
   %working = load i32, ptr %active, align 4
   %limit = load i32, ptr %allowed, align 4
   %offered = icmp ne i32 %is_open, 0
-  %room = icmp slt i32 %working, %limit
-  %go = and i1 %offered, %room
+  %below_limit = icmp slt i32 %working, %limit
+  %go = and i1 %offered, %below_limit
   br i1 %go, label %work, label %skip
 skip:
   call i32 @pthread_mutex_unlock(ptr %pool)

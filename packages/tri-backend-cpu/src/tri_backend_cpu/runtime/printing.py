@@ -1,4 +1,4 @@
-"""What kernels print, in words."""
+"""What kernels print, as text."""
 
 from __future__ import annotations
 

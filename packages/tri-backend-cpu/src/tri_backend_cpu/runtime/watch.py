@@ -1,6 +1,6 @@
-"""The main thread's turn to handle signals: a word that is set while a launch of its lasts.
+"""Signals during launches of the main thread: a flag that is set while a launch lasts.
 
-Python handles signals in the main thread, between two of its instructions; a launch is one.  A thread sets the word
+Python handles signals in the main thread, between two of its instructions; a launch is one.  A thread sets the flag
 every 50 ms while one launch goes on, and compiled code that sees it lets Python handle them.  Launches that are shorter
 pay for two counters.
 """
@@ -25,21 +25,21 @@ _IDLE = 20
 
 
 class Watch:
-    """The word of one process, for launches of its ``main`` thread.
+    """The flag of one process, for launches of its ``main`` thread.
 
     A launch adds one to ``begun`` and to ``depth``, and passes on ``address`` where the thread is ``awake`` or can be
     woken (:meth:`wake`); when it has ended it takes one from ``depth``.  There are no methods for it: launches are short.
     """
 
     def __init__(self) -> None:
-        self._word = ctypes.c_int32(0)
-        self.address = ctypes.addressof(self._word)
+        self._flag = ctypes.c_int32(0)
+        self.address = ctypes.addressof(self._flag)
         self._renew()
         forks.in_child(self._renew)
 
     def _renew(self) -> None:
         """No thread yet."""
-        self._word.value = 0
+        self._flag.value = 0
         self._wake = threading.Event()
         self.begun = 0
         self.depth = 0
@@ -56,8 +56,8 @@ class Watch:
             except RuntimeError as error:
                 logger.warning("signals wait until a launch has ended: %s", error)
                 return False
-            # the thread writes the word until the process ends, longer than Python keeps what modules hold
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._word))
+            # the thread writes the flag until the process ends, longer than Python keeps what modules hold
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._flag))
             self._thread = thread
         self.awake = True
         self._wake.set()
@@ -71,7 +71,7 @@ class Watch:
             if self.begun != seen:
                 idle = 0
             elif self.depth:
-                self._word.value, idle = 1, 0
+                self._flag.value, idle = 1, 0
             else:
                 idle += 1
             if idle > _IDLE:

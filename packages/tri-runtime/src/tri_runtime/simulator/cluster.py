@@ -72,7 +72,7 @@ class Share(Clocks):
         return found
 
     def synchronize_all(self) -> None:
-        """All threads of the CTA meet at a barrier."""
+        """All threads of the CTA synchronise at a barrier."""
         self._whole.synchronize(self._all(np.ones(self._count, np.bool_)))
 
     def synchronize(self, threads: Mask) -> None:
@@ -203,14 +203,14 @@ class Cluster(Generic[Member]):
         return found
 
     def run(self, arguments: Sequence[Array]) -> Iterator[None]:
-        """Run all CTAs to the end, in turns; yields when another program may have its turn."""
+        """Run all CTAs to the end, round robin; yields when another program may run."""
         going = [(cta, cta.run(arguments)) for cta in self.members]
         while going:
             moved = False
-            for cta, turns in list(going):
+            for cta, execution in list(going):
                 before = cta.steps
-                if next(turns, Cluster) is Cluster:
-                    going.remove((cta, turns))
+                if next(execution, Cluster) is Cluster:
+                    going.remove((cta, execution))
                     moved = True
                 moved = moved or cta.steps != before
             if not moved:

@@ -13,7 +13,7 @@ from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.synchronization import Phases
 from tri_runtime.simulator.threads import Threads
 
-__all__ = ["AsyncCopies", "BulkStores"]
+__all__ = ["AsyncCopies", "BlockStores"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -85,10 +85,12 @@ class AsyncCopies:
         """Copy as :meth:`start` does; it lands when the phase of the barrier at ``barrier``, of this CTA or of ``to``, is complete."""
         raw = np.ascontiguousarray(rows).view(np.uint8).reshape(len(addresses), -1)
         places, threads = addresses.astype(np.int64), active.copy()
-        memory.start_copy(places, threads, raw.shape[1], bulk=True)
+        memory.start_copy(places, threads, raw.shape[1], block=True)
         nbytes = int(threads.sum()) * raw.shape[1]
         phases = (to or self._cta).phases
-        phases.bring(barrier, nbytes, lambda: memory.land_copy(places, raw, threads, bulk=True), by=self._cta)
+        phases.bring(
+            barrier, nbytes, lambda: memory.land_copy(places, raw, threads, block=True), by=self._cta
+        )
 
     def finish(self) -> None:
         """The kernel ends: every copy must have been waited for."""
@@ -103,8 +105,8 @@ class AsyncCopies:
             )
 
 
-class BulkStores:
-    """Bulk copies out of shared memory, in groups that each thread commits and waits for on its own.
+class BlockStores:
+    """Block copies out of shared memory, in groups that each thread commits and waits for on its own.
 
     Global memory is written when a copy starts; what it reads must not be written before the wait.
     """

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tri_core.errors import DeviceError, InternalError, SimulationError
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, Share
-from tri_runtime.simulator.copies import AsyncCopies, BulkStores
+from tri_runtime.simulator.copies import AsyncCopies, BlockStores
 from tri_runtime.simulator.global_races import GlobalRaces
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.scene import Scene, numbers
@@ -33,8 +33,8 @@ Mask = npt.NDArray[np.bool_]
 #: steps of a block have numbers below
 _STEPS = 1 << 32
 _DONE = 1 << 62
-#: blocks that a CTA runs before another one has its turn: CTAs may wait for each other
-_TURN = 1024
+#: basic blocks that a CTA runs before another CTA runs: they may wait for each other
+_TIME_SLICE = 1024
 
 #: runs one op; true when the threads that ran it wait
 Step = Callable[["CTA"], object]
@@ -102,7 +102,7 @@ class CTA:
         #: whether all threads wait for something, whether all have left, and how often some of them ran
         self.is_blocked, self.is_done, self.steps = False, False, 0
         self.barriers, self.phases = Barriers(self), Phases(self)
-        self.copies, self.stores = AsyncCopies(self), BulkStores(self)
+        self.copies, self.stores = AsyncCopies(self), BlockStores(self)
         #: what machine ops want checked when the kernel ends
         self.at_end: list[Callable[[], None]] = []
         self._program, self._memories = program, memories
@@ -136,7 +136,7 @@ class CTA:
     # --- running ------------------------------------------------------------------------------------------
 
     def run(self, arguments: Sequence[Array]) -> Iterator[None]:
-        """Run to the end; ``arguments`` are per-thread arrays.  Yields when another CTA may have its turn."""
+        """Run to the end; ``arguments`` are per-thread arrays.  Yields when another CTA may run."""
         for slot, value in zip(self._program.parameters, arguments, strict=True):
             self.values[slot] = value
         count, home = 0, -1
@@ -148,7 +148,7 @@ class CTA:
                 yield
                 continue
             # at the same place as last time, if it comes by: then its state can be compared
-            if count >= _TURN and (place == home or count >= 2 * _TURN):
+            if count >= _TIME_SLICE and (place == home or count >= 2 * _TIME_SLICE):
                 count, home = 0, place
                 yield
             self._run_from(place)
@@ -207,11 +207,14 @@ class CTA:
 
     def deadlock(self, others: Sequence[CTA] = ()) -> SimulationError:
         """Nobody can go on, nor can ``others`` of the cluster: who waits for what."""
-        told = [self._description(), *(f"in CTA {each.rank} {each._description()}" for each in others)]
+        descriptions = [
+            self._description(),
+            *(f"in CTA {each.rank} {each._description()}" for each in others),
+        ]
         self.scene.site = self._waiters[0].site
         return self.scene.error(
             "deadlock",
-            "deadlock: " + "; ".join(told),
+            "deadlock: " + "; ".join(descriptions),
             thread=int(np.flatnonzero(self._waiters[0].threads)[0]),
             other=self._waiters[-1].site if len(self._waiters) > 1 else None,
             remedy="every thread must come to the barrier; move it out of divergent control flow",
@@ -265,5 +268,5 @@ class CTA:
 def as_cta(cta: object) -> CTA:
     """``cta``, which machine ops see as less, as the CTA that it is; InternalError for another simulator's."""
     if not isinstance(cta, CTA):
-        raise InternalError(f"a {type(cta).__name__} has no barriers in memory and no bulk copies")
+        raise InternalError(f"a {type(cta).__name__} has no barriers in memory and no block copies")
     return cta

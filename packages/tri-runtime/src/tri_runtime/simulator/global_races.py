@@ -72,7 +72,7 @@ class _Load:
 
 
 def _among(some: Indices, others: Indices) -> Mask:
-    """Whether each of ``some`` is one of ``others``; quick where these are one, as of a scalar."""
+    """Whether each of ``some`` is one of ``others``; fast where these are one, as of a scalar."""
     if len(others) and (others == others[0]).all():
         return np.asarray(some == others[0])
     return np.isin(some, others)

@@ -29,8 +29,8 @@ Array = npt.NDArray[Any]
 
 Place = tuple[int, int, int]
 
-#: turns after which another program starts in any case
-_LONG = 1024
+#: time slices after which another program starts in any case
+_MOST_SLICES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,15 +75,15 @@ class Machine:
 
         def start(place: Place) -> _Running:
             made = self._cluster(place, programs, memory, listener)
-            # a CTA alone needs no turns among those of its cluster
-            turns = made.run(given) if self.cluster > 1 else made.members[0].run(given)
-            return _Running(made, _with_progress(turns, made, checked))
+            # a CTA alone needs no scheduling within its cluster
+            execution = made.run(given) if self.cluster > 1 else made.members[0].run(given)
+            return _Running(made, _with_progress(execution, made, checked))
 
         places = (
             (x, y, z) for z in range(programs[2]) for y in range(programs[1]) for x in range(programs[0])
         )
         with np.errstate(all="ignore"):
-            _take_turns(places, start, memory)
+            _run_programs(places, start, memory)
 
     def _cluster(
         self, place: Place, programs: Place, memory: Memory, listener: Callable[[Access], None] | None
@@ -138,9 +138,11 @@ def _open_windows(own: Sequence[Memory], base: int) -> None:
             )
 
 
-def _with_progress(turns: Iterator[None], cluster: Cluster[CTA], checked: set[Hashable]) -> Iterator[None]:
-    """The turns of ``cluster``; at their end, whether its threads come there in other orders, if not ``checked`` before."""
-    yield from turns
+def _with_progress(
+    execution: Iterator[None], cluster: Cluster[CTA], checked: set[Hashable]
+) -> Iterator[None]:
+    """Run ``cluster``, then check that its threads end in other orders, too, if not ``checked`` before."""
+    yield from execution
     key = cluster.trace.key()
     if key not in checked:
         check_progress(cluster.trace, cluster.members[0].scene)
@@ -149,33 +151,33 @@ def _with_progress(turns: Iterator[None], cluster: Cluster[CTA], checked: set[Ha
 
 @dataclass(eq=False)
 class _Running:
-    """A program between its turns; ``state`` is a fingerprint of it, when it last did nothing that others see."""
+    """A program between time slices; ``state`` is a fingerprint of it, when it last did nothing that others see."""
 
     cta: CTA | Cluster[CTA]
-    turns: Iterator[None]
+    execution: Iterator[None]
     state: int | None = None
 
 
-def _take_turns(places: Iterator[Place], start: Callable[[Place], _Running], memory: Memory) -> None:
+def _run_programs(places: Iterator[Place], start: Callable[[Place], _Running], memory: Memory) -> None:
     """Run the programs of ``places`` one after the other.
 
-    One that has a turn without changing global memory may wait for another: then the next starts beside it.
+    One that runs for a time slice without changing global memory may wait for another: then the next starts beside it.
     When none is left to start, and all come back to where they were with nothing changed, they are stuck.
     """
     running: deque[_Running] = deque()
-    idle = stuck = turns = 0
+    idle = stuck = slices = 0
     while True:
-        if idle >= len(running) or turns > _LONG:
+        if idle >= len(running) or slices > _MOST_SLICES:
             place = next(places, None)
             if place is not None:
                 running.appendleft(start(place))
-                idle = stuck = turns = 0
+                idle = stuck = slices = 0
             elif not running:
                 return
             elif stuck > len(running):
                 raise _stuck(memory.scene, len(running))
-        turns += 1
-        finished, changed, same = _turn(running[0], memory)
+        slices += 1
+        finished, changed, same = _time_slice(running[0], memory)
         if finished:
             running.popleft()
         else:
@@ -184,12 +186,12 @@ def _take_turns(places: Iterator[Place], start: Callable[[Place], _Running], mem
         stuck = stuck + 1 if same and not changed and not finished else 0
 
 
-def _turn(program: _Running, memory: Memory) -> tuple[bool, bool, bool]:
-    """One turn: whether the program finished, changed memory, and is where it was before."""
+def _time_slice(program: _Running, memory: Memory) -> tuple[bool, bool, bool]:
+    """One time slice: whether the program finished, changed memory, and is where it was before."""
     scene, before = memory.scene, memory.changes
     scene.program = program.cta.program_id
     try:
-        finished = next(program.turns, _Running) is _Running
+        finished = next(program.execution, _Running) is _Running
     except TriError as error:
         error.location = error.location or scene.place()
         raise

@@ -119,7 +119,7 @@ class Memory:
         return self.races if self._is_tracked else None
 
     def around(self, addresses: Array, nbytes: int) -> Bytes:
-        """``nbytes`` at each of ``addresses`` as they are, 0xA5 outside of all allocations; nobody is told."""
+        """``nbytes`` at each of ``addresses`` as they are, 0xA5 outside of all allocations; neither checked nor recorded."""
         places = addresses.astype(np.int64)[:, None] + np.arange(nbytes)
         found = np.full(places.shape, 0xA5, np.uint8)
         which = np.searchsorted(self._starts, places, "right") - 1
@@ -193,7 +193,7 @@ class Memory:
                     left = (allocation.data[places] != new).any(axis=1)
                     races.overwritten(allocation, offsets, threads[chosen], left)
 
-    def start_copy(self, addresses: Indices, active: Array, nbytes: int, *, bulk: bool = False) -> None:
+    def start_copy(self, addresses: Indices, active: Array, nbytes: int, *, block: bool = False) -> None:
         """A copy of ``nbytes`` to each of ``addresses`` where ``active`` is on its way."""
         threads = np.flatnonzero(active)
         at = addresses[threads]
@@ -201,9 +201,9 @@ class Memory:
         for allocation, chosen in self._places(at, threads, nbytes, "copy"):
             if (tracker := self._tracker(allocation)) is not None:
                 offsets, users = at[chosen] - allocation.start, threads[chosen] + self.first_thread
-                tracker.start_copy(offsets, users, nbytes, bulk=bulk)
+                tracker.start_copy(offsets, users, nbytes, block=block)
 
-    def land_copy(self, addresses: Indices, rows: Bytes, active: Array, *, bulk: bool = False) -> None:
+    def land_copy(self, addresses: Indices, rows: Bytes, active: Array, *, block: bool = False) -> None:
         """The copy of ``rows`` has landed where ``active``: as if these threads wrote it now."""
         threads = np.flatnonzero(active)
         at, nbytes = addresses[threads], rows.shape[1]
@@ -213,12 +213,12 @@ class Memory:
                 tracker.land_copy(offsets, nbytes)
                 different = np.zeros((len(offsets), nbytes), np.bool_)
                 tracker.write(offsets, threads[chosen] + self.first_thread, nbytes, different)
-                if bulk:
-                    tracker.landed_in_bulk(offsets, nbytes)
+                if block:
+                    tracker.block_copy_landed(offsets, nbytes)
             allocation.data[offsets[:, None] + np.arange(nbytes)] = rows[threads[chosen]]
 
     def leave(self, address: int, nbytes: int, thread: int) -> tuple[Bytes, Callable[[], None]]:
-        """A bulk copy by ``thread`` reads ``nbytes`` at ``address``: the bytes, and what to call once it is done."""
+        """A block copy by ``thread`` reads ``nbytes`` at ``address``: the bytes, and what to call once it is done."""
         at, threads = np.array([address]), np.array([thread])
         self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
         ((allocation, _),) = self._places(at, threads, nbytes, "copy")
@@ -252,7 +252,7 @@ class Memory:
                 allocation.tracker.check_fenced(at[chosen] - allocation.start, users, nbytes)
 
     def fence(self, active: Array) -> None:
-        """What ``active`` threads wrote here is seen by bulk copies and matrix units."""
+        """What ``active`` threads wrote here is seen by block copies and matrix units."""
         whole = active
         for tracker in {id(a.tracker): a.tracker for a in self._allocations if a.tracker}.values():
             if self.first_thread or len(active) < tracker.clocks.num_threads:

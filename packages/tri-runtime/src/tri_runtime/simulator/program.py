@@ -16,7 +16,7 @@ from tri_runtime.simulator.numbering import External, Numbering
 from tri_runtime.simulator.ops import PURE
 from tri_runtime.simulator.scene import Site
 from tri_runtime.simulator.steps import SPECIAL
-from tri_runtime.simulator.subword import WORD
+from tri_runtime.simulator.subword import WORD_ATTRIBUTE
 
 __all__ = ["External", "Program", "Step", "find_kernel"]
 
@@ -63,7 +63,7 @@ def _is_local(op: ir.OpView) -> bool:
     """Whether nothing outside of the op's block uses its result: threads that are elsewhere never see it."""
     block = op.operation.block
     users = [use.owner.operation for use in op.results[0].uses]
-    return all(user.block == block and WORD not in user.attributes for user in users)
+    return all(user.block == block and WORD_ATTRIBUTE not in user.attributes for user in users)
 
 
 def _pure(function: Callable[..., Any], inputs: list[int], output: int, local: bool) -> Step:

@@ -180,7 +180,7 @@ class _Run:
         return acts[at] if at < len(acts) else None
 
     def _leave(self, group: int) -> None:
-        """Its threads leave the kernel: meetings of all that are left do not wait for them."""
+        """Its threads leave the kernel: barriers of all that are left do not wait for them."""
         self._left -= self._cast.groups[group].count
         for state in (m for barrier, m in self._states.items() if barrier.kind == "cluster"):
             self._hold(state, self._left)
@@ -234,10 +234,10 @@ class _Run:
         phase.arrived += count
         phase.bytes_to_come += act.nbytes * count // act.number
         if phase.arrived > phase.count:
-            told = (
+            message = (
                 f"{phase.arrived} threads arrive at {act.barrier}, which is for {phase.count}, in one phase"
             )
-            raise self._error(act, groups, told)
+            raise self._error(act, groups, message)
         phase.goes_on()
 
     def _threads(self, groups: Sequence[int]) -> int:
@@ -275,10 +275,10 @@ class _Run:
 
     def _what(self, act: Act) -> str:
         """What is waited for, and where."""
-        told = str(act.barrier)
+        text = str(act.barrier)
         if act.what == "pass":
             state = self._states[act.barrier]
-            told += f", where {state.come} of {act.number or self._left} threads are"
+            text += f", where {state.come} of {act.number or self._left} threads are"
         elif act.what == "wait" and act.barrier in self._phases:
-            told += f" ({self._phases[act.barrier]})"
-        return told + self._scene.describe(act.site)
+            text += f" ({self._phases[act.barrier]})"
+        return text + self._scene.describe(act.site)

@@ -38,7 +38,7 @@ SECTOR = 32
 class Line:
     """The accesses of one memory by one source line of one kernel.
 
-    ``accesses`` counts warps' instructions; ``nbytes`` what their threads asked for.  ``transactions`` is what
+    ``accesses`` counts warps' instructions; ``nbytes`` what their threads requested.  ``transactions`` is what
     the memory did for them (sectors of 32 bytes of global memory, cycles of shared memory), ``ideal`` the least
     that could have served as many bytes.
     """
@@ -54,7 +54,7 @@ class Line:
 
     @property
     def efficiency(self) -> float:
-        """1 is perfect: no sector fetched in vain, no bank asked twice."""
+        """1 is perfect: no sector fetched in vain, no bank accessed twice."""
         return self.ideal / self.transactions if self.transactions else 1.0
 
     @property
@@ -159,20 +159,20 @@ def simulation(
 
     ``report=False`` records nothing (the checks are always made).  ``arrays`` (of any library, in host memory) may
     be touched by kernels that find their addresses in memory: others are out of bounds.  ``ctas``: of a persistent kernel,
-    how many the device has room for at the same time (None: as before, 4 at first).  ``races``: whether a data race in
+    how many are resident on the device at the same time (None: as before, 4 at first).  ``races``: whether a data race in
     global memory, between programs or between threads of one, is an error (DataRace; None: as before, no at first).
     """
     made = Report()
     spans = tuple(_span(array) for array in arrays)
     reported = active_report.set(made if report else None)
     reached = reachable.set(reachable.get() + spans)
-    room = resident.set(resident.get() if ctas is None else ctas)
+    occupancy = resident.set(resident.get() if ctas is None else ctas)
     watched = watching.set(watching.get() if races is None else races)
     try:
         yield made
     finally:
         watching.reset(watched)
-        resident.reset(room)
+        resident.reset(occupancy)
         reachable.reset(reached)
         active_report.reset(reported)
 

@@ -29,7 +29,7 @@ active_report: ContextVar[LaunchObserver | None] = ContextVar("tri_simulation", 
 #: host memory that kernels reach through pointers that they load
 reachable: ContextVar[tuple[Span, ...]] = ContextVar("tri_simulation_arrays", default=())
 
-#: CTAs of a persistent kernel that the simulated device has room for
+#: CTAs of a persistent kernel that are resident on the simulated device
 resident: ContextVar[int] = ContextVar("tri_simulation_ctas", default=4)
 
 #: whether data races in global memory are looked for

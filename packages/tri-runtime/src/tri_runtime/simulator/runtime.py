@@ -137,9 +137,9 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
     from tri_runtime.simulator.scene import Scene
 
     limits = kernel.target.spec.limits
-    stand_ins = _StandIns()
+    empty_tensors = _EmptyTensors()
     may_be_empty = any(d.empty != "refused" for d in kernel.hidden.descriptors)
-    encoder = DescriptorEncoder(kernel.hidden.descriptors, encode_descriptor, stand_ins)
+    encoder = DescriptorEncoder(kernel.hidden.descriptors, encode_descriptor, empty_tensors)
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         check_grid(grid, limits)
@@ -152,7 +152,7 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
             watch(memory, kernel.name)
         _add_arrays(memory, kernel.names, args)
         if may_be_empty:
-            stand_ins.add_to(memory)
+            empty_tensors.add_to(memory)
         plain = [a.address if isinstance(a, HostArray) else a for a in args]
         counted = []
         if kernel.hidden.counter:
@@ -168,24 +168,24 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
 
 
 @dataclass(frozen=True, eq=False)
-class _StandIns:
-    """One element for tensors without any: the first piece of ``words`` is read, the second written."""
+class _EmptyTensors:
+    """One element for tensors without any: the first piece of ``storage`` is read, the second written."""
 
-    words: Any = field(default_factory=lambda: np.zeros(6, np.uint64))
+    storage: Any = field(default_factory=lambda: np.zeros(6, np.uint64))
 
     def __call__(self, is_written: bool) -> int:
-        """The address of a piece; the array of words may begin in the middle of one."""
-        return -(-self.words.ctypes.data // _PIECE) * _PIECE + _PIECE * is_written
+        """The address of a piece; ``storage`` may begin in the middle of one."""
+        return -(-self.storage.ctypes.data // _PIECE) * _PIECE + _PIECE * is_written
 
     def add_to(self, memory: Any) -> None:
         """The launch's memory has them; what an earlier one wrote is forgotten."""
         from tri_runtime.simulator.memory import Allocation
 
-        self.words[:] = 0
+        self.storage[:] = 0
         for is_written in (False, True):
             begin = self(is_written)
-            place = begin - self.words.ctypes.data
-            data = self.words.view(np.uint8)[place : place + _PIECE]
+            place = begin - self.storage.ctypes.data
+            data = self.storage.view(np.uint8)[place : place + _PIECE]
             memory.add(Allocation("an empty tensor's place", begin, data, is_written))
 
 
@@ -203,7 +203,7 @@ def _scratch(memory: Any, nbytes: int) -> tuple[int, ...]:
 
 
 def _add_arrays(memory: Any, names: Sequence[str], args: Sequence[Argument]) -> None:
-    """Host bytes that arguments show, or ``tri.simulation`` tells of, become allocations named after the arguments."""
+    """Host bytes that arguments show, or ``tri.simulation`` is given, become allocations named after the arguments."""
     from tri_runtime.simulator.memory import Allocation
 
     arrays = [(n, a) for n, a in zip(names, args, strict=True) if isinstance(a, HostArray)]

@@ -14,7 +14,7 @@ from tri_runtime.races import Semantics
 from tri_runtime.simulator.cta import CTA, Step
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.numbering import Numbering
-from tri_runtime.simulator.subword import Word, element_of
+from tri_runtime.simulator.subword import SubwordMemory, element_of
 from tri_runtime.simulator.values import Shape, shape_of, to_bf16
 
 __all__ = ["SPECIAL"]
@@ -108,7 +108,9 @@ def _load_word(
     def step(cta: CTA) -> None:
         memory, elements = cta.memory(space), cta.values[slot]
         with memory.volatile(elements, cta.active, nbytes):
-            cta.write(output, Word(memory, elements, nbytes).load(cta.values[pointer], dtype, cta.active))
+            cta.write(
+                output, SubwordMemory(memory, elements, nbytes).load(cta.values[pointer], dtype, cta.active)
+            )
 
     return step
 
@@ -193,7 +195,7 @@ def _one_by_one(
     outputs: list[int],
     update: Callable[[Any, Sequence[Any]], tuple[Any, Any]],
 ) -> Step:
-    """An atomic: the threads take turns."""
+    """An atomic: one thread after the other."""
     space, pair, semantics = _space(op.operands[0].type), op.name == "llvm.cmpxchg", _semantics(op)
     element = element_of(program.slots, op)
 
@@ -203,18 +205,18 @@ def _one_by_one(
         old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
         threads = np.flatnonzero(cta.active)
         elements, nbytes = pointers, rest[0].dtype.itemsize
-        place: Memory | Word = memory
+        place: Memory | SubwordMemory = memory
         if element is not None:
             elements, nbytes = cta.values[element[0]], element[1]
-            place = Word(memory, elements, nbytes)
+            place = SubwordMemory(memory, elements, nbytes)
         with memory.atomic(elements[threads], threads, nbytes, semantics):
             for thread in threads:
                 alone = np.arange(cta.num_threads) == thread
                 before = place.load(pointers, rest[0].dtype, alone)
-                after, told = update(before, rest)
+                after, result = update(before, rest)
                 place.store(pointers, after, alone)
-                old[thread] = (told[0] if pair else told)[thread]
-                equal[thread] = told[1][thread] if pair else False
+                old[thread] = (result[0] if pair else result)[thread]
+                equal[thread] = result[1][thread] if pair else False
         cta.write(outputs[0], (old, equal) if pair else old)
 
     return step

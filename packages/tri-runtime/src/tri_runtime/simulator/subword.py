@@ -18,23 +18,23 @@ import numpy.typing as npt
 from tri_core.mlir import ir
 from tri_runtime.simulator.memory import Memory
 
-__all__ = ["WORD", "Word", "element_of"]
+__all__ = ["WORD_ATTRIBUTE", "SubwordMemory", "element_of"]
 
 Array = npt.NDArray[Any]
 
-WORD = "ttg.word"
+WORD_ATTRIBUTE = "ttg.word"
 
 
 def element_of(slots: Mapping[ir.Value, int], op: ir.OpView) -> tuple[int, int] | None:
     """The slot of the address, and the bytes, of the element that ``op`` means by a word; None for other ops."""
     owner = op.operands[0].owner
-    if not isinstance(owner, ir.Operation | ir.OpView) or WORD not in owner.attributes:
+    if not isinstance(owner, ir.Operation | ir.OpView) or WORD_ATTRIBUTE not in owner.attributes:
         return None
-    return slots[owner.operands[0]], ir.IntegerAttr(owner.attributes[WORD]).value
+    return slots[owner.operands[0]], ir.IntegerAttr(owner.attributes[WORD_ATTRIBUTE]).value
 
 
 @dataclass(frozen=True)
-class Word:
+class SubwordMemory:
     """``memory`` for accesses of words around elements of ``nbytes`` at ``elements``, an address per thread."""
 
     memory: Memory

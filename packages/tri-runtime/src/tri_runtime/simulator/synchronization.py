@@ -34,8 +34,8 @@ class Barriers:
         self._cta = cta
         self._open: dict[int, _Barrier] = {}
 
-    def tell(self, name: int, threads: Mask, count: int, *, waits: bool) -> None:
-        """Have it on record that ``threads`` come to barrier ``name`` of ``count``, and wait for the others if ``waits``.
+    def record(self, name: int, threads: Mask, count: int, *, waits: bool) -> None:
+        """Record that ``threads`` come to barrier ``name`` of ``count``, and wait for the others if ``waits``.
 
         Nothing else happens: for barriers that hardware needs to order groups which run in step here.
         """
@@ -49,7 +49,7 @@ class Barriers:
     def arrive(self, name: int, count: int) -> None:
         """The active threads come to barrier ``name`` and wait until ``count`` have."""
         cta = self._cta
-        self.tell(name, cta.active, count, waits=True)
+        self.record(name, cta.active, count, waits=True)
         if cta.whole and count == cta.num_threads and name not in self._open:
             cta.clocks.synchronize_all()
             return
@@ -120,12 +120,12 @@ class Phases:
         if count <= 0:
             raise self._cta.scene.error("asynchronous", f"a barrier for {count} arrivals")
         self._found[address] = _Phase(count)
-        self._tell("start", address, threads, count)
+        self._record("start", address, threads, count)
 
     def forget(self, address: int, threads: Mask) -> None:
         """``threads`` end the barrier at ``address``; nobody may wait for it."""
         self._at(address)
-        self._tell("end", address, threads)
+        self._record("end", address, threads)
         del self._found[address]
 
     def number(self, address: int) -> int:
@@ -147,7 +147,7 @@ class Phases:
     ) -> None:
         """Each of ``threads``, of this CTA or of ``by``, arrives; together they expect ``expected_bytes`` more bytes in this phase."""
         phase = self._at(address)
-        self._tell("arrive", address, threads, int(threads.sum()), expected_bytes, by=by)
+        self._record("arrive", address, threads, int(threads.sum()), expected_bytes, by=by)
         phase.arrived += int(threads.sum())
         phase.bytes_to_come += expected_bytes
         self._learn(phase, (by or self._cta).clocks.release(threads))
@@ -175,7 +175,7 @@ class Phases:
         starter = by or self._cta
         phase, threads = self._at(address), starter.active
         if nbytes:
-            self._tell("bring", address, threads, nbytes=nbytes, by=by)
+            self._record("bring", address, threads, nbytes=nbytes, by=by)
 
         def arrive() -> None:
             land()
@@ -191,7 +191,7 @@ class Phases:
     def wait(self, address: int, parity: int) -> None:
         """The active threads wait until the phase of ``parity`` is complete."""
         phase, threads, clocks = self._at(address), self._cta.active, self._cta.clocks
-        self._tell("wait", address, threads, parity)
+        self._record("wait", address, threads, parity)
 
         def ready() -> bool:
             if phase.phase % 2 == parity % 2:
@@ -220,7 +220,7 @@ class Phases:
                     remedy="wait for its phase before the kernel ends",
                 )
 
-    def _tell(
+    def _record(
         self,
         what: What,
         address: int,
@@ -230,7 +230,7 @@ class Phases:
         *,
         by: Threads | None = None,
     ) -> None:
-        """Have it on record that ``threads``, of this CTA or of ``by``, do it."""
+        """Record that ``threads``, of this CTA or of ``by``, do it."""
         actor, barrier = by or self._cta, Barrier("memory", self._cta.rank, address)
         actor.cluster.trace.add(
             what, barrier, actor.in_cluster(threads), number, nbytes, site=self._cta.scene.site

@@ -1,4 +1,4 @@
-"""What threads do at barriers, in the order of the simulator: enough to ask what becomes of them in any other order."""
+"""What threads do at barriers, in the order of the simulator: enough to replay them in any other order."""
 
 from __future__ import annotations
 

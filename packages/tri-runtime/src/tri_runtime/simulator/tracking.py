@@ -26,7 +26,7 @@ class _Reads:
     """Who of a CTA, whose first thread is number ``first``, has read each byte since it was ordered before all.
 
     ``reader`` is a thread, or several; ``warps`` has a bit for each warp of the CTA.  ``taken`` is when ordinary code last read
-    a byte since a bulk copy brought it (0: never), and ``takers`` has the warps that did and that no fence has followed since.
+    a byte since a block copy brought it (0: never), and ``takers`` has the warps that did and that no fence has followed since.
     """
 
     def __init__(self, size: int, first: int) -> None:
@@ -68,18 +68,18 @@ class Tracker:
         self._writer = np.full(size, -1, np.int32)
         self._write_time = np.zeros(size, np.int64)
         self._write_site = np.full(size, -1, np.int32)
-        #: by the number of the CTA of the cluster: CTAs are not in step, and each is told apart
+        #: by the number of the CTA of the cluster: CTAs are not in step
         self._reads: dict[int, _Reads] = {}
         self._coming = np.full(size, -1, np.int32)
         self._copies = 0
         self._leaving = np.full(size, -1, np.int32)
         self._leaves = 0
-        #: bytes that ordinary code wrote last, and when each thread made its writes seen by bulk copies
+        #: bytes that ordinary code wrote last, and when each thread made its writes seen by block copies
         self._ordinary = np.zeros(size, np.bool_)
         self._fenced = np.zeros(clocks.num_threads, np.int64)
 
     def read(self, offsets: Indices, threads: Indices, nbytes: int, *, ordinary: bool = True) -> None:
-        """``threads`` read ``nbytes`` at ``offsets``, one each; not ``ordinary``: bulk copies and matrix units read for them."""
+        """``threads`` read ``nbytes`` at ``offsets``, one each; not ``ordinary``: block copies and matrix units read for them."""
         places = offsets[:, None] + np.arange(nbytes)
         self._check_copies(places, threads, "read")
         if not self._defined[places].all():
@@ -114,17 +114,17 @@ class Tracker:
         self._defined[places] = True
         self._ordinary[places] = True
 
-    def start_copy(self, offsets: Indices, threads: Indices, nbytes: int, *, bulk: bool = False) -> None:
+    def start_copy(self, offsets: Indices, threads: Indices, nbytes: int, *, block: bool = False) -> None:
         """A copy by ``threads`` to ``offsets`` is on its way: nobody may touch these bytes until it has landed.
 
-        A ``bulk`` copy follows ordinary writes only after a fence.
+        A ``block`` copy follows ordinary writes only after a fence.
         """
         places = offsets[:, None] + np.arange(nbytes)
         self._check_copies(places, threads, "copy to")
         self._check_leaving(places, threads, "copy to")
         self._check_readers(places, threads, self._true(places))
         self._check_writers(places, threads, self._true(places), "overwrites")
-        if bulk:
+        if block:
             self._check_fences(places, threads)
             self._check_taken(places, threads)
         self._coming[places] = self.scene.site
@@ -135,12 +135,12 @@ class Tracker:
         self._coming[offsets[:, None] + np.arange(nbytes)] = -1
         self._copies -= 1
 
-    def landed_in_bulk(self, offsets: Indices, nbytes: int) -> None:
-        """What has just been written came from a bulk copy, not from ordinary code."""
+    def block_copy_landed(self, offsets: Indices, nbytes: int) -> None:
+        """What has just been written came from a block copy, not from ordinary code."""
         self._ordinary[offsets[:, None] + np.arange(nbytes)] = False
 
     def start_leaving(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
-        """A bulk copy by ``threads`` reads ``offsets``: nobody may write there until it is waited for."""
+        """A block copy by ``threads`` reads ``offsets``: nobody may write there until it is waited for."""
         places = offsets[:, None] + np.arange(nbytes)
         self.read(offsets, threads, nbytes, ordinary=False)
         self._check_fences(places, threads)
@@ -148,7 +148,7 @@ class Tracker:
         self._leaves += 1
 
     def left(self, offsets: Indices, nbytes: int) -> None:
-        """The bulk copy has read what it copies."""
+        """The block copy has read what it copies."""
         self._leaving[offsets[:, None] + np.arange(nbytes)] = -1
         self._leaves -= 1
 
@@ -161,7 +161,7 @@ class Tracker:
         self._check_fences(offsets[:, None] + np.arange(nbytes), threads)
 
     def fence(self, threads: Mask) -> None:
-        """What ``threads`` wrote before is seen by bulk copies and matrix units, and what they read is read."""
+        """What ``threads`` wrote before is seen by block copies and matrix units, and what they read is read."""
         self._fenced[threads] = self.clocks.now
         self.clocks.now += 1
 
@@ -220,7 +220,7 @@ class Tracker:
             )
 
     def _check_taken(self, places: Indices, threads: Indices) -> None:
-        """Ordinary code's reads are followed by a fence of those who read: a bulk copy overtakes loads under way."""
+        """Ordinary code's reads are followed by a fence of those who read: a block copy overtakes loads under way."""
         for reads in self._reads.values():
             takers = reads.takers[places]
             if not takers.any():
@@ -232,7 +232,7 @@ class Tracker:
                 warp = int(late[row, column]).bit_length() - 1
                 raise self.scene.error(
                     "asynchronous",
-                    f"thread {threads[row]}: a bulk copy to shared memory may overtake loads of warp "
+                    f"thread {threads[row]}: a block copy to shared memory may overtake loads of warp "
                     f"{reads.first // self._lanes + warp}{self.scene.describe(site)}: no fence is between them",
                     thread=int(threads[row]),
                     other=site,

@@ -23,4 +23,4 @@ def step(cta: SimulatedCTA, name: str, group: npt.NDArray[Any], barriers: Sequen
             continue
         waits = name in ("wait", "close")
         place = barriers[number if waits else (number + 1) % groups]
-        real.barriers.tell(place, cta.active & (group == number), count, waits=waits)
+        real.barriers.record(place, cta.active & (group == number), count, waits=waits)
