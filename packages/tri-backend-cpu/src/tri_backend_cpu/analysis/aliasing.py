@@ -7,7 +7,7 @@ be fused; programs that break it are races on every parallel target.
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Op, Value
+from tri_backend_cpu.graph import ForLoop, Value, as_for
 from tri_core.ir.traits import derives_pointer
 
 __all__ = ["conflict", "root_pointer"]
@@ -37,26 +37,28 @@ def _sources(pointer: Value) -> list[Value] | None:
     """What ``pointer`` may be derived from, one step back: nothing for a kernel's argument, None if not known."""
     op = pointer.op
     if op is None:
-        parent = pointer.block.parent if pointer.block is not None else None
-        if parent is None:
-            return [] if pointer.block is not None else None
-        return _carried(parent, pointer.index - 1) if parent.name == "scf.for" and pointer.index else None
+        if pointer.block is None:
+            return None
+        if pointer.block.parent is None:
+            return []
+        loop = as_for(pointer.block.parent)
+        return _carried(loop, pointer.index - 1) if loop is not None and pointer.index else None
     match op.name:
         case name if derives_pointer(name):
             return [op.operands[0]]
         case "arith.select":
             return list(op.operands[1:])
         case "scf.for":
-            return _carried(op, pointer.index)
+            return _carried(ForLoop(op), pointer.index)
         case "scf.if":
             return [block.terminator.operands[pointer.index] for block in op.blocks if block.ops]
         case _:
             return None
 
 
-def _carried(loop: Op, index: int) -> list[Value]:
-    """What carried value ``index`` of an ``scf.for`` is at first and next."""
-    return [loop.operands[3 + index], loop.blocks[0].terminator.operands[index]]
+def _carried(loop: ForLoop, index: int) -> list[Value]:
+    """What iter_arg ``index`` of ``loop`` is at first and next."""
+    return [loop.inits[index], loop.yielded[index]]
 
 
 def conflict(first: Value | None, second: Value | None) -> bool:

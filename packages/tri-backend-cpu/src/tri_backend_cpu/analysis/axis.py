@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.induction import Induction
-from tri_backend_cpu.graph import Op, Value, constant_of
+from tri_backend_cpu.graph import Op, Value, as_for, constant_of
 from tri_core.ir.traits import DataMovement
 
 __all__ = ["Axis", "AxisAnalysis", "is_nonnegative"]
@@ -92,10 +92,10 @@ class AxisAnalysis:
     def _argument(self, value: Value) -> Axis:
         if value in self._divisibility:
             return Axis((), (), _power(self._divisibility[value]))
-        parent = value.block.parent if value.block else None
-        if parent is not None and parent.name == "scf.for" and value.index == 0:
-            lower, step = self(parent.operands[0]), self(parent.operands[2])
-            return Axis((), (), min(lower.divisibility, step.divisibility))
+        loop = as_for(value.block.parent) if value.block else None
+        if loop is not None and value is loop.induction_variable:
+            lower, _, step = loop.bounds
+            return Axis((), (), min(self(lower).divisibility, self(step).divisibility))
         return _unknown(value)
 
 

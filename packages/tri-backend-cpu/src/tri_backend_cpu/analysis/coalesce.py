@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tri_backend_cpu.analysis.demand import Demands
 from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Control, Dot, Nest, Plan, Step, View, Write
-from tri_backend_cpu.graph import Value
+from tri_backend_cpu.graph import ForLoop, Value, as_for
 
 __all__ = ["coalesce"]
 
@@ -30,17 +30,16 @@ class _Coalescer:
 
     def run(self) -> None:
         for step in list(self.plan.body.walk()):
-            if isinstance(step, Control) and step.op.name == "scf.for":
-                self.next_values(step)
+            loop = as_for(step.op) if isinstance(step, Control) else None
+            if loop is not None:
+                self.next_values(loop, step.inner()[0])
         for step in self.plan.body.walk():
             if isinstance(step, Dot) and not step.starts_at_zero:
                 self.accumulator(step)
 
-    def next_values(self, loop: Control) -> None:
-        """Let values that ``loop`` hands to its next round be written in place."""
-        body = loop.blocks[0]
-        arguments = loop.op.blocks[0].arguments[1:]
-        for argument, value in zip(arguments, loop.op.blocks[0].terminator.operands, strict=True):
+    def next_values(self, loop: ForLoop, body: BlockPlan) -> None:
+        """Let the loop-carried values of ``loop``, whose plan is ``body``, be written in place."""
+        for argument, value in zip(loop.iter_args, loop.yielded, strict=True):
             target, own = self.plan.carried.get(argument), self.plan.views.get(value)
             if target is None or own is None or own.buffer is target.buffer or self.is_shared(value, own):
                 continue
@@ -54,7 +53,7 @@ class _Coalescer:
 
     def accumulator(self, dot: Dot) -> None:
         """Let the accumulator of ``dot`` be written where its result goes."""
-        start = dot.op.operands[2]
+        start = dot.accumulator
         own = self.plan.views.get(start)
         if own is None or own.buffer is dot.view.buffer or self.is_shared(start, own):
             return
@@ -88,9 +87,7 @@ class _Coalescer:
 
     def is_start(self, argument: Value, step: Step) -> bool:
         """Whether ``step`` is a dot that wants ``argument`` as accumulator only."""
-        return (
-            isinstance(step, Dot) and argument is step.op.operands[2] and argument not in step.op.operands[:2]
-        )
+        return isinstance(step, Dot) and argument is step.accumulator and argument not in (step.a, step.b)
 
     def replace(self, buffer: Buffer, target: View) -> None:
         """Move everything in ``buffer`` to ``target``, which has the same shape and type."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tri_backend_cpu.graph import Op, Value
+from tri_backend_cpu.graph import ForLoop, Op, Value
 from tri_core.ir.traits import DataMovement
 
 __all__ = ["Induction", "Step", "find_inductions", "uniform_source"]
@@ -53,9 +53,9 @@ def uniform_source(value: Value) -> Value | int | None:
 def find_inductions(loop: Op) -> dict[Value, Induction]:
     """The inductions of an ``scf.for``, by iteration argument."""
     found: dict[Value, Induction] = {}
-    body = loop.blocks[0]
+    view = ForLoop(loop)
     for argument, initial, result, next_value in zip(
-        body.arguments[1:], loop.operands[3:], loop.results, body.terminator.operands, strict=True
+        view.iter_args, view.inits, view.results, view.yielded, strict=True
     ):
         if not argument.is_tensor or argument.dtype.is_float:
             continue

@@ -72,7 +72,7 @@ class _Materialiser:
                 self.carried(argument)
 
     def result(self, op: Op, value: Value) -> None:
-        """Decide on a result of ``op`` and hand its demands on to the operands."""
+        """Decide on a result of ``op`` and add its demands to those of the operands."""
         if value in self.plan.inductions:
             for demand in self.demands[value]:
                 self.demands.add(self.plan.inductions[value].initial, demand)
@@ -194,7 +194,7 @@ def _own_demands(step: Step) -> list[tuple[Value, Demand]]:
             operands = [v for m in step.members for v in m.operands]
             return [(v, Demand(step, tuple(range(len(v.shape))))) for v in operands]
         case Dot():
-            wanted = step.op.operands[:2] if step.starts_at_zero else step.op.operands
+            wanted = [step.a, step.b] if step.starts_at_zero else step.op.operands
             return [(v, Demand(step, None)) for v in wanted]
         case Scan():
             return [(v, Demand(step, None)) for v in step.op.operands]

@@ -193,7 +193,22 @@ class Dot(Step):
     @property
     def starts_at_zero(self) -> bool:
         """Whether the accumulator is the constant 0."""
-        return constant_of(self.op.operands[2]) == 0
+        return constant_of(self.accumulator) == 0
+
+    @property
+    def a(self) -> Value:
+        """The left operand."""
+        return self.op.operand("a")
+
+    @property
+    def b(self) -> Value:
+        """The right operand."""
+        return self.op.operand("b")
+
+    @property
+    def accumulator(self) -> Value:
+        """What the product of the operands is added to."""
+        return self.op.operand("c")
 
 
 @dataclass(eq=False)

@@ -7,7 +7,7 @@ registers.  This is done for large tiles only: reducing a small one costs more t
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import Block, Op, Type, Value, constant_of
+from tri_backend_cpu.graph import Block, ForLoop, Op, Type, Value, as_for, constant_of
 from tri_backend_cpu.graph.functions import neutral_element
 
 __all__ = ["MIN_ELEMENTS", "reduce_early"]
@@ -19,14 +19,14 @@ MIN_ELEMENTS = 256
 def reduce_early(body: Block) -> None:
     """Rewrite the loops of ``body`` that only feed reductions."""
     for op in list(body.walk()):
-        if op.name == "scf.for":
-            for index in range(len(op.results)):
-                reduction = _only_reduction(op, index)
+        if (loop := as_for(op)) is not None:
+            for index in range(len(loop.results)):
+                reduction = _only_reduction(loop, index)
                 if reduction is not None:
-                    _move(op, index, reduction)
+                    _move(loop, index, reduction)
 
 
-def _only_reduction(loop: Op, index: int) -> Op | None:
+def _only_reduction(loop: ForLoop, index: int) -> Op | None:
     """The reduction that carried value ``index`` of ``loop`` exists for, if there is nothing else."""
     result = loop.results[index]
     if not result.is_tensor or result.type.numel < MIN_ELEMENTS or len(result.uses) != 1:
@@ -35,30 +35,30 @@ def _only_reduction(loop: Op, index: int) -> Op | None:
     if reduction.name != "tt.reduce" or len(reduction.operands) != 1:
         return None
     neutral = neutral_element(reduction.blocks[0], result.dtype)
-    start = constant_of(loop.operands[3 + index])
+    start = constant_of(loop.inits[index])
     if neutral is None or start is None or float(start) != float(neutral):
         return None
     return reduction if _combination(loop, index, reduction) is not None else None
 
 
-def _combination(loop: Op, index: int, reduction: Op) -> Op | None:
+def _combination(loop: ForLoop, index: int, reduction: Op) -> Op | None:
     """The op of the loop's body that combines the carried value with a new one, as ``reduction`` would."""
-    argument = loop.blocks[0].arguments[1 + index]
-    value = loop.blocks[0].terminator.operands[index]
+    argument = loop.iter_args[index]
+    value = loop.yielded[index]
     op = value.op
-    if op is None or op.name != reduction.blocks[0].ops[0].name or op.parent is not loop.blocks[0]:
+    if op is None or op.name != reduction.blocks[0].ops[0].name or op.parent is not loop.body:
         return None
     alone = len(value.uses) == 1 and len(argument.uses) == 1
     return op if alone and argument in op.operands and op.operands[0] is not op.operands[1] else None
 
 
-def _move(loop: Op, index: int, reduction: Op) -> None:
+def _move(loop: ForLoop, index: int, reduction: Op) -> None:
     """Carry what ``reduction`` gives instead of what it takes."""
     combination = _combination(loop, index, reduction)
     if combination is None or combination.parent is None:
         return
     type_ = reduction.result.type
-    argument = loop.blocks[0].arguments[1 + index]
+    argument = loop.iter_args[index]
     position = 1 - combination.operands.index(argument)
     element = combination.operands[position]
     inner = Op(
@@ -75,16 +75,15 @@ def _move(loop: Op, index: int, reduction: Op) -> None:
     _replace(reduction, loop.results[index])
 
 
-def _restart(loop: Op, index: int, type_: Type) -> None:
+def _restart(loop: ForLoop, index: int, type_: Type) -> None:
     """The neutral element in the shape of the sum."""
-    start = loop.operands[3 + index]
-    if loop.parent is None:
+    number, op = constant_of(loop.inits[index]), loop.op
+    if op.parent is None:
         return
-    number = constant_of(start)
-    made = Op("arith.constant", [], [], {"value": number}, loop.location, loop.parent, loop.order)
+    made = Op("arith.constant", [], [], {"value": number}, op.location, op.parent, op.order)
     made.results.append(Value(type_, 0, op=made))
-    loop.parent.ops.insert(loop.parent.ops.index(loop), made)
-    loop.use(3 + index, made.result)
+    op.parent.ops.insert(op.parent.ops.index(op), made)
+    loop.set_init(index, made.result)
 
 
 def _replace(reduction: Op, value: Value) -> None:

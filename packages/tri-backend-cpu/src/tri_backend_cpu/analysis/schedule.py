@@ -29,7 +29,7 @@ from tri_backend_cpu.analysis.plan import (
     Write,
     changes_memory,
 )
-from tri_backend_cpu.graph import Block, Op, Value
+from tri_backend_cpu.graph import Block, Op, Value, as_for
 from tri_backend_cpu.locations import located
 from tri_core.api import Unsupported
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, Effects
@@ -201,13 +201,13 @@ class _Scheduler:
             for result in filter(_is_tensor, op.results):
                 self.new_view(result)
             return
-        skip = 3 if op.name == "scf.for" else 0
-        arguments = op.blocks[0].arguments[1 if op.name == "scf.for" else 0 :]
-        for argument, initial in zip(arguments, op.operands[skip:], strict=True):
+        loop = as_for(op)
+        arguments = op.blocks[0].arguments if loop is None else loop.iter_args
+        for argument, initial in zip(arguments, op.operands if loop is None else loop.inits, strict=True):
             if argument.is_tensor and argument not in inductions:
                 view = self.plan.carried[argument] = self.new_view(argument)
                 self.join(argument.shape, Write(op.order, [initial], [view]))
-        if op.name == "scf.for":
+        if loop is not None:
             for argument, result in zip(arguments, op.results, strict=True):
                 if argument in self.plan.views:
                     self.plan.views[result] = self.plan.views[argument]
@@ -244,8 +244,8 @@ def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
     """The values that terminator ``op`` yields, and the values that stand for them afterwards."""
     if op.name == "scf.condition":
         return op.operands[1:], parent.blocks[1].arguments
-    if parent.name == "scf.for":
-        return op.operands, parent.blocks[0].arguments[1:]
+    if (loop := as_for(parent)) is not None:
+        return loop.yielded, loop.iter_args
     if parent.name == "scf.while":
         return op.operands, parent.blocks[0].arguments
     return op.operands, parent.results

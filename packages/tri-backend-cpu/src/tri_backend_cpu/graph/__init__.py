@@ -6,8 +6,20 @@ of every module that does not create IR.
 
 from __future__ import annotations
 
+from tri_backend_cpu.graph.loops import ForLoop, as_for
 from tri_backend_cpu.graph.nodes import Block, Op, Value, constant_of
 from tri_backend_cpu.graph.reader import read_kernel
 from tri_backend_cpu.graph.types import DType, Type, dtype_of
 
-__all__ = ["Block", "DType", "Op", "Type", "Value", "constant_of", "dtype_of", "read_kernel"]
+__all__ = [
+    "Block",
+    "DType",
+    "ForLoop",
+    "Op",
+    "Type",
+    "Value",
+    "as_for",
+    "constant_of",
+    "dtype_of",
+    "read_kernel",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +49,7 @@ class Op:
     """An operation: ``attributes`` are plain Python values, ``location`` the binding's object.
 
     ``order`` numbers the ops of a kernel in program order, a parent before the ops in its blocks.
-    ``operand_names`` maps the optional operands that are present to their positions (``mask``, ``other``).
+    ``operand_names`` maps the operands that are present to their positions, by the names of the op's class.
     """
 
     name: str
@@ -60,12 +60,16 @@ class Op:
     parent: Block | None
     order: int
     blocks: list[Block] = field(default_factory=list)
-    operand_names: dict[str, int] = field(default_factory=dict)
+    operand_names: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def result(self) -> Value:
         """The one result."""
         return self.results[0]
+
+    def operand(self, name: str) -> Value:
+        """The operand ``name`` of the op's class; KeyError where the op has none."""
+        return self.operands[self.operand_names[name]]
 
     def optional(self, name: str) -> Value | None:
         """The optional operand ``name``, or None."""

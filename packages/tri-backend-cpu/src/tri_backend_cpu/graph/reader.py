@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from tri_backend_cpu.graph.nodes import Block, Op, Value
@@ -9,19 +11,10 @@ from tri_backend_cpu.graph.types import DType, Type, dtype_of
 from tri_backend_cpu.locations import located
 from tri_core.api import InternalError, Unsupported
 from tri_core.dialects import tt
+from tri_core.ir.fields import operand_names
 from tri_core.mlir import ir
 
 __all__ = ["Kernel", "read_kernel"]
-
-#: ops with optional operands: all operand names in order
-_OPERANDS = {
-    "tt.load": ("ptr", "mask", "other"),
-    "tt.store": ("ptr", "value", "mask"),
-    "tt.atomic_rmw": ("ptr", "val", "mask"),
-    "tt.atomic_load": ("ptr", "mask"),
-    "tt.atomic_store": ("ptr", "val", "mask"),
-    "tt.histogram": ("src", "mask"),
-}
 
 
 class Kernel:
@@ -114,13 +107,24 @@ def _read_dtype(type_: ir.Type, op: Op | None) -> DType:
         raise located(Unsupported, where, f"values of type {type_} on the CPU") from None
 
 
-def _operand_names(op: Op) -> dict[str, int]:
-    names = _OPERANDS.get(op.name)
+@cache
+def _declared() -> Mapping[str, tuple[str, ...] | None]:
+    """The operands of each op of the ``tt`` dialect."""
+    return {op.OPERATION_NAME: operand_names(op) for op in tt.TT.operations}
+
+
+@cache
+def _positions(name: str, sizes: tuple[int, ...]) -> Mapping[str, int]:
+    """The positions of the operands of op ``name`` that are present; ``sizes``: how many values each has."""
+    names = _declared().get(name)
     if names is None:
         return {}
-    sizes = op.attributes.get("operandSegmentSizes", (1,) * len(op.operands))
-    present = [name for name, size in zip(names, sizes, strict=False) if size]
-    return {name: position for position, name in enumerate(present)}
+    present = [operand for operand, size in zip(names, sizes, strict=True) if size]
+    return {operand: position for position, operand in enumerate(present)}
+
+
+def _operand_names(op: Op) -> Mapping[str, int]:
+    return _positions(op.name, op.attributes.get("operandSegmentSizes", (1,) * len(op.operands)))
 
 
 def _plain(attribute: Any) -> Any:

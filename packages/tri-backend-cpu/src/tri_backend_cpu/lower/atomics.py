@@ -54,7 +54,7 @@ def _code(b: Builder, code: int) -> ir.Attribute:
 
 def atomic_rmw(b: Builder, op: Op, pointer: ir.Value, value: ir.Value) -> ir.Value:
     """The old element at ``pointer``, which becomes a function of it and ``value``."""
-    dtype = op.operands[op.operand_names["val"]].dtype
+    dtype = op.operand("val").dtype
     kind, order = AtomicOp(op.attributes["atomic_rmw_op"]), _ORDERS[MemSemantic(op.attributes["sem"])]
     if kind is AtomicOp.FADD:
         return _add_float(b, dtype, pointer, value, order)
@@ -69,7 +69,7 @@ def atomic_rmw(b: Builder, op: Op, pointer: ir.Value, value: ir.Value) -> ir.Val
 
 def atomic_cas(b: Builder, op: Op, pointer: ir.Value, expected: ir.Value, value: ir.Value) -> ir.Value:
     """The old element at ``pointer``, which becomes ``value`` if it was ``expected`` (bit for bit)."""
-    dtype = op.operands[1].dtype
+    dtype = op.operand("val").dtype
     order = _ORDERS[MemSemantic(op.attributes["sem"])]
     old, _ = exchange(b, pointer, _as_bits(b, expected, dtype), _as_bits(b, value, dtype), order)
     return _from_bits(b, old, dtype)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.aliasing import root_pointer
+from tri_backend_cpu.analysis.plan import changes_memory
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.lower.frame import Frame
@@ -23,7 +24,6 @@ __all__ = ["Checks"]
 #: bytes of a range, and where in it the end is
 _RANGE, _END = 16, 8
 _RELAXED = 2  # LLVM's code of the ordering
-_READS = {"tt.load", "tt.atomic_load", "tt.atomic_poll"}
 
 
 class Checks:
@@ -78,7 +78,7 @@ class Checks:
 
     def mask(self, frame: Frame, op: Op, where: Address, mask: Lanes | None, level: int) -> Lanes:
         """``mask`` of access ``op`` (None: all lanes) without the lanes that may not be accessed, at ``level``."""
-        b, pointer = frame.b, op.operands[0]
+        b, pointer = frame.b, op.operand("ptr")
         dtype = pointer.dtype.element
         b.location = op.location
         with frame.at(level):
@@ -140,7 +140,7 @@ class Checks:
         b = self.b
         row = self._row(op)
         low, end = (b.load(b.offset(row, at, I8), I64) for at in (0, _END))
-        last = b.same("arith.subi", end, b.i64(op.operands[0].dtype.element.nbytes))
+        last = b.same("arith.subi", end, b.i64(op.operand("ptr").dtype.element.nbytes))
         if width:
             low, last = b.splat(low, width), b.splat(last, width)
         return b.same("arith.ori", b.cmp("slt", address, low), b.cmp("sgt", address, last))
@@ -152,11 +152,11 @@ class Checks:
     def _range_of(self, op: Op) -> int:
         parameter = self._parameter(op)
         return abi.range_index(
-            len(self.parameters) if parameter is None else parameter, writes=op.name not in _READS
+            len(self.parameters) if parameter is None else parameter, writes=changes_memory(op)
         )
 
     def _parameter(self, op: Op) -> int | None:
-        root = root_pointer(op.operands[0])
+        root = root_pointer(op.operand("ptr"))
         return self.parameters.index(root) if root in self.parameters else None
 
     def _query_checker(self, op: Op, address: ir.Value) -> ir.Value:
@@ -180,9 +180,9 @@ class Checks:
             self.accesses.append(
                 {
                     "verb": op.name.removeprefix("tt."),
-                    "writes": op.name not in _READS,
+                    "writes": changes_memory(op),
                     "parameter": self._parameter(op),
-                    "size": op.operands[0].dtype.element.nbytes,
+                    "size": op.operand("ptr").dtype.element.nbytes,
                     "place": frames_of(op),
                 }
             )

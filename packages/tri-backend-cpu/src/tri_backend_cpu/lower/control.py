@@ -5,7 +5,7 @@ from __future__ import annotations
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.analysis.induction import Step as Move
 from tri_backend_cpu.analysis.plan import BlockPlan, Control, Dot, Effect, Nest, Scalar, Scan
-from tri_backend_cpu.graph import Block, DType, Op, Value
+from tri_backend_cpu.graph import Block, DType, ForLoop, Op, Value
 from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import effects, memory
 from tri_backend_cpu.lower.builder import I64
@@ -90,16 +90,16 @@ def _at_one_point(context: Context, op: Op) -> None:
 
 def _for(context: Context, step: Control) -> None:
     """``scf.for``: scalars are carried as they are, moving tensors as how far they have moved."""
-    b, op, source = context.b, step.op, step.op.blocks[0]
-    carried = [i for i, v in enumerate(op.results) if not v.is_tensor]
-    lower, upper, by = (context.scalars[v] for v in op.operands[:3])
-    initial = [context.scalars[op.operands[3 + i]] for i in carried]
+    b, source = context.b, ForLoop(step.op)
+    carried = [i for i, v in enumerate(source.results) if not v.is_tensor]
+    lower, upper, by = (context.scalars[v] for v in source.bounds)
+    initial = [context.scalars[source.inits[i]] for i in carried]
     initial += [b.constant(0, _amount(m)) for m in step.inductions]
     loop, block = b.loop(lower, upper, by, initial)
     index, *values = block.arguments
-    context.scalars[source.arguments[0]] = index
+    context.scalars[source.induction_variable] = index
     for i, value in zip(carried, values, strict=False):
-        context.scalars[source.arguments[1 + i]] = value
+        context.scalars[source.iter_args[i]] = value
     for induction, value in zip(step.inductions, values[len(carried) :], strict=True):
         context.moved[induction.argument] = value
     before = b.ip
@@ -109,11 +109,11 @@ def _for(context: Context, step: Control) -> None:
         emit_poll(context)
     emit_block(context, step.blocks[0])
     context.counted = not outermost
-    following = [context.scalars[source.terminator.operands[i]] for i in carried]
+    following = [context.scalars[source.yielded[i]] for i in carried]
     b.yield_(*following, *(_moved(context, m) for m in step.inductions))
     b.ip = before
     for i, value in zip(carried, loop.results, strict=False):
-        context.scalars[op.results[i]] = value
+        context.scalars[source.results[i]] = value
     for induction, value in zip(step.inductions, list(loop.results)[len(carried) :], strict=True):
         context.moved[induction.result] = value
 
@@ -124,7 +124,7 @@ def _amount(induction: Induction) -> DType:
 
 
 def _moved(context: Context, induction: Induction) -> ir.Value:
-    """How far ``induction`` has moved after one more round."""
+    """How far ``induction`` has moved after one more iteration."""
     b, total, dtype = context.b, context.moved[induction.argument], _amount(induction)
     for move in induction.steps:
         name = "arith.subi" if move.negative else "arith.addi"

@@ -56,10 +56,10 @@ class _Emitter:
         self.dot = dot
         op = dot.op
         self.dtype: DType = op.result.dtype
-        self.a, self.b_view = (context.plan.views[v] for v in op.operands[:2])
-        self.c: View | None = None if dot.starts_at_zero else context.plan.views[op.operands[2]]
+        self.a, self.b_view = (context.plan.views[v] for v in (dot.a, dot.b))
+        self.c: View | None = None if dot.starts_at_zero else context.plan.views[dot.accumulator]
         *self.batch, self.m, self.n = op.result.shape
-        self.k = op.operands[0].shape[-1]
+        self.k = dot.a.shape[-1]
         lanes = max(context.native_lanes * 32 // max(self.dtype.bits, 32), 1)
         self.tile = Tile.of(self.m, self.n, lanes, context.features.registers)
 

@@ -31,8 +31,8 @@ def act(e: Evaluator, member: Effect, place: Place) -> None:
 
 def _store(e: Evaluator, member: Effect, place: Place) -> None:
     op = member.op
-    value = op.operands[1]
-    where, mask = e.address(op.operands[0], place), e.mask(op.optional("mask"), place)
+    value = op.operand("value")
+    where, mask = e.address(op.operand("ptr"), place), e.mask(op.optional("mask"), place)
     mask = _checked(e, op, where, mask)
     memory.store(e, where, e.lanes(value, place), mask, value.dtype, streams=True)
 
@@ -46,7 +46,7 @@ def _checked(e: Evaluator, op: Op, where: Address, mask: Lanes | None) -> Lanes 
 def _atomic(e: Evaluator, member: Effect, place: Place) -> None:
     """One element's atomic operation; where the mask is false the result is 0."""
     op = member.op
-    where = e.address(op.operands[0], place)
+    where = e.address(op.operand("ptr"), place)
     pointer = where.pointer.value
     operands = [e.lanes(v, place).value for v in _data(op)]
     mask = _checked(e, op, where, e.mask(op.optional("mask"), place))
@@ -161,10 +161,10 @@ def _assembly(e: Evaluator, member: Effect, place: Place) -> None:
 
 def _poll(e: Evaluator, member: Effect, place: Place) -> None:
     op = member.op
-    where = e.address(op.operands[0], place)
+    where = e.address(op.operand("ptr"), place)
     pointer = where.pointer.value
-    expected = e.lanes(op.operands[1], place).value
-    timeout = e.lanes(op.operands[2], place).value if len(op.operands) > 2 else None
+    expected, limit = e.lanes(op.operand("expected"), place).value, op.optional("timeout_ns")
+    timeout = None if limit is None else e.lanes(limit, place).value
     level = len(e.frame.points) - 1
     checks = e.context.checks
     mask = _checked(e, op, where, None)

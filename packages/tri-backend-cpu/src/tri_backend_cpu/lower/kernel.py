@@ -58,7 +58,7 @@ def lower_kernel(
 
 
 def _stored(plan: Plan) -> int:
-    stores = (m.op.operands[1] for s in plan.body.walk() if isinstance(s, Nest) for m in _stores(s))
+    stores = (m.op.operand("value") for s in plan.body.walk() if isinstance(s, Nest) for m in _stores(s))
     return sum(v.type.numel * v.dtype.nbytes for v in stores)
 
 

@@ -64,13 +64,13 @@ def _decompose(e: Values, pointer: Value, place: Place) -> tuple[Lanes, Linear]:
 
 def _advanced(e: Values, op: Op, place: Place) -> tuple[Lanes, Linear]:
     """A pointer that was moved; one that was moved very often is computed in stretches."""
-    before_op = op.operands[0]
+    before_op = op.operand("ptr")
     if e.plan.depth.get(before_op, 0) % STRETCH == STRETCH - 1:
         found = e.address(before_op, place)
         base, before = found.pointer, Linear(stride=int(found.contiguous))
     else:
         base, before = _decompose(e, before_op, place)
-    moved = linear(e, op.operands[1], place, Runs(e.context.address_axis, e.frame.width))
+    moved = linear(e, op.operand("offset"), place, Runs(e.context.address_axis, e.frame.width))
     if before.vector is not None and moved.vector is not None:
         return _resolve(e, base, before, op.result.dtype.element, spread=True).pointer, moved
     return base, Linear(
@@ -120,7 +120,7 @@ def load(e: Values, op: Op, place: Place) -> Lanes:
 
     A volatile one sees what other threads write: the compiler moves none of the memory's accesses over it.
     """
-    where = e.address(op.operands[0], place)
+    where = e.address(op.operand("ptr"), place)
     other_value = op.optional("other")
     other = e.lanes(other_value, place) if other_value is not None else None
     level = max(x.level for x in (where.pointer, other) if x is not None)
