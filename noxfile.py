@@ -206,7 +206,7 @@ def _triton(session: nox.Session) -> Path:
 
 @nox.session
 def programs(session: nox.Session) -> None:
-    """Products, attention, convolution with all options: ``nox -s programs -- --target sim:nvidia:sm_90a --all --jobs 8``."""
+    """Matmuls, attention, convolution with all options: ``nox -s programs -- --target sim:nvidia:sm_90a --all --jobs 8``."""
     arguments = session.posargs
     target = arguments[arguments.index("--target") + 1] if "--target" in arguments else "sim:nvidia:sm_80"
     if not target.startswith("sim:"):

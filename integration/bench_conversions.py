@@ -55,7 +55,7 @@ def _suite(kernel: str, types: str, label: str = "", **constants: object) -> Cas
     return Case("suite", kernel, types, constants, label)
 
 
-def _product(module: str, kernel: str, types: str, **constants: int) -> Case:
+def _timed(module: str, kernel: str, types: str, **constants: int) -> Case:
     tiles = {name: size for name, size in _TILES.items() if name != "GROUP_M"}
     return Case(module, kernel, types, {**tiles, **constants}, "fp16")
 
@@ -87,7 +87,7 @@ CASES: Sequence[Case] = (
     _suite("moments", _X, N=1024),
     _suite("scan", _X, "0", M=32, N=64, AXIS=0, REVERSE=False),
     _suite("scan", _X, "1", M=32, N=64, AXIS=1, REVERSE=False),
-    _suite("product", "c: *fp32, a: *fp16, b: *fp16", M=64, N=64, K=64),
+    _suite("matmul", "c: *fp32, a: *fp16, b: *fp16", M=64, N=64, K=64),
     _suite("transpose", _X, M=64, N=64),
     _suite("shapes", _X, N=1024),
     _suite("gathers", "out: *fp32, x: *fp32, indices: *i32", N=256, M=256),
@@ -104,21 +104,21 @@ CASES: Sequence[Case] = (
         for width in (64, 128)
         for causal in (False, True)
     ),
-    _product(
+    _timed(
         "grouped_matmul", "grouped_matmul",
         "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp32, starts_ptr: *i32, groups: i32, N: i32, K: i32, "
         "stride_a: i32, stride_bg: i32, stride_b: i32, stride_c: i32", PROGRAMS=132,
     ),
-    _product("persistent_matmul", "persistent_matmul", f"a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp32, {_STRIDES}", PROGRAMS=132),
-    _product(
+    _timed("persistent_matmul", "persistent_matmul", f"a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp32, {_STRIDES}", PROGRAMS=132),
+    _timed(
         "persistent_matmul", "persistent_matmul_descriptor",
         "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp16, M: i32, N: i32, K: i32, stride_a: i32, stride_b: i32, stride_c: i32", PROGRAMS=132,
     ),
-    _product(
+    _timed(
         "matmul_descriptor", "matmul_descriptor",
         "a: tensordesc<fp16[64,32]>, b: tensordesc<fp16[32,64]>, c: tensordesc<fp16[64,64]>, M: i32, N: i32, K: i32", GROUP_M=8,
     ),
-    _product(
+    _timed(
         "convolution", "convolution",
         "x_ptr: *fp16, w_ptr: *fp16, out_ptr: *fp32, images: i32, height: i32, width: i32, out_height: i32, out_width: i32",
         CHANNELS=64, FILTERS=128, TAPS_Y=3, TAPS_X=3, STRIDE=1, PADDING=1, DILATION=1,

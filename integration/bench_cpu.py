@@ -97,7 +97,7 @@ def layernorm_case(rows: int, columns: int) -> Case:
 
 
 def matmul_case(n: int, block: tuple[int, int, int]) -> Case:
-    """A square matrix product."""
+    """A square matmul."""
     a, b, out = torch.randn(n, n), torch.randn(n, n), torch.full((n, n), torch.nan)
     bm, bn, bk = block
     grid = (tri.cdiv(n, bm) * tri.cdiv(n, bn),)

@@ -76,7 +76,7 @@ def _attention(m: int, n: int, d: int, warps: int = 4) -> Case:
 
 
 def _masked(m: int, n: int, k: int) -> Case:
-    """A product with masks, of sizes that the compiler knows."""
+    """A dot with masks, of sizes that the compiler knows."""
     types = "a_ptr: *fp16, b_ptr: *fp16, c_ptr: *fp16, stride_am: i32, stride_bk: i32, stride_cm: i32"
     blocks = {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8}
     ones = dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1)

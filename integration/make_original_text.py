@@ -38,7 +38,7 @@ def rows(x, y, best, stride, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def product(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def matmul(a, b, c, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m = tl.arange(0, M)
     n = tl.arange(0, N)
     at = tl.arange(0, K)
@@ -80,7 +80,7 @@ FP, INT = "*fp32", "*i32"
 KERNELS = [
     (scale, {"x": FP, "y": "*fp16", "n": "i32", "factor": "fp32"}, {"BLOCK": 512}, [0, 1]),
     (rows, {"x": FP, "y": FP, "best": INT, "stride": "i32", "n": "i32"}, {"BLOCK": 256}, [0, 3]),
-    (product, {"a": FP, "b": FP, "c": FP, "k": "i32"}, {"M": 32, "N": 64, "K": 16}, []),
+    (matmul, {"a": FP, "b": FP, "c": FP, "k": "i32"}, {"M": 32, "N": 64, "K": 16}, []),
     (search, {"x": INT, "out": INT, "limit": "i32"}, {"BLOCK": 64}, []),
     (shapes, {"x": FP, "y": INT}, {"BLOCK": 128}, []),
 ]

@@ -1,6 +1,6 @@
 """One small GEMM through every stage: ``python -m integration.walk`` writes ``docs/walk.md``.
 
-The kernel is ``integration/kernels/whole_product.py`` with the sizes that the Korean article on Triton's move to MLIR walks through:
+The kernel is ``integration/kernels/whole_matmul.py`` with the sizes that the Korean article on Triton's move to MLIR walks through:
 16 x 8 results, k in steps of 16 up to 64, f16 in, f32 out, one warp of sm_80, three stages.
 """
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import tri
-from integration.kernels.whole_product import whole_product
+from integration.kernels.whole_matmul import whole_matmul
 from tri import ASTSource
 from tri_core.compiler.optimize import optimize
 
-__all__ = ["PAGE", "page", "product", "stages"]
+__all__ = ["PAGE", "matmul", "page", "stages"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "walk.md"
 _TARGET = "nvidia:sm_80"
@@ -52,13 +52,13 @@ _PASSES = {
 }  # fmt: skip
 
 
-def product(*divisible: str) -> ASTSource:
+def matmul(*divisible: str) -> ASTSource:
     """The kernel's source; pointers and the strides named in ``divisible`` are multiples of 16."""
-    names = list(whole_product.arg_names)
+    names = list(whole_matmul.arg_names)
     types = {**_POINTERS, **dict.fromkeys(_STRIDES, "i32")}
     constants = {"stride_ak": 1, "stride_bn": 1, "stride_cn": 1, **_SIZES}
     attrs: Any = {(names.index(n),): [["tt.divisibility", 16]] for n in (*_POINTERS, *divisible)}
-    return ASTSource(whole_product, {n: types.get(n, "constexpr") for n in names}, constants, attrs)
+    return ASTSource(whole_matmul, {n: types.get(n, "constexpr") for n in names}, constants, attrs)
 
 
 def stages(source: ASTSource) -> Mapping[str, str]:
@@ -78,8 +78,8 @@ def stages(source: ASTSource) -> Mapping[str, str]:
 
 def page() -> str:
     """What ``docs/walk.md`` should hold."""
-    found = stages(product(*_STRIDES))
-    source = inspect.getsource(whole_product.fn)
+    found = stages(matmul(*_STRIDES))
+    source = inspect.getsource(whole_matmul.fn)
     parts = [
         "# A small GEMM, stage by stage",
         _INTRODUCTION,

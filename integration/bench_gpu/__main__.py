@@ -19,12 +19,12 @@ from pathlib import Path
 
 import torch
 
-from integration.bench_gpu import attention, memory, products
+from integration.bench_gpu import attention, matmuls, memory
 from integration.bench_gpu.case import Case
 from integration.bench_gpu.measure import launch_microseconds, measure, warm
 from integration.bench_gpu.table import markdown, row
 
-CASES: dict[str, Callable[[], Case]] = {**products.CASES, **attention.CASES, **memory.CASES}
+CASES: dict[str, Callable[[], Case]] = {**matmuls.CASES, **attention.CASES, **memory.CASES}
 
 
 def _arguments() -> argparse.Namespace:

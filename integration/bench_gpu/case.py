@@ -46,11 +46,11 @@ class Case:
     flops: float = 0
     #: kernels that only the first launch needs, such as the forward pass before the backward one
     prepare: Run | None = None
-    #: whether it has loops of products that warps of their own may feed
+    #: whether it has loops of dots that warps of their own may feed
     specialized: bool = False
     #: whether few CTAs may take one tile after the other (the kernel does not do so itself)
     persistent: bool = False
-    #: whether a product of its loops reads what another one gave
+    #: whether a dot of its loops reads what another one gave
     chained: bool = False
 
     def rate(self, seconds: float) -> str:

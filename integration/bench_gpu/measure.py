@@ -79,7 +79,7 @@ def _error(case: Case, expected: Sequence[torch.Tensor]) -> float:
 def configurations(case: Case, compiler: str) -> list[Config]:
     """Those of the case; ours, whose schedule is chosen by cost, also with each schedule that the case allows as options.
 
-    In chains of products, with the second one in flight beside the next iteration's first and without, and with tiles from registers.
+    In chains of dots, with the second one in flight beside the next iteration's first and without, and with tiles from registers.
     """
     configs = list(case.configs)
     roles = [{**c, "warp_specialize": True} for c in case.configs]
@@ -201,7 +201,7 @@ _ENQUEUED = 500
 
 
 def _launches(compiler: str, folder: Path) -> dict[str, Callable[[], object]]:
-    """Launches of tiny kernels: of few arguments, and of those that a product has."""
+    """Launches of tiny kernels: of few arguments, and of those that a dot has."""
     x, y, out = (torch.ones(1024, device="cuda") for _ in range(3))
     a, b, c = (torch.ones((64, 64), device="cuda", dtype=torch.float16) for _ in range(3))
     add = load("vector_add", compiler, folder).vector_add

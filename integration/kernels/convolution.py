@@ -1,4 +1,4 @@
-"""Convolution of images as one product of matrices that are never made (implicit GEMM)."""
+"""Convolution of images as one matmul whose operand is a matrix that is never made (implicit GEMM)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def convolution(
 ):  # fmt: skip
     """out [images, out_height, out_width, FILTERS] of x [images, height, width, CHANNELS], zeros around it, and w [TAPS_Y, TAPS_X, CHANNELS, FILTERS].
 
-    A row of the product is a pixel of out, a column a filter; the depth is taps times channels, BLOCK_K channels
+    A row of the dot is a pixel of out, a column a filter; the depth is taps times channels, BLOCK_K channels
     of one tap at a time.
     """
     tiles_n = tl.cdiv(FILTERS, BLOCK_N)

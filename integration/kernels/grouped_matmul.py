@@ -1,4 +1,4 @@
-"""Several products at once: rows of a belong to groups, each with a matrix of its own."""
+"""Several dots at once: rows of a belong to groups, each with a matrix of its own."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def accesses(x, out, COUNT: tl.constexpr):
 
 @tri.jit
 def dots(x, out, COUNT: tl.constexpr):
-    """``COUNT`` products, each of the one before."""
+    """``COUNT`` dots, each of the one before."""
     at = tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
     total = tl.zeros((32, 32), tl.float32)
     for i in tl.static_range(COUNT):
@@ -37,7 +37,7 @@ def dots(x, out, COUNT: tl.constexpr):
 
 @tri.jit
 def loops(x, out, n, COUNT: tl.constexpr):
-    """``COUNT`` loops of a product each, one after the other."""
+    """``COUNT`` loops of a dot each, one after the other."""
     at = tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
     total = tl.zeros((32, 32), tl.float32)
     for i in tl.static_range(COUNT):

@@ -1,4 +1,4 @@
-"""Kernels whose loops give the optimizer something to do: products, attention, sums over long rows."""
+"""Kernels whose loops give the optimizer something to do: dots, attention, sums over long rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tri.language as tl
 
 @tri.jit
 def tiles(a, b, c, K, stride_am, stride_bk, stride_cm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """A tile of a product, without masks: the loop of a matmul and nothing else."""
+    """A tile of a dot, without masks: the loop of a matmul and nothing else."""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)

@@ -50,7 +50,7 @@ def scan(out, x, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, REVERSE: 
 
 
 @tri.jit
-def product(c, a, b, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def matmul(c, a, b, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     """One block of a times one of b."""
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     left = tl.load(a + m[:, None] * K + k[None, :])

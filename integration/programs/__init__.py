@@ -1,4 +1,4 @@
-"""Programs of products, attention and convolution under every combination of options, against float64.
+"""Programs of dots, attention and convolution under every combination of options, against float64.
 
 ``python -m integration.programs --target sim:nvidia:sm_90a [--strength 2]``; ``docs/design/programs.md``.
 """

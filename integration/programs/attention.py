@@ -17,7 +17,7 @@ _SMALL = Sizes(shapes=((2, 32, 16, 0), (1, 64, 16, 1)), blocks=((16, 32), (32, 1
 _LARGE = Sizes(shapes=((3, 512, 64, 0), (2, 1024, 128, 1)), blocks=((64, 64), (32, 64), (128, 64)))
 _FEW = Sizes(shapes=((2, 128, 64, 1), (1, 384, 128, 0)), blocks=_LARGE.blocks)
 _FEW_BACKWARD = Sizes(shapes=((1, 128, 64, 1), (1, 256, 128, 0)), blocks=_LARGE.blocks)
-#: of the type of the output, and of the weights, which are rounded before the second product; f32 products are of TF32,
+#: of the type of the output, and of the weights, which are rounded before the second dot; f32 dots are of TF32,
 #: which has f16's bits, and 5.3e-3 of a gradient, of which large parts cancel, are seen on cards and in simulators alike
 _BOUNDS = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 8e-3}
 

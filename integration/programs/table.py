@@ -11,7 +11,7 @@ from typing import Any
 from integration.changes import optional_passes
 from integration.programs.attention import ATTENTION
 from integration.programs.cover import cover
-from integration.programs.products import PRODUCTS
+from integration.programs.matmuls import MATMULS
 from integration.programs.program import Case, Program, Scale
 from tri_core.targets import resolve
 
@@ -27,7 +27,7 @@ __all__ = [
     "sample",
 ]
 
-PROGRAMS: Mapping[str, Program] = {p.name: p for p in (*PRODUCTS, *ATTENTION)}
+PROGRAMS: Mapping[str, Program] = {p.name: p for p in (*MATMULS, *ATTENTION)}
 NUM_WARPS = (1, 2, 4, 8, 16)
 NUM_STAGES = (1, 2, 3, 4, 5)
 #: the axes that say how a program is compiled; the others are its data

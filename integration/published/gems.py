@@ -191,7 +191,7 @@ def attention(bench: Bench) -> Iterable[Check]:
 
 @case(_NAME, "grouped_gemm", "grouped GEMM")
 def grouped_gemm(bench: Bench) -> Iterable[Check]:
-    """Three products of different sizes in one launch, through block pointers and through descriptors."""
+    """Three matmuls of different sizes in one launch, through block pointers and through descriptors."""
     module = _load(bench, "group_gemm")
     sizes = ((70, 96, 64), (33, 96, 64), (128, 96, 64))
     a = [bench.randn(m, k, dtype=torch.bfloat16) for m, _, k in sizes]

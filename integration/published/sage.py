@@ -14,7 +14,7 @@ _NAME = "sageattention"
 
 @case(_NAME, "attention_int8", "fused attention")
 def attention_int8(bench: Bench) -> Iterable[Check]:
-    """Queries and keys quantized by block, products of int8, causal and not.
+    """Queries and keys quantized by block, dots of int8, causal and not.
 
     The full one counts the padding of keys, so their number is a multiple of its blocks.
     """

@@ -7,7 +7,7 @@ import numpy as np
 import tri
 import tri.language as tl
 
-__all__ = ["CHECKS", "check_product", "check_rows", "check_sums", "endless", "runs_new_code"]
+__all__ = ["CHECKS", "check_matmul", "check_rows", "check_sums", "endless", "runs_new_code"]
 
 
 @tri.jit
@@ -21,7 +21,7 @@ def rows(x, o, n, B: tl.constexpr, K: tl.constexpr):
 
 
 @tri.jit
-def product(a, b, c, N: tl.constexpr, K: tl.constexpr):
+def matmul(a, b, c, N: tl.constexpr, K: tl.constexpr):
     """N rows and columns, K deep."""
     i, j = tl.arange(0, N), tl.arange(0, N)
     total = tl.zeros((N, N), tl.float32)
@@ -57,12 +57,12 @@ def check_rows(draw: np.random.Generator, factor: int = 1) -> None:
     np.testing.assert_allclose(o, e / e.sum(1, keepdims=True) * factor, rtol=1e-4)
 
 
-def check_product(draw: np.random.Generator) -> None:
-    """A product with scratch memory."""
+def check_matmul(draw: np.random.Generator) -> None:
+    """A dot with scratch memory."""
     n, k = int(draw.choice([16, 32, 64])), int(draw.choice([32, 64]))
     a, b = draw.random((n, k), np.float32), draw.random((k, n), np.float32)
     c = np.empty((n, n), np.float32)
-    product[(1,)](a, b, c, N=n, K=k)
+    matmul[(1,)](a, b, c, N=n, K=k)
     np.testing.assert_allclose(c, a @ b, rtol=1e-2)
 
 
@@ -79,4 +79,4 @@ def runs_new_code(draw: np.random.Generator) -> None:
     check_rows(draw, factor=int(draw.integers(1, 2**30)))
 
 
-CHECKS = (check_rows, check_product, check_sums)
+CHECKS = (check_rows, check_matmul, check_sums)

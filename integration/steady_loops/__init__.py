@@ -1,1 +1,1 @@
-"""Instructions of the loops of products, beside Triton's."""
+"""Instructions of the loops of dots, beside Triton's."""

@@ -9,17 +9,17 @@ from integration.steady_loops.cases import Case, source_of
 from tri_backend_nvidia.disassembly import loops
 from tri_core.compiler import CompiledKernel
 
-__all__ = ["compiled", "products", "steady"]
+__all__ = ["compiled", "matmuls", "steady"]
 
 
-def products(sass: str) -> list[list[str]]:
+def matmuls(sass: str) -> list[list[str]]:
     """The loops that multiply on tensor cores."""
     return [body for body in loops(sass) if any("GMMA" in x or "HMMA" in x for x in body)]
 
 
 def steady(sass: str) -> list[str]:
     """The shortest of those loops: innermost, and without a mask where another one has it."""
-    return min(products(sass), key=len)
+    return min(matmuls(sass), key=len)
 
 
 def compiled(case: Case) -> CompiledKernel:

@@ -1,4 +1,4 @@
-"""The product that the Korean article on Triton's move to MLIR walks through gives what the article shows, stage by stage.
+"""The dot that the Korean article on Triton's move to MLIR walks through gives what the article shows, stage by stage.
 
 Its facts, in today's names of ops and layouts: 16 x 8 results, k = 64 in steps of 16, f16 to f32, one warp, sm_80.
 The pointers and the rows of ``a`` are multiples of 16, the rows of ``b`` and ``c`` are of unknown alignment.
@@ -29,13 +29,13 @@ B_MEMORY = "#[[SB:shared\\d*]] = #ttg.swizzled_shared<{vec = 8, perPhase = 8, ma
 @pytest.fixture(scope="module")
 def given() -> Mapping[str, str]:
     """The stages with the article's hints."""
-    return walk.stages(walk.product("stride_am"))
+    return walk.stages(walk.matmul("stride_am"))
 
 
 @pytest.fixture(scope="module")
 def aligned() -> Mapping[str, str]:
     """The stages where all rows are aligned."""
-    return walk.stages(walk.product("stride_am", "stride_bk", "stride_cm"))
+    return walk.stages(walk.matmul("stride_am", "stride_bk", "stride_cm"))
 
 
 def checked(text: str, *lines: str) -> None:

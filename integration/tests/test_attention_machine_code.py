@@ -1,4 +1,4 @@
-"""What the assembler makes of attention with warps of its own for copies: two products in flight, and no more than is needed."""
+"""What the assembler makes of attention with warps of its own for copies: two dots in flight, and no more than is needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("tri_backend_nvidia")
 
 import tri
 from integration.kernels.attention import attention, gradients_of_keys, gradients_of_queries
-from integration.steady_loops.machine import products
+from integration.steady_loops.machine import matmuls
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import assemble, ptxas
 from tri_backend_nvidia.tools import find
@@ -87,7 +87,7 @@ def test_nothing_is_serialised_or_spilled(case: tuple[int, bool, bool] | str, tm
 
 def steady_loop(sass: str) -> list[str]:
     """The first loop that multiplies and computes exponentials."""
-    return next(body for body in products(sass) if any("MUFU.EX2" in x for x in body))
+    return next(body for body in matmuls(sass) if any("MUFU.EX2" in x for x in body))
 
 
 def places(body: list[str], pattern: str) -> list[int]:
@@ -102,15 +102,15 @@ needs_nvdisasm = pytest.mark.skipif(
 
 @needs_nvdisasm
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, bool, bool]) -> None:
+def test_two_matmuls_are_in_flight_while_softmax_is_computed(case: tuple[int, bool, bool]) -> None:
     body = steady_loop(compiled(*case).asm["sass"])
     assert len(body) <= CASES[case]
-    products, exponentials = places(body, "GMMA"), places(body, r"MUFU\.EX2")
+    matmuls, exponentials = places(body, "GMMA"), places(body, r"MUFU\.EX2")
     first, second = places(body, r"WARPGROUP\.DEPBAR")
     assert "0x1" in body[first]
     assert "0x0" in body[second]
     # both are started before either is waited for; maxima are computed beside the second
-    assert max(products) < first
+    assert max(matmuls) < first
     assert len(places(body[first:second], "FMNMX")) >= 24
     # results are packed for the next iteration when this one has been read: no moves
     assert min(places(body, "F2FP")) > second
@@ -124,13 +124,13 @@ def test_two_products_are_in_flight_while_softmax_is_computed(case: tuple[int, b
 
 @needs_nvdisasm
 @pytest.mark.parametrize("causal", [False, True])
-def test_four_groups_of_64_rows_have_two_products_in_flight(causal: bool) -> None:
+def test_four_groups_of_64_rows_have_two_matmuls_in_flight(causal: bool) -> None:
     """With 112 registers a thread: what is fastest at width 64."""
     kernel = compiled(64, causal, True, rows=256, keys=64)
     assert kernel.metadata.resources["spills"] == 0
     log = assemble(kernel.asm["ptx"], "sm_90a", program=ptxas(), kernel=kernel.name).log
     assert SERIALISED.findall(log) == []
-    body = min(products(kernel.asm["sass"]), key=len)
+    body = min(matmuls(kernel.asm["sass"]), key=len)
     assert len(body) <= 277
     first, second = places(body, r"WARPGROUP\.DEPBAR")
     assert "0x1" in body[first]
@@ -149,9 +149,9 @@ def test_without_the_option_each_is_waited_for() -> None:
 
 
 def overwritten(body: list[str]) -> list[str]:
-    """Instructions of a loop that write registers which a product under way reads as its operand A.
+    """Instructions of a loop that write registers which a dot under way reads as its operand A.
 
-    Products end in order; those up to ``gsb0`` are one group, of which ``WARPGROUP.DEPBAR`` leaves so many under way.
+    Dots end in order; those up to ``gsb0`` are one group, of which ``WARPGROUP.DEPBAR`` leaves so many under way.
     """
     groups: list[set[int]] = []
     started: set[int] = set()
@@ -170,7 +170,7 @@ def overwritten(body: list[str]) -> list[str]:
 
 
 def written(instruction: str) -> set[int]:
-    """The general registers that an instruction other than a product writes."""
+    """The general registers that an instruction other than a dot writes."""
     name, _, operands = re.sub(r"^@!?U?P\w+\s+", "", instruction).partition(" ")
     if name.startswith(("ST", "SYNCS", "BAR", "RED")):
         return set()
@@ -186,7 +186,7 @@ def written(instruction: str) -> set[int]:
 @needs_nvdisasm
 @pytest.mark.parametrize("name", BACKWARD)
 def test_scores_are_started_together(name: str) -> None:
-    """Both products of the scores run while exponentials are computed; rows come with the blocks."""
+    """Both dots of the scores run while exponentials are computed; rows come with the blocks."""
     _, _, most, left = BACKWARD[name]
     body = steady_loop(backward(name).asm["sass"])
     assert len(body) <= most
@@ -204,5 +204,5 @@ def test_overwritten_operands_are_seen() -> None:
     started = ["HGMMA.64x64x16.F32 R24, R88, gdesc[UR4].tnspB, R24, gsb0", "MOV R90, R1"]
     assert overwritten([*started, "WARPGROUP.DEPBAR.LE gsb0, 0x0"]) == ["MOV R90, R1"] * 2
     assert overwritten([started[0], "WARPGROUP.DEPBAR.LE gsb0, 0x0", started[1]]) == []
-    # the next iteration writes what this one's product still reads
+    # the next iteration writes what this one's dot still reads
     assert overwritten([started[1], started[0]]) == [started[1]]

@@ -32,7 +32,7 @@ def close(got: np.ndarray, expected: np.ndarray, bound: float) -> None:
     assert error <= bound * np.abs(expected).max(), error
 
 
-def test_a_product_through_descriptors() -> None:
+def test_a_matmul_through_descriptors() -> None:
     a, b, c = values(70, 40), values(40, 50), poisoned(70, 64)
     padded = np.zeros((40, 64), np.float16)
     padded[:, :50] = b
@@ -45,7 +45,7 @@ def test_a_product_through_descriptors() -> None:
 
 
 @pytest.mark.parametrize("rows", [[40, 7, 33], [16, 0, 80]])
-def test_products_of_groups(rows: list[int]) -> None:
+def test_matmuls_of_groups(rows: list[int]) -> None:
     n, k, starts = 48, 40, np.cumsum([0, *rows]).astype(np.int32)
     a, b, c = values(starts[-1], k), values(len(rows), k, n), poisoned(starts[-1], n)
     grouped_matmul[(5,)](

@@ -38,7 +38,7 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, BM: tl.constexpr, BN: tl.con
 
 @pytest.mark.parametrize(("m", "n", "k"), [(32, 32, 32), (33, 20, 50)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_a_product(rng, m, n, k, dtype):
+def test_a_matmul(rng, m, n, k, dtype):
     whole = rng.standard_normal((m, k + 3)).astype(dtype)
     a, b = whole[:, :k], rng.standard_normal((k, n)).astype(dtype)
     c = np.full((m, n), 7, dtype)

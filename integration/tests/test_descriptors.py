@@ -258,7 +258,7 @@ def matmul(a, b, c, K, scale):
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 32), (50, 24, 40)])
-def test_a_product_of_host_made_descriptors(rng, m, n, k, mode):
+def test_a_matmul_of_host_made_descriptors(rng, m, n, k, mode):
     a = rng.standard_normal((m, k)).astype(np.float16)
     b = rng.standard_normal((k, n)).astype(np.float16)
     c = np.zeros((m, n), np.float32)

@@ -1,4 +1,4 @@
-"""Scaled products on the CPU target, against NumPy."""
+"""Scaled dots on the CPU target, against NumPy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rng() -> np.random.Generator:
 
 
 @tri.jit
-def product(
+def matmul(
     a_ptr, b_ptr, sa_ptr, sb_ptr, c_ptr,
     FA: tl.constexpr, FB: tl.constexpr, PA: tl.constexpr, PB: tl.constexpr, FAST: tl.constexpr,
     AR: tl.constexpr, AC: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
@@ -69,7 +69,7 @@ def scales(rng, rows, dtype=np.uint8):
 
 def run(a, b, sa, sb, fa, fb, pa=True, pb=True, fast=False, c=None):
     c = np.zeros((M, N), np.float32) if c is None else c
-    product[(1,)](
+    matmul[(1,)](
         a, b, sa, sb, c, FA=fa, FB=fb, PA=pa, PB=pb, FAST=fast, AR=a.shape[0], AC=a.shape[1], BR=b.shape[0],
         BC=b.shape[1], M=M, N=N, G=K // 32,
     )  # fmt: skip

@@ -136,7 +136,7 @@ def test_arithmetic(name):
 
 
 @tri.jit
-def product(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def matmul(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     a = tl.load(a_ptr + m[:, None] * K + k[None, :])
     b = tl.load(b_ptr + k[:, None] * N + n[None, :])
@@ -145,11 +145,11 @@ def product(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constex
 
 @pytest.mark.parametrize("rhs", FORMATS)
 @pytest.mark.parametrize("lhs", FORMATS)
-def test_products(lhs, rhs):
+def test_matmuls(lhs, rhs):
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 0x38, (2, 32, 32)).astype(np.uint8)
     c = np.zeros((32, 32), np.float32)
-    product[(1,)](held(FORMATS[lhs], a), held(FORMATS[rhs], b), c, M=32, N=32, K=32)
+    matmul[(1,)](held(FORMATS[lhs], a), held(FORMATS[rhs], b), c, M=32, N=32, K=32)
     np.testing.assert_allclose(c, FORMATS[lhs].values[a] @ FORMATS[rhs].values[b], rtol=1e-5, atol=1e-6)
 
 

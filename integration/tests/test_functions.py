@@ -118,11 +118,11 @@ def test_orders_are_checked():
         wrong_order[(1,)](np.ones(N, np.int32), N=N)
 
 
-# --- products of bytes ----------------------------------------------------------------------------------
+# --- dots of bytes ----------------------------------------------------------------------------------
 
 
 @tri.jit
-def products(x_ptr, y_ptr, o_ptr, N: tl.constexpr):
+def matmuls(x_ptr, y_ptr, o_ptr, N: tl.constexpr):
     i = grid_of(N, N)
     tl.store(o_ptr + i, tl.dot(tl.load(x_ptr + i), tl.load(y_ptr + i)))
 
@@ -131,14 +131,14 @@ def test_dot_of_uint8_is_refused(rng):
     """As Triton does: the matrix units' bytes are signed, and TTIR does not say otherwise."""
     x, y = (numbers(rng, "uint8", (N, N)) for _ in range(2))
     with pytest.raises(CompilationError, match="uint8") as caught:
-        products[(1,)](x, y, np.zeros((N, N), np.int32), N=N)
+        matmuls[(1,)](x, y, np.zeros((N, N), np.int32), N=N)
     assert "float16" in str(caught.value)
 
 
 def test_dot_of_int8(rng):
     x, y = (numbers(rng, "int8", (N, N)) for _ in range(2))
     o = np.zeros((N, N), np.int32)
-    products[(1,)](x, y, o, N=N)
+    matmuls[(1,)](x, y, o, N=N)
     np.testing.assert_array_equal(o, x.astype(np.int32) @ y.astype(np.int32))
 
 
@@ -396,7 +396,7 @@ def reduces(x_ptr, o_ptr, F: tl.constexpr, ROWS: tl.constexpr, N: tl.constexpr):
 
 
 def wrapping(function):
-    """Sums and products as the language has them: in 32 bits at least, modulo a power of two."""
+    """Sums and dots as the language has them: in 32 bits at least, modulo a power of two."""
 
     def oracle(x):
         if x.dtype.kind == "f":

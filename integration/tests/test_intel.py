@@ -25,8 +25,8 @@ from integration.kernels.suite import (
     extremes,
     gathers,
     masked_copy,
+    matmul,
     moments,
-    product,
     reduce_rows,
     scan,
     shapes,
@@ -113,7 +113,7 @@ def test_scans_over_layouts(m: int, n: int, axis: int, reverse: bool, num_warps:
     np.testing.assert_array_equal(out, exact)
 
 
-# --- products ---------------------------------------------------------------------------------------------
+# --- dots ---------------------------------------------------------------------------------------------
 
 
 DOTS: dict[str, tuple[Any, Any, float]] = {
@@ -127,13 +127,13 @@ DOTS: dict[str, tuple[Any, Any, float]] = {
 
 @pytest.mark.parametrize("dtype", DOTS)
 @pytest.mark.parametrize(("m", "n", "k", "num_warps"), [(16, 16, 16, 1), (32, 16, 32, 4)])
-def test_products(m: int, n: int, k: int, dtype: str, num_warps: int) -> None:
+def test_matmuls(m: int, n: int, k: int, dtype: str, num_warps: int) -> None:
     given, accumulated, rtol = DOTS[dtype]
     a, b = (
         random(shape, np.float32, seed, -9, 9).astype(given) for shape, seed in (((m, k), 1), ((k, n), 2))
     )
     c = np.zeros((m, n), accumulated)
-    product[(1,)](c, a, b, M=m, N=n, K=k, num_warps=num_warps)
+    matmul[(1,)](c, a, b, M=m, N=n, K=k, num_warps=num_warps)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(c, exact, rtol=rtol, atol=100 * rtol)
 
@@ -354,18 +354,18 @@ def test_too_much_shared_memory_is_refused() -> None:
 
 
 @tri.jit
-def high_products(x_ptr, y_ptr, o_ptr, N: tl.constexpr):  # type: ignore[no-untyped-def]
+def high_matmuls(x_ptr, y_ptr, o_ptr, N: tl.constexpr):  # type: ignore[no-untyped-def]
     i = tl.arange(0, N)
     tl.store(o_ptr + i, tl.umulhi(tl.load(x_ptr + i), tl.load(y_ptr + i)))
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "uint64"])
-def test_high_halves_of_products(dtype: str) -> None:
+def test_high_halves_of_matmuls(dtype: str) -> None:
     """64 bits by 64 bits too, in a language without integers of 128 bits."""
     top = np.iinfo(dtype).max
     generator = np.random.default_rng(5)
     x, y = (generator.integers(0, top, 64, dtype=dtype, endpoint=True) for _ in range(2))
     o = np.zeros_like(x)
-    high_products[(1,)](x, y, o, N=64)
+    high_matmuls[(1,)](x, y, o, N=64)
     bits = 8 * o.itemsize
     assert o.tolist() == [int(a) * int(b) >> bits for a, b in zip(x, y, strict=True)]

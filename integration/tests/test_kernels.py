@@ -89,7 +89,7 @@ def test_matmul(target: str, dtype: str, m: int, n: int, k: int) -> None:
         matmul[grid](a, b, c, m, n, k, k, 1, n, 1, n, 1, BLOCK_M=32, BLOCK_N=32, BLOCK_K=16, GROUP_M=4)
     a64, b64 = a.astype(np.float64), b.astype(np.float64)
     exact = a64 @ b64
-    # products of f16 and bf16 are exact in f32; the sum of k terms errs by at most k eps sum |a b|
+    # dots of f16 and bf16 are exact in f32; the sum of k terms errs by at most k eps sum |a b|
     bound = k * 2**-23 * (np.abs(a64) @ np.abs(b64)) + np.abs(exact) * EPSILON[dtype] + 1e-30
     assert (np.abs(c.astype(np.float64) - exact) <= bound).all()
 

@@ -35,7 +35,7 @@ def source(block: tuple[int, int, int]) -> tri.ASTSource:
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("warps", [1, 4, 8])
-def test_a_described_unit_gets_a_pipelined_product(warps: int, stages: int) -> None:
+def test_a_described_unit_gets_a_pipelined_matmul(warps: int, stages: int) -> None:
     m, n, k = 64, 48, 80
     target = make_target(limits={"shared": 65536, "threads": 1024})
     options = CommonOptions(num_warps=warps, num_stages=stages)

@@ -63,13 +63,13 @@ def test_the_left_operand_says_whether_a_shift_keeps_the_sign(x_type: str, y_typ
 
 
 @tri.jit
-def scans(x_ptr, sum_ptr, product_ptr, back_ptr, IS_MASK: tl.constexpr, N: tl.constexpr):
+def scans(x_ptr, sum_ptr, matmul_ptr, back_ptr, IS_MASK: tl.constexpr, N: tl.constexpr):
     i = tl.arange(0, N)
     x = tl.load(x_ptr + i)
     if IS_MASK:
         x = x > 0
     tl.store(sum_ptr + i, tl.cumsum(x, 0))
-    tl.store(product_ptr + i, tl.cumprod(x, 0))
+    tl.store(matmul_ptr + i, tl.cumprod(x, 0))
     tl.store(back_ptr + i, tl.cumsum(x, 0, reverse=True))
 
 
@@ -79,9 +79,9 @@ def test_scans_of_narrow_integers_are_done_in_32_bits(dtype: str, target: str) -
     x = numbers("int8" if dtype == "bool" else dtype, 3)
     summed = (x > 0).astype("u4") if dtype == "bool" else x
     wide = np.promote_types(summed.dtype, f"{summed.dtype.kind}4")
-    total, product, back = (np.zeros(N, wide) for _ in range(3))
+    total, matmul, back = (np.zeros(N, wide) for _ in range(3))
     with on(target):
-        scans[(1,)](x, total, product, back, IS_MASK=dtype == "bool", N=N)
+        scans[(1,)](x, total, matmul, back, IS_MASK=dtype == "bool", N=N)
     np.testing.assert_array_equal(total, np.cumsum(summed, dtype=wide))
-    np.testing.assert_array_equal(product, np.cumprod(summed, dtype=wide))
+    np.testing.assert_array_equal(matmul, np.cumprod(summed, dtype=wide))
     np.testing.assert_array_equal(back, np.cumsum(summed[::-1], dtype=wide)[::-1])

@@ -42,7 +42,7 @@ def absolute(v):
 
 
 @tri.jit
-def product(a, b, c, K, change: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
+def matmul(a, b, c, K, change: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
     i, k = tl.arange(0, N), tl.arange(0, B)
     acc = tl.zeros((N, N), tl.float32)
     for start in range(0, K, B):
@@ -55,7 +55,7 @@ def product(a, b, c, K, change: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
 def asynchronous_copies(change: object) -> int:
     """``cp.async`` instructions of the kernel's PTX."""
     with tri.target("nvidia:sm_80"):
-        made = product.warmup(
+        made = matmul.warmup(
             tl.float32,
             tl.float16,
             tl.float32,

@@ -1,4 +1,4 @@
-"""Products, attention and convolution with every pair of options, against float64; the whole is ``nox -s programs``."""
+"""Dots, attention and convolution with every pair of options, against float64; the whole is ``nox -s programs``."""
 
 from __future__ import annotations
 

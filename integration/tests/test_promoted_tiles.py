@@ -77,7 +77,7 @@ def close(got: np.ndarray, expected: np.ndarray) -> None:
 
 @pytest.mark.parametrize("columns", [False, True])
 @pytest.mark.parametrize("size", [(64, 64, 64), (80, 48, 32), (16, 16, 16), (112, 96, 80)])
-def test_products_of_any_size(size: tuple[int, int, int], columns: bool) -> None:
+def test_matmuls_of_any_size(size: tuple[int, int, int], columns: bool) -> None:
     """Sizes that are multiples of 16 but not of the blocks: rows wrap, the depth is masked."""
     m, n, k = size
     a, b, c = values(m, k), values(k, n, seed=1), np.full((m, n), np.nan, np.float32)

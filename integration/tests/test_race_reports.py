@@ -1,4 +1,4 @@
-"""No race is reported of programs without one: products, attention, persistent grids, random kernels."""
+"""No race is reported of programs without one: dots, attention, persistent grids, random kernels."""
 
 from __future__ import annotations
 

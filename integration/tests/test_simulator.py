@@ -155,7 +155,7 @@ def test_unknown_options_are_refused(simulated: Any) -> None:
 
 
 @pytest.mark.parametrize("target", ONE_PER_VENDOR)
-def test_a_tile_of_a_product_takes_less_than_two_seconds(target: str) -> None:
+def test_a_tile_of_a_matmul_takes_less_than_two_seconds(target: str) -> None:
     a, b = rand(128, 64, dtype="float16"), rand(64, 128, dtype="float16")
     c = np.zeros((128, 128), np.float32)
     with tri.target(target):

@@ -1,4 +1,4 @@
-"""Machine code of the products that are measured, at sm_90a: nothing serialised or spilled, loops no longer than Triton's."""
+"""Machine code of the dots that are measured, at sm_90a: nothing serialised or spilled, loops no longer than Triton's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from integration.steady_loops.cases import CASES
-from integration.steady_loops.machine import compiled, products, steady
+from integration.steady_loops.machine import compiled, matmuls, steady
 from integration.steady_loops.record import RECORD
 from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.ptxas import assemble, ptxas
@@ -55,8 +55,8 @@ def test_loops_are_no_longer_than_tritons(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in _cases if name.startswith("matmul")])
-def test_products_are_waited_for_once(name: str) -> None:
-    """Behind all products of the turn, before their slot is freed: the other consumer's products run meanwhile."""
+def test_matmuls_are_waited_for_once(name: str) -> None:
+    """Behind all dots of the turn, before their slot is freed: the other consumer's dots run meanwhile."""
     body = steady(_made(name).asm["sass"])
     multiplied = [i for i, x in enumerate(body) if "GMMA" in x]
     (wait,) = (i for i, x in enumerate(body) if "WARPGROUP.DEPBAR" in x)
@@ -65,8 +65,8 @@ def test_products_are_waited_for_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in _cases if name.startswith("attention")])
-def test_softmax_runs_under_the_second_product(name: str) -> None:
-    """The first wait leaves the second product under way, the last waits for it; exponentials come behind both."""
+def test_softmax_runs_under_the_second_matmul(name: str) -> None:
+    """The first wait leaves the second dot under way, the last waits for it; exponentials come behind both."""
     body = steady(_made(name).asm["sass"])
     first, last = (x for x in body if "WARPGROUP.DEPBAR" in x)
     assert "0x1" in first
@@ -83,4 +83,4 @@ def test_a_loop_ends_in_a_branch_with_a_condition() -> None:
         /*0020*/ @P0 BRA `(.L_x_1) ;
         /*0030*/ BRA `(.L_x_0) ;
 """
-    assert products(text) == [["HGMMA.64x8x16.F32 R8, gdesc[UR4], R8", "@P0 BRA `(.L_x_1)"]]
+    assert matmuls(text) == [["HGMMA.64x8x16.F32 R8, gdesc[UR4], R8", "@P0 BRA `(.L_x_1)"]]

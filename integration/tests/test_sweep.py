@@ -239,13 +239,13 @@ def mapped() -> Iterator[Case]:
         )
 
 
-_PRODUCTS = [("f2", "f4"), ("f2", "f2"), ("f4", "f4"), ("f8", "f8"), ("i1", "i4"), (BF16, "f4"), (np.dtype(ml_dtypes.float8_e5m2), "f4"), (np.dtype(ml_dtypes.float8_e4m3fn), "f4")]  # fmt: skip
+_MATMULS = [("f2", "f4"), ("f2", "f2"), ("f4", "f4"), ("f8", "f8"), ("i1", "i4"), (BF16, "f4"), (np.dtype(ml_dtypes.float8_e5m2), "f4"), (np.dtype(ml_dtypes.float8_e4m3fn), "f4")]  # fmt: skip
 _SIZES = [(1, 16, 16, 16), (1, 64, 64, 32), (1, 128, 32, 64), (1, 16, 128, 256), (2, 16, 16, 32), (4, 32, 16, 64), (1, 128, 128, 32)]  # fmt: skip
 
 
-def products() -> Iterator[Case]:
+def matmuls() -> Iterator[Case]:
     for (batch, m, n, k), (element, result), warps, how in itertools.product(
-        _SIZES, _PRODUCTS, WARPS, ("ieee", "tf32", "tf32x3")
+        _SIZES, _MATMULS, WARPS, ("ieee", "tf32", "tf32x3")
     ):
         if how != "ieee" and (element, result) != ("f4", "f4"):
             continue
@@ -390,7 +390,7 @@ def columns() -> Iterator[Case]:
 
 
 FAMILIES = [
-    reductions, scans, gathers, histograms, shapes, orders, joined, mapped, products, atomics, swaps, polls, casts,
+    reductions, scans, gathers, histograms, shapes, orders, joined, mapped, matmuls, atomics, swaps, polls, casts,
     controls, columns,
 ]  # fmt: skip
 MACHINES = [*SIMULATED, "intel"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from integration.changes import Change, changed, optional_passes
 from integration.programs.table import NUM_STAGES, NUM_WARPS
-from integration.random_kernels.productions.dots import product_loop
+from integration.random_kernels.productions.dots import matmul_loop
 from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, agree, run
 from integration.random_kernels.strategy import random_kernels
@@ -22,7 +22,7 @@ _settings = partial(
     settings, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 #: kernels that begin with a loop of dots, so that every pass has something to do
-_kernels = random_kernels(statements=4, first=(product_loop,))
+_kernels = random_kernels(statements=4, first=(matmul_loop,))
 
 
 def check(kernel: RandomKernel, target: str, change: Change, **options: int) -> None:

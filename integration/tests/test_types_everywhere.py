@@ -1,4 +1,4 @@
-"""Float formats, scaled products, descriptors and block pointers on every machine.
+"""Float formats, scaled dots, descriptors and block pointers on every machine.
 
 The three vendors' targets are simulated, with and without the instructions for fp8; Intel's OpenCL device runs, and the interpreter.
 """
@@ -15,13 +15,13 @@ import tri
 import tri.tools.tensor_descriptor
 from integration.tests.float_formats import FORMATS, samples
 from integration.tests.machines import SIMULATED
-from integration.tests.test_block_pointers import matmul as block_product
+from integration.tests.test_block_pointers import matmul as block_matmul
 from integration.tests.test_descriptors import chosen, copy_tiles, reduces, rows
-from integration.tests.test_descriptors import matmul as descriptor_product
+from integration.tests.test_descriptors import matmul as descriptor_matmul
 from integration.tests.test_dot_scaled import K, M, N, operand, scales
-from integration.tests.test_dot_scaled import product as scaled_product
+from integration.tests.test_dot_scaled import matmul as scaled_matmul
 from integration.tests.test_float_formats import cast, exact, held
-from integration.tests.test_float_formats import product as fp8_product
+from integration.tests.test_float_formats import matmul as fp8_matmul
 from tri_core import plugins
 
 MACHINES = ["sm_80", "sm_90a", "gfx942", "gfx1100", "pvc", "device", "interpreter"]
@@ -88,22 +88,22 @@ def test_narrowing_is_correctly_rounded(machine, name, wide, rounding):
     ("lhs", "rhs"), [("fp8e4nv", "fp8e5"), ("fp8e4b8", "fp8e5b16"), ("fp8e4b15", "fp8e4nv")]
 )
 @pytest.mark.parametrize("machine", MACHINES)
-def test_products_of_fp8(machine, lhs, rhs):
+def test_matmuls_of_fp8(machine, lhs, rhs):
     a, b = rng().integers(0, 0x38, (2, 32, 32)).astype(np.uint8)
     c = np.zeros((32, 32), np.float32)
     arguments = [held(FORMATS[lhs], a), held(FORMATS[rhs], b), c]
-    execute(machine, fp8_product, (1, 1, 1), arguments, {"M": 32, "N": 32, "K": 32})
+    execute(machine, fp8_matmul, (1, 1, 1), arguments, {"M": 32, "N": 32, "K": 32})
     np.testing.assert_allclose(c, FORMATS[lhs].values[a] @ FORMATS[rhs].values[b], rtol=1e-5, atol=1e-6)
 
 
-# --- scaled products ------------------------------------------------------------------------------------
+# --- scaled dots ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("lhs", "rhs"), [("e2m1", "e2m1"), ("e4m3", "e2m1"), ("e5m2", "bf16"), ("fp16", "e4m3")]
 )
 @pytest.mark.parametrize("machine", MACHINES)
-def test_scaled_products(machine, lhs, rhs):
+def test_scaled_matmuls(machine, lhs, rhs):
     a, exact_a = operand(rng(), (M, K), lhs, 1)
     b, exact_b = operand(rng(), (K, N), rhs, 0)
     (sa, by_a), (sb, by_b) = scales(rng(), M), scales(rng(), N)
@@ -114,7 +114,7 @@ def test_scaled_products(machine, lhs, rhs):
         "FA": lhs, "FB": rhs, "PA": True, "PB": True, "FAST": False, "AR": a.shape[0], "AC": a.shape[1],
         "BR": b.shape[0], "BC": b.shape[1], "M": M, "N": N, "G": K // 32,
     }  # fmt: skip
-    execute(machine, scaled_product, (1, 1, 1), [a, b, sa, sb, c], constants)
+    execute(machine, scaled_matmul, (1, 1, 1), [a, b, sa, sb, c], constants)
     np.testing.assert_allclose(c, (exact_a * by_a) @ (exact_b * by_b.T), rtol=1e-4, atol=1e-3)
 
 
@@ -122,14 +122,14 @@ def test_scaled_products(machine, lhs, rhs):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_product_of_descriptors(machine):
+def test_a_matmul_of_descriptors(machine):
     m, n, k = 50, 24, 40
     a, b = rng().standard_normal((m, k)).astype(np.float16), rng().standard_normal((k, n)).astype(np.float16)
     c = np.zeros((m, n), np.float32)
     blocks = ([32, 16], [16, 16], [32, 16])
     make = tri.tools.tensor_descriptor.TensorDescriptor.from_tensor
     arguments = [make(x, block) for x, block in zip((a, b, c), blocks, strict=True)]
-    execute(machine, descriptor_product, (2, 2, 1), [*arguments, k, 0.5], {})
+    execute(machine, descriptor_matmul, (2, 2, 1), [*arguments, k, 0.5], {})
     np.testing.assert_allclose(c, 0.5 * (a.astype(np.float64) @ b.astype(np.float64)), rtol=2e-2, atol=2e-2)
 
 
@@ -173,10 +173,10 @@ def test_reductions_into_memory(machine, op, oracle):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_product_through_block_pointers(machine):
+def test_a_matmul_through_block_pointers(machine):
     m, n, k = 33, 20, 40
     a, b = rng().standard_normal((m, k)).astype(np.float16), rng().standard_normal((k, n)).astype(np.float16)
     c = np.full((m, n), 7, np.float16)
     constants = {"BM": 16, "BN": 16, "BK": 16}
-    execute(machine, block_product, (3, 2, 1), [a, b, c, m, n, k, k], constants)
+    execute(machine, block_matmul, (3, 2, 1), [a, b, c, m, n, k, k], constants)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b.astype(np.float64), rtol=2e-2, atol=2e-2)

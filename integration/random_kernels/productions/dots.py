@@ -12,7 +12,7 @@ from integration.random_kernels.production import Production
 from integration.random_kernels.program import Loop, Parameters, Step
 from integration.random_kernels.values import Array, Shape, Value, is_float, numpy_dtype
 
-__all__ = ["PRODUCTIONS", "product_loop"]
+__all__ = ["PRODUCTIONS", "matmul_loop"]
 
 _FLOAT8 = {"float8e5": ml_dtypes.float8_e5m2, "float8e4nv": ml_dtypes.float8_e4m3fn}
 #: sign and mantissa of a byte, and the exponents put in: numbers of about 1
@@ -82,7 +82,7 @@ def _dot(d: Draft) -> None:
     d.step("dot", (a, b), _result(kind), (16, 16), kind=kind, imprecise=0)
 
 
-def product_loop(d: Draft) -> None:
+def matmul_loop(d: Draft) -> None:
     """``acc = dot(tile, tile, acc)`` in a loop, stored; exact in all types."""
     kind = d.text("float16", "float32", "int8", "float8e5", "float8e4nv", "bfloat16", "float16", "float8e5")
     m, n, k = (d.choose((16, 32)) for _ in range(3))
@@ -109,7 +109,7 @@ def product_loop(d: Draft) -> None:
 
 
 PRODUCTIONS = (
-    Production("zeros", "tl.full({shape}, {value}, tl.{to})", _full, product_loop, weight=4),
+    Production("zeros", "tl.full({shape}, {value}, tl.{to})", _full, matmul_loop, weight=4),
     Production(
         "small_integer",
         "tl.where({0} > 0, {high}, -2).to(tl.int8)",

@@ -21,7 +21,7 @@ def softmax(out_ptr, x_ptr, n, BLOCK: tl.constexpr):
 
 
 @tri.jit
-def product(out_ptr, a_ptr, b_ptr, K, BLOCK: tl.constexpr):
+def matmul(out_ptr, a_ptr, b_ptr, K, BLOCK: tl.constexpr):
     rows = tl.arange(0, BLOCK)[:, None]
     columns = tl.arange(0, BLOCK)[None, :]
     total = tl.zeros((BLOCK, BLOCK), tl.float32)

@@ -30,12 +30,12 @@ def test_softmax(warps: int, level: int) -> None:
     np.testing.assert_allclose(out, simulated, rtol=1e-6)
 
 
-def test_product_of_matrices_through_shared_memory() -> None:
+def test_matmul_of_matrices_through_shared_memory() -> None:
     random = np.random.default_rng(2)
     a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((32, 64), (64, 32)))
     out = np.full((32, 32), np.nan, np.float32)
     with tri.target("toy"):
-        kernels.product[(1,)](out, a, b, 64, BLOCK=32)
+        kernels.matmul[(1,)](out, a, b, 64, BLOCK=32)
     np.testing.assert_allclose(out, a.astype(np.float64) @ b.astype(np.float64), atol=1e-4)
 
 

@@ -20,12 +20,12 @@ def test_softmax(warps: int) -> None:
 
 
 @pytest.mark.parametrize("stages", [1, 3])
-def test_product_of_matrices(stages: int) -> None:
+def test_matmul_of_matrices(stages: int) -> None:
     random = np.random.default_rng(2)
     a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((32, 64), (64, 32)))
     out = np.full((32, 32), np.nan, np.float32)
     with tri.target("sim:toy:t1"):
-        kernels.product[(1,)](out, a, b, 64, BLOCK=32, num_stages=stages)
+        kernels.matmul[(1,)](out, a, b, 64, BLOCK=32, num_stages=stages)
     np.testing.assert_allclose(out, a.astype(np.float64) @ b.astype(np.float64), atol=1e-4)
 
 

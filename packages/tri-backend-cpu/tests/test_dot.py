@@ -1,4 +1,4 @@
-"""Matrix products of every type, shape and accumulation."""
+"""Dots of every type, shape and accumulation."""
 
 from __future__ import annotations
 
@@ -94,19 +94,19 @@ def test_transposed_and_computed_operands(rng: np.random.Generator) -> None:
     """``exp(a) @ b.T``, a and the result used again."""
     k = Kernel({"a": "*f32", "b": "*f32", "o": "*f32"})
     a = k.read("a", 16, 16)
-    product = dot(
+    accumulated = dot(
         k, k.same("math.exp", a), k.trans(k.read("b", 32, 16), 1, 0), k.constant(0.0, "f32", (16, 32))
     )
     (sums,) = k.reduce(1, [a], lambda x, y: [k.add(x[0], y[0])])
-    k.write("o", k.add(product, k.broadcast(k.expand(sums, 1), (16, 32))))
+    k.write("o", k.add(accumulated, k.broadcast(k.expand(sums, 1), (16, 32))))
     (a_data, wa), (b_data, wb) = random(rng, "f32", 16, 16), random(rng, "f32", 32, 16)
     o = np.zeros((16, 32), np.float32)
     k.run(a_data, b_data, o)
     np.testing.assert_allclose(o, np.exp(wa) @ wb.T + wa.sum(1, keepdims=True), rtol=1e-4, atol=1e-4)
 
 
-def test_chained_products(rng: np.random.Generator) -> None:
-    """``(a @ b).to(f16) @ c``, then the first product is used again."""
+def test_chained_dots(rng: np.random.Generator) -> None:
+    """``(a @ b).to(f16) @ c``, then the first dot is used again."""
     k = Kernel({"a": "*f16", "b": "*f16", "c": "*f16", "o": "*f32", "p": "*f32"})
     first = dot(k, k.read("a", 16, 16), k.read("b", 16, 16), k.constant(0.0, "f32", (16, 16)))
     narrow = k.convert("arith.truncf", first, "f16")

@@ -16,7 +16,7 @@ from tri_backend_nvidia.disassembly import NVDISASM
 from tri_backend_nvidia.tools import find
 from tri_core import knobs
 from tri_core.errors import OutOfResources, SimulationError, Unsupported
-from tri_gpu_dialect.layouts.cluster import operand_blocks, product_blocks
+from tri_gpu_dialect.layouts.cluster import matmul_blocks, operand_blocks
 
 
 @pytest.mark.parametrize("ctas", [1, 2, 4])
@@ -100,7 +100,7 @@ def test_persistent_kernels_are_refused() -> None:
 
 @pytest.mark.parametrize("target", ["sim:nvidia:sm_90", "sim:nvidia:sm_100a"])
 @pytest.mark.parametrize("name", ["gemm", "attention"])
-def test_products_by_instructions_of_warps(name: str, target: str) -> None:
+def test_matmuls_by_instructions_of_warps(name: str, target: str) -> None:
     with tri.target(target), tri.simulation(report=False):
         RUNS[name](Arrays(), seeded(name), num_ctas=2)
 
@@ -114,7 +114,7 @@ def tile(ctas: int, **options):
 
 
 @pytest.mark.parametrize(("ctas", "width", "blocks"), [(2, 256, "[[1, 0]]"), (4, 128, "[[1, 0], [0, 1]]")])
-def test_a_product_is_split_by_rows_and_columns(ctas: int, width: int, blocks: str) -> None:
+def test_a_matmul_is_split_by_rows_and_columns(ctas: int, width: int, blocks: str) -> None:
     kernel = tile(ctas)
     assert f"CGALayout = {blocks}, instrShape = [16, {width}, 16]" in kernel.asm["ttgir"]
     ptx = kernel.asm["ptx"]
@@ -200,11 +200,11 @@ def test_no_copies_for_others_without_dots_that_read_them() -> None:
         compiled(softmax, "nvidia:sm_100a", x, x, M=8, N=8, num_ctas=2, warp_specialize=True)
 
 
-def test_shares_of_products() -> None:
-    assert product_blocks((128, 256), 2) == ((0, 1),)
-    assert product_blocks((128, 128), 2) == ((1, 0),)
-    assert product_blocks((128, 256), 8) == ((0, 1), (1, 0), (0, 2))
-    assert product_blocks((128, 64), 4, whole_rows=True) == ((1, 0), (0, 0))
-    assert product_blocks((16, 16), 2) == ((0, 0),)
+def test_shares_of_matmuls() -> None:
+    assert matmul_blocks((128, 256), 2) == ((0, 1),)
+    assert matmul_blocks((128, 128), 2) == ((1, 0),)
+    assert matmul_blocks((128, 256), 8) == ((0, 1), (1, 0), (0, 2))
+    assert matmul_blocks((128, 64), 4, whole_rows=True) == ((1, 0), (0, 0))
+    assert matmul_blocks((16, 16), 2) == ((0, 0),)
     assert operand_blocks(((1, 0), (0, 1)), 0) == ((1, 0), (0, 0))
     assert operand_blocks(((1, 0), (0, 1)), 1) == ((0, 0), (0, 1))

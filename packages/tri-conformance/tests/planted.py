@@ -149,7 +149,7 @@ def scans_run_backwards(op: Any) -> None:
 
 @in_ttir("tt.dot")
 def accumulator_is_forgotten(op: Any) -> None:
-    """The product starts from the product's own operand of zeros."""
+    """The dot starts from the dot's own operand of zeros."""
     kind = ir.RankedTensorType(op.operands[2].type)
     zero = (ir.FloatAttr if isinstance(kind.element_type, ir.FloatType) else ir.IntegerAttr).get(
         kind.element_type, 0
@@ -298,7 +298,7 @@ def barriers_are_dropped(target: str) -> None:
 
 
 def lanes_are_mixed_up(target: str) -> None:
-    """A product's operands lie in other lanes than the matrix unit reads them from."""
+    """A dot's operands lie in other lanes than the matrix unit reads them from."""
     del target
     cls = importlib.import_module("tri_gpu_dialect.encodings").MatrixEncoding
     plain = cls.operand_layout

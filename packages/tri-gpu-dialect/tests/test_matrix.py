@@ -53,7 +53,7 @@ def test_layouts_cover_operands_and_result(shape: tuple[int, int, int], warps: t
 @pytest.mark.parametrize("result", ["f16", "f32"])
 @pytest.mark.parametrize("warps", [1, 4])
 @pytest.mark.parametrize("shape", [(32, 64, 16), (8, 8, 8), (16, 8, 64)])
-def test_accelerated_products(shape: tuple[int, int, int], warps: int, element: str, result: str) -> None:
+def test_accelerated_matmuls(shape: tuple[int, int, int], warps: int, element: str, result: str) -> None:
     m, n, k = shape
     parent = Blocked.default((m, n), warps, 32)
     specs = [

@@ -70,7 +70,7 @@ def _spec(row: Architecture) -> TargetSpec:
         ),
         dtypes=frozenset((*_INTEGERS, *_FLOATS)),
         emulated_dtypes=frozenset(_EMULATED),
-        # products by multiply-add are at least as precise as each of these asks for
+        # dots by multiply-add are at least as precise as each of these asks for
         dot_precisions=("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
         atomics={
             **dict.fromkeys(("i32", "i64"), _ATOMIC_INTEGER),

@@ -35,7 +35,7 @@ class _Unit:
     """A target's ``feature``: what its instruction does, and how a dot (of so many warps) is given to it."""
 
     feature: str
-    products: Callable[..., Dots | None]
+    matmuls: Callable[..., Dots | None]
     give: Callable[[ir.Operation, int, AxisInfos], None]
 
 
@@ -52,7 +52,7 @@ def _unit(target: Target) -> _Unit | None:
 def scaled_dots(target: Target, num_warps: int, num_ctas: int, *, specialize: bool | None) -> Dots | None:
     """What ``target`` does in kernels of these options; None where it has no instruction with block scales."""
     unit = _unit(target)
-    return None if unit is None else unit.products(target, num_warps, num_ctas, specialize=specialize)
+    return None if unit is None else unit.matmuls(target, num_warps, num_ctas, specialize=specialize)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 WAIT, BEGIN = "tt.grid_dependency_wait", "tt.grid_dependency_launch_dependents"
 
 
-def product(kernel, *constants, shape=(64, 64, 128), **options):
+def matmul(kernel, *constants, shape=(64, 64, 128), **options):
     m, n, k = shape
     generator = torch.Generator().manual_seed(sum(shape))
     a, b = (torch.randn(s, generator=generator, dtype=torch.float64).half() for s in ((m, k), (k, n)))
@@ -35,7 +35,7 @@ TILE = (64, 64, 128, 64, 64, 32)
 
 
 def test_both_sides_of_a_specialised_kernel_wait():
-    kernel = product(dependent_gemm, *TILE, warp_specialize=True, launch_pdl=True)
+    kernel = matmul(dependent_gemm, *TILE, warp_specialize=True, launch_pdl=True)
     assert is_specialized(kernel)
     consumer, producer = kernel.asm["ttgir"].split("partition0(")
     for side in (consumer, producer):
@@ -47,13 +47,13 @@ def test_both_sides_of_a_specialised_kernel_wait():
 
 
 def test_a_kernel_in_one_piece():
-    kernel = product(dependent_gemm, *TILE, launch_pdl=True)
+    kernel = matmul(dependent_gemm, *TILE, launch_pdl=True)
     assert not is_specialized(kernel)
     assert kernel.asm["ttgir"].count(WAIT) == 1
 
 
 def test_loads_do_not_pass_a_wait_in_their_loop():
-    kernel = product(waits_in_its_loop, 128, 64, 64, 32)
+    kernel = matmul(waits_in_its_loop, 128, 64, 64, 32)
     assert "ttg.async_copy" not in kernel.asm["ttgir"]
 
 
@@ -102,5 +102,5 @@ def test_programs_that_meet():
     [(None, None, False), (None, True, True), (False, True, False), (True, False, True), (True, None, True)],
 )
 def test_what_a_loop_says_wins(word, option, expected):
-    kernel = product(worded, *TILE, word, warp_specialize=option)
+    kernel = matmul(worded, *TILE, word, warp_specialize=option)
     assert is_specialized(kernel) == expected

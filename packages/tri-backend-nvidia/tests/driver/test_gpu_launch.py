@@ -242,7 +242,7 @@ def test_a_chain_of_dependent_launches():
 
 @hopper
 @pytest.mark.parametrize("specialize", [False, True])
-def test_a_product_of_what_the_grid_before_makes(specialize):
+def test_a_matmul_of_what_the_grid_before_makes(specialize):
     m = n = k = 512
     options = {"num_warps": 4, "warp_specialize": specialize, "launch_pdl": True}
     constants = {"BM": 64, "BN": 64, "BK": 64}

@@ -93,7 +93,7 @@ def looped(x, y, n, M: tl.constexpr, N: tl.constexpr):
 
 
 @tri.jit
-def product(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def matmul(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     """A dot of one step."""
     rows, columns, depth = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :], tl.arange(0, K)
     x = tl.load(a + rows * K + depth[None, :])

@@ -127,11 +127,11 @@ def looped(device: Arrays, rng: np.random.Generator, **options) -> None:
 
 
 @run
-def product(device: Arrays, rng: np.random.Generator, **options) -> None:
+def matmul(device: Arrays, rng: np.random.Generator, **options) -> None:
     for m, n, k, dtype in ((32, 32, 32, "f2"), (128, 64, 64, "f2"), (64, 32, 32, "f4")):
         a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
         (c,) = device.launch(
-            kernels.product, (1,), a, b, None, outputs=[poison((m, n))], M=m, N=n, K=k, **options
+            kernels.matmul, (1,), a, b, None, outputs=[poison((m, n))], M=m, N=n, K=k, **options
         )
         np.testing.assert_allclose(c, a.astype("f8") @ b.astype("f8"), atol=2e-2)
 

@@ -37,7 +37,7 @@ def shifted(out):
 
 
 @tri.jit
-def product(a, b, c, M, N, K, sam, sak, sbk, sbn, scm, scn, first, second, B: tl.constexpr):
+def matmul(a, b, c, M, N, K, sam, sak, sbk, sbn, scm, scn, first, second, B: tl.constexpr):
     """Eleven ints, as dots have them."""
     at = tl.arange(0, B)
     tl.store(

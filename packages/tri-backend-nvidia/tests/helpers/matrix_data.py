@@ -7,7 +7,7 @@ import pytest
 
 import tri
 import tri.language as tl
-from matrix_kernels import product, tiles
+from matrix_kernels import matmul, tiles
 
 torch = pytest.importorskip("torch")
 
@@ -68,7 +68,7 @@ def multiplied(shape, dtype, out=tl.float32, *, where, columns=ROWS, warps=4):
     c = poisoned(m, n, dtype=RESULTS[out])
     given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
     with tri.target(where):
-        kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
+        kernel = matmul[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
     return kernel, c, a.double() @ b.double()
 
 

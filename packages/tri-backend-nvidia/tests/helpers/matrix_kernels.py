@@ -7,7 +7,7 @@ import tri.language as tl
 
 
 @tri.jit
-def product(
+def matmul(
     a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
     A_COLUMNS: tl.constexpr, B_COLUMNS: tl.constexpr, OUT: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import tri
 import tri.language as tl
-from matrix_kernels import attention, product, tiles
+from matrix_kernels import attention, matmul, tiles
 
 __all__ = ["Compiler"]
 
@@ -62,4 +62,4 @@ class Compiler:
             "OUT": _total(dtype),
             "PRECISION": "tf32",
         }
-        return self.compiled(product, constants, _types(dtype), warps=warps)
+        return self.compiled(matmul, constants, _types(dtype), warps=warps)

@@ -10,7 +10,7 @@ import numpy as np
 
 import tri
 from matrix_machine_code import Compiler
-from scaled_kernels import scaled_product, scaled_tiles
+from scaled_kernels import scaled_matmul, scaled_tiles
 
 __all__ = [
     "FORMATS",
@@ -20,7 +20,7 @@ __all__ = [
     "close",
     "compiled_tiles",
     "launched",
-    "product",
+    "matmul",
     "tiled",
     "tiled_by_warps_that_copy",
 ]
@@ -94,13 +94,13 @@ def launched(c, a: Operand, b: Operand, left: str, right: str, *, where: str, wa
     """The kernel that has made ``c`` of two operands."""
     (m, n), (_, groups) = c.shape, a.scales.shape
     with tri.target(where):
-        return scaled_product[(1,)](
+        return scaled_matmul[(1,)](
             c, a.held, b.held, a.scales, b.scales, left, right, False, m, n,
             a.held.shape[1], b.held.shape[1], groups, True, num_warps=warps,
         )  # fmt: skip
 
 
-def product(
+def matmul(
     shape,
     left,
     right,
@@ -123,7 +123,7 @@ def product(
     scales = [x.scales if by_scale else None for x, by_scale in zip((a, b), scaled, strict=True)]
     held = b.held if transposed else np.ascontiguousarray(b.held.T)
     with tri.target(where):
-        kernel = scaled_product[(1,)](
+        kernel = scaled_matmul[(1,)](
             c, a.held, held, *scales, left, right, adds, m, n,
             a.held.shape[1], b.held.shape[1], k // group, transposed, num_warps=warps,
         )  # fmt: skip

@@ -12,7 +12,7 @@ def _rows(x, R: tl.constexpr, C: tl.constexpr):
 
 
 @tri.jit
-def scaled_product(
+def scaled_matmul(
     c, a, b, a_scale, b_scale,
     LEFT: tl.constexpr, RIGHT: tl.constexpr, ADDS: tl.constexpr,
     M: tl.constexpr, N: tl.constexpr, AK: tl.constexpr, BK: tl.constexpr, G: tl.constexpr, TRANSPOSED: tl.constexpr,

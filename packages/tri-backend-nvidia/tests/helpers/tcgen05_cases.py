@@ -24,7 +24,7 @@ from tri_backend_nvidia.machine import (
 from tri_core.mlir import ir
 from wgmma_cases import CASES, values
 
-__all__ = ["ARCH", "BITS", "CASES", "TCGEN05", "Product", "TensorKernel", "high", "unpacked"]
+__all__ = ["ARCH", "BITS", "CASES", "TCGEN05", "Matmul", "TensorKernel", "high", "unpacked"]
 
 ARCH = "sm_100a"
 THREADS = 128
@@ -96,7 +96,7 @@ class TensorKernel:
         TensorMemoryDeallocOp.build([self.base, self.first_warp], (), self.number(columns=self.columns))
 
 
-class Product:
+class Matmul:
     """A sum of dots of random bytes: A and B of 32 bytes along k per instruction, ``steps`` of them.
 
     What lies along k lies in rows of ``widths`` bytes; what lies across does so in panels of as many bytes.
@@ -233,16 +233,16 @@ def unpacked(kind: str, words: np.ndarray) -> np.ndarray:
     return raw.view(types[kind]).astype(np.float64)
 
 
-def _add(product: Product) -> None:
-    s = product.shape
-    majors = "".join("k" if rows else "m" for rows in product.rows)
-    widths = "-".join(map(str, product.widths))
-    name = f"tcgen05-n{s.n}-{s.a}-{s.b}-{majors}-{widths}-x{product.steps}"
-    CASES[name] = product.case(name, TensorMultiplyOp.OPERATION_NAME)
-    PRODUCTS[name] = product
+def _add(matmul: Matmul) -> None:
+    s = matmul.shape
+    majors = "".join("k" if rows else "m" for rows in matmul.rows)
+    widths = "-".join(map(str, matmul.widths))
+    name = f"tcgen05-n{s.n}-{s.a}-{s.b}-{majors}-{widths}-x{matmul.steps}"
+    CASES[name] = matmul.case(name, TensorMultiplyOp.OPERATION_NAME)
+    MATMULS[name] = matmul
 
 
-PRODUCTS: dict[str, Product] = {}
+MATMULS: dict[str, Matmul] = {}
 _KIND = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "e4m3": "f8f6f4", "e5m2": "f8f6f4"}
 
 
@@ -251,16 +251,16 @@ def _shape(n: int, a: str, b: str, *, a_rows: bool = True, b_rows: bool = True) 
 
 
 for _kind in BITS:
-    _add(Product(_shape(32, _kind, _kind), (128, 128), 4))
-_add(Product(_shape(64, "e4m3", "e5m2"), (64, 32)))
+    _add(Matmul(_shape(32, _kind, _kind), (128, 128), 4))
+_add(Matmul(_shape(64, "e4m3", "e5m2"), (64, 32)))
 for _width in (128, 64, 32):
-    _add(Product(_shape(64, "f16", "f16", b_rows=False), (_width, _width), 2 if _width > 32 else 1))
-    _add(Product(_shape(64, "bf16", "bf16", a_rows=False, b_rows=False), (_width, _width), 2))
-_add(Product(_shape(128, "s8", "s8", a_rows=False, b_rows=False), (128, 128), 2))
-_add(Product(_shape(128, "e4m3", "e5m2", b_rows=False), (128, 64), 2))
-_add(Product(_shape(16, "f16", "f16"), (128, 128)))
+    _add(Matmul(_shape(64, "f16", "f16", b_rows=False), (_width, _width), 2 if _width > 32 else 1))
+    _add(Matmul(_shape(64, "bf16", "bf16", a_rows=False, b_rows=False), (_width, _width), 2))
+_add(Matmul(_shape(128, "s8", "s8", a_rows=False, b_rows=False), (128, 128), 2))
+_add(Matmul(_shape(128, "e4m3", "e5m2", b_rows=False), (128, 64), 2))
+_add(Matmul(_shape(16, "f16", "f16"), (128, 128)))
 
-TCGEN05 = list(PRODUCTS)
+TCGEN05 = list(MATMULS)
 
 
 def _others() -> None:
@@ -275,7 +275,7 @@ def _others() -> None:
         "tcgen05_fence": TensorFenceOp,
     }
     for name, op in others.items():
-        CASES[name] = PRODUCTS[TCGEN05[0]].case(name, op.OPERATION_NAME)
+        CASES[name] = MATMULS[TCGEN05[0]].case(name, op.OPERATION_NAME)
 
 
 _others()

@@ -18,7 +18,7 @@ from tri_backend_nvidia.machine import (
 )
 from tri_core.mlir import ir
 
-__all__ = ["CASES", "E2M1", "SCALED", "SCALED_PRODUCTS", "ScaledProduct"]
+__all__ = ["CASES", "E2M1", "SCALED", "SCALED_MATMULS", "ScaledMatmul"]
 
 #: the numbers of 4 bits
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
@@ -28,7 +28,7 @@ WIDTH, STEPS, BLOCK = 128, 4, 512
 PLAIN = 128 >> 4 | 1 << 14
 
 
-class ScaledProduct:
+class ScaledMatmul:
     """128 x n: rows of 128 bytes along k, scales in blocks of 128 rows of four."""
 
     def __init__(self, shape: ScaledDescriptor) -> None:
@@ -139,13 +139,13 @@ class ScaledProduct:
         )
 
 
-SCALED_PRODUCTS: dict[str, ScaledProduct] = {}
+SCALED_MATMULS: dict[str, ScaledMatmul] = {}
 
 
 def _add(kind: str, n: int, a: str, b: str, scale: str = "ue8m0") -> None:
     name = f"tcgen05-{kind}-n{n}-{a}-{b}-{scale}"
-    SCALED_PRODUCTS[name] = ScaledProduct(ScaledDescriptor(kind, 128, n, a, b, scale))
-    CASES[name] = SCALED_PRODUCTS[name].case(name, TensorMultiplyScaledOp.OPERATION_NAME)
+    SCALED_MATMULS[name] = ScaledMatmul(ScaledDescriptor(kind, 128, n, a, b, scale))
+    CASES[name] = SCALED_MATMULS[name].case(name, TensorMultiplyScaledOp.OPERATION_NAME)
 
 
 _add("mxf8f6f4", 32, "e4m3", "e4m3")
@@ -156,5 +156,5 @@ _add("mxf4", 64, "e2m1", "e2m1")
 _add("mxf4nvf4", 32, "e2m1", "e2m1", "ue4m3")
 _add("mxf4nvf4", 32, "e2m1", "e2m1")
 
-SCALED = list(SCALED_PRODUCTS)
-CASES["tcgen05_cp"] = SCALED_PRODUCTS[SCALED[0]].case("tcgen05_cp", TensorCopyOp.OPERATION_NAME)
+SCALED = list(SCALED_MATMULS)
+CASES["tcgen05_cp"] = SCALED_MATMULS[SCALED[0]].case("tcgen05_cp", TensorCopyOp.OPERATION_NAME)

@@ -18,7 +18,7 @@ from tri_backend_nvidia.machine import (
 from tri_core.mlir import ir
 from wgmma_cases import values
 
-__all__ = ["CASES", "TENSOR", "TENSOR_PRODUCTS", "TensorProduct"]
+__all__ = ["CASES", "TENSOR", "TENSOR_MATMULS", "TensorMatmul"]
 
 #: bytes along k of rows of B, instructions, columns of a row of A
 WIDTH, STEPS = 128, 4
@@ -26,7 +26,7 @@ WORDS = WIDTH // 4
 _KIND = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "s8": "i8", "e4m3": "f8f6f4", "e5m2": "f8f6f4"}
 
 
-class TensorProduct:
+class TensorMatmul:
     """128 x n, B as rows of 128 bytes along k; A in 32 columns behind the accumulator."""
 
     def __init__(self, kind: str, n: int) -> None:
@@ -117,6 +117,6 @@ class TensorProduct:
         )
 
 
-TENSOR_PRODUCTS = {f"tcgen05-ts-n64-{kind}": TensorProduct(kind, 64) for kind in BITS}
-TENSOR = list(TENSOR_PRODUCTS)
-CASES.update({name: product.case(name) for name, product in TENSOR_PRODUCTS.items()})
+TENSOR_MATMULS = {f"tcgen05-ts-n64-{kind}": TensorMatmul(kind, 64) for kind in BITS}
+TENSOR = list(TENSOR_MATMULS)
+CASES.update({name: matmul.case(name) for name, matmul in TENSOR_MATMULS.items()})

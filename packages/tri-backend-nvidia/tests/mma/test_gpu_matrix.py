@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tri.language as tl
-from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles
+from matrix_kernels import attention, attention_keys, batches, carried, gathered, matmul, overwritten, tiles
 
 torch = pytest.importorskip("torch")
 
@@ -46,17 +46,17 @@ def test_types_and_orders(dtype, out, result, bound, columns, warps) -> None:
     m, n, k = 64, 128, 64
     a, b, c = values(m, k, dtype=dtype), values(k, n, dtype=dtype, seed=1), poisoned(m, n, dtype=result)
     given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
-    product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
+    matmul[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
     close(c, a.double() @ b.double(), bound)
 
 
-def test_three_products_of_tf32() -> None:
+def test_three_matmuls_of_tf32() -> None:
     a, b, c = (
         values(64, 64, dtype=torch.float32),
         values(64, 64, dtype=torch.float32, seed=1),
         poisoned(64, 64),
     )
-    product[(1,)](a, b, c, 64, 64, 64, False, False, tl.float32, "tf32x3", num_warps=4)
+    matmul[(1,)](a, b, c, 64, 64, 64, False, False, tl.float32, "tf32x3", num_warps=4)
     close(c, a.double() @ b.double(), 2e-6)
 
 

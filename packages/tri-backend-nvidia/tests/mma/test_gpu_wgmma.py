@@ -8,7 +8,7 @@ import pytest
 import tri
 import tri.language as tl
 from matrix_data import close_to_halves, rounded_by_copies
-from matrix_kernels import attention, attention_keys, imprecise, product, tiles
+from matrix_kernels import attention, attention_keys, imprecise, matmul, tiles
 
 torch = pytest.importorskip("torch")
 
@@ -58,7 +58,7 @@ def test_types_and_majors(dtype, out, result, bound, columns, warps) -> None:
         given = [
             x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)
         ]
-        kernel = product[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
+        kernel = matmul[(1,)](*given, c, m, n, k, *columns, out, "tf32", num_warps=warps)
         # one operand may come from registers: the right one in a dot that is transposed
         assert ("wgmma" in kernel.asm["ptx"]) == (dtype.itemsize == 2 or columns[1] or not columns[0])
         close(c, a.double() @ b.double(), bound)
@@ -72,7 +72,7 @@ def test_sizes(m, n, warps, columns) -> None:
     k = 32
     a, b, c = values(m, k, dtype=torch.bfloat16), values(k, n, dtype=torch.bfloat16, seed=1), poisoned(m, n)
     given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
-    kernel = product[(1,)](*given, c, m, n, k, *columns, tl.float32, "tf32", num_warps=warps)
+    kernel = matmul[(1,)](*given, c, m, n, k, *columns, tl.float32, "tf32", num_warps=warps)
     assert "wgmma" in kernel.asm["ptx"]
     close(c, a.double() @ b.double(), 2e-6)
 

@@ -6,7 +6,7 @@ import pytest
 
 import tri
 import tri.language as tl
-from matrix_kernels import attention, attention_keys, batches, carried, gathered, overwritten, product, tiles
+from matrix_kernels import attention, attention_keys, batches, carried, gathered, matmul, overwritten, tiles
 from nvidia_support import target
 from tri_backend_nvidia.mma import NvidiaMma, matrix_instructions
 from tri_backend_nvidia.mma.loads import plan_rows
@@ -64,7 +64,7 @@ def multiplied(shape, dtype, out, *, columns=(False, False), warps=4, arch="sm_8
     c = poisoned(m, n, dtype=RESULTS[out])
     given = [x.t().contiguous() if transposed else x for x, transposed in zip((a, b), columns, strict=True)]
     with tri.target(f"sim:nvidia:{arch}"):
-        kernel = product[(1,)](*given, c, m, n, k, *columns, out, precision, num_warps=warps)
+        kernel = matmul[(1,)](*given, c, m, n, k, *columns, out, precision, num_warps=warps)
     return kernel, c, a.double() @ b.double()
 
 
@@ -90,7 +90,7 @@ def test_small_floats_are_widened_where_only_f16_has_an_instruction() -> None:
     close(c, expected, 1e-6)
 
 
-def test_three_products_of_tf32_are_nearly_those_of_f32() -> None:
+def test_three_matmuls_of_tf32_are_nearly_those_of_f32() -> None:
     kernel, c, expected = multiplied((32, 32, 32), torch.float32, tl.float32, precision="tf32x3")
     assert kernel.asm["llir"].count("nvm.mma") == 3 * 2 * 2 * 4 // 4 * 2
     close(c, expected, 1e-6)

@@ -22,7 +22,7 @@ from tri_gpu_dialect.layouts import LANE, LinearLayout
 torch = pytest.importorskip("torch")
 
 SIMULATED = "sim:nvidia:sm_120a"
-product = partial(scaled_data.product, where=SIMULATED)
+matmul = partial(scaled_data.matmul, where=SIMULATED)
 tiled = partial(scaled_data.tiled, where=SIMULATED)
 EIGHT = [(a, b) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
 #: (kind, formats, elements per scale, type of scales)
@@ -44,7 +44,7 @@ def kinds(kernel) -> set[str]:
 @pytest.mark.parametrize("shape", [(128, 128, 128), (64, 32, 256), (16, 8, 64)])
 @pytest.mark.parametrize(("name", "formats", "group", "scale"), FORMATS)
 def test_formats(name, formats, group, scale, shape) -> None:
-    kernel, c, exact = product(shape, *formats, group, scale)
+    kernel, c, exact = matmul(shape, *formats, group, scale)
     assert kinds(kernel) == {name}
     close(c, exact)
 
@@ -60,7 +60,7 @@ def test_formats(name, formats, group, scale, shape) -> None:
     ],
 )
 def test_sizes_and_warps(shape, warps) -> None:
-    kernel, c, exact = product(shape, "e4m3", "e5m2", adds=True, warps=warps)
+    kernel, c, exact = matmul(shape, "e4m3", "e5m2", adds=True, warps=warps)
     assert kinds(kernel) == {"mxf8f6f4"}
     close(c, exact)
 
@@ -68,7 +68,7 @@ def test_sizes_and_warps(shape, warps) -> None:
 @pytest.mark.parametrize(("left", "right"), [("e4m3", "e5m2"), ("e2m1", "e2m1")])
 def test_columns_of_b(left, right) -> None:
     """Neighbours of memory along n."""
-    kernel, c, exact = product((64, 64, 128), left, right, transposed=False)
+    kernel, c, exact = matmul((64, 64, 128), left, right, transposed=False)
     assert kinds(kernel)
     close(c, exact)
 
@@ -125,13 +125,13 @@ REFUSED = {
 def test_what_does_not_suit_is_decomposed_and_said(name: str) -> None:
     changed, reason = REFUSED[name]
     changed = {"shape": (64, 64, 128), "right": "e4m3", **changed}
-    kernel, c, exact = product(changed.pop("shape"), "e4m3", changed.pop("right"), **changed)
+    kernel, c, exact = matmul(changed.pop("shape"), "e4m3", changed.pop("right"), **changed)
     assert "nvm.mma_scaled" not in kernel.asm["llir"]
     scaled_data.check_decomposed(kernel, c, exact, reason)
 
 
 def test_the_plain_architecture_has_no_such_instruction() -> None:
-    kernel, c, exact = product((64, 64, 64), "e4m3", "e4m3", where="sim:nvidia:sm_120")
+    kernel, c, exact = matmul((64, 64, 64), "e4m3", "e4m3", where="sim:nvidia:sm_120")
     assert "nvm.mma_scaled" not in kernel.asm["llir"]
     assert "remarks" not in kernel.metadata.attrs
     close(c, exact)
@@ -155,14 +155,14 @@ def _exchanged(monkeypatch, one: int, other: int) -> None:
 def test_scales_of_other_rows_are_seen(monkeypatch, tmp_path) -> None:
     _exchanged(monkeypatch, 3, 4)
     with knobs.scope(CACHE_DIR=tmp_path):  # shapes of no other test: nothing planted may stay in a cache
-        _, c, exact = product((256, 16, 64), "e4m3", "e4m3", warps=2)
+        _, c, exact = matmul((256, 16, 64), "e4m3", "e4m3", warps=2)
     assert np.abs(c - exact).max() > 0.1 * np.abs(exact).max()
 
 
 def test_scales_that_no_selector_finds_are_refused(monkeypatch, tmp_path) -> None:
     _exchanged(monkeypatch, 0, 1)
     with knobs.scope(CACHE_DIR=tmp_path), pytest.raises(Unsupported, match="scales of type") as caught:
-        product((512, 16, 64), "e4m3", "e4m3", warps=2)
+        matmul((512, 16, 64), "e4m3", "e4m3", warps=2)
     assert "dot_scale encoding" in caught.value.remedy
 
 

@@ -118,11 +118,11 @@ def test_a_row_fills_the_swizzle(shape: tuple[int, ...]) -> None:
 
 
 MMA = "tensor<128x64xf32, #mma>"
-PRODUCT = """#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>
+MATMUL = """#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>
 #shared = #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory
 module {
-  tt.func public @product(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %c: tensor<128x64xf32, #mma>, %first: i1) {
+  tt.func public @dot(%a: !ttg.memdesc<128x64xf16, #shared, #smem>, %b: !ttg.memdesc<64x64xf16, #shared, #smem>, %c: tensor<128x64xf32, #mma>, %first: i1) {
     %started = ttg.warp_group_dot %a, %b, %c {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<128x64xf32, #mma>
     %again = ttg.warp_group_dot %a, %b, %started, %first {inputPrecision = 0 : i32} : !ttg.memdesc<128x64xf16, #shared, #smem> * !ttg.memdesc<64x64xf16, #shared, #smem> -> tensor<128x64xf32, #mma>
     %done:2 = ttg.warp_group_dot_wait %started, %again {pendings = 1 : i32} : (tensor<128x64xf32, #mma>, tensor<128x64xf32, #mma>) -> (tensor<128x64xf32, #mma>, tensor<128x64xf32, #mma>)
@@ -132,23 +132,23 @@ module {
 
 
 def test_dots_that_run_on_their_own_are_read_and_printed() -> None:
-    module = text.parse_module(PRODUCT, "product.ttgir")
+    module = text.parse_module(MATMUL, "dot.ttgir")
     mlir.verify(module)
     printed = text.print_module(module).strip()
     again = text.print_module(text.parse_module(printed, "again.ttgir")).strip()
     assert printed == again
-    assert [line for line in printed.splitlines() if line.startswith("#shared")] == [PRODUCT.splitlines()[1]]
+    assert [line for line in printed.splitlines() if line.startswith("#shared")] == [MATMUL.splitlines()[1]]
     assert printed.count("ttg.warp_group_dot %") == 2
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (PRODUCT.replace("64x64xf16", "32x64xf16"), "cannot multiply"),
-        (PRODUCT.replace(f"-> ({MMA}, {MMA})", "-> (f32, f32)"), "gives what it takes"),
-        (PRODUCT.replace("%first: i1", "%first: i32"), "i1"),
+        (MATMUL.replace("64x64xf16", "32x64xf16"), "cannot multiply"),
+        (MATMUL.replace(f"-> ({MMA}, {MMA})", "-> (f32, f32)"), "gives what it takes"),
+        (MATMUL.replace("%first: i1", "%first: i32"), "i1"),
     ],
 )
 def test_malformed_dots_are_refused(changed: str, message: str) -> None:
     with pytest.raises(VerificationError, match=message):
-        mlir.verify(text.parse_module(changed, "product.ttgir"))
+        mlir.verify(text.parse_module(changed, "dot.ttgir"))

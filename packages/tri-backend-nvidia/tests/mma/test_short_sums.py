@@ -15,7 +15,7 @@ SUMS = M * N // 128
 
 
 @tri.jit
-def products(a, b, c, steps, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MOST: tl.constexpr):
+def matmuls(a, b, c, steps, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MOST: tl.constexpr):
     m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     acc = tl.zeros((M, N), tl.float32)
     for i in range(steps):
@@ -28,7 +28,7 @@ def products(a, b, c, steps, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, 
 def compiled(most: int | None, dtype: str = "fp8e4nv") -> str:
     types = {"a": f"*{dtype}", "b": f"*{dtype}", "c": "*fp32", "steps": "i32"}
     aligned = {(i,): [["tt.divisibility", 16]] for i in range(3)}
-    source = tri.ASTSource(products, types, {"M": M, "N": N, "K": K, "MOST": most}, aligned)
+    source = tri.ASTSource(matmuls, types, {"M": M, "N": N, "K": K, "MOST": most}, aligned)
     options = {"num_warps": 4, "warp_specialize": False}
     text: str = tri.compile(source, target="nvidia:sm_90a", options=options).asm["ptx"]
     return text
@@ -47,6 +47,6 @@ def test_wider_floats_have_nothing_to_limit() -> None:
     assert len(re.findall(r"add(?:\.rn)?\.f32", compiled(1 << 30, "fp16"))) == 0
 
 
-def test_more_than_all_products_of_small_floats() -> None:
+def test_more_than_all_matmuls_of_small_floats() -> None:
     with pytest.raises(tri.CompilationError, match="max_num_imprecise_acc is 129"):
         compiled(K + 1)

@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch")
 
 SIMULATED = "sim:nvidia:sm_90a"
 BOUND = 2e-3
-PRODUCT = Path(__file__).resolve().parents[4] / "docs" / "passes" / "examples" / "product-words.mlir"
+MATMUL = Path(__file__).resolve().parents[4] / "docs" / "passes" / "examples" / "dot-words.mlir"
 FP8, FP8_WIDE = torch.float8_e4m3fn, torch.float8_e5m2
 TRANSPOSED = {(row.a, row.b): row for row in matrix_instructions(target("sm_90a")) if row.transposed}
 WORDS, BYTES = TRANSPOSED["f32", "f32"], TRANSPOSED["i8", "i8"]
@@ -180,8 +180,8 @@ def test_special_numbers_stay() -> None:
     ],
     ids=["dots of tf32", "dots of f32", "a block that is added as well"],
 )
-def test_copies_round_where_products_of_tf32_alone_read_them(changes, rounded) -> None:
-    text = PRODUCT.read_text()
+def test_copies_round_where_matmuls_of_tf32_alone_read_them(changes, rounded) -> None:
+    text = MATMUL.read_text()
     for before, after in changes.items():
         text = text.replace(before, after)
     passes = "convert-triton-to-tritongpu,coalesce,accelerate-matmul,stage-dot-operands,remove-layout-conversions,tma-round-tf32"
@@ -316,7 +316,7 @@ def test_others_are_not_turned(columns, block, of) -> None:
     assert "columnBits" not in checked((64, 64, 64), block, columns=columns, of=of)
 
 
-def test_a_result_that_goes_into_another_product_is_not_turned() -> None:
+def test_a_result_that_goes_into_another_matmul_is_not_turned() -> None:
     assert "columnBits" not in _chain()
 
 

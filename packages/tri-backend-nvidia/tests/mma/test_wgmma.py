@@ -287,7 +287,7 @@ def test_a_missing_fence_is_seen_with_both_places(ttgir: str) -> None:
 
 #: kernels that no other test launches: what is planted must not stay in a cache
 _PLANTED = {
-    "product": lambda: multiplied((64, 64, 256), torch.float16),
+    "matmul": lambda: multiplied((64, 64, 256), torch.float16),
     "loop": lambda: tiled((64, 32, 160), (64, 32, 32), torch.float16, stages=1),
     "sm_100a": lambda: matrix_data.multiplied((128, 64, 128), torch.float16, where="sim:nvidia:sm_100a"),
 }

@@ -91,11 +91,11 @@ def test_every_size_assembles(m, n, warps, columns) -> None:
 def test_loops_are_short_and_wait_where_they_should(name: str) -> None:
     (body,) = loops(assembled(name).asm["sass"])
     assert len(body) <= CASES[name][1]
-    products = [i for i, x in enumerate(body) if "GMMA" in x]
+    matmuls = [i for i, x in enumerate(body) if "GMMA" in x]
     waits = [i for i, x in enumerate(body) if "WARPGROUP.DEPBAR" in x]
     barriers = [i for i, x in enumerate(body) if "BAR.SYNC" in x]
     if not name.startswith("attention") and name != "one stage":
         # the one wait is for the dot before, behind all dots of this one
         assert len(waits) == len(barriers) == 1
-        assert waits[0] > products[-1]
+        assert waits[0] > matmuls[-1]
         assert "0x1" in body[waits[0]]

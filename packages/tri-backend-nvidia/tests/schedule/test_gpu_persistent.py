@@ -54,7 +54,7 @@ def test_scratch_memory_is_used_again() -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("shape", [(1024, 1024, 1024), (2048, 2048, 2048), (1000, 1544, 520), (128, 256, 64)])
 @pytest.mark.usefixtures("hopper")
-def test_products(shape, block, warps, stages, roles) -> None:
+def test_matmuls(shape, block, warps, stages, roles) -> None:
     m, n, k = shape
     a, b, c = halves(m, k), halves(k, n, seed=1), poisoned(m, n)
     grid = (tri.cdiv(m, block[0]), tri.cdiv(n, block[1]))
@@ -129,7 +129,7 @@ def test_loops_that_do_not_run() -> None:
     assert not c.any()
 
 
-def test_a_product_in_one_step() -> None:
+def test_a_matmul_in_one_step() -> None:
     a, b, c = halves(4096, 64), halves(64, 2048, seed=1), poisoned(4096, 2048)
     single[(64, 32)](a, b, c, 2048, 64, num_warps=4, persistent=True)
     close(c, a.double() @ b.double())

@@ -38,7 +38,7 @@ def is_specialized(kernel) -> bool:
     ((192, 128, 64), 12, 3),
 ])  # fmt: skip
 @pytest.mark.parametrize("shape", [(512, 512, 2048), (1000, 776, 1000), (128, 256, 64)])
-def test_products(shape, block, warps, stages, columns) -> None:
+def test_matmuls(shape, block, warps, stages, columns) -> None:
     if block[0] == 192:
         pytest.skip("blocks have sizes of powers of two")
     m, n, k = shape

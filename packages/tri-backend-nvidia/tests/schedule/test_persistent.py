@@ -83,7 +83,7 @@ def multiplied(shape, block, *, end=None, ctas=2, target=TARGETS[0], **options):
     ((100, 200, 40), (64, 64, 64), 3),
     ((128, 64, 64), (64, 64, 32), 8),
 ])  # fmt: skip
-def test_products(shape, block, ctas, roles) -> None:
+def test_matmuls(shape, block, ctas, roles) -> None:
     kernel = multiplied(shape, block, ctas=ctas, warp_specialize=roles)
     assert ("ttg.warp_specialize(" in kernel.asm["ttgir"]) == roles
     # each side goes through the programs
@@ -95,12 +95,12 @@ def test_loops_that_do_not_run(roles) -> None:
     multiplied((128, 128, 64), (64, 64, 32), end=0, warp_specialize=roles)
 
 
-def test_products_by_pointers() -> None:
+def test_matmuls_by_pointers() -> None:
     multiplied((128, 128, 96), (64, 64, 32), target=TARGETS[1], num_stages=3)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_product_in_one_step(target) -> None:
+def test_a_matmul_in_one_step(target) -> None:
     a, b, c = halves(96, 32), halves(32, 64, seed=1), poisoned(96, 64)
     with tri.target(target), tri.simulation(report=False, ctas=2):
         single[(3, 2)](a, b, c, 64, 32, num_warps=1, persistent=True)
@@ -165,7 +165,7 @@ def test_a_counter_that_is_not_zero_in_the_end_is_seen(tmp_path) -> None:
 
 
 def test_rings_go_on_and_stores_are_waited_for_late() -> None:
-    """Barriers start once; the wait for a program's store comes after the products of the next one."""
+    """Barriers start once; the wait for a program's store comes after the dots of the next one."""
     text = multiplied((192, 128, 96), (64, 64, 32), warp_specialize=True).asm["ttgir"]
     before, _, inside = text.partition("ttg.warp_specialize(")
     assert before.count("ttg.init_barrier") == 6
@@ -263,7 +263,7 @@ def test_a_large_tile_is_assembled_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="nvdisasm is not installed")
-def test_the_loop_of_products_is_as_short_as_before() -> None:
+def test_the_loop_of_matmuls_is_as_short_as_before() -> None:
     alone, inner = loops(assembled().asm["sass"]), loops(assembled(persistent=True).asm["sass"])
     assert len(alone) == 1
     # the loop over programs is around it

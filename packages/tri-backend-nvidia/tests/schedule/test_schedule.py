@@ -20,7 +20,7 @@ from tri_core import knobs
 from tri_core.errors import Unsupported
 
 
-def product(n: int, bits: int = 16, out: int = 16, m: int = 128, k: int = 64) -> Work:
+def matmul(n: int, bits: int = 16, out: int = 16, m: int = 128, k: int = 64) -> Work:
     """One dot an iteration, of blocks that two copies bring."""
     copied = (m + n) * k * bits // 8
     return Work(dots=(Dot(m, n, k, bits),), copied=copied, accumulators=m * n, tile=m * n * out // 8)
@@ -54,31 +54,31 @@ def eight(stages: int) -> Resources:
 #: docs/measurements.md, "What persistence, a second dot in flight and the new end of a tile brought": speed relative to the
 #: library (plain, with warps that copy, persistent, too; None: not measured)
 MEASURED = {
-    "matmul 8192 f16, 4 stages": (product(256), eight(4), (1.060, 1.047, 1.043)),
-    "matmul 8192 f16, 3 stages": (product(256), eight(3), (1.048, 1.031, 1.064)),
-    "matmul 8192 f16, descriptors, 4 stages": (product(256), eight(4), (0.972, 1.000, 0.999)),
-    "matmul 8192 f16, descriptors, 3 stages": (product(256), eight(3), (0.958, 0.991, 1.015)),
-    "matmul 4096 bf16, 4 stages": (product(256), eight(4), (0.958, 0.964, 0.988)),
-    "matmul 4096 bf16, 3 stages": (product(256), eight(3), (0.956, 0.965, 0.989)),
+    "matmul 8192 f16, 4 stages": (matmul(256), eight(4), (1.060, 1.047, 1.043)),
+    "matmul 8192 f16, 3 stages": (matmul(256), eight(3), (1.048, 1.031, 1.064)),
+    "matmul 8192 f16, descriptors, 4 stages": (matmul(256), eight(4), (0.972, 1.000, 0.999)),
+    "matmul 8192 f16, descriptors, 3 stages": (matmul(256), eight(3), (0.958, 0.991, 1.015)),
+    "matmul 4096 bf16, 4 stages": (matmul(256), eight(4), (0.958, 0.964, 0.988)),
+    "matmul 4096 bf16, 3 stages": (matmul(256), eight(3), (0.956, 0.965, 0.989)),
     "attention D128": (attending(128), eight(2), (None, 0.949, 0.971)),
     "attention D128 causal": (attending(128), eight(2), (None, 0.822, 0.853)),
-    "matmul 8192 e4m3, 4 stages": (product(256, 8, k=128), eight(4), (None, 1.015, 1.043)),
-    "matmul 8192 int8, 4 stages": (product(256, 8, 32, k=128), eight(4), (None, 1.622, 1.719)),
-    "matmul 4096 tf32, 4 stages": (product(256, 32, 32, k=32), eight(4), (0.661, 0.913, 0.933)),
-    "matmul 4096 tf32, 3 stages": (product(256, 32, 32, k=32), eight(3), (None, 0.912, 0.914)),
+    "matmul 8192 e4m3, 4 stages": (matmul(256, 8, k=128), eight(4), (None, 1.015, 1.043)),
+    "matmul 8192 int8, 4 stages": (matmul(256, 8, 32, k=128), eight(4), (None, 1.622, 1.719)),
+    "matmul 4096 tf32, 4 stages": (matmul(256, 32, 32, k=32), eight(4), (0.661, 0.913, 0.933)),
+    "matmul 4096 tf32, 3 stages": (matmul(256, 32, 32, k=32), eight(3), (None, 0.912, 0.914)),
     "matmul 4096 tf32, 256x128, 4 stages": (
-        product(128, 32, 32, m=256, k=32),
+        matmul(128, 32, 32, m=256, k=32),
         eight(4),
         (0.675, 0.974, 0.989),
     ),
     "matmul 4096 tf32, 256x128, 3 stages": (
-        product(128, 32, 32, m=256, k=32),
+        matmul(128, 32, 32, m=256, k=32),
         eight(3),
         (None, 0.966, 0.976),
     ),
-    "matmul 4096 tf32, 128x128, 4 stages": (product(128, 32, 32, k=32), eight(4), (0.564, 0.823, 0.833)),
+    "matmul 4096 tf32, 128x128, 4 stages": (matmul(128, 32, 32, k=32), eight(4), (0.564, 0.823, 0.833)),
     "grouped, 4 stages": (
-        replace(product(256), tiles_inside=True, describes=True),
+        replace(matmul(256), tiles_inside=True, describes=True),
         eight(4),
         (0.929, 0.977, None),
     ),
@@ -103,12 +103,12 @@ def test_what_is_chosen_was_measured_to_be_good(name: str) -> None:
 
 
 @pytest.mark.parametrize(("work", "has", "words"), [
-    (product(256), Resources(warps=16, stages=3, registers=112), "16 warps"),
-    (product(64), eight(3), "128x64"),
-    (product(256, m=64), eight(3), "64x256"),
-    (replace(product(256), between=4 * 128 * 256), eight(3), "registers"),
-    (replace(product(256), describes=True), eight(3), "makes descriptors"),
-    (replace(product(256), describes=True, tiles_inside=True), replace(eight(3), warps=4), "makes descriptors"),
+    (matmul(256), Resources(warps=16, stages=3, registers=112), "16 warps"),
+    (matmul(64), eight(3), "128x64"),
+    (matmul(256, m=64), eight(3), "64x256"),
+    (replace(matmul(256), between=4 * 128 * 256), eight(3), "registers"),
+    (replace(matmul(256), describes=True), eight(3), "makes descriptors"),
+    (replace(matmul(256), describes=True, tiles_inside=True), replace(eight(3), warps=4), "makes descriptors"),
 ])  # fmt: skip
 def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, words: str) -> None:
     chosen = choose(work, has, Machine())
@@ -117,9 +117,9 @@ def test_what_nobody_has_measured_stays_as_it_is(work: Work, has: Resources, wor
 
 
 @pytest.mark.parametrize("work", [
-    product(256, 64, 64, k=16),
-    replace(product(256), tiles_inside=True),
-    replace(product(256), dots=5 * product(256).dots),
+    matmul(256, 64, 64, k=16),
+    replace(matmul(256), tiles_inside=True),
+    replace(matmul(256), dots=5 * matmul(256).dots),
 ])  # fmt: skip
 def test_persistence_that_nobody_has_measured(work: Work) -> None:
     chosen = choose(work, eight(3), Machine())
@@ -128,17 +128,17 @@ def test_persistence_that_nobody_has_measured(work: Work) -> None:
 
 
 def test_a_loop_that_ends_at_once_needs_no_warps_that_copy() -> None:
-    assert not choose(replace(product(256), iterations=4), eight(3), Machine(), persistent=False).specialize
-    assert choose(replace(product(256), iterations=400), eight(3), Machine(), persistent=False).specialize
+    assert not choose(replace(matmul(256), iterations=4), eight(3), Machine(), persistent=False).specialize
+    assert choose(replace(matmul(256), iterations=400), eight(3), Machine(), persistent=False).specialize
 
 
 def test_blocks_without_room_for_two_slots() -> None:
-    chosen = choose(replace(product(256), held=190 << 10), eight(2), Machine())
+    chosen = choose(replace(matmul(256), held=190 << 10), eight(2), Machine())
     assert (chosen.specialize, chosen.persistent) == (False, False)
 
 
 def test_each_piece_of_a_tile_costs() -> None:
-    whole, pieces = (clocks(product(256), eight(stages), Machine()).persistent for stages in (3, 4))
+    whole, pieces = (clocks(matmul(256), eight(stages), Machine()).persistent for stages in (3, 4))
     assert whole is not None
     assert pieces == whole + Machine().between
 
@@ -153,7 +153,7 @@ def test_the_least_is_chosen(
     n, k, bits, out, iterations, held, special, simple, stages, warps, allowed
 ) -> None:
     work = replace(
-        product(n, bits, out, k=k), iterations=iterations, held=held, special=special, simple=simple
+        matmul(n, bits, out, k=k), iterations=iterations, held=held, special=special, simple=simple
     )
     has = Resources(warps=warps, stages=stages, registers=232)
     chosen, found = choose(work, has, Machine(), persistent=allowed), clocks(work, has, Machine())

@@ -49,7 +49,7 @@ def multiplied(shape, block, *, kernel=gemm, grid=None, columns=False, **options
     ((100, 72, 200), (64, 64, 64)),
     ((64, 128, 24), (64, 128, 32)),
 ])  # fmt: skip
-def test_products(shape, block, stages) -> None:
+def test_matmuls(shape, block, stages) -> None:
     kernel = multiplied(shape, block, num_stages=stages)
     assert is_specialized(kernel)
     assert f"memdesc<{stages}x{block[0]}x{block[2]}xf16" in kernel.asm["ttgir"]

@@ -22,7 +22,7 @@ from tri_gpu_dialect.edit import constant
 torch = pytest.importorskip("torch")
 
 SIMULATED = "sim:nvidia:sm_100a"
-product = partial(scaled_data.product, where=SIMULATED)
+matmul = partial(scaled_data.matmul, where=SIMULATED)
 tiled = partial(scaled_data.tiled, where=SIMULATED)
 
 
@@ -49,7 +49,7 @@ SHAPES = [(128, 32, 128), (128, 256, 128), (256, 64, 256)]
 @pytest.mark.parametrize("shape", [SHAPES[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SHAPES[1:])])
 @pytest.mark.parametrize(("name", "formats", "group", "scale"), FORMATS)
 def test_formats(name, formats, group, scale, shape) -> None:
-    kernel, c, exact = product(shape, *formats, group, scale)
+    kernel, c, exact = matmul(shape, *formats, group, scale)
     assert kind(kernel) == name
     close(c, exact)
 
@@ -64,7 +64,7 @@ def test_formats(name, formats, group, scale, shape) -> None:
     ],
 )
 def test_sizes_and_warps(shape, formats, warps, columns) -> None:
-    kernel, c, exact = product(shape, *formats, adds=True, warps=warps)
+    kernel, c, exact = matmul(shape, *formats, adds=True, warps=warps)
     assert is_placed(kernel)
     assert kernel.resources.tensor_memory == columns
     close(c, exact)
@@ -73,13 +73,13 @@ def test_sizes_and_warps(shape, formats, warps, columns) -> None:
 @pytest.mark.parametrize("formats", [("e4m3", "e5m2"), ("e2m1", "e2m1"), ("e4m3", "e2m1")])
 def test_columns_of_b(formats) -> None:
     """8-bit elements are read across; e2m1 is transposed on its way to shared memory."""
-    kernel, c, exact = product((128, 64, 128), *formats, transposed=False)
+    kernel, c, exact = matmul((128, 64, 128), *formats, transposed=False)
     assert is_placed(kernel)
     close(c, exact)
 
 
 def test_two_numbers_of_a_nan_scale() -> None:
-    kernel, c, _ = product((128, 32, 128), "e4m3", "e4m3")
+    kernel, c, _ = matmul((128, 32, 128), "e4m3", "e4m3")
     assert is_placed(kernel)
     assert np.isfinite(c).all()
     assert is_placed(scaled_data.check_scales_that_are_no_numbers(SIMULATED))
@@ -131,13 +131,13 @@ REFUSED = {
 def test_what_does_not_suit_is_decomposed_and_said(name: str) -> None:
     given, reason = REFUSED[name]
     given = {"shape": (128, 64, 128), **given}
-    kernel, c, exact = product(given.pop("shape"), "e4m3", "e4m3", **given)
+    kernel, c, exact = matmul(given.pop("shape"), "e4m3", "e4m3", **given)
     assert not is_placed(kernel)
     scaled_data.check_decomposed(kernel, c, exact, reason)
 
 
 def test_targets_without_tensor_memory_say_nothing() -> None:
-    kernel, c, exact = product((128, 32, 128), "e4m3", "e2m1", where="sim:nvidia:sm_90a")
+    kernel, c, exact = matmul((128, 32, 128), "e4m3", "e2m1", where="sim:nvidia:sm_90a")
     assert "remarks" not in kernel.metadata.attrs
     close(c, exact)
 

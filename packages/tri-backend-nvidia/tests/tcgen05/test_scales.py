@@ -37,7 +37,7 @@ def test_scales_lie_in_memory_as_copies_take_them(rows: int, groups: int, data: 
 
 @given(rows=ROW_COUNTS, groups=GROUPS, data=st.data())
 @SETTINGS
-def test_scales_lie_in_tensor_memory_as_products_read_them(
+def test_scales_lie_in_tensor_memory_as_matmuls_read_them(
     rows: int, groups: int, data: st.DataObject
 ) -> None:
     """Row i in lane i % 32, the next 32 rows in the next column, four scales in a word."""
@@ -104,7 +104,7 @@ def test_how_factors_lie(kind, format_, index, contiguous, expected) -> None:
     assert operand_memory(row, FORMATS[format_], index, (128, 128), contiguous) == expected
 
 
-def test_only_targets_with_tensor_memory_have_scaled_products() -> None:
+def test_only_targets_with_tensor_memory_have_scaled_matmuls() -> None:
     assert ScaledDots.of(target("sm_90a"), 4, 1, specialize=None) is None
     assert ScaledDots.of(target("sm_120a"), 4, 1, specialize=None) is None  # it has another instruction
     found = ScaledDots.of(target("sm_100a"), 4, 1, specialize=None)

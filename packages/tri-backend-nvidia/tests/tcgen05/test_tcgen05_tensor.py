@@ -15,7 +15,7 @@ from machine_runs import ptx_text, simulated
 from matrix_data import close, poisoned, values
 from nvidia_support import assembled
 from tcgen05_cases import ARCH, THREADS, unpacked
-from tcgen05_tensor_cases import TENSOR, TENSOR_PRODUCTS, WIDTH
+from tcgen05_tensor_cases import TENSOR, TENSOR_MATMULS, WIDTH
 from tensor_memory_text import DOT, HEAD, SHORT, placed
 from tri_backend_nvidia.machine import TensorMemoryStoreOp
 from tri_backend_nvidia.tcgen05.encoding import TensorMemory, TensorMemoryRows
@@ -31,19 +31,19 @@ SIMULATED = "sim:nvidia:sm_100a"
 
 
 @pytest.mark.parametrize("name", TENSOR)
-def test_products_are_exact(name: str) -> None:
-    product = TENSOR_PRODUCTS[name]
-    case = product.case(name)
+def test_matmuls_are_exact(name: str) -> None:
+    matmul = TENSOR_MATMULS[name]
+    case = matmul.case(name)
     (rows, words, before), _ = case.arguments()
     (got,) = simulated(case)
     for program in (0, 1):
         own = slice(program * THREADS, (program + 1) * THREADS)
-        a = unpacked(product.kind, rows[own])
-        lines = words[own].reshape(-1).view("u1").reshape(product.n, WIDTH // 16, 16)
+        a = unpacked(matmul.kind, rows[own])
+        lines = words[own].reshape(-1).view("u1").reshape(matmul.n, WIDTH // 16, 16)
         straight = np.stack([line[np.arange(8) ^ i % 8] for i, line in enumerate(lines)])
-        b = unpacked(product.kind, straight.reshape(product.n, -1).view("i4"))
+        b = unpacked(matmul.kind, straight.reshape(matmul.n, -1).view("i4"))
         expected = a @ b.T + (before[own].astype("f8") if program == 0 else 0)
-        if product.held == "i4":
+        if matmul.held == "i4":
             assert (got[own] == expected).all()
         else:
             assert np.abs(got[own] - expected).max() <= 1e-6 * np.abs(expected).max()
@@ -51,15 +51,15 @@ def test_products_are_exact(name: str) -> None:
 
 @pytest.mark.parametrize("name", TENSOR)
 def test_every_kind_assembles(name: str) -> None:
-    assert assembled(ptx_text(TENSOR_PRODUCTS[name].case(name)), ARCH).usage.spill_stores == 0
+    assert assembled(ptx_text(TENSOR_MATMULS[name].case(name)), ARCH).usage.spill_stores == 0
 
 
-PRODUCT = TENSOR_PRODUCTS[TENSOR[0]]
+MATMUL = TENSOR_MATMULS[TENSOR[0]]
 
 
 def refused(body, check: str, message: str) -> None:
     with pytest.raises(SimulationError, match=message) as caught:
-        simulated(replace(PRODUCT.case("other"), body=body))
+        simulated(replace(MATMUL.case("other"), body=body))
     assert caught.value.check == check
 
 
@@ -69,29 +69,29 @@ def no(t):
 
 def test_columns_that_nobody_wrote() -> None:
     def body(k) -> None:
-        t = PRODUCT.kernel(k)
+        t = MATMUL.kernel(k)
         t.synchronize()
-        PRODUCT.start(t, no(t), first=PRODUCT.n + 8)
+        MATMUL.start(t, no(t), first=MATMUL.n + 8)
 
     refused(body, "uninitialised", "multiplies tensor memory that nobody has written")
 
 
-def test_rows_that_are_stored_over_before_the_product_is_done() -> None:
+def test_rows_that_are_stored_over_before_the_matmul_is_done() -> None:
     def body(k) -> None:
-        t = PRODUCT.kernel(k)
+        t = MATMUL.kernel(k)
         t.synchronize()
-        PRODUCT.start(t, no(t))
-        TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(PRODUCT.n)), k.thread])
+        MATMUL.start(t, no(t))
+        TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(MATMUL.n)), k.thread])
 
     refused(body, "asynchronous", "a dot is under way")
 
 
 def test_rows_of_other_warps_that_nobody_met() -> None:
     def body(k) -> None:
-        t = PRODUCT.kernel(k)
+        t = MATMUL.kernel(k)
         t.fence("before_thread_sync")
         t.fence("after_thread_sync")
-        PRODUCT.start(t, no(t))
+        MATMUL.start(t, no(t))
 
     refused(body, "race", "unordered")
 
@@ -100,10 +100,10 @@ def test_rows_in_the_columns_of_the_sum() -> None:
     """The sum is written while A is read."""
 
     def body(k) -> None:
-        t = PRODUCT.kernel(k)
+        t = MATMUL.kernel(k)
         t.synchronize()
-        PRODUCT.start(t, no(t))
-        PRODUCT.start(t, no(t), first=0)
+        MATMUL.start(t, no(t))
+        MATMUL.start(t, no(t), first=0)
 
     refused(body, "asynchronous", "a dot is under way")
 

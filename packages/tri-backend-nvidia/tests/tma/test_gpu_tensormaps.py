@@ -43,7 +43,7 @@ SMALL = (0, 0, 100, 100, 101, 230)
 MANY = tuple(i * 40 - (i % 3) * 20 for i in range(200))
 
 
-def product(kernel, starts, n, k, block, *, programs=132, stream=None, **options) -> torch.Tensor:
+def matmul(kernel, starts, n, k, block, *, programs=132, stream=None, **options) -> torch.Tensor:
     """What has to be compared: the result and the oracle, in float64."""
     groups, rows = len(starts) - 1, starts[-1]
     a = torch.randn(rows, k, device="cuda").half()
@@ -80,10 +80,10 @@ def product(kernel, starts, n, k, block, *, programs=132, stream=None, **options
 @pytest.mark.parametrize(
     ("starts", "n", "k"), [(SMALL, 160, 80), (MANY, 256, 64), (MANY, 64, 200), ((0, 1024, 2048), 1024, 1024)]
 )
-def test_products_of_groups(kernel, starts, n, k, block, warps, stages) -> None:
+def test_matmuls_of_groups(kernel, starts, n, k, block, warps, stages) -> None:
     options = {"num_warps": warps, "num_stages": stages, "warp_specialize": True}
     for _ in range(3):
-        assert product(kernel, starts, n, k, block, **options) < 2e-3
+        assert matmul(kernel, starts, n, k, block, **options) < 2e-3
 
 
 def test_launches_on_several_streams_do_not_share_memory() -> None:
@@ -95,7 +95,7 @@ def test_launches_on_several_streams_do_not_share_memory() -> None:
         for stream in streams:
             with torch.cuda.stream(stream):
                 errors.append(
-                    product(groups_of_pointers, MANY, 256, 64, (128, 128, 64), programs=30, **options)
+                    matmul(groups_of_pointers, MANY, 256, 64, (128, 128, 64), programs=30, **options)
                 )
     torch.cuda.synchronize()
     assert max(float(e) for e in errors) < 2e-3

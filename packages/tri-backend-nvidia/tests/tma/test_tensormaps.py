@@ -57,7 +57,7 @@ def test_groups_are_copied(sizes: tuple[int, ...], nan: bool) -> None:
 STARTS = [(0, 0, 100, 100, 101, 230), (0, 64, 128), (0, 7, 7)]
 
 
-def product(kernel, starts, n, k, block, **options):
+def matmul(kernel, starts, n, k, block, **options):
     """The kernel on random values, compared in float64; gives what was compiled."""
     groups, rows = len(starts) - 1, starts[-1]
     a, b = values(rows, k, dtype=np.float16), values(groups, k, n, dtype=np.float16)
@@ -93,7 +93,7 @@ def product(kernel, starts, n, k, block, **options):
 def test_a_producer_makes_descriptors(kernel, maps: int, starts: tuple[int, ...]) -> None:
     """Of one depth step a tile and a group too: the next descriptor waits for copies that are under way."""
     for n, k in ((160, 80), (64, 32)):
-        made = product(kernel, starts, n, k, (64, 64, 32), num_stages=3, warp_specialize=True)
+        made = matmul(kernel, starts, n, k, (64, 64, 32), num_stages=3, warp_specialize=True)
         text = made.asm["ttgir"]
         assert "ttg.warp_specialize(" in text
         assert text.count("ttg.tensormap_create") == maps
@@ -114,12 +114,12 @@ def test_a_descriptor_that_is_made_too_early_is_found(monkeypatch, tmp_path: Pat
         pytest.raises(SimulationError, match="a tensor map is written while"),
     ):
         # four slots: nobody else has the kernel with this one's options
-        product(groups_of_pointers, (0, 64, 128), 64, 32, (64, 64, 32), num_stages=4, warp_specialize=True)
+        matmul(groups_of_pointers, (0, 64, 128), 64, 32, (64, 64, 32), num_stages=4, warp_specialize=True)
 
 
 @pytest.mark.parametrize("options", [{"warp_specialize": False}, {"bulk_copies": False}], ids=str)
-def test_without_a_producer_products_go_by_pointers(options) -> None:
-    made = product(groups_of_descriptors, (0, 30, 64), 64, 64, (64, 64, 32), **options)
+def test_without_a_producer_matmuls_go_by_pointers(options) -> None:
+    made = matmul(groups_of_descriptors, (0, 30, 64), 64, 64, (64, 64, 32), **options)
     text = made.asm["ttgir"]
     assert text.count("ttg.tensormap_create") == int("bulk_copies" not in options)  # that of what is stored
     assert "ttg.async_copy_descriptor_to_local" not in text

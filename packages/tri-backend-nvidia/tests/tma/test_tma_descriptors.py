@@ -200,7 +200,7 @@ def asks(kernel) -> int:
     return kernel.asm["ttir"].count("scf.if")
 
 
-def test_products_of_program_ids_need_no_question() -> None:
+def test_matmuls_of_program_ids_need_no_question() -> None:
     rng = np.random.default_rng(10)
     x, y = values(rng, (40, 48), "float32"), values(rng, (40, 48), "float32")
     expected = combined("add", x, y)

@@ -15,7 +15,7 @@ M, N, K = 128, 128, 32
 
 
 @tri.jit
-def products(a, b, c, rows, columns, steps, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+def matmuls(a, b, c, rows, columns, steps, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     i, j = tl.program_id(0) * M, tl.program_id(1) * N
     total = tl.zeros([M, N], dtype=tl.float32)
     for step in range(steps):
@@ -32,7 +32,7 @@ def multiplied(rows, columns, dtype, *, warps=8, **options):
     given = [TensorDescriptor.from_tensor(x, tile) for x, tile in ((a, [M, K]), (b, [K, N]), (c, [M, N]))]
     grid = (tri.cdiv(rows, M), tri.cdiv(columns, N))
     with tri.target("sim:nvidia:sm_90a"):
-        kernel = products[grid](
+        kernel = matmuls[grid](
             *given, rows, columns, 2, M, N, K,
             num_warps=warps, num_stages=2, warp_specialize=True, persistent=True, **options,
         )  # fmt: skip

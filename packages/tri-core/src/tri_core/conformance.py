@@ -12,7 +12,7 @@
     [[gap]]
     test = "language/dot_scaled/*"
     targets = ["*:small*"]                             # globs of targets; optional: all
-    reason = "the machine has no scaled products"
+    reason = "the machine has no scaled dots"
     remedy = "use tl.dot on values converted beforehand"
     expires = "2027-06-30"
 

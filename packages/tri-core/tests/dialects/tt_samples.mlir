@@ -158,7 +158,7 @@
 }) : () -> ()
 
 // -----
-// products and counts
+// dots and counts
 "builtin.module"() ({
   "tt.func"() ({
   ^bb0(%a: tensor<16x32xf16>, %b: tensor<32x64xf16>, %c: tensor<16x64xf32>, %ba: tensor<2x16x32xf32>, %bb: tensor<2x32x64xf32>, %bc: tensor<2x16x64xf32>, %i: tensor<256xi32>, %m: tensor<256xi1>, %qa: tensor<128x64xi8>, %qb: tensor<64x128xi8>, %qs: tensor<128x4xi8>, %qc: tensor<128x128xf32>):

@@ -72,27 +72,27 @@ SELECTS = [
         "CHECK: arith.select",
     ),
 ]
-PRODUCTS = [
+DOTS = [
     (
-        "product plus",
+        "dot plus",
         _DOT_ARGUMENTS,
         _DOT.replace("MORE", "").replace("ORDER", "%0, %c"),
         'CHECK: "tt.dot"(%arg0, %arg1, %arg2) {inputPrecision = 0 : i32}\nCHECK-NOT: arith.addf',
     ),
     (
-        "plus product",
+        "plus dot",
         _DOT_ARGUMENTS,
         _DOT.replace("MORE", "").replace("ORDER", "%c, %0"),
         'CHECK: "tt.dot"(%arg0, %arg1, %arg2)\nCHECK-NOT: arith.addf',
     ),
     (
-        "a product that limits imprecision",
+        "a dot that limits imprecision",
         _DOT_ARGUMENTS,
         _DOT.replace("MORE", ", maxNumImpreciseAcc = 32 : i32").replace("ORDER", "%0, %c"),
         "CHECK: arith.addf",
     ),
     (
-        "a product that is used twice",
+        "a dot that is used twice",
         _DOT_ARGUMENTS,
         _DOT.replace("MORE", "").replace("ORDER", "%0, %0"),
         "CHECK: arith.addf",
@@ -102,7 +102,7 @@ PRODUCTS = [
 
 @pytest.mark.parametrize(
     ("arguments", "body", "checks"),
-    [pytest.param(*case[1:], id=case[0]) for case in (*OFFSETS, *SELECTS, *PRODUCTS)],
+    [pytest.param(*case[1:], id=case[0]) for case in (*OFFSETS, *SELECTS, *DOTS)],
 )
 def test_rule(
     function: Callable[..., str], after: Callable[..., str], arguments: str, body: str, checks: str
@@ -139,7 +139,7 @@ module {
         ("%2, %3", "maximumf", "// CHECK-NOT: tt.dot\n// CHECK: tt.reduce"),
         ("%2, %2", "addf", "// CHECK-NOT: tt.dot\n// CHECK: tt.reduce"),
     ],
-    ids=["sum", "sum, right before left", "a maximum is no product", "no outer product"],
+    ids=["sum", "sum, right before left", "a maximum is no dot", "no outer product"],
 )
 def test_sums_of_products(order: str, how: str, checks: str) -> None:
     check_passes(_sum(order, how, "mulf", checks))

@@ -1,4 +1,4 @@
-"""Scaled products become conversions, scales and a plain product."""
+"""Scaled dots become conversions, scales and a plain dot."""
 
 from __future__ import annotations
 

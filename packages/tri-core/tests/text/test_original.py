@@ -30,4 +30,4 @@ def test_read_and_printed(path: Path) -> None:
 
 
 def test_there_are_files() -> None:
-    assert {p.stem for p in FILES} == {"scale", "rows", "product", "search", "shapes"}
+    assert {p.stem for p in FILES} == {"scale", "rows", "matmul", "search", "shapes"}

@@ -15,7 +15,7 @@ from tri_gpu_dialect.analysis.dot_chains import chained
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import DotOperand, SharedEncoding
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
-from tri_gpu_dialect.layouts.cluster import ClusterBases, operand_blocks, product_blocks, share
+from tri_gpu_dialect.layouts.cluster import ClusterBases, matmul_blocks, operand_blocks, share
 from tri_gpu_dialect.plans.operand_memory import vector_order
 from tri_gpu_dialect.types import shape_of, tensor_info
 
@@ -164,7 +164,7 @@ def dot_blocks(dot: ir.Operation) -> ClusterBases:
         function = function.parent.operation
     dots = [op for op in all_ops(function) if op.name in ("tt.dot", "ttg.warp_group_dot")]
     shape = shape_of(dot.results[0].type)
-    return product_blocks(shape, num_ctas, whole_rows=chained(dots)[dots.index(dot)])
+    return matmul_blocks(shape, num_ctas, whole_rows=chained(dots)[dots.index(dot)])
 
 
 def _num_warps(op: ir.Operation) -> int:

@@ -106,12 +106,12 @@ def test_what_is_added(order: tuple[str, str]) -> None:
 
 
 _REFUSED = {
-    "the product is what is subtracted": (*BOTH, sub("%f", "%x")),
+    "the dot is what is subtracted": (*BOTH, sub("%f", "%x")),
     "the row is in registers": (dot("t"), GIVEN, wait("x", "t"), sub()),
     "it adds to something already": (dot("t", "%w"), READ, wait("x", "t"), sub()),
     "it adds where a flag says so": (dot("t", "%w, %yes"), READ, wait("x", "t"), sub()),
     "somebody else reads the accumulators": (dot("t"), READ, wait("x", "t"), sub(), USE.replace("%y", "%x")),
-    "the addend is computed from another product": (
+    "the addend is computed from another dot": (
         dot("s"), dot("t"), wait("u", "s", 1), wait("x", "t"), sub("%x", "%u"),
     ),
     "the rows come later": (

@@ -1,4 +1,4 @@
-// A loop of products is split where a comparison of indices stops, or begins, to hold for whole tiles.
+// A loop of dots is split where a comparison of indices stops, or begins, to hold for whole tiles.
 // RUN: split-loops
 
 // rows >= columns + i: (first row - low - 31 + 32) / 32 iterations need no mask; the others go on from them

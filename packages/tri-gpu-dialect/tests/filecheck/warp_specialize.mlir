@@ -1,4 +1,4 @@
-// Copies of blocks in a partition, products in the default region; slots and parities are carried on both sides.
+// Copies of blocks in a partition, dots in the default region; slots and parities are carried on both sides.
 // RUN: warp-specialize
 
 // CHECK: %[[A:.*]] = "ttg.local_alloc"() {alignment = 128 : i32, ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16

@@ -32,7 +32,7 @@ def test_read_and_printed(path: Path) -> None:
 
 
 def test_there_are_files() -> None:
-    assert {p.stem for p in FILES} == {"scale", "rows", "product", "search", "shapes"}
+    assert {p.stem for p in FILES} == {"scale", "rows", "matmul", "search", "shapes"}
 
 
 def test_a_dot_of_buffers_is_printed_and_read(run, kernel) -> None:  # type: ignore[no-untyped-def]

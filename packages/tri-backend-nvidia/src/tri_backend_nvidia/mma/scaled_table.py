@@ -64,7 +64,7 @@ class ScaledOperands:
 
     @classmethod
     def of(cls, op: ir.Operation) -> ScaledOperands:
-        """Those of a product of two dimensions."""
+        """Those of a dot of two dimensions."""
         sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
         a, b = (Format(ir.IntegerAttr(op.attributes[f"{n}_elem_type"]).value) for n in "ab")
         m, n = shape_of(op.results[0].type)

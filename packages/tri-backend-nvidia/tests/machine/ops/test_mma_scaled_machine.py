@@ -46,7 +46,7 @@ def _matrix(words: np.ndarray, kind: str, role: int, k: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", SCALED)
-def test_products_are_exact(name: str) -> None:
+def test_matmuls_are_exact(name: str) -> None:
     """Every element and every scale is looked up by its lane, byte and selector."""
     _, kind, left, right, scale, selectors = name.split("-")
     k, count = SHAPES[kind]
@@ -169,7 +169,7 @@ def test_parents_of_scales() -> None:
 @pytest.mark.parametrize(
     ("arch", "has_it"), [("sm_120a", True), ("sm_120f", True), ("sm_121a", True), ("sm_120", False), ("sm_90a", False)]
 )  # fmt: skip
-def test_which_targets_have_scaled_products(arch: str, has_it: bool) -> None:
+def test_which_targets_have_scaled_matmuls(arch: str, has_it: bool) -> None:
     assert (scaled_dots(target(arch), 4, 1, specialize=None) is not None) == has_it
 
 

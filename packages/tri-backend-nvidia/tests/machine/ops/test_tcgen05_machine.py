@@ -11,7 +11,7 @@ import pytest
 from machine_cases import Column, Kernel, MachineCase
 from machine_runs import ptx_text, simulated
 from nvidia_support import assembled
-from tcgen05_cases import ARCH, BITS, CASES, PRODUCTS, TCGEN05, THREADS, Product, TensorKernel, unpacked
+from tcgen05_cases import ARCH, BITS, CASES, MATMULS, TCGEN05, THREADS, Matmul, TensorKernel, unpacked
 from tri_backend_nvidia.machine import (
     BarrierOp,
     BarrierWaitOp,
@@ -28,16 +28,16 @@ from tri_core.errors import SimulationError
 _PHASES = {128: (1, 8), 64: (2, 4), 32: (4, 2)}
 
 
-def matrix(product: Product, index: int, raw: np.ndarray) -> np.ndarray:
+def matrix(matmul: Matmul, index: int, raw: np.ndarray) -> np.ndarray:
     """Operand ``index`` as (m or n, k), from the bytes of its memory, by the manual's figures of swizzles."""
-    width, kind, extent = product.widths[index], product.kinds[index], product.extents[index]
+    width, kind, extent = matmul.widths[index], matmul.kinds[index], matmul.extents[index]
     every, phases = _PHASES[width]
     lines = raw.reshape(-1, width // 16, 16)
     order = np.arange(width // 16)
     straight = np.stack([line[order ^ (i // every % phases)] for i, line in enumerate(lines)])
     numbers = unpacked(kind, straight.reshape(len(lines), -1).view("i4")).reshape(len(lines), -1)
-    deep = product.steps * 256 // BITS[kind]
-    if product.rows[index]:
+    deep = matmul.steps * 256 // BITS[kind]
+    if matmul.rows[index]:
         return numbers[:, :deep]
     # panels of lines along k, one after the other
     panels = numbers.reshape(-1, deep, numbers.shape[1])
@@ -45,16 +45,16 @@ def matrix(product: Product, index: int, raw: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", TCGEN05)
-def test_products_are_exact(name: str) -> None:
-    product, case = PRODUCTS[name], CASES[name]
+def test_matmuls_are_exact(name: str) -> None:
+    matmul, case = MATMULS[name], CASES[name]
     (words, before), _ = case.arguments()
     (got,) = simulated(case)
     for program, memory in enumerate(words.reshape(2, -1)):
-        raw, first = memory.view("u1"), product.bytes[0]
-        a, b = matrix(product, 0, raw[:first]), matrix(product, 1, raw[first:])
+        raw, first = memory.view("u1"), matmul.bytes[0]
+        a, b = matrix(matmul, 0, raw[:first]), matrix(matmul, 1, raw[first:])
         rows = slice(program * THREADS, (program + 1) * THREADS)
         expected = a @ b.T + (before[rows].astype("f8") if program == 0 else 0)
-        if product.held == "i4":
+        if matmul.held == "i4":
             assert (got[rows] == expected).all()
         else:
             assert np.abs(got[rows] - expected).max() <= 1e-6 * np.abs(expected).max()
@@ -125,22 +125,22 @@ def refused(case: MachineCase, check: str, message: str) -> None:
     assert caught.value.check == check
 
 
-def body_of(product: Product, body: Callable[[TensorKernel], None]) -> MachineCase:
+def body_of(matmul: Matmul, body: Callable[[TensorKernel], None]) -> MachineCase:
     """A dot's case with another kernel."""
 
     def emit(k: Kernel) -> None:
-        body(TensorKernel(k, max(product.shape.n, 32), sum(product.bytes)))
+        body(TensorKernel(k, max(matmul.shape.n, 32), sum(matmul.bytes)))
 
-    return replace(product.case("other", "nvm.tcgen05_mma"), body=emit)
+    return replace(matmul.case("other", "nvm.tcgen05_mma"), body=emit)
 
 
-PRODUCT = PRODUCTS[TCGEN05[0]]
+MATMUL = MATMULS[TCGEN05[0]]
 
 
 def begun(t: TensorKernel, *, add: int = 0) -> None:
-    PRODUCT.fill(t, 0)
+    MATMUL.fill(t, 0)
     t.synchronize()
-    PRODUCT.start(t, t.k.b.const(t.k.b.i1, add))
+    MATMUL.start(t, t.k.b.const(t.k.b.i1, add))
 
 
 def waited(t: TensorKernel) -> None:
@@ -152,62 +152,62 @@ def ended(t: TensorKernel, words) -> None:
     t.end()
 
 
-def test_a_sum_that_is_read_before_the_product_is_done() -> None:
+def test_a_sum_that_is_read_before_the_matmul_is_done() -> None:
     def body(t: TensorKernel) -> None:
         begun(t)
         t.fence("after_thread_sync")
-        ended(t, t.load(PRODUCT.shape.n))
+        ended(t, t.load(MATMUL.shape.n))
 
-    refused(body_of(PRODUCT, body), "asynchronous", "a dot is under way")
+    refused(body_of(MATMUL, body), "asynchronous", "a dot is under way")
 
 
 def test_a_sum_that_is_read_without_a_fence() -> None:
     def body(t: TensorKernel) -> None:
         begun(t)
         waited(t)
-        ended(t, t.load(PRODUCT.shape.n))
+        ended(t, t.load(MATMUL.shape.n))
 
-    refused(body_of(PRODUCT, body), "asynchronous", "unordered")
+    refused(body_of(MATMUL, body), "asynchronous", "unordered")
 
 
-def test_operands_that_are_overwritten_before_the_product_is_done() -> None:
+def test_operands_that_are_overwritten_before_the_matmul_is_done() -> None:
     def body(t: TensorKernel) -> None:
         begun(t)
         t.synchronize()
-        PRODUCT.fill(t, 0)
+        MATMUL.fill(t, 0)
         waited(t)
         t.fence("after_thread_sync")
-        ended(t, t.load(PRODUCT.shape.n))
+        ended(t, t.load(MATMUL.shape.n))
 
     with pytest.raises(SimulationError):
-        simulated(body_of(PRODUCT, body))
+        simulated(body_of(MATMUL, body))
 
 
 def test_a_sum_that_nobody_wrote() -> None:
-    refused(body_of(PRODUCT, lambda t: begun(t, add=1)), "uninitialised", "nobody has written")
+    refused(body_of(MATMUL, lambda t: begun(t, add=1)), "uninitialised", "nobody has written")
 
 
 def test_operands_without_a_fence_of_the_other_proxy() -> None:
     def body(t: TensorKernel) -> None:
-        b, own = t.k.b, t.k.b.mul(t.k.thread, t.k.b.int_(4 * PRODUCT.words))
+        b, own = t.k.b, t.k.b.mul(t.k.thread, t.k.b.int_(4 * MATMUL.words))
         for i, word in enumerate(t.k.read(0)):
             b.store(word, b.gep(b.gep(t.k.shared(), own, b.i8), b.int_(4 * i), b.i8))
         t.synchronize()
-        PRODUCT.start(t, b.const(b.i1, 0))
+        MATMUL.start(t, b.const(b.i1, 0))
         waited(t)
 
     with pytest.raises(SimulationError, match="fence"):
-        simulated(body_of(PRODUCT, body))
+        simulated(body_of(MATMUL, body))
 
 
-def test_products_that_all_threads_start() -> None:
+def test_matmuls_that_all_threads_start() -> None:
     def body(t: TensorKernel) -> None:
-        PRODUCT.fill(t, 0)
+        MATMUL.fill(t, 0)
         t.synchronize()
         t.first = t.k.b.true()
-        PRODUCT.start(t, t.k.b.const(t.k.b.i1, 0))
+        MATMUL.start(t, t.k.b.const(t.k.b.i1, 0))
 
-    refused(body_of(PRODUCT, body), "asynchronous", "elect one|start the same dot")
+    refused(body_of(MATMUL, body), "asynchronous", "elect one|start the same dot")
 
 
 def test_memory_that_is_never_given_back() -> None:
@@ -310,15 +310,15 @@ def test_a_commit_that_only_the_next_wait_follows() -> None:
     """Two commits, one wait: the second covers what the first did."""
 
     def body(t: TensorKernel) -> None:
-        PRODUCT.fill(t, 0)
+        MATMUL.fill(t, 0)
         t.synchronize()
-        PRODUCT.start(t, t.k.b.const(t.k.b.i1, 0))
+        MATMUL.start(t, t.k.b.const(t.k.b.i1, 0))
         waited(t)
         BarrierOp.build([])
         TensorCommitOp.build([t.done, t.first])
         BarrierWaitOp.build([t.done, t.k.b.int_(1)], (), t.number(polls=0))
         t.fence("after_thread_sync")
-        ended(t, t.load(PRODUCT.shape.n))
+        ended(t, t.load(MATMUL.shape.n))
 
-    (got,) = simulated(body_of(PRODUCT, body))
+    (got,) = simulated(body_of(MATMUL, body))
     assert np.isfinite(got).all()

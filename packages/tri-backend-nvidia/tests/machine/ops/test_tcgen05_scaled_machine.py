@@ -11,17 +11,17 @@ from machine_cases import Kernel
 from machine_runs import ptx_text, simulated
 from nvidia_support import assembled
 from tcgen05_cases import ARCH, THREADS, TensorKernel, unpacked
-from tcgen05_scaled_cases import E2M1, SCALED, SCALED_PRODUCTS, WIDTH, ScaledProduct
+from tcgen05_scaled_cases import E2M1, SCALED, SCALED_MATMULS, WIDTH, ScaledMatmul
 from tri_backend_nvidia.machine import BarrierWaitOp, FenceOp, ScaledDescriptor, TensorMemoryStoreOp
 from tri_core.errors import SimulationError
 from tri_core.mlir import ir
 
 
-def _operand(product: ScaledProduct, index: int, raw: np.ndarray) -> np.ndarray:
+def _operand(matmul: ScaledMatmul, index: int, raw: np.ndarray) -> np.ndarray:
     """Operand ``index`` as (m or n, k): rows of 128 bytes, the pieces of 16 moved by the row's number modulo 8."""
     lines = raw.reshape(-1, WIDTH // 16, 16)
     straight = np.stack([line[np.arange(8) ^ i % 8] for i, line in enumerate(lines)])
-    kind = product.kinds[index]
+    kind = matmul.kinds[index]
     if kind in ("e4m3", "e5m2"):
         return unpacked(kind, straight.reshape(len(lines), -1).view("i4")).reshape(len(lines), -1)
     used = straight[:, :, :8] if kind == "e2m1p" else straight
@@ -29,27 +29,27 @@ def _operand(product: ScaledProduct, index: int, raw: np.ndarray) -> np.ndarray:
     return E2M1[np.stack([bytes_ & 15, bytes_ >> 4], axis=2)].reshape(len(lines), -1)
 
 
-def _scales(product: ScaledProduct, index: int, raw: np.ndarray) -> np.ndarray:
+def _scales(matmul: ScaledMatmul, index: int, raw: np.ndarray) -> np.ndarray:
     """Operands of all elements of operand ``index``: blocks of 512 bytes, of row ``i`` 4 bytes at 16 (i % 32) + 4 (i / 32)."""
-    extent = product.extents[index]
-    blocks = raw.reshape(product.words, -1, 32, 4, 4)  # words, blocks of 128 rows, lane, column, byte
+    extent = matmul.extents[index]
+    blocks = raw.reshape(matmul.words, -1, 32, 4, 4)  # words, blocks of 128 rows, lane, column, byte
     found = np.stack([blocks[:, i // 128, i % 32, i % 128 // 32, :].reshape(-1) for i in range(extent)])
-    if product.shape.scale == "ue4m3":
+    if matmul.shape.scale == "ue4m3":
         factors = unpacked("e4m3", np.ascontiguousarray(found).view("i4")).reshape(found.shape)
     else:
         factors = 2.0 ** (found.astype("f8") - 127)
-    return np.repeat(factors, product.kind.group, axis=1)
+    return np.repeat(factors, matmul.kind.group, axis=1)
 
 
 @pytest.mark.parametrize("name", SCALED)
-def test_products_are_exact(name: str) -> None:
-    product = SCALED_PRODUCTS[name]
-    case = product.case(name, "nvm.tcgen05_mma_scaled")
+def test_matmuls_are_exact(name: str) -> None:
+    matmul = SCALED_MATMULS[name]
+    case = matmul.case(name, "nvm.tcgen05_mma_scaled")
     (words, before), _ = case.arguments()
     (got,) = simulated(case)
     for program, memory in enumerate(words.reshape(2, -1)):
-        parts = np.split(memory.view("u1")[: sum(product.sizes)], np.cumsum(product.sizes)[:-1])
-        a, b = (_operand(product, i, parts[i]) * _scales(product, i, parts[2 + i]) for i in (0, 1))
+        parts = np.split(memory.view("u1")[: sum(matmul.sizes)], np.cumsum(matmul.sizes)[:-1])
+        a, b = (_operand(matmul, i, parts[i]) * _scales(matmul, i, parts[2 + i]) for i in (0, 1))
         rows = slice(program * THREADS, (program + 1) * THREADS)
         expected = a @ b.T + (before[rows].astype("f8") if program == 0 else 0)
         assert np.abs(got[rows] - expected).max() <= 1e-6 * np.abs(expected).max()
@@ -57,7 +57,7 @@ def test_products_are_exact(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCALED)
 def test_every_form_assembles(name: str) -> None:
-    case = SCALED_PRODUCTS[name].case(name, "nvm.tcgen05_mma_scaled")
+    case = SCALED_MATMULS[name].case(name, "nvm.tcgen05_mma_scaled")
     assert assembled(ptx_text(case), ARCH).usage.spill_stores == 0
 
 
@@ -73,7 +73,7 @@ def test_instruction_descriptors_are_the_manuals() -> None:
 
 @pytest.mark.parametrize("name", SCALED)
 def test_instruction_descriptors_are_parsed(name: str) -> None:
-    shape = SCALED_PRODUCTS[name].shape
+    shape = SCALED_MATMULS[name].shape
     assert ScaledDescriptor.parse(shape.kind, shape.word) == shape
 
 
@@ -93,11 +93,11 @@ def test_what_is_no_descriptor(kind: str, word: int) -> None:
 
 # --- what the simulator sees ------------------------------------------------------------------------------
 
-PRODUCT = SCALED_PRODUCTS[SCALED[0]]
+MATMUL = SCALED_MATMULS[SCALED[0]]
 
 
-def refused(body, check: str, message: str, product: ScaledProduct = PRODUCT) -> None:
-    case = replace(product.case("other", "nvm.tcgen05_mma_scaled"), body=body)
+def refused(body, check: str, message: str, matmul: ScaledMatmul = MATMUL) -> None:
+    case = replace(matmul.case("other", "nvm.tcgen05_mma_scaled"), body=body)
     with pytest.raises(SimulationError, match=message) as caught:
         simulated(case)
     assert caught.value.check == check
@@ -114,72 +114,72 @@ def _waited(t: TensorKernel) -> None:
 
 def test_scales_that_nobody_copied() -> None:
     def body(k: Kernel) -> None:
-        PRODUCT.start(PRODUCT.kernel(k), _no(k), copies=False)
+        MATMUL.start(MATMUL.kernel(k), _no(k), copies=False)
 
     refused(body, "uninitialised", "takes for scales tensor memory that nobody has written")
 
 
-def test_scales_that_are_copied_while_a_product_reads_the_old_ones() -> None:
+def test_scales_that_are_copied_while_a_matmul_reads_the_old_ones() -> None:
     """Dots follow copies in order; copies do not follow dots."""
 
     def body(k: Kernel) -> None:
-        t = PRODUCT.kernel(k)
-        PRODUCT.start(t, _no(k))
-        PRODUCT.start(t, _no(k))
+        t = MATMUL.kernel(k)
+        MATMUL.start(t, _no(k))
+        MATMUL.start(t, _no(k))
 
     refused(body, "asynchronous", "copies to tensor memory in which a dot is under way")
 
 
 def test_scales_that_other_warps_store_in_one_quarter_only() -> None:
     def body(k: Kernel) -> None:
-        t = PRODUCT.kernel(k)
-        PRODUCT.start(t, _no(k))
+        t = MATMUL.kernel(k)
+        MATMUL.start(t, _no(k))
         _waited(t)
-        first = k.b.add(t.own(), k.b.int_(PRODUCT.columns()[0]))
+        first = k.b.add(t.own(), k.b.int_(MATMUL.columns()[0]))
         TensorMemoryStoreOp.build([first, k.thread])
         t.wait("st", [k.thread])
         t.synchronize()
-        PRODUCT.start(t, _no(k), copies=False)
+        MATMUL.start(t, _no(k), copies=False)
 
     refused(body, "tensor-memory", "the quarters of tensor memory have different scales")
 
 
-def test_scales_that_are_stored_over_while_a_product_reads_them() -> None:
+def test_scales_that_are_stored_over_while_a_matmul_reads_them() -> None:
     def body(k: Kernel) -> None:
-        t = PRODUCT.kernel(k)
-        PRODUCT.start(t, _no(k))
-        TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(PRODUCT.columns()[0])), k.thread])
+        t = MATMUL.kernel(k)
+        MATMUL.start(t, _no(k))
+        TensorMemoryStoreOp.build([k.b.add(t.own(), k.b.int_(MATMUL.columns()[0])), k.thread])
 
     refused(body, "asynchronous", "a dot is under way")
 
 
 def test_scales_that_were_written_without_a_fence() -> None:
     def body(k: Kernel) -> None:
-        t = PRODUCT.kernel(k)
-        place = k.b.gep(k.shared(), k.b.int_(PRODUCT.starts[2]), k.b.i8)
+        t = MATMUL.kernel(k)
+        place = k.b.gep(k.shared(), k.b.int_(MATMUL.starts[2]), k.b.i8)
         k.b.if_(t.first, lambda: k.b.store(k.b.int_(0x7F7F7F7F), place) or [])
         t.synchronize()
-        PRODUCT.start(t, _no(k))
+        MATMUL.start(t, _no(k))
 
     refused(body, "asynchronous", "no fence is between them")
 
 
 def test_negative_scales() -> None:
-    product = SCALED_PRODUCTS["tcgen05-mxf4nvf4-n32-e2m1-e2m1-ue4m3"]
+    matmul = SCALED_MATMULS["tcgen05-mxf4nvf4-n32-e2m1-e2m1-ue4m3"]
 
     def body(k: Kernel) -> None:
-        t = product.kernel(k)
-        place = k.b.gep(k.shared(), k.b.int_(product.starts[2]), k.b.i8)
+        t = matmul.kernel(k)
+        place = k.b.gep(k.shared(), k.b.int_(matmul.starts[2]), k.b.i8)
         k.b.if_(t.first, lambda: k.b.store(k.b.int_(-1), place) or [])
         FenceOp.build([], (), {"kind": ir.StringAttr.get("proxy.async.shared::cta")})
         t.synchronize()
-        product.start(t, _no(k))
+        matmul.start(t, _no(k))
 
-    refused(body, "tensor-memory", "ue4m3 is negative", product)
+    refused(body, "tensor-memory", "ue4m3 is negative", matmul)
 
 
 def test_bytes_of_scales_are_aligned() -> None:
-    product = ScaledProduct(SCALED_PRODUCTS["tcgen05-mxf4-n64-e2m1-e2m1-ue8m0"].shape)
-    product.plan = lambda: [replace(step, a_id=1) for step in ScaledProduct.plan(product)]  # type: ignore[method-assign]
+    matmul = ScaledMatmul(SCALED_MATMULS["tcgen05-mxf4-n64-e2m1-e2m1-ue8m0"].shape)
+    matmul.plan = lambda: [replace(step, a_id=1) for step in ScaledMatmul.plan(matmul)]  # type: ignore[method-assign]
     with pytest.raises(SimulationError, match="2 scales of each row"):
-        simulated(product.case("other", "nvm.tcgen05_mma_scaled"))
+        simulated(matmul.case("other", "nvm.tcgen05_mma_scaled"))

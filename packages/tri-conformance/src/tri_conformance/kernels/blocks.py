@@ -141,7 +141,7 @@ def dot(out, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, HOW: tl
 
 @tri.jit
 def imprecise(outs, x, y, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """How many products may be summed up before they are added to the accumulator."""
+    """How many dots may be summed up before they are added to the accumulator."""
     a, b, t = _read(x, (M, K), M * K), _read(y, (K, N), K * N), _read(c, (M, N), M * N)
     put(outs[0], tl.dot(a, b), M * N)
     put(outs[1], tl.dot(a, b, t, max_num_imprecise_acc=0), M * N)
@@ -165,7 +165,7 @@ def batched_dot(out, x, y, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K:
 
 @tri.jit
 def dot_chain(out, x, y, N: tl.constexpr):
-    """A product of a product: the first result is an operand of the second."""
+    """A dot of a dot: the first result is an operand of the second."""
     a, b = _read(x, (N, N), N * N), _read(y, (N, N), N * N)
     _write(
         out,

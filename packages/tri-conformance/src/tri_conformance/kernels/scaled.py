@@ -1,4 +1,4 @@
-"""Scaled products."""
+"""Scaled dots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def dot_scaled(
     AR: tl.constexpr, AC: tl.constexpr, BR: tl.constexpr, BC: tl.constexpr,
     M: tl.constexpr, N: tl.constexpr, GROUPS: tl.constexpr,
 ):  # fmt: skip
-    """``out`` += the product; a scale of None is none."""
+    """``out`` += the dot; a scale of None is none."""
     x, y = _rows(a, AR, AC), _rows(b, BR, BC)
     x_scale, y_scale = None, None
     if a_scale is not None:

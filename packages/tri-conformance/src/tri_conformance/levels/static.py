@@ -170,7 +170,7 @@ def _dtypes(subject: Subject) -> None:
     require(not absent, f"every target has {', '.join(sorted(absent))}")
 
 
-def _products(subject: Subject) -> None:
+def _matmuls(subject: Subject) -> None:
     """Matrix instructions are of declared types and of sizes above 0."""
     known = {canonical(n) for n in subject.target.spec.dtypes | subject.target.spec.emulated_dtypes} | {
         "int4",
@@ -262,7 +262,7 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "runtime-protocol": _runtime_protocol,
     "spec": _spec,
     "dtypes": _dtypes,
-    "products": _products,
+    "matmuls": _matmuls,
     "target-without-device": _target_without_device,
     "unknown-architecture": _unknown_architecture,
     "options": _options,

@@ -1,4 +1,4 @@
-"""Operations on blocks: reductions, scans, shapes, order, products."""
+"""Operations on blocks: reductions, scans, shapes, order, dots."""
 
 from __future__ import annotations
 
@@ -261,10 +261,10 @@ def _counted(point: Point) -> Trial:
     )
 
 
-# --- products -------------------------------------------------------------------------------------------
+# --- dots -------------------------------------------------------------------------------------------
 
-#: how far a product may be from the exact one: of 64 terms of normal numbers, by the type of the operands
-PRODUCTS: dict[str, Contract] = {
+#: how far a dot may be from the exact one: of 64 terms of normal numbers, by the type of the operands
+MATMULS: dict[str, Contract] = {
     "fp16": Close(1e-5, 2e-5), "bf16": Close(1e-5, 2e-5), "fp32": Close(1e-5, 2e-5), "fp64": Close(1e-13, 1e-13), "int8": Close(0),
 }  # fmt: skip
 
@@ -283,7 +283,7 @@ def _wide(x: Array) -> Array:
     return x.astype(np.float64 if x.dtype.kind not in "iu" else np.int64)
 
 
-def _product(point: Point) -> Trial:
+def _matmul(point: Point) -> Trial:
     m, n, depth = point.shape
     a, b = _operands(point, m * depth), _operands(point, depth * n)
     made = _accumulator(point.dtype)
@@ -306,7 +306,7 @@ def _batch(point: Point) -> Trial:
 
 def _chain(point: Point) -> Trial:
     size = point.shape[0]
-    # small integers: the first product is exact in the type of the second one's operands
+    # small integers: the first dot is exact in the type of the second one's operands
     a, b = (point.rng.integers(-2, 3, size * size).astype(point.numpy) for _ in "ab")
     x, y = _wide(a).reshape(size, size), _wide(b).reshape(size, size)
     return Trial(
@@ -347,7 +347,7 @@ def _narrow(point: Point) -> Trial:
     )
 
 
-def _products() -> Iterator[Feature]:
+def _matmuls() -> Iterator[Feature]:
     yield Feature(
         name="dot-imprecise", kernel=k.imprecise, make=_imprecise, dtypes=("fp16", *FP8), also=("fp32",),
         shapes=((64, 32, 64),),
@@ -360,12 +360,12 @@ def _products() -> Iterator[Feature]:
         shapes=((16, 16, 16), (32, 64, 32)),
     )
     yield Feature(
-        name="dot", kernel=k.dot, make=_product, dtypes=("fp16", "bf16", "fp32", "fp64", "int8"), also=("fp32",),
-        shapes=((16, 16, 16), (32, 64, 32), (64, 32, 64)), contracts=PRODUCTS,
+        name="dot", kernel=k.dot, make=_matmul, dtypes=("fp16", "bf16", "fp32", "fp64", "int8"), also=("fp32",),
+        shapes=((16, 16, 16), (32, 64, 32), (64, 32, 64)), contracts=MATMULS,
     )  # fmt: skip
     yield Feature(
         name="batched-dot", kernel=k.batched_dot, make=_batch, dtypes=("fp16", "fp32"), also=("fp32",),
-        shapes=((2, 16, 16, 32),), contracts=PRODUCTS,
+        shapes=((2, 16, 16, 32),), contracts=MATMULS,
     )  # fmt: skip
     yield Feature(
         name="dot-chain",
@@ -377,4 +377,4 @@ def _products() -> Iterator[Feature]:
     )
 
 
-FEATURES = (*_reductions(), *_scans(), *_rearrangements(), *_products())
+FEATURES = (*_reductions(), *_scans(), *_rearrangements(), *_matmuls())

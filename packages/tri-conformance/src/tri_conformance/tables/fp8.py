@@ -94,7 +94,7 @@ def _e4b15(point: Point) -> Trial:
     )
 
 
-def _product(point: Point) -> Trial:
+def _matmul(point: Point) -> Trial:
     m, n, depth = point.shape
     a, b = (point.rng.standard_normal(s).astype(point.numpy) for s in (m * depth, depth * n))
     c = point.rng.integers(-4, 5, m * n).astype(np.float32)
@@ -128,7 +128,7 @@ def _features() -> Iterator[Feature]:
         name="through-fp8e4b15", kernel=k.through_e4b15, make=_e4b15, dtypes=("fp16",), shapes=((512,),), also=("fp8e4b15",),
     )  # fmt: skip
     yield Feature(
-        name="dot-fp8", kernel=blocks.dot, make=_product, dtypes=FP8, also=("fp32", "fp16"), shapes=((16, 16, 32), (32, 64, 64)),
+        name="dot-fp8", kernel=blocks.dot, make=_matmul, dtypes=FP8, also=("fp32", "fp16"), shapes=((16, 16, 32), (32, 64, 64)),
         contract=Close(1e-5, 2e-5),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Scaled products: every format beside others, with and without scales, packed along either dimension."""
+"""Scaled dots: every format beside others, with and without scales, packed along either dimension."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _scales(point: Point, rows: int, depth: int) -> tuple[Array, Array]:
     return bits, np.repeat(2.0 ** (bits.astype(int) - 127), GROUP, 1)
 
 
-def _product(
+def _matmul(
     left: str,
     right: str,
     scaled: tuple[bool, bool] = (True, True),
@@ -81,7 +81,7 @@ def _feature(name: str, left: str, right: str, *shapes: tuple[int, ...], **how: 
         name=name,
         group="dot_scaled",
         kernel=k.dot_scaled,
-        make=_product(left, right, **how),
+        make=_matmul(left, right, **how),
         dtypes=("fp32",),
         shapes=shapes or ((32, 16, 64),),
         contract=_SUMS,

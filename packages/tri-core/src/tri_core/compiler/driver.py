@@ -355,12 +355,12 @@ def _run(
         dump=None if root is None else dump.folder_of(root, request.source.name, request.key),
     )
     with request.composition.running():
-        products = stages.run(job)
-    metadata = stages.metadata_of(job, products, current.versions(target, request.composition))
+        outputs = stages.run(job)
+    metadata = stages.metadata_of(job, outputs, current.versions(target, request.composition))
     parts = (
         metadata,
-        products.stages,
-        frozenset(products.texts),
-        products.disassemblers(request.composition.pipeline.stages),
+        outputs.stages,
+        frozenset(outputs.texts),
+        outputs.disassemblers(request.composition.pipeline.stages),
     )
     return record.assemble(*parts), record.encode(*parts)

@@ -39,7 +39,7 @@ from tri_core.resources import refusals
 from tri_core.symbols import rename_functions, symbol_of
 from tri_core.target import Target
 
-__all__ = ["Job", "Products", "metadata_of", "run"]
+__all__ = ["Job", "Outputs", "metadata_of", "run"]
 
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class Job:
 
 
 @dataclass
-class Products:
+class Outputs:
     """What the stages made, in order."""
 
     signature: KernelSignature = field(default_factory=lambda: KernelSignature(name="", parameters=()))
@@ -90,11 +90,11 @@ class _Codegen:
         return service().compile(request)
 
 
-def run(job: Job) -> Products:
+def run(job: Job) -> Outputs:
     """Run all stages of ``job``; any failure is a TriError that names stage and kernel."""
-    products = Products()
+    outputs = Outputs()
     context = _context(job)
-    artifact, waiting = _start(job, products)
+    artifact, waiting = _start(job, outputs)
     if job.listener is not None and isinstance(artifact, ir.Module):
         read = job.source.stage if isinstance(job.source, IRSource) else None
         with mlir.session():
@@ -103,14 +103,14 @@ def run(job: Job) -> Products:
     for stage in waiting:
         try:
             with Contained():
-                artifact = _run_stage(job, stage, artifact, context, products)
+                artifact = _run_stage(job, stage, artifact, context, outputs)
             if stage.name in job.overrides:
-                artifact = _read_in_place(job.overrides[stage.name], stage, products)
+                artifact = _read_in_place(job.overrides[stage.name], stage, outputs)
         except Exception as error:
             made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
             raise made from (error if made is not error else error.__cause__)
-    _check_limits(job, products)
-    return products
+    _check_limits(job, outputs)
+    return outputs
 
 
 def _context(job: Job) -> StageContext:
@@ -153,10 +153,10 @@ def _in_ir(is_module: bool) -> AbstractContextManager[Any]:
 # --- the first artifact -----------------------------------------------------------------------------------
 
 
-def _start(job: Job, products: Products) -> tuple[Artifact, list[Stage]]:
+def _start(job: Job, outputs: Outputs) -> tuple[Artifact, list[Stage]]:
     stages = list(job.composition.pipeline.stages)
     if isinstance(job.source, IRSource):
-        return _enter(job.source, stages, products)
+        return _enter(job.source, stages, outputs)
     with mlir.session():
         try:
             module = job.source.build(job.target, job.options)
@@ -165,11 +165,11 @@ def _start(job: Job, products: Products) -> tuple[Artifact, list[Stage]]:
                 mlir.verify(module)
         except ir.MLIRError as error:
             raise explain(error, "source", job.source.name, job.target, {}) from error
-    products.signature = job.source.signature()
+    outputs.signature = job.source.signature()
     return module, stages
 
 
-def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[Artifact, list[Stage]]:
+def _enter(source: IRSource, stages: list[Stage], outputs: Outputs) -> tuple[Artifact, list[Stage]]:
     """Start behind the stage whose output ``source`` holds.
 
     A module that the first stage could have made goes through it again: it may be written by hand or by another
@@ -183,20 +183,20 @@ def _enter(source: IRSource, stages: list[Stage], products: Products) -> tuple[A
         )
     index = names.index(source.stage)
     stage = stages[index]
-    products.signature = source.signature()
+    outputs.signature = source.signature()
     again = index == 0 and stage.kind == "module"
-    return _read(source, stage, products), stages[index + (not again) :]
+    return _read(source, stage, outputs), stages[index + (not again) :]
 
 
-def _read(source: IRSource, stage: Stage, products: Products) -> Artifact:
+def _read(source: IRSource, stage: Stage, outputs: Outputs) -> Artifact:
     """The artifact in ``source``, kept as what ``stage`` made."""
-    artifact = _parsed(source, products) if stage.kind == "module" else source.content
+    artifact = _parsed(source, outputs) if stage.kind == "module" else source.content
     if stage.kind == "text" and not isinstance(artifact, str):
         artifact = decode(artifact, source.path, f"stage {stage.name!r} is text")
     if stage.kind == "bytes" and isinstance(artifact, str):
         artifact = artifact.encode()
     with _in_ir(stage.kind == "module"):
-        _keep(products, stage, _content(stage, artifact))
+        _keep(outputs, stage, _content(stage, artifact))
     return artifact
 
 
@@ -210,13 +210,13 @@ def _check_overrides(job: Job) -> None:
             )
 
 
-def _read_in_place(file: IRSource, stage: Stage, products: Products) -> Artifact:
+def _read_in_place(file: IRSource, stage: Stage, outputs: Outputs) -> Artifact:
     """The artifact of a file in place of what the stage made; it must have the kernel's parameters."""
     logger.info("stage %s is taken from %s", stage.name, file.path)
-    expected = products.signature
-    artifact = _read(file, stage, products)
-    found = products.signature
-    products.signature = expected
+    expected = outputs.signature
+    artifact = _read(file, stage, outputs)
+    found = outputs.signature
+    outputs.signature = expected
     types = [[p.type for p in s.parameters] for s in (expected, found)]
     if stage.kind == "module" and (symbol_of(found.name), types[1]) != (symbol_of(expected.name), types[0]):
         raise OptionError(
@@ -226,14 +226,14 @@ def _read_in_place(file: IRSource, stage: Stage, products: Products) -> Artifact
     return artifact
 
 
-def _parsed(source: IRSource, products: Products) -> ir.Module:
+def _parsed(source: IRSource, outputs: Outputs) -> ir.Module:
     from tri_core.text import parse_module
 
     content = source.content.encode() if isinstance(source.content, str) else source.content
     with mlir.session():
         module = parse_module(decode(content, source.path), source.path)
         if source.given is None:
-            products.signature = signature_of(module, source.path)
+            outputs.signature = signature_of(module, source.path)
         rename_functions(module)
         return module
 
@@ -242,15 +242,15 @@ def _parsed(source: IRSource, products: Products) -> ir.Module:
 
 
 def _run_stage(
-    job: Job, stage: Stage, artifact: Artifact, context: StageContext, products: Products
+    job: Job, stage: Stage, artifact: Artifact, context: StageContext, outputs: Outputs
 ) -> Artifact:
     start = time.perf_counter()
     takes_module = isinstance(artifact, ir.Module)
     with _in_ir(takes_module or stage.kind == "module"):
         result = _checked(stage, stage.run(artifact, context))
         content = _content(stage, result.artifact)
-    _keep(products, stage, content)
-    _note(job, stage, result, products)
+    _keep(outputs, stage, content)
+    _note(job, stage, result, outputs)
     seconds = time.perf_counter() - start
     if job.dump is not None:
         dump_stage(
@@ -262,10 +262,10 @@ def _run_stage(
     return result.artifact
 
 
-def _keep(products: Products, stage: Stage, content: bytes) -> None:
-    products.stages[stage.name] = content
+def _keep(outputs: Outputs, stage: Stage, content: bytes) -> None:
+    outputs.stages[stage.name] = content
     if stage.kind != "bytes":
-        products.texts.add(stage.name)
+        outputs.texts.add(stage.name)
 
 
 def _checked(stage: Stage, result: object) -> StageResult:
@@ -292,12 +292,12 @@ def _content(stage: Stage, artifact: Artifact) -> bytes:
     return text.encode()
 
 
-def _note(job: Job, stage: Stage, result: StageResult, products: Products) -> None:
-    products.resources |= {name: int(value) for name, value in result.resources.items()}
-    products.entry_points = tuple(result.entry_points) or products.entry_points
+def _note(job: Job, stage: Stage, result: StageResult, outputs: Outputs) -> None:
+    outputs.resources |= {name: int(value) for name, value in result.resources.items()}
+    outputs.entry_points = tuple(result.entry_points) or outputs.entry_points
     try:
         # what is read from the cache later must be what is seen now: lists for tuples, text keys
-        products.attrs |= json.loads(json.dumps(dict(result.attrs)))
+        outputs.attrs |= json.loads(json.dumps(dict(result.attrs)))
     except (TypeError, ValueError) as error:
         raise BackendError(
             f"stage {stage.name!r}: attrs are not JSON-able: {error}",
@@ -309,32 +309,32 @@ def _note(job: Job, stage: Stage, result: StageResult, products: Products) -> No
 # --- the end ----------------------------------------------------------------------------------------------
 
 
-def _check_limits(job: Job, products: Products) -> None:
+def _check_limits(job: Job, outputs: Outputs) -> None:
     """Refuse, before anything is loaded, what could not be launched."""
     spec = job.target.spec
-    for refused in refusals(metadata_of(job, products, {}), spec.limits, spec.unit):
+    for refused in refusals(metadata_of(job, outputs, {}), spec.limits, spec.unit):
         raise refused
 
 
-def metadata_of(job: Job, products: Products, plugins: Mapping[str, str]) -> KernelMetadata:
+def metadata_of(job: Job, outputs: Outputs, plugins: Mapping[str, str]) -> KernelMetadata:
     """The record of what was compiled; ``plugins`` gives the version of every distribution that took part."""
     warps = job.target.spec.threads_per_warp
-    threads = products.attrs.get("threads_per_warp", warps[0] if warps else 1)
-    total = products.attrs.get("total_num_warps", 0)
-    if not products.signature.name:
+    threads = outputs.attrs.get("threads_per_warp", warps[0] if warps else 1)
+    total = outputs.attrs.get("total_num_warps", 0)
+    if not outputs.signature.name:
         raise VerificationError("the kernel has no name")
     return KernelMetadata(
-        name=products.signature.name,
+        name=outputs.signature.name,
         target=job.target.key,
-        signature=products.signature,
+        signature=outputs.signature,
         options=json.loads(json.dumps(job.options.to_json())),
         num_warps=job.options.num_warps,
         total_num_warps=total if isinstance(total, int) else 0,
         threads_per_warp=threads if isinstance(threads, int) else 1,
-        shared=products.resources.get("shared", 0),
-        entry_points=products.entry_points or (products.signature.name,),
-        resources=dict(products.resources),
-        attrs=dict(products.attrs),
+        shared=outputs.resources.get("shared", 0),
+        entry_points=outputs.entry_points or (outputs.signature.name,),
+        resources=dict(outputs.resources),
+        attrs=dict(outputs.attrs),
         plugins=dict(plugins),
         hash=job.key,
     )

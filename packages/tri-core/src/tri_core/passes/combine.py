@@ -16,9 +16,9 @@ __all__ = ["Combine"]
 
 @dataclass(frozen=True)
 class Combine(Pass):
-    """Sums of products, chains of offsets, selects of masked loads and sums over outer products as one op each.
+    """Sums of dots, chains of offsets, selects of masked loads and sums over outer products as one op each.
 
-    A product that adds zero takes what is added to it as its accumulator; constant offsets of one pointer are
+    A dot that adds zero takes what is added to it as its accumulator; constant offsets of one pointer are
     added up; a select of a load by the load's own mask is the load's ``other``; a broadcast constant is a
     constant; a sum over what two matrices multiply to is ``tt.dot``; a reshape whose order nobody sees may take
     any.

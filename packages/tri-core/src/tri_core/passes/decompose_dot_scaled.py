@@ -1,4 +1,4 @@
-"""Products of block-scaled operands as plain products, for targets that have nothing better."""
+"""Dots of block-scaled operands as plain dots, for targets that have nothing better."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SMALLEST_BF16 = 0x40
 class DecomposeDotScaled(Pass):
     """``tt.dot_scaled`` becomes conversions to bf16 (f16 when an operand is), products with scales, and ``tt.dot``.
 
-    A scale of 0xFF is NaN; with ``fastMath`` it may be anything.  Products with scales are rounded to the type
+    A scale of 0xFF is NaN; with ``fastMath`` it may be anything.  Dots with scales are rounded to the type
     that they are computed in, so that a scaled value beyond its range overflows.
 
     ``refuses``: why a target's instructions cannot do an op (None: they can, and it stays); without, none can.  The reasons
@@ -75,7 +75,7 @@ def _told(op: ir.Operation, reason: str) -> str:
 
 @dataclass(frozen=True)
 class _Operand:
-    """An operand of a scaled product: K is along dimension ``k`` (counted from the back)."""
+    """An operand of a scaled dot: K is along dimension ``k`` (counted from the back)."""
 
     value: ir.Value
     scale: ir.Value | None

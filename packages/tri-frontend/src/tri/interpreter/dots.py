@@ -1,4 +1,4 @@
-"""Matrix products: one fused multiply-add per element of the inner dimension, in order, rounded every time."""
+"""Dots: one fused multiply-add per element of the inner dimension, in order, rounded every time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _terms(data: Data, precision: int) -> list[Data]:
     return [data]
 
 
-#: which terms of both operands are multiplied, the small products first
+#: which terms of both operands are multiplied, the small terms first
 _PRODUCTS: dict[int, tuple[tuple[int, int], ...]] = {
     _TF32: ((0, 0),),
     _TF32X3: ((1, 0), (0, 1), (0, 0)),

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Dots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of operands in microscaling formats: groups of 32 elements along K share a scale."""
+"""Dots of operands in microscaling formats: groups of 32 elements along K share a scale."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ __all__ = [
     "ClusterBases",
     "check_cluster",
     "cluster",
+    "matmul_blocks",
     "operand_blocks",
     "permuted",
-    "product_blocks",
     "put_above",
     "ranked",
     "share",
@@ -137,13 +137,13 @@ def units(blocks: Sequence[tuple[int, ...]]) -> ClusterBases:
     return tuple(tuple(v // size for v, size in zip(begin, least, strict=True)) for begin in blocks)
 
 
-#: rows and columns of a product below which a block's share is not cut
+#: rows and columns of a dot below which a block's share is not cut
 _LEAST_ROWS, _LEAST_COLUMNS = 64, 32
 
 
 @lru_cache(maxsize=1024)
-def product_blocks(shape: Shape, num_ctas: int, *, whole_rows: bool = False) -> ClusterBases:
-    """How the blocks of a cluster share the result of a product, of ``shape``: by rows and columns, as square as can be.
+def matmul_blocks(shape: Shape, num_ctas: int, *, whole_rows: bool = False) -> ClusterBases:
+    """How the blocks of a cluster share the result of a dot, of ``shape``: by rows and columns, as square as can be.
 
     With ``whole_rows`` by rows alone.  Where the result is small for all of them, blocks hold copies.
     """
@@ -162,6 +162,6 @@ def product_blocks(shape: Shape, num_ctas: int, *, whole_rows: bool = False) -> 
 
 
 def operand_blocks(blocks: ClusterBases, index: int) -> ClusterBases:
-    """The blocks of operand 0 or 1 of a product whose result has ``blocks``: along k they hold copies."""
+    """The blocks of operand 0 or 1 of a dot whose result has ``blocks``: along k they hold copies."""
     inner = -1 if index == 0 else -2
     return tuple(tuple(0 if d - len(basis) == inner else v for d, v in enumerate(basis)) for basis in blocks)

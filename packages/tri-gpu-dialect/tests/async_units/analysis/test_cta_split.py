@@ -64,7 +64,7 @@ def shares(m: int, n: int, k: int, ctas: int) -> dict[str, list[list[int]]]:
         ((128, 32, 64), 4, [[1, 0], [0, 0]]),
     ],
 )
-def test_what_a_product_reads_is_split_as_its_result(size, ctas: int, result) -> None:
+def test_what_a_matmul_reads_is_split_as_its_result(size, ctas: int, result) -> None:
     found = shares(*size, ctas)
     assert found["store"] == found["c"] == result
     assert found["a"] == [[row, 0] for row, _ in result]

@@ -64,7 +64,7 @@ def _texts() -> dict[str, str]:
 
 
 def program(steps: list[str]) -> ir.Module:
-    """The product of two blocks, plus twice a third."""
+    """The dot of two blocks, plus twice a third."""
     texts = _texts()
     dot = f'%out0 = "tt.dot"(%rx, %ry, %sum) {{inputPrecision = 2 : i32}} : ({LEFT.type}, {RIGHT.type}, {TOTAL.type}) -> {TOTAL.type}'
     body = "\n".join([*(texts[s] for s in steps), dot])

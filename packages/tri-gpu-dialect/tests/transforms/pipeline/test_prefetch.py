@@ -29,7 +29,7 @@ from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 from tri_runtime.simulator import simulate
 
 #: ``c += sum over i of a[i] @ b[i]``, then once more with ``a`` transposed if ``%b`` is read through ``TRANS``
-PRODUCT = """
+MATMUL = """
 "builtin.module"() ({
   "tt.func"() ({
   ^bb0(%a: !tt.ptr<f16, "global">, %b: !tt.ptr<f16, "global">, %c: !tt.ptr<f32, "global">, %n: i32):
@@ -91,7 +91,7 @@ _DOT = '%{0} = "tt.dot"(%{1}, %{2}, %{3}) {{inputPrecision = 2 : i32}} : (tensor
 _TRANS = '%z = "tt.trans"(%y) {order = array<i32: 1, 0>} : (tensor<16xKKxf16>) -> tensor<KKx16xf16>\n'
 
 
-def product(k: int, *, transposed: bool, twice: bool) -> str:
+def matmul(k: int, *, transposed: bool, twice: bool) -> str:
     """The text of the kernel; ``twice``: two dots per iteration."""
     body = _TRANS if transposed else ""
     right = "z" if transposed else "y"
@@ -103,7 +103,7 @@ def product(k: int, *, transposed: bool, twice: bool) -> str:
     else:
         body += _DOT.format("next", "x", right, "acc")
     shape = f"16x{k}" if transposed else f"{k}x16"
-    text = PRODUCT.replace("BPOINTERS", _COLUMNS if transposed else _ROWS).replace("BODY", body)
+    text = MATMUL.replace("BPOINTERS", _COLUMNS if transposed else _ROWS).replace("BODY", body)
     return text.replace("BSHAPE", shape).replace("STEP", str(16 * k)).replace("KK", str(k))
 
 
@@ -139,7 +139,7 @@ def passes(stages: int, steps: int) -> list[object]:
 def test_results_stay(  # type: ignore[no-untyped-def]
     run, k: int, steps: int, stages: int, trips: int, warps: int, transposed: bool, twice: bool
 ) -> None:
-    module = run(product(k, transposed=transposed, twice=twice), *passes(stages, steps), num_warps=warps)
+    module = run(matmul(k, transposed=transposed, twice=twice), *passes(stages, steps), num_warps=warps)
     target, options = make_target(32), CommonOptions(num_warps=warps)
     words = ReferencePrimitives(target, options, threads_per_warp=32, num_warps=warps)
     lowered = lower(module, target, options, words, generic_table())
@@ -163,7 +163,7 @@ def test_results_stay(  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("k", [16, 32])
 def test_one_barrier_per_iteration(run, k: int) -> None:  # type: ignore[no-untyped-def]
-    module = run(product(k, transposed=False, twice=False), *passes(3, 1))
+    module = run(matmul(k, transposed=False, twice=False), *passes(3, 1))
     (loop,) = (op for op in all_ops(module.operation) if op.name == "scf.for")
     names = [op.name for op in all_ops(loop)]
     assert names.count("ttg.barrier") == names.count("ttg.async_wait") == 1
@@ -173,7 +173,7 @@ def test_one_barrier_per_iteration(run, k: int) -> None:  # type: ignore[no-unty
 
 def test_without_the_policys_word_nothing_is_done(run) -> None:  # type: ignore[no-untyped-def]
     steps = [p for p in passes(3, 1) if not isinstance(p, Prefetch)]
-    text = product(16, transposed=False, twice=False)
+    text = matmul(16, transposed=False, twice=False)
     before = str(run(text, *steps))
     steps.insert(
         4, Prefetch(policy=replace(MATRIX_POLICY, pipeline=PipelinePolicy(async_copy_bits=(32, 64, 128))))
@@ -182,7 +182,7 @@ def test_without_the_policys_word_nothing_is_done(run) -> None:  # type: ignore[
 
 
 def test_a_loop_without_copies_stays(run) -> None:  # type: ignore[no-untyped-def]
-    text = product(16, transposed=False, twice=False)
+    text = matmul(16, transposed=False, twice=False)
     plain = [p for p in passes(1, 1) if not isinstance(p, Prefetch)]
     assert str(run(text, *passes(1, 1))) == str(run(text, *plain))
 
@@ -191,7 +191,7 @@ def test_a_slot_that_is_read_after_the_dots_keeps_the_loop(run) -> None:  # type
     """The second dot has one operand from a stage, read right before it: the stage may not be let go before."""
     late = "%w = arith.constant dense<1.0> : tensor<16xKKxf16>\n" + _second(False).partition("\n")[2]
     late = (late + _DOT.format("next", "w", "y2", "mid")).replace("BSHAPE", "16x16").replace("KK", "16")
-    text = product(16, transposed=False, twice=False)
+    text = matmul(16, transposed=False, twice=False)
     text = text.replace('%next = "tt.dot"', '%mid = "tt.dot"').replace("%at2 =", late + "%at2 =", 1)
     module: ir.Module = run(text, *passes(3, 1))
     (loop,) = (op for op in all_ops(module.operation) if op.name == "scf.for")
@@ -203,7 +203,7 @@ def test_a_slot_that_is_read_after_the_dots_keeps_the_loop(run) -> None:  # type
 
 def test_a_dot_that_takes_too_many_registers_stays(run) -> None:  # type: ignore[no-untyped-def]
     """16 x 16 results over 32 lanes are 8 words; a slice of 8 of both operands twice, 4 words each."""
-    text, loops = product(16, transposed=False, twice=False), []
+    text, loops = matmul(16, transposed=False, twice=False), []
     for words in (15, 16):
         steps = [replace(p, words=words) if isinstance(p, Prefetch) else p for p in passes(3, 1)]
         module = run(text, *steps, num_warps=1)

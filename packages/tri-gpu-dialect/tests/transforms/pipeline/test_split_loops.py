@@ -167,7 +167,7 @@ def test_a_loop_on_the_diagonal_stays() -> None:
         ('%w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum', "%m = arith.uitofp %mask : tensor<32x32xi1, #acc> to !sum\n      %w = arith.addf %s, %m : !sum"),
         ("%d = arith.constant dense<5>", "%d = arith.constant dense<2000000000>"),
     ],
-    ids=["unsigned", "no products", "the comparison is used", "large numbers"],
+    ids=["unsigned", "no dots", "the comparison is used", "large numbers"],
 )  # fmt: skip
 def test_what_is_not_split(old: str, new: str) -> None:
     source = Comparison("sge", 1, 1, 1, 5, 32).text

@@ -56,7 +56,7 @@ class MmaOp(MachineOp, dialect=NVM, name="mma"):
         return b.inline_asm(body, constraints, operands, results, convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The product in double precision, rounded once."""
+        """The dot in double precision, rounded once."""
         from tri_backend_nvidia.machine.simulation import matrix as matrix_simulation
 
         kinds = text(self.kinds).split()

@@ -75,7 +75,7 @@ class ScaledMmaOp(MachineOp, dialect=NVM, name="mma_scaled"):
         return b.inline_asm(body, constraints, operands, results, convergent=True)
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The product in double precision, rounded once."""
+        """The dot in double precision, rounded once."""
         from tri_backend_nvidia.machine.simulation import mma_scaled as mma_scaled_simulation
 
         kinds = text(self.kinds).split()

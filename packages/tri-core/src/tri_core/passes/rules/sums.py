@@ -1,4 +1,4 @@
-"""Reductions: sums that are matrix products, and reductions that see no order."""
+"""Reductions: sums that are dots, and reductions that see no order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__: list[str] = []
 
 _Values = Sequence[ir.Value] | None
 
-#: rows and columns below which a product is not worth a matrix instruction
+#: rows and columns below which a dot is not worth a matrix instruction
 _SMALLEST = 16
 _IEEE = 2
 
@@ -112,7 +112,7 @@ def _spread(value: ir.Value) -> tuple[ir.Value | None, int]:
 
 
 def _dot(op: ir.Operation, left: ir.Value, right: ir.Value) -> ir.Value:
-    """The product, at full precision: nobody asked for less."""
+    """The dot, at full precision: nobody asked for less."""
     type_ = ir.RankedTensorType(op.result.type)
     zero = constant(op, ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(type_.element_type, 0.0)))
     i32 = ir.IntegerType.get_signless(32)

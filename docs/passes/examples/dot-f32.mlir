@@ -1,5 +1,5 @@
 module {
-  tt.func public @product(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %c: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {
+  tt.func public @matmul(%a: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %c: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {
     %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
     %w = arith.constant dense<64> : tensor<64x1xi32>
     %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
@@ -9,13 +9,13 @@ module {
     %3 = tt.broadcast %1 : tensor<64x1xi32> -> tensor<64x64xi32>
     %4 = tt.broadcast %2 : tensor<1x64xi32> -> tensor<64x64xi32>
     %5 = arith.addi %3, %4 : tensor<64x64xi32>
-    %6 = tt.splat %a : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
-    %7 = tt.addptr %6, %5 : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    %8 = tt.load %7 : tensor<64x64x!tt.ptr<f16>>
-    %9 = tt.splat %b : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>
-    %10 = tt.addptr %9, %5 : tensor<64x64x!tt.ptr<f16>>, tensor<64x64xi32>
-    %11 = tt.load %10 : tensor<64x64x!tt.ptr<f16>>
-    %12 = tt.dot %8, %11, %zero : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %6 = tt.splat %a : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+    %7 = tt.addptr %6, %5 : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
+    %8 = tt.load %7 : tensor<64x64x!tt.ptr<f32>>
+    %9 = tt.splat %b : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+    %10 = tt.addptr %9, %5 : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
+    %11 = tt.load %10 : tensor<64x64x!tt.ptr<f32>>
+    %12 = tt.dot %8, %11, %zero : tensor<64x64xf32> * tensor<64x64xf32> -> tensor<64x64xf32>
     %13 = tt.splat %c : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
     %14 = tt.addptr %13, %5 : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
     tt.store %14, %12 : tensor<64x64x!tt.ptr<f32>>

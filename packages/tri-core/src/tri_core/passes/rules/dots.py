@@ -1,4 +1,4 @@
-"""Sums of products that the product can do itself."""
+"""Additions that a dot can do itself."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__: list[str] = []
 @COMBINE.rule("arith.addf", "arith.addi", fed_by=["tt.dot"])
 def _dot_plus(op: ir.Operation) -> Sequence[ir.Value] | None:
     """``dot(a, b, 0) + c`` is ``dot(a, b, c)``: matrix units add for nothing."""
-    for product, addend in (op.operands, reversed(list(op.operands))):
-        dot = made_by(product, "tt.dot")
-        if dot is None or len(list(product.uses)) != 1 or not _is_plain_product(dot):
+    for summand, addend in (op.operands, reversed(list(op.operands))):
+        dot = made_by(summand, "tt.dot")
+        if dot is None or len(list(summand.uses)) != 1 or not _is_plain_dot(dot):
             continue
         a, b, _ = dot.operands
         attributes = {name: dot.attributes[name] for name in dot.attributes}
@@ -25,7 +25,7 @@ def _dot_plus(op: ir.Operation) -> Sequence[ir.Value] | None:
     return None
 
 
-def _is_plain_product(dot: ir.Operation) -> bool:
+def _is_plain_dot(dot: ir.Operation) -> bool:
     """Whether ``dot`` adds zero, and rounds nothing on the way that it was not asked to."""
     limit = "maxNumImpreciseAcc"
     if limit in dot.attributes and ir.IntegerAttr(dot.attributes[limit]).value != 0:

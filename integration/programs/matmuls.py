@@ -1,4 +1,4 @@
-"""Products of matrices, grouped and persistent ones among them, and convolution."""
+"""Matmuls, grouped and persistent ones among them, and convolution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from integration.kernels.persistent_matmul import persistent_matmul, persistent_
 from integration.programs.program import Case, Data, Numbers, Program, Sizes, Start, poisoned, values
 from tri.tools.tensor_descriptor import TensorDescriptor
 
-__all__ = ["PRODUCTS"]
+__all__ = ["MATMULS"]
 
 #: sums of f32 that are exact products; TF32 keeps 10 bits; 8-bit floats are summed with
 #: about 14 bits by Hopper's tensor cores, which made 2.1e-3 of 1024 terms on an H200
@@ -64,7 +64,7 @@ def _operands(case: Case, random: np.random.Generator) -> Data:
     return Data((a, b), (poisoned((m, n), _SUMS.get(case.dtype, "float32")),))
 
 
-def _product(data: Data, case: Case) -> list[Numbers]:
+def _exact(data: Data, case: Case) -> list[Numbers]:
     a, b = (x.astype(np.float64) for x in data.inputs)
     return [a @ b]
 
@@ -138,7 +138,7 @@ def _grouped(data: Data, case: Case, start: Start) -> None:
     )
 
 
-def _products_of_groups(data: Data, case: Case) -> list[Numbers]:
+def _exact_groups(data: Data, case: Case) -> list[Numbers]:
     a, b, starts = data.inputs
     a, b = a.astype(np.float64), b.astype(np.float64)
     return [np.concatenate([a[i:j] @ b[g] for g, (i, j) in enumerate(pairwise(starts))])]
@@ -188,26 +188,26 @@ def _convolved(data: Data, case: Case) -> list[Numbers]:
     return [made]
 
 
-PRODUCTS = (
+MATMULS = (
     Program(
         name="matmul", bounds={k: v for k, v in _BOUNDS.items() if k != "float64"}, small=_SMALL, few=_FEW, large=_LARGE, columns=_ORDERS,
-        make=_operands, launch=_matmul, oracle=_product,
+        make=_operands, launch=_matmul, oracle=_exact,
     ),
     Program(
         name="matmul through descriptors", bounds=_WIDE, small=_SMALL, few=_FEW, large=_LARGE,
-        make=_operands, launch=_descriptors, oracle=_product,
+        make=_operands, launch=_descriptors, oracle=_exact,
     ),
     Program(
         name="persistent matmul", bounds=_BOUNDS, small=_SMALL, few=_FEW, large=_LARGE, columns=_ORDERS,
-        make=_operands, launch=_persistent, oracle=_product,
+        make=_operands, launch=_persistent, oracle=_exact,
     ),
     Program(
         name="persistent matmul through descriptors", bounds=_WIDE, small=_SMALL, few=_FEW, large=_LARGE,
-        make=_operands, launch=_persistent_descriptors, oracle=_product,
+        make=_operands, launch=_persistent_descriptors, oracle=_exact,
     ),
     Program(
         name="grouped matmul", bounds=_WIDE, small=_SMALL, few=_FEW, large=_LARGE,
-        make=_groups, launch=_grouped, oracle=_products_of_groups,
+        make=_groups, launch=_grouped, oracle=_exact_groups,
     ),
     Program(
         name="convolution", bounds=_WIDE,

@@ -1,4 +1,4 @@
-"""A product whose three sizes are constexprs, by one program: no masks, one loop along k."""
+"""A dot whose three sizes are constexprs, by one program: no masks, one loop along k."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tri.language as tl
 
 
 @tri.jit
-def whole_product(
+def whole_matmul(
     a, b, c,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,

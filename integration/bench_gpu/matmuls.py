@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matmuls."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def scaled_by_rows(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> objec
 
 
 def grouped(groups: int, rows: int, size: int) -> Case:
-    """``groups`` products of [rows, size] and [size, size]; the library does them one after the other."""
+    """``groups`` dots of [rows, size] and [size, size]; the library does them one after the other."""
     a = _random(groups * rows, size, dtype=torch.float16)
     b = _random(groups, size, size, dtype=torch.float16)
     out = torch.empty_like(a)
