@@ -90,7 +90,7 @@ def cpu_seconds(run: Callable[[], None]) -> float:
 
 
 def python_lines(run: Callable[[], None]) -> float:
-    """Lines of Python that ``run`` executes: every turn of a loop counts."""
+    """Lines of Python that ``run`` executes: every iteration counts."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: object) -> Any:

@@ -84,12 +84,12 @@ def _on(target: str, races: bool) -> Iterator[None]:
 def _seconds(target: str, launch: Callable[[], object], repeats: int) -> tuple[float, float]:
     """Medians without and with."""
     found: dict[bool, list[float]] = {False: [], True: []}
-    for turn in range(repeats + 1):
+    for round_ in range(repeats + 1):
         for races in (False, True):
             with _on(target, races):
                 start = time.perf_counter()
                 launch()
-            if turn:  # the first compiles
+            if round_:  # the first compiles
                 found[races].append(time.perf_counter() - start)
     return statistics.median(found[False]), statistics.median(found[True])
 

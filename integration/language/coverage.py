@@ -61,7 +61,7 @@ def _by_object() -> Mapping[int, tuple[str, ...]]:
 
 
 class _Watch:
-    """What the code generator meets in the functions of the kit."""
+    """What the code generator visits in the functions of the kit."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -69,7 +69,7 @@ class _Watch:
         self.types: dict[str, set[str]] = {}
         self._values: dict[int, Any] = {}
 
-    def met(self, generator: Generator, node: ast.AST, value: Any) -> None:
+    def sees(self, generator: Generator, node: ast.AST, value: Any) -> None:
         """``node`` of the function of ``generator`` was found to be ``value``."""
         if not generator.function.fn.__module__.startswith("tri_conformance."):
             return
@@ -157,7 +157,7 @@ def _watching(watch: _Watch) -> Iterator[None]:
 
     def visit(self: Generator, node: ast.AST) -> Any:
         value = plain(self, node)
-        watch.met(self, node, value)
+        watch.sees(self, node, value)
         return value
 
     def only_ir(source: Any, target: Any, options: Any) -> Any:
@@ -178,7 +178,7 @@ def _row_of(case: Case) -> str:
 
 @functools.cache
 def _watched() -> list[tuple[str, _Watch]]:
-    """What was met in the first case of each row and element type."""
+    """What was seen in the first case of each row and element type."""
     subject = Subject("cpu")
     firsts: dict[tuple[str, ...], Callable[[Subject], None]] = {
         ("device_print",): asked(effects.launch, "print")

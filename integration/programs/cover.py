@@ -51,7 +51,7 @@ def cover(
         first, places = next(iter(missing.items()))
 
         def candidate() -> dict[str, Hashable]:
-            table = tables[chooser.choice(places)]  # noqa: B023  used before the next turn
+            table = tables[chooser.choice(places)]  # noqa: B023  used before the next iteration
             return {axis: chooser.choice(options) for axis, options in table.items()} | dict(first)  # noqa: B023
 
         def gain(row: Row) -> int:

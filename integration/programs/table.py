@@ -96,7 +96,7 @@ def crossed(choices: Choices, axes: Sequence[str] = OPTIONS, *, scale: Scale = "
     for program in PROGRAMS.values():
         found = _axes(program, scale, choices)
         rest = list(product(*(found[name] for name in found if name not in axes)))
-        # all turn by turn, in an order that is not that of the axes
+        # one of each at a time, in an order that is not that of the axes
         Random(program.name).shuffle(rest)
         names = [*axes, *(name for name in found if name not in axes)]
         for options, others in zip(product(*(found[name] for name in axes)), cycle(rest), strict=False):

@@ -1,4 +1,4 @@
-"""Instructions of a turn of the loops of dots at sm_90a: ``python -m integration.steady_loops [--triton-python PYTHON]``.
+"""Instructions of an iteration of the loops of dots at sm_90a: ``python -m integration.steady_loops [--triton-python PYTHON]``.
 
 Kernels of ``integration/kernels`` in configurations that ``integration.bench_gpu`` found fast on an H200; no GPU is needed.
 Counted are the machine instructions of a warp that multiplies.  With a Python that has Triton, what Triton's have is written

@@ -70,7 +70,7 @@ def test_every_three_options(target: str, program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("target", SIMULATED)
 def test_every_pair_of_options_with_blocks_of_devices(target: str, program: str) -> None:
-    """Instructions of warp groups, roles and turns take tiles that small sizes do not have."""
+    """Instructions of warp groups, partitions and ordered barriers take tiles that small sizes do not have."""
     cases = [case for case in sample(choices_of(target), scale="few") if case.program == program]
     assert problems(list(outcomes(cases, target, jobs=os.cpu_count() or 1))) == []
 
@@ -190,7 +190,7 @@ def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
     ("program", "block", "num_warps"), [("attention", (64, 64), 16), ("attention backward", (128, 64), 8)]
 )
 def test_nobody_meets_in_a_turn(program: str, block: tuple[int, int], num_warps: int) -> None:
-    """Conversions in the loop go through memory, where all groups meet: kernels that took turns there hung on a card."""
+    """Conversions in the loop go through memory, where all groups synchronise: kernels with ordered barriers there hung on a card."""
     case = Case(
         program=program,
         dtype="float16",

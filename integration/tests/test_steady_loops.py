@@ -56,7 +56,7 @@ def test_loops_are_no_longer_than_tritons(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in _cases if name.startswith("matmul")])
 def test_matmuls_are_waited_for_once(name: str) -> None:
-    """Behind all dots of the turn, before their slot is freed: the other consumer's dots run meanwhile."""
+    """Behind all dots of the iteration, before their stage is released: the other consumer's dots run meanwhile."""
     body = steady(_made(name).asm["sass"])
     multiplied = [i for i, x in enumerate(body) if "GMMA" in x]
     (wait,) = (i for i, x in enumerate(body) if "WARPGROUP.DEPBAR" in x)

@@ -73,7 +73,7 @@ class Wrong(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         del context
 
-        def turn(op: ir.Operation) -> ir.WalkResult:
+        def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == "arith.addf":
                 with ir.InsertionPoint(op), op.location:
                     made = ir.Operation.create(
@@ -82,7 +82,7 @@ class Wrong(Pass):
                 op.results[0].replace_all_uses_with(made.result)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(turn)
+        module.operation.walk(visit)
 
 
 def test_a_pass_that_is_wrong_is_seen() -> None:

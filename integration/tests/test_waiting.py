@@ -15,12 +15,12 @@ import tri.language as tl
 @tri.jit
 def wait(flag_ptr: Any, out_ptr: Any) -> None:
     seen: Any = tl.load(flag_ptr, volatile=True)
-    turns = 0
+    rounds = 0
     while seen == 0:
         seen = tl.load(flag_ptr, volatile=True)
-        turns += 1
+        rounds += 1
     tl.store(out_ptr, seen)
-    tl.store(out_ptr + 1, turns)
+    tl.store(out_ptr + 1, rounds)
 
 
 def test_a_volatile_load_sees_what_another_thread_writes() -> None:

@@ -149,14 +149,14 @@ class Program:
         k, (x, ax), (y, ay), (z, az) = self.kernel, self.pick(), self.pick(), self.pick()
         zero, one, three = (k.constant(i, "i32") for i in (0, 1, 3))
         order = self.choose(True, False)
-        turned = self.shape[0] == self.shape[1] and self.choose(True, False)
+        transposed = self.shape[0] == self.shape[1] and self.choose(True, False)
         with k.loop(zero, three, one, [x, y]) as loop:
             u, v = loop.arguments
-            other = k.trans(u, 1, 0) if turned else u
+            other = k.trans(u, 1, 0) if transposed else u
             first, second = k.add(k.mul(u, z), v), k.same("arith.xori", v, other)
             loop.next = [first, second] if order else [second, first]
         for _ in range(3):
-            other_ = ax.T if turned else ax
+            other_ = ax.T if transposed else ax
             first_, second_ = ax * az + ay, ay ^ other_
             ax, ay = (first_, second_) if order else (second_, first_)
         self.add(loop.results[0], ax)

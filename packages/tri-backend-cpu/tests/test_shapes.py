@@ -55,10 +55,10 @@ def test_reshape(
 def test_reshape_of_a_transposed_tensor(rng: np.random.Generator) -> None:
     """And back again, with the first form used too."""
     k = Kernel({"x": "*i32", "o": "*i32", "p": "*i32"})
-    turned = k.trans(k.read("x", 8, 16), 1, 0)
-    flat = k.reshape(turned, 128)
+    transposed = k.trans(k.read("x", 8, 16), 1, 0)
+    flat = k.reshape(transposed, 128)
     k.write("o", flat)
-    k.write("p", k.add(k.reshape(flat, 16, 8), turned))
+    k.write("p", k.add(k.reshape(flat, 16, 8), transposed))
     x, o, p = numbers(rng, 8, 16), np.zeros(128, np.int32), np.zeros((16, 8), np.int32)
     k.run(x, o, p)
     np.testing.assert_array_equal(o, x.T.ravel())

@@ -114,8 +114,8 @@ def test_vectors_of_128_bits(dtype: str, count: int) -> None:
         type_ = b.vector_type(element, count)
         thread = hw.thread_id(b)
         loaded = hw.load_global(b, b.gep(args[0], thread, type_), type_, None, None, Access(16))
-        turned = b.pack(list(reversed(b.unpack(loaded))))
-        hw.store_global(b, b.gep(args[1], thread, type_), turned, None, Access(16))
+        backwards = b.pack(list(reversed(b.unpack(loaded))))
+        hw.store_global(b, b.gep(args[1], thread, type_), backwards, None, Access(16))
 
     x = random((64, count), dtype, -100, 100)
     out = np.zeros_like(x)

@@ -36,7 +36,7 @@ def _builtin(
 ) -> list[ir.Value]:
     """A call of the device's builtin ``__toy_<name>``.
 
-    One in which threads meet is ``convergent``: LLVM must not move it into or out of a branch.
+    One at which threads synchronise is ``convergent``: LLVM must not move it into or out of a branch.
     """
     attributes: dict[str, ir.Attribute] = {"no_unwind": ir.UnitAttr.get()}
     if convergent:
@@ -89,7 +89,7 @@ class NumProgramsOp(MachineOp, dialect=TOY, name="num_programs", traits=[ext.Pur
 
 
 class BarrierOp(MachineOp, dialect=TOY, name="barrier"):
-    """The threads of a block meet; what they wrote to memory before is seen after."""
+    """The threads of a block synchronise; what they wrote to memory before is seen after."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """A builtin that stays where it is."""

@@ -26,7 +26,7 @@ _ARCHITECTURE = "t1"
 _LANES = ARCHITECTURES[_ARCHITECTURE].lanes
 _MEMORY = 1 << 30
 _ALIGNMENT = 256
-#: seconds after which a thread no longer waits for others: a kernel in which they never meet is an error
+#: seconds after which a thread no longer waits for others: a kernel in which they never reach one barrier is an error
 _PATIENCE = 60.0
 
 
@@ -110,14 +110,14 @@ class ToyMachine:
             for worker in workers:
                 worker.join()
         if running.failures:
-            raise DeviceError("threads of a block do not meet") from running.failures[0]
+            raise DeviceError("threads of a block do not reach one barrier") from running.failures[0]
 
     def synchronize(self, device: int) -> None:
         """A launch is over when it returns."""
 
 
 class _Launch:
-    """One grid: where its threads meet, and what lanes show each other."""
+    """One grid: where its threads synchronise, and what lanes show each other."""
 
     def __init__(self, grid: tuple[int, int, int], threads: int) -> None:
         self.grid = grid
@@ -132,9 +132,9 @@ class _Launch:
         for z, y, x in itertools.product(*map(range, reversed(self.grid))):
             _here.program = (x, y, z)
             entry(arguments)
-            self.meet()
+            self.synchronise()
 
-    def meet(self) -> None:
+    def synchronise(self) -> None:
         """The barrier of the block."""
         self._wait(self.block)
 
@@ -166,7 +166,7 @@ _BUILTINS: dict[str, Any] = {
     "thread_id": ctypes.CFUNCTYPE(_I32)(lambda: _here.number),
     "program_id": ctypes.CFUNCTYPE(_I32, _I32)(lambda axis: _here.program[axis]),
     "num_programs": ctypes.CFUNCTYPE(_I32, _I32)(lambda axis: _here.launch.grid[axis]),
-    "barrier": ctypes.CFUNCTYPE(None)(lambda: _here.launch.meet()),
+    "barrier": ctypes.CFUNCTYPE(None)(lambda: _here.launch.synchronise()),
     "shuffle": ctypes.CFUNCTYPE(_I32, _I32, _I32)(
         lambda value, lane: _here.launch.shuffle(_here.number, value, lane)
     ),

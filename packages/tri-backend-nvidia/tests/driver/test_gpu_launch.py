@@ -99,7 +99,7 @@ def test_trials_of_autotune_on_a_stream():
 
 # --- launches by compiled code ------------------------------------------------------------------------------
 
-quick = pytest.mark.skipif(
+fast = pytest.mark.skipif(
     not available() or exchange_of(torch.Tensor) is None, reason="launches stay in Python here"
 )
 
@@ -126,7 +126,7 @@ def warmed(*given, **options):
     return kernel
 
 
-@quick
+@fast
 def test_compiled_launches_pass_what_they_are_given(slow):
     x, y = arrays()
     kernel = warmed(x, y)
@@ -142,7 +142,7 @@ def test_compiled_launches_pass_what_they_are_given(slow):
     assert not slow
 
 
-@quick
+@fast
 def test_compiled_launches_are_on_the_current_stream(slow):
     x, y = arrays()
     kernel = warmed(x, y)
@@ -160,7 +160,7 @@ def test_compiled_launches_are_on_the_current_stream(slow):
     assert not slow
 
 
-@quick
+@fast
 def test_compiled_launches_are_recorded(slow):
     x, y = arrays()
     kernel = warmed(x, y)
@@ -176,7 +176,7 @@ def test_compiled_launches_are_recorded(slow):
     assert not slow
 
 
-@quick
+@fast
 def test_compiled_launches_of_threads(slow):
     """A thread that has no context, or another, gets one."""
     x, y = arrays()
@@ -197,7 +197,7 @@ def test_compiled_launches_of_threads(slow):
     assert wrong == [0] * 400
 
 
-@quick
+@fast
 def test_what_the_driver_refuses_in_compiled_launches(slow):
     x, y = arrays()
     kernel = warmed(x, y)
@@ -209,7 +209,7 @@ def test_what_the_driver_refuses_in_compiled_launches(slow):
 
 
 @two
-@quick
+@fast
 def test_compiled_launches_on_two_devices(slow):
     for _ in range(4):
         for device in ("cuda:0", "cuda:1"):
@@ -269,7 +269,7 @@ def test_older_gpus_refuse_them():
 # --- programs that synchronize -------------------------------------------------------------------------------------
 
 
-def met(programs, grid=None):
+def synchronised(programs, grid=None):
     x = torch.randn(N, device="cuda")
     partial, out = poisoned(programs), poisoned(programs)
     arrived = torch.zeros(1, device="cuda", dtype=torch.int32)
@@ -281,15 +281,15 @@ def met(programs, grid=None):
 
 @pytest.mark.parametrize("programs", [2, 64])
 def test_programs_of_a_cooperative_grid_meet(programs):
-    _, out, expected = met(programs)
+    _, out, expected = synchronised(programs)
     bound = 1e-4 * N**0.5
     assert bool(((out.double() - expected).abs() <= bound).all())
 
 
 def test_a_cooperative_grid_that_does_not_fit_is_refused():
     with pytest.raises(OutOfResources, match=r"CTAs; .* of them at a time") as caught:
-        met(64, grid=(1 << 20,))
-    kernel, out, expected = met(64)
+        synchronised(64, grid=(1 << 20,))
+    kernel, out, expected = synchronised(64)
     units = torch.cuda.get_device_properties(0).multi_processor_count
     assert (caught.value.need, caught.value.have) == (1 << 20, kernel.resources.resident(units))
     assert bool(((out.double() - expected).abs() <= 1e-4 * N**0.5).all()), "the device goes on"

@@ -90,7 +90,7 @@ def test_tiles_leave_in_wide_accesses(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_maps_are_fetched_by_one_thread_before_the_threads_meet(name: str) -> None:
-    """Each once, the way out's too: what copies through them would wait for their 128 bytes of memory."""
+    """Each once, the epilogue's too: what copies through them would wait for their 128 bytes of memory."""
     ptx = assembled(name).asm["ptx"]
     maps = ptx.count(".param .align 64 .b8 ")
     fetched = [m.start() for m in re.finditer(r"@%p\d+ prefetch\.tensormap \[", ptx)]

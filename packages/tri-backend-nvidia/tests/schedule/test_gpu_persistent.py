@@ -82,7 +82,7 @@ def test_sums_of_nothing(shape) -> None:
 @pytest.mark.parametrize("size", [(64, 0), (0, 0), (0, 64)])
 @pytest.mark.usefixtures("hopper")
 def test_copies_of_empty_arrays(size) -> None:
-    """One turn copies; nothing else of the memory that stands in for an array is seen, also after stores to it."""
+    """One iteration copies; nothing else of the memory that stands in for an array is seen, also after stores to it."""
     m, k = size
     a, b, c = halves(m, k), halves(k, 64, seed=1), poisoned(64, 64).float()
     for _ in range(2):

@@ -19,7 +19,7 @@ from tri_conformance.subject import Subject, arrays_in, with_arrays
 
 __all__ = ["WARPS", "Feature", "Point", "Trial", "cases_of"]
 
-#: numbers of warps, dealt out to a feature's points in turn
+#: numbers of warps, dealt out to a feature's points in number
 WARPS = (4, 1, 8, 2)
 
 
@@ -136,9 +136,11 @@ def cases_of(features: Sequence[Feature]) -> Iterator[Case]:
     """Every feature at every point."""
     for row in features:
         first = zlib.crc32(row.name.encode()) if row.group else 0  # rows of a group differ too
-        for (turn, dtype), (shift, shape) in itertools.product(enumerate(row.dtypes), enumerate(row.shapes)):
+        for (number, dtype), (shift, shape) in itertools.product(
+            enumerate(row.dtypes), enumerate(row.shapes)
+        ):
             # dealt out along both axes, so that types and shapes meet different numbers
-            warps = WARPS[(first + turn + shift) % len(WARPS)]
+            warps = WARPS[(first + number + shift) % len(WARPS)]
             yield _case(row, dtype, shape, warps)
 
 

@@ -34,7 +34,7 @@ SHARED, GLOBAL = 1, 2
 
 #: an attribute of ops of barriers in memory and of copies: they have to do with all CTAs of a cluster.  An arrival is made at the
 #: barrier of each CTA, a copy goes to all CTAs that hold copies of the block, and at a
-#: meeting all threads of the cluster synchronise
+#: barrier all threads of the cluster synchronise
 CLUSTER = "ttg.cluster"
 
 #: ops whose regions are the same program at another place

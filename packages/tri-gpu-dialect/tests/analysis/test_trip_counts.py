@@ -1,4 +1,4 @@
-"""Lengths of programs, against turns that are counted for many program ids."""
+"""Lengths of programs, against iterations that are counted for many program ids."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_slopes(name: str) -> None:
 
 @given(a=st.integers(-3, 3), b=st.integers(-3, 3), d=st.integers(1, 4), step=st.integers(1, 4))
 def test_slopes_are_those_of_turns(a: int, b: int, d: int, step: int) -> None:
-    """Turns of ``for i in range(b x, 10000 + (a x) // d * d, step)``, over a long way."""
+    """Iterations of ``for i in range(b x, 10000 + (a x) // d * d, step)``, over a long way."""
     numbers = {"a": a, "b": b, "d": d, "s": step, "k": 10000}
     constants = "".join(f"%c{n} = arith.constant {v} : i32\n" for n, v in numbers.items())
     body = (
@@ -107,6 +107,6 @@ def test_slopes_are_those_of_turns(a: int, b: int, d: int, step: int) -> None:
         "%h = arith.addi %w, %ck : i32\n%l = arith.muli %cb, %x : i32\n"
     )
     found = counts(constants + body + loop("%l", "%h", "%cs"))
-    turns = [len(range(b * x, 10000 + (a * x) // d * d, step)) for x in (0, 1000)]
-    assert abs(found.slopes.get(0, Fraction(0)) * 1000 - (turns[1] - turns[0])) <= d + 1
+    iterations = [len(range(b * x, 10000 + (a * x) // d * d, step)) for x in (0, 1000)]
+    assert abs(found.slopes.get(0, Fraction(0)) * 1000 - (iterations[1] - iterations[0])) <= d + 1
     assert found.steepest == (0 if a != b else None)

@@ -68,7 +68,7 @@ def places(module: ir.Module, context: StageContext) -> dict[str, range]:
     return found
 
 
-def meet(left: range, right: range) -> bool:
+def overlap(left: range, right: range) -> bool:
     return left.start < right.stop and right.start < left.stop
 
 
@@ -77,20 +77,20 @@ def test_buffers_of_regions_that_run_at_the_same_time_are_apart(context: StageCo
     part = f"{alloc('d')} {fill('4', '%d', ONE)} {read('5', '%d', ONE)}"
     later = f"{alloc('e')} {fill('6', '%e')} {read('7', '%e')}"
     found = places(specialized(own, part, after=later), context)
-    assert not any(meet(found["d"], found[k]) for k in "bce")
-    assert meet(found["b"], found["c"])  # in one region, one after the other
+    assert not any(overlap(found["d"], found[k]) for k in "bce")
+    assert overlap(found["b"], found["c"])  # in one region, one after the other
 
 
 def test_a_buffer_that_any_region_touches_lives_while_all_run(context: StageContext) -> None:
     part = f"{read('4', '%x', ONE)} {alloc('d')} {fill('5', '%d', ONE)}"
     found = places(specialized(f"{alloc('b')} {fill('0', '%b')}", part), context)
-    assert not any(meet(found["a"], found[k]) for k in "bd")
+    assert not any(overlap(found["a"], found[k]) for k in "bd")
 
 
 def test_one_that_is_dead_before_gives_its_place(context: StageContext) -> None:
     before = f"{alloc('z')} {fill('8', '%z')}"
     found = places(specialized(f"{alloc('b')} {fill('0', '%b')} {fill('1', '%a')}", "", before), context)
-    assert meet(found["z"], found["b"])
+    assert overlap(found["z"], found["b"])
 
 
 def names(block: ir.Block) -> list[str]:

@@ -205,7 +205,7 @@ def scalar(op: ir.Operation, given: list[Any]) -> Any:
 
 
 class Machine:
-    """Runs scalars and control flow; ``told`` has what loads, copies, waits and arrivals were met, in order."""
+    """Runs scalars and control flow; ``told`` has what loads, copies, waits and arrivals were seen, in order."""
 
     def __init__(self, n: int, m: int) -> None:
         self.values: dict[ir.Value, Any] = {}

@@ -1,7 +1,7 @@
 // RUN: allocate-shared-memory, insert-barriers
 //
 // A load waits for the store before it; the next iteration's store waits for the load.  Barriers in memory are started by one thread,
-// one after the other; then all threads meet once.
+// one after the other; then all threads synchronise once.
 
 #b = #ttg.blocked<{order = [1, 0], sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>
 #s = #ttg.swizzled_shared<{maxPhase = 1, order = [1, 0], perPhase = 1, vec = 1}>

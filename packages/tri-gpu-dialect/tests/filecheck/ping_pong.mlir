@@ -1,4 +1,4 @@
-// Four groups of consumers take turns: their dots are started together, then something else takes long.
+// Four groups of consumers alternate at ordered barriers: their dots are started together, then something else takes long.
 // RUN: ping-pong
 
 // CHECK-LABEL: "tt.func"
@@ -16,7 +16,7 @@
 // in the second loop the first dot is waited for before the second one starts
 // CHECK: scf.for
 // CHECK-NOT: "ttg.ordered_barrier"
-// in the third one a turn is for the two that start together, not for the one that needs what they give
+// in the third one a barrier is for the two that start together, not for the one that needs what they give
 // CHECK: scf.for
 // CHECK-NEXT: "ttg.ordered_barrier"() {group_warps = 1 : i32, step = "wait"}
 // CHECK: "ttg.warp_group_dot"

@@ -3,8 +3,8 @@
 
 // rows >= columns + i: (first row - low - 31 + 32) / 32 iterations need no mask; the others go on from them
 // CHECK-LABEL: "tt.func"
-// CHECK: %[[TURNS:.*]] = arith.divsi
-// CHECK: %[[AHEAD:.*]] = arith.muli %[[TURNS]], %[[STEP:.*]] : i32
+// CHECK: %[[ITERATIONS:.*]] = arith.divsi
+// CHECK: %[[AHEAD:.*]] = arith.muli %[[ITERATIONS]], %[[STEP:.*]] : i32
 // CHECK: %[[END:.*]] = arith.addi %[[LOW:.*]], %[[AHEAD]] : i32
 // CHECK: %[[MOST:.*]] = arith.maxsi %[[LOW]], %[[HIGH:.*]] : i32
 // CHECK: %[[MIDDLE:.*]] = arith.minsi %[[END]], %[[MOST]] : i32

@@ -98,7 +98,7 @@ def choose(work: Work, has: Resources, machine: Machine, *, persistent: bool = T
 
 
 def _unmeasured(work: Work, has: Resources) -> str | None:
-    """Why nobody knows whether warps that copy are worth it."""
+    """Why it is unknown whether a producer is worth it."""
     largest = work.largest
     if has.warps not in _WARPS:
         return f"{has.warps} warps, and only 4 and 8 were measured"

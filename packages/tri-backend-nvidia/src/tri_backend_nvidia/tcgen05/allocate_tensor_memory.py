@@ -5,7 +5,7 @@
 Accumulators that loops carry stay there (:mod:`accumulators`): they are stored before the loop, and loaded where registers are needed.
 A left operand that is made of an accumulator goes to tensor memory, too, instead of to shared memory (:mod:`tmem_operands`).
 Columns are given to accumulators for as long as they live; all are allocated at once, where the consumers of the
-kernel start, and given back at its end.  :mod:`completion` has what tells when dots are done.
+kernel start, and deallocated at its end.  :mod:`completion` has what tells when dots are done.
 """
 
 from __future__ import annotations

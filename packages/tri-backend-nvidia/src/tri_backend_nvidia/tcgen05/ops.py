@@ -47,7 +47,7 @@ class TensorMemoryAllocOp(
 class TensorMemoryDeallocOp(
     TTNG.Operation, name="tmem_dealloc", traits=[Effects(Effect("free", _TENSOR_MEMORY), SYNCHRONIZE_CTA)]
 ):
-    """All threads synchronise; then the ``columns`` at the address in ``slot`` are given back."""
+    """All threads synchronise; then the ``columns`` at the address in ``slot`` are deallocated."""
 
     slot: _In
     columns: ir.IntegerAttr

@@ -222,8 +222,8 @@ def polled_at_once(out, x, B: tl.constexpr):
 def passed_on(out, ticket, flag, box, x, B: tl.constexpr):
     """The program that begins first writes and raises a flag; the second waits for it, and reads."""
     i = tl.arange(0, B)
-    turn = tl.atomic_add(ticket, 1)
-    if turn == 0:
+    mine = tl.atomic_add(ticket, 1)
+    if mine == 0:
         tl.store(box + i, tl.load(x + i) * 2)
         tl.debug_barrier()
         tl.atomic_xchg(flag, 1, sem="release")

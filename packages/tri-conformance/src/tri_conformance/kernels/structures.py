@@ -132,10 +132,10 @@ def loops(out, x, n, B: tl.constexpr):
         total += k * tl.load(x + k * B + i)
     for k in tl.range(n, flatten=True, disallow_acc_multi_buffer=True):
         total = total ^ k
-    turns = 0
-    while tl.condition(turns < n, disable_licm=True):
-        turns += 2
-    tl.store(out + i, total + turns)
+    rounds = 0
+    while tl.condition(rounds < n, disable_licm=True):
+        rounds += 2
+    tl.store(out + i, total + rounds)
 
 
 @tri.jit

@@ -136,8 +136,8 @@ def _scan(kind: str, axis: int, reverse: bool) -> Callable[[Point], Trial]:
                 else (point.rng.random(point.count) < 0.5).astype(point.numpy)
             )
         wide = x.reshape(point.shape).astype(np.int64)
-        turned = np.flip(wide, axis) if reverse else wide
-        exact = _SCANS[kind](turned, axis)
+        reversed_ = np.flip(wide, axis) if reverse else wide
+        exact = _SCANS[kind](reversed_, axis)
         exact = (
             (np.flip(exact, axis) if reverse else exact)
             .ravel()

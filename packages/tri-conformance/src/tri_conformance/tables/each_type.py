@@ -101,8 +101,8 @@ def _reductions(point: Point) -> Trial:
 def _running(function: Any, x: Array, kind: np.dtype[Any], reverse: bool = False) -> Array:
     """Along rows, in ``kind``, modulo its width."""
     wide = x.astype(kind if kind.kind in "iu" else np.float64)
-    turned = wide[:, ::-1] if reverse else wide
-    made = function.accumulate(turned, 1, dtype=wide.dtype)
+    reversed_ = wide[:, ::-1] if reverse else wide
+    made = function.accumulate(reversed_, 1, dtype=wide.dtype)
     return np.asarray(made[:, ::-1] if reverse else made).astype(kind)
 
 

@@ -213,10 +213,10 @@ _ON_FLOATS: dict[str, Callable[..., Array]] = {
 def _with_specials(name: str) -> Draw:
     def draw(point: Point, dtypes: Sequence[np.dtype[Any]]) -> list[Array]:
         drawn = []
-        for turn, dtype in enumerate(dtypes):
+        for number, dtype in enumerate(dtypes):
             x = floats(point, dtype, 30)
             x[6:13] = [np.inf, -np.inf, np.nan, 1.5, 2.5, -0.5, -2.5]
-            drawn.append(np.roll(x, 3 * turn))
+            drawn.append(np.roll(x, 3 * number))
         return [np.abs(x) for x in drawn] if name == "sqrt" else drawn
 
     return draw

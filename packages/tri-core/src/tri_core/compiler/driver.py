@@ -88,17 +88,17 @@ def compile(  # noqa: A001  the name that users know
     source = with_overrides(source, options)
     always = knobs.get("ALWAYS_COMPILE")
     environment = _environment(manager(), target)
-    quick = (source.fingerprint(), type(source), environment, options, *_knob_values())
+    key = (source.fingerprint(), type(source), environment, options, *_knob_values())
     if not always:
-        found = _memory.get(quick)
+        found = _memory.get(key)
         if found is not None:
             return found
-    with _alone(quick):
-        if not always and quick in _memory:
-            return _memory[quick]
+    with _alone(key):
+        if not always and key in _memory:
+            return _memory[key]
         made = _compile(_Request(manager(), source, target, options, environment), always)
         kernel = dataclasses.replace(made, src=origin(source))
-        _remember(quick, kernel)
+        _remember(key, kernel)
     return kernel
 
 
@@ -133,13 +133,13 @@ def lookup(
     if knobs.get("ALWAYS_COMPILE"):
         return None
     environment = _environment(manager(), target)
-    quick = (source.fingerprint(), type(source), environment, options, *_knob_values())
-    found = _memory.get(quick)
+    key = (source.fingerprint(), type(source), environment, options, *_knob_values())
+    found = _memory.get(key)
     if found is None:
         stored = _known(_Request(manager(), source, target, options, environment))
         if stored is not None:
             found = dataclasses.replace(stored, src=origin(source))
-            _remember(quick, found)
+            _remember(key, found)
     return found
 
 
@@ -167,8 +167,8 @@ def adopt(
     if store.get(request.key) is None and store.put(request.key, record.encode_kernel(kernel)):
         _put_shortcut(store, request)
     adopted = dataclasses.replace(kernel, src=origin(source))
-    quick = (source.fingerprint(), type(source), request.environment, options, *_knob_values())
-    _remember(quick, adopted)
+    key = (source.fingerprint(), type(source), request.environment, options, *_knob_values())
+    _remember(key, adopted)
     return adopted
 
 
@@ -190,11 +190,11 @@ def environment_of(target: Target) -> str:
     return found
 
 
-def _remember(quick: tuple[object, ...], kernel: CompiledKernel) -> None:
+def _remember(key: tuple[object, ...], kernel: CompiledKernel) -> None:
     with _lock:
-        if len(_memory) >= _MEMORY and quick not in _memory:
+        if len(_memory) >= _MEMORY and key not in _memory:
             del _memory[next(iter(_memory))]
-        _memory[quick] = kernel
+        _memory[key] = kernel
 
 
 # in a forked child the threads that compile these kernels are not there
@@ -241,16 +241,16 @@ def _environment(current: PluginManager, target: Target, composition: Compositio
 
 
 @contextmanager
-def _alone(quick: tuple[object, ...]) -> Iterator[None]:
+def _alone(key: tuple[object, ...]) -> Iterator[None]:
     """One thread of this process at a time for one kernel; the later ones find it made."""
     with _lock:
-        lock = _in_flight.setdefault(quick, forks.RLock(waits=False))
+        lock = _in_flight.setdefault(key, forks.RLock(waits=False))
     try:
         with lock:
             yield
     finally:
         with _lock:
-            _in_flight.pop(quick, None)
+            _in_flight.pop(key, None)
 
 
 def _compile(request: _Request, always: bool) -> CompiledKernel:

@@ -286,16 +286,16 @@ def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
     descriptor = _descriptor(_place(function, op, tile), tile, order, block, "read" if is_load else "written")
     i32 = ir.IntegerType.get_signless(32)
     indices = [_emitted(op, tile.axes[d].origin, i32) for d in order]
-    turned = order != list(range(rank))
+    transposed = order != list(range(rank))
     if is_load:
         value = make(op, "tt.descriptor_load", block, [descriptor, *indices], _modifiers())
-        if turned:
+        if transposed:
             back = [order.index(d) for d in range(rank)]
             value = make(op, "tt.trans", type_, [value], {"order": ir.DenseI32ArrayAttr.get(back)})
         op.results[0].replace_all_uses_with(value)
     else:
         value = op.opview.value
-        if turned:
+        if transposed:
             value = make(op, "tt.trans", block, [value], {"order": ir.DenseI32ArrayAttr.get(order)})
         _store(op, [descriptor, value, *indices])
     op.erase()

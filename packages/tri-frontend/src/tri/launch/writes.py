@@ -114,7 +114,7 @@ class _Pointers:
             self.compute(op, operands)
 
     def leave(self, op: ir.Operation, operands: list[Any]) -> None:
-        """Hand on what a region gives: to the results, and to the next iteration."""
+        """Forward what a region yields: to the results, and to the next iteration."""
         owner = op.parent
         if owner.name == "tt.func":
             name = str(owner.attributes["sym_name"]).strip('"')

@@ -235,7 +235,7 @@ def _quotient(a: AxisInfo, b: AxisInfo) -> AxisInfo:
 
 
 def _may_run(a: AxisInfo, b: AxisInfo, dim: int) -> bool:
-    """Whether runs of ``a`` along ``dim`` meet one divisor each, and go up from zero or above."""
+    """Whether runs of ``a`` along ``dim`` have one divisor each, and go up from zero or above."""
     below = a.low is not None and a.low < 0
     return not below and b.constancy[dim] >= a.contiguity[dim] > 1
 

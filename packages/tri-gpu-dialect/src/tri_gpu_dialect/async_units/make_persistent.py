@@ -174,7 +174,7 @@ def _in_steps(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
 def _to_and_fro(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
     """The same for programs of falling lengths: after the long one of a round the short one of the next.
 
-    CTA ``c`` of ``n`` has the places c, 2n - 1 - c, 2n + c, 4n - 1 - c ...: two steps, in turns.
+    CTA ``c`` of ``n`` has the places c, 2n - 1 - c, 2n + c, 4n - 1 - c ...: two steps, alternating.
     """
     one = number(1)
     twice = make("arith.addi", [cta, cta])

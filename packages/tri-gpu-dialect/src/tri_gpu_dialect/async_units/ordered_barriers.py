@@ -1,4 +1,4 @@
-"""Ordered barriers (``ttg.ordered_barrier``) in which all groups would meet: the others wait for theirs, so nobody would go on."""
+"""Ordered barriers (``ttg.ordered_barrier``) in which all groups would synchronise: the others wait for theirs, so nobody would go on."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ class InitBarrierOp(TTG.Operation, name="init_barrier", traits=[Effects(WRITE_SH
 
 
 class InvalBarrierOp(TTG.Operation, name="inval_barrier", traits=[Effects(WRITE_SHARED)]):
-    """Ends the life of a barrier, so that its memory may hold something else; all threads met before."""
+    """Ends the life of a barrier, so that its memory may hold something else; all threads synchronised before."""
 
     alloc: _In
     verify_invariants = verify.rule(verify.uses_barrier(0))

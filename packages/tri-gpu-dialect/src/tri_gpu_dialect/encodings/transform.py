@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from tri_gpu_dialect.encodings.distributed import Blocked, Linear, Slice
-from tri_gpu_dialect.layouts.cluster import permuted
 from tri_gpu_dialect.layouts.encoding import Encoding, layout_for
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names
 
@@ -35,15 +34,15 @@ def transposed(encoding: Encoding, order: Shape, shape: Shape) -> Encoding:
 
 
 def _transposed_blocked(encoding: Blocked, order: Shape) -> Blocked:
-    def turn(sizes: Shape) -> Shape:
+    def reordered(sizes: Shape) -> Shape:
         return tuple(sizes[d] for d in order)
 
     return Blocked(
-        turn(encoding.size_per_thread),
-        turn(encoding.threads_per_warp),
-        turn(encoding.warps_per_cta),
+        reordered(encoding.size_per_thread),
+        reordered(encoding.threads_per_warp),
+        reordered(encoding.warps_per_cta),
         tuple(order.index(d) for d in encoding.order),
-        permuted(encoding.cga_layout, order),
+        reordered(encoding.cga_layout, order),
     )
 
 

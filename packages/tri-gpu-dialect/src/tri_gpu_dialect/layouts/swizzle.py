@@ -11,7 +11,7 @@ are vectors over GF(2) (packed coordinates); a shared layout is a basis of that 
 
 Two lanes collide when they want different vectors of one bank: when their difference is in the span of
 vector and segment bits without being in that of the vector bits.  So conflicts are absent exactly when
-the segment bits span a space that meets neither A's nor B's space of (lanes of one phase, vector).  The
+the segment bits span a space that overlaps neither A's nor B's space of (lanes of one phase, vector).  The
 largest such space is known: take what lies outside of both, and pair what only A has with what only B
 has; a sum ``a ^ b`` of such a pair is in neither.  (The idea is that of the paper "Linear Layouts: Robust
 Code Generation of Efficient Tensor Computation Using F2".)

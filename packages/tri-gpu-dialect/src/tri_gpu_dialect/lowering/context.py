@@ -99,7 +99,7 @@ class SharedTensor:
 class WarpPartition:
     """The warps that run a region together: ``warps`` of them from warp ``first`` of the CTA on.
 
-    ``barrier`` is the number of the barrier at which they meet; 0 is that of all threads of the CTA.
+    ``barrier`` is the number of the barrier at which they synchronise; 0 is that of all threads of the CTA.
     """
 
     warps: int
@@ -200,7 +200,7 @@ class Lowering:
     # --- threads ------------------------------------------------------------------------------------------
 
     def barrier(self) -> None:
-        """The threads that run what is being lowered meet; what they wrote before is seen after."""
+        """The threads that run what is being lowered synchronise; what they wrote before is seen after."""
         if self.partition.barrier:
             self.hw.partition_barrier(self.b, self.partition.barrier, self.partition.warps)
         else:

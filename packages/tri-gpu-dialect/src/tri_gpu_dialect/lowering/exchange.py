@@ -131,13 +131,13 @@ def _through_shared(
     type_ = values[0].type
     view = SharedTensor(base, plan.shared, (0,), memory_type(ctx.b, type_), type_)
     crosses = plan.crosses_blocks
-    meet = ctx.cluster_barrier if crosses else ctx.barrier
+    barrier = ctx.cluster_barrier if crosses else ctx.barrier
     result: dict[int, ir.Value] = {}
     for i, piece in enumerate(plan.pieces):
         if i:
-            meet()
+            barrier()
         store_vectors(ctx, [values[r] for r in piece.source], plan.source, view)
-        meet()
+        barrier()
         loaded = (
             load_from_peers(ctx, plan.destination, view, plan.reads)
             if crosses
@@ -145,5 +145,5 @@ def _through_shared(
         )
         result |= zip(piece.destination, loaded, strict=True)
     if crosses:
-        meet()  # other blocks have read what is here
+        barrier()  # other blocks have read what is here
     return [result[r] for r in range(count)]

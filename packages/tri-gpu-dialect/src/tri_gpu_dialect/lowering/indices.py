@@ -70,7 +70,7 @@ def reach(layout: LinearLayout, dims: Sequence[str]) -> list[int]:
 
 
 def offset_by(b: Builder, base: ir.Value, reached: int, constant: int) -> ir.Value:
-    """``base ^ constant``, as an addition when no bit meets: the back end folds those into addresses."""
+    """``base ^ constant``, as an addition when no bits overlap: the back end folds those into addresses."""
     return b.xor(base, b.int_(constant)) if reached & constant else b.add(base, b.int_(constant))
 
 

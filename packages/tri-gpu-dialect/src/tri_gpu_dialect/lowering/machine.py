@@ -67,7 +67,7 @@ class SimulatedCTA(Protocol):
         ...
 
     def barrier(self, name: int = 0, count: int | None = None) -> None:
-        """``count`` threads of the CTA, by default all, meet at barrier ``name``."""
+        """``count`` threads of the CTA, by default all, synchronise at barrier ``name``."""
         ...
 
     def warp_barrier(self) -> None:

@@ -198,16 +198,16 @@ class Machine:
             case "ttg.arrive_barrier":
                 self.free(given[1:])
             case _:
-                assert not any(isinstance(x, tuple) and x[0] == "rubbish" for x in given)
+                assert not any(isinstance(x, tuple) and x[0] == "undefined" for x in given)
                 return [(op.name, *given)]
         return []
 
     def dot(self, given: list[Any]) -> Any:
         """Start a dot, whose stages must be held; Undefined until it is waited for."""
-        assert all(x[0] != "rubbish" for x in given)
+        assert all(x[0] != "undefined" for x in given)
         for slot in (x for x in given[:2] if x[0] in ("buffer 2", "buffer 3")):
             assert slot in self.held
-        made = ("rubbish", ("dot", *given), len(self.started))
+        made = ("undefined", ("dot", *given), len(self.started))
         self.beside += bool(self.under_way)
         self.under_way.append(made)
         self.most = max(self.most, len(self.under_way))

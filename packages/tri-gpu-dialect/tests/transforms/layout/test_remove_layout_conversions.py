@@ -95,16 +95,16 @@ def test_a_reduction_and_its_broadcast_stay_in_the_layout_of_the_load(run) -> No
 
 
 def test_a_transposition_is_converted_once_where_it_is_stored(run) -> None:  # type: ignore[no-untyped-def]
-    turn = '%z = "tt.trans"(%v) {order = array<i32: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>'
-    module = run(matrix(f"{LOAD}\n{turn}\n{STORE}"), *BOTH)
+    transpose = '%z = "tt.trans"(%v) {order = array<i32: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>'
+    module = run(matrix(f"{LOAD}\n{transpose}\n{STORE}"), *BOTH)
     (convert,) = conversions(module)
     assert encoding_of(convert.operands[0]) == Blocked((4, 1), (16, 2), (1, 4), (0, 1))
     assert encoding_of(convert.results[0]) == Blocked((1, 4), (2, 16), (4, 1), (1, 0))
 
 
 def test_a_store_that_is_seldom_done_takes_its_value_as_it_lies(run) -> None:  # type: ignore[no-untyped-def]
-    turn = '%z = "tt.trans"(%v) {order = array<i32: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>'
-    module = run(matrix(f"{LOAD}\n{turn}\n{STORE.replace('1, 0>', '1, 0>, tt.seldom')}"), *BOTH)
+    transpose = '%z = "tt.trans"(%v) {order = array<i32: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>'
+    module = run(matrix(f"{LOAD}\n{transpose}\n{STORE.replace('1, 0>', '1, 0>, tt.seldom')}"), *BOTH)
     assert conversions(module) == []
     (store,) = ops(module, "tt.store")
     assert [encoding_of(v) for v in store.operands] == [Blocked((4, 1), (16, 2), (1, 4), (0, 1))] * 2

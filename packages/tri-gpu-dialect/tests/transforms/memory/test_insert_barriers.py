@@ -115,7 +115,7 @@ def in_turn(*ops: str) -> list[str]:
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), INTO.format("a")),
             "init barrier into await load fence barrier into",
         ),
-        # one thread starts and ends all barriers in memory, in order; others meet it before they use them, and before their end
+        # one thread starts and ends all barriers in memory, in order; others synchronise with it before they use them, and before their end
         (lines(INIT, INIT, AWAIT), "init init barrier await"),
         (lines(INIT, AWAIT, INVAL, INIT, AWAIT), "init barrier await barrier inval init barrier await"),
         (lines(FILL.format("a"), INIT, INIT, LOAD.format("a", "x"), AWAIT), "store init init barrier load await"),
@@ -144,7 +144,7 @@ def in_turn(*ops: str) -> list[str]:
             lines(INIT, "scf.for %k = %i0 to %n step %i1 : i32 {", INTO.format("a"), AWAIT, LOAD.format("a", "x"), "}"),
             "init fence barrier into await load",
         ),
-        # who gives a buffer away does so before, and no others meet
+        # who gives a buffer away does so before, and no others synchronise
         (
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), GIVE.format("a"), INTO.format("b")),
             "init barrier into await load fence give into",
@@ -165,7 +165,7 @@ def in_turn(*ops: str) -> list[str]:
             lines(INIT, INTO.format("a"), AWAIT, LOAD.format("a", "x"), FENCE, GIVE.format("a")),
             "init barrier into await load fence give",
         ),
-        # no turn in which all would meet, and none begins where none is left
+        # no ordered barrier in which all would synchronise, and none begins where none is left
         (lines(*in_turn(LOAD.format("a", "x"))), "ordered ordered load ordered ordered"),
         (lines(*in_turn(FILL.format("a"), LOAD.format("a", "x"))), "store barrier load"),
         (lines(*in_turn(CONVERT.format("y"))), "convert"),
@@ -227,7 +227,7 @@ LOOP = "scf.for %i = %i0 to %n step %i1 : i32 {{\n{0}\n}}"
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        # the next iteration's store meets this one's load
+        # the next iteration's store overlaps this one's load
         (lines(FILL.format("a"), LOAD.format("a", "x")), "barrier store barrier load"),
         (lines(LOAD.format("a", "x")), "load"),
         (lines(FILL.format("b")), "barrier store"),

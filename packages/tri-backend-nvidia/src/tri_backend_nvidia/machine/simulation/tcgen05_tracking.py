@@ -128,7 +128,7 @@ def error(
 
 
 def _finish(cta: CTA) -> None:
-    """The kernel ends: all tensor memory must have been given back."""
+    """The kernel ends: all tensor memory must have been deallocated."""
     state = _states[cta]
     for start, (count, warp, site) in state.allocated.items():
         cta.scene.site = site

@@ -86,7 +86,7 @@ class _Likeness:
         return True
 
     def values(self, left: Sequence[ir.Value], right: Sequence[ir.Value]) -> bool:
-        """Whether values correspond; those that are forwarded do when they are met for the first time."""
+        """Whether values correspond; those that are forwarded do when they are seen for the first time."""
         return len(left) == len(right) and all(map(self.value, left, right))
 
     def value(self, left: ir.Value, right: ir.Value) -> bool:

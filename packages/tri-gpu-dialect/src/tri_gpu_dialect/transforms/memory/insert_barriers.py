@@ -25,7 +25,7 @@ The same the other way round: copies from descriptors overtake ordinary loads un
 read a buffer executes a fence before such a copy writes there again: before the barrier in between, or before ``ttg.arrive_barrier``
 gives the buffer (one of its ``deps``) to threads that copy; before a wait for dots right in front of that, for it is done while they run.
 
-Turns of warp groups (``ttg.ordered_barrier``) are taken back where threads must synchronise in them: the other groups wait for theirs.
+Ordered barriers of warp groups (``ttg.ordered_barrier``) are taken back where threads must synchronise in them: the other groups wait for theirs.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class _Pending:
             self.coming | other.coming,
         )
 
-    def met(self) -> _Pending:
+    def synchronised(self) -> _Pending:
         """What is pending after a barrier."""
         none: frozenset[Range] = frozenset()
         return replace(self, reads=none, writes=none, begun=none, announced=none)
@@ -273,7 +273,7 @@ class _Insertion:
         # the barrier inside an op with scratch orders all that came before
         left = frozenset({scratch})
         ordinary = _Pending(unfenced=own.writes, taken=own.reads | left)
-        return replace(pending.met() | ordinary, reads=left)
+        return replace(pending.synchronised() | ordinary, reads=left)
 
     def ordered(self, op: ir.Operation, pending: _Pending, own: _Pending) -> _Pending:
         """Put what ``op`` needs before it; gives what is pending then."""
@@ -291,7 +291,7 @@ class _Insertion:
         if not needs_barrier and not _synchronize(seen, pending.announced):
             return pending
         barrier(ip, location, SHARED)
-        return pending.met()
+        return pending.synchronised()
 
     # --- ops that order others --------------------------------------------------------------------------
 
@@ -301,19 +301,19 @@ class _Insertion:
         if _synchronize(pending.taken, self.own_copies):
             # a thread that copies behind this barrier overtakes what others load: these hold up, not it
             pending = self.fenced(op, pending)
-        return pending.met()
+        return pending.synchronised()
 
     def wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
         is_fenced = self.synchronize_after(op)
         everything = ir.IntegerAttr(op.attributes["num"]).value == 0
         unfenced = frozenset() if is_fenced else pending.unfenced | pending.coming
         coming = frozenset() if everything else pending.coming
-        return replace(pending.met(), unfenced=unfenced, coming=coming)
+        return replace(pending.synchronised(), unfenced=unfenced, coming=coming)
 
     def store_wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
         self.synchronize_after(op)
         everything = ir.IntegerAttr(op.attributes["pendings"]).value == 0
-        return replace(pending.met(), leaving=frozenset() if everything else pending.leaving)
+        return replace(pending.synchronised(), leaving=frozenset() if everything else pending.leaving)
 
     def dot_wait(self, op: ir.Operation, pending: _Pending) -> _Pending:
         """Until here, and maybe here by other warps, dots read: a barrier before has not ordered that."""
@@ -411,7 +411,7 @@ class _Insertion:
         """All threads synchronise before they part; then each region has barriers of its own."""
         if pending.reads or pending.writes or pending.begun:
             barrier(ir.InsertionPoint(op), op.location, SHARED)
-        apart = pending.met()
+        apart = pending.synchronised()
         for block in partition_blocks(op):
             self.alone(block, apart)
         return self.alone(default_block(op), apart)

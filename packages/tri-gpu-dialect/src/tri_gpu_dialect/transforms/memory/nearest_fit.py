@@ -22,7 +22,7 @@ _HALVINGS = 12
 
 @dataclass(frozen=True)
 class NearestFit:
-    """Options with which a kernel fits (empty where none is known), and the way out in words."""
+    """Options with which a kernel fits (empty where none is known), and the remedy in words."""
 
     options: dict[str, int] = field(default_factory=dict)
     remedy: str = ""

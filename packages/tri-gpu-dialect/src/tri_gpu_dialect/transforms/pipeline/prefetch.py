@@ -328,10 +328,10 @@ class _Rotation:
             if op not in self.plan.head:
                 block.append(op)
         with self.loop.location:
-            self.turn(block, bounds[2])
+            self.iteration(block, bounds[2])
         return made
 
-    def turn(self, block: ir.Block, step: ir.Value) -> None:
+    def iteration(self, block: ir.Block, step: ir.Value) -> None:
         """Cut the dots in the new body, and put the next iteration's head and slices before the last piece."""
         ends = terminator(block)
         count = len(ends.operands)
