@@ -41,7 +41,7 @@ def descriptor(width: int, *, rows_along_k: bool) -> tuple[int, int]:
 
 
 def _case(shape: WgmmaShape, widths: tuple[int, int], *, a_in_memory: bool = True, steps: int = 1) -> None:
-    held = "i4" if shape.sum == "s32" else "f4"
+    held = "i4" if shape.accumulator == "s32" else "f4"
     lows, highs = zip(
         descriptor(widths[0], rows_along_k=shape.a_rows),
         descriptor(widths[1], rows_along_k=shape.b_rows),
@@ -88,7 +88,7 @@ def _case(shape: WgmmaShape, widths: tuple[int, int], *, a_in_memory: bool = Tru
             return [memory, registers, rng.integers(-(2**20), 2**20, (rows, shape.registers))]
         return [memory, registers, rng.standard_normal((rows, shape.registers))]
 
-    error = SUM_ERROR_8 if _BITS[shape.a] == 8 and held == "f4" else SUM_ERROR[shape.sum]
+    error = SUM_ERROR_8 if _BITS[shape.a] == 8 and held == "f4" else SUM_ERROR[shape.accumulator]
 
     def bound(_: list[np.ndarray], expected: np.ndarray) -> np.ndarray:
         return np.full(expected.shape, error * float(np.abs(expected).max()))

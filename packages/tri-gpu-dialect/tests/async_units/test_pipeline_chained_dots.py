@@ -120,7 +120,10 @@ REFUSED = {
     "every dot of an iteration needs": ("%qs, %v0, %zero", "%qs, %v0, %acc1"),
     "scf.if may not move across a dot": ("%next = ", "scf.if %flag {\n}\n%next = "),
     "a dot is under way when its iteration ends": ("scf.yield %w1", "scf.yield %d1"),
-    "tt.store needs the sum of a dot": (FREE, f"tt.store %p, %w1 : tensor<32x32x!tt.ptr<f32>, #acc>\n{FREE}"),
+    "tt.store needs the accumulator of a dot": (
+        FREE,
+        f"tt.store %p, %w1 : tensor<32x32x!tt.ptr<f32>, #acc>\n{FREE}",
+    ),
 }
 
 

@@ -209,7 +209,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _imprecise(op: ir.Operation) -> int | None:
-    """Along how much of k dots may be added in the tensor core's short accumulators, to nothing else; None: to any sum."""
+    """Along how much of k dots may be added in the tensor core's short accumulators, to nothing else; None: to any accumulator."""
     if "maxNumImpreciseAcc" not in op.attributes or op.operands[1].type.element_type.width != 8:
         return None
     is_float = str(op.results[0].type.element_type) == "f32"
@@ -219,7 +219,7 @@ def _imprecise(op: ir.Operation) -> int | None:
 def _in_parts(
     ctx: Lowering, call: _Call, total: list[ir.Value], add: ir.Value, depth: int, most: int
 ) -> list[ir.Value]:
-    """Sums of parts of k from zero, added to ``total`` in full precision."""
+    """Accumulators of parts of k from zero, added to ``total`` in full precision."""
     b, step = ctx.b, max(most // call.shape.k * call.shape.k, call.shape.k)
     zero = b.const(b.f32, 0.0)
     accumulators = [b.select(add, value, zero) for value in total]

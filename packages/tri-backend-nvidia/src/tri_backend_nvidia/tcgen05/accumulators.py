@@ -66,7 +66,7 @@ class Accumulator:
 
     @property
     def type(self) -> ir.Type:
-        """The sum's, in registers."""
+        """The accumulator's, in registers."""
         return self.dots[0].operands[2].type
 
     @property

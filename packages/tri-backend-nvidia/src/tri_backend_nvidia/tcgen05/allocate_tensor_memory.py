@@ -94,7 +94,7 @@ def _check_kernel(function: ir.Operation) -> None:
 def _too_large(function: ir.Operation, need: int, have: int) -> OutOfResources:
     return OutOfResources(
         f"the kernel needs {need} columns of tensor memory; the target has {have}",
-        remedy="use smaller blocks: a sum takes a column of 128 rows for each of its columns",
+        remedy="use smaller blocks: an accumulator takes a column of 128 rows for each of its columns",
         location=source_location(function.location),
         resource="tensor_memory",
         need=need,

@@ -26,7 +26,7 @@ __all__ = [
 
 Shape = tuple[int, ...]
 
-#: rows of one instruction's sum, which are the lanes of tensor memory; its most columns; warps that share the lanes
+#: rows of one instruction's accumulator, which are the lanes of tensor memory; its most columns; warps that share the lanes
 BLOCK_M, WIDEST, GROUP_WARPS = 128, 256, 4
 #: input dimensions of the layout of an accumulator in tensor memory
 ROW, COLUMN = "row", "column"
@@ -78,7 +78,7 @@ class TensorMemory(Encoding):
 @encoding(TTNG, "tensor_memory_rows", keys={"warps_per_cta": "warpsPerCTA"})
 @dataclass(frozen=True)
 class TensorMemoryRows(MatrixEncoding):
-    """A sum read from tensor memory: each thread has ``columns`` of a row, each warp 32 rows, four warps 128."""
+    """An accumulator read from tensor memory: each thread has ``columns`` of a row, each warp 32 rows, four warps 128."""
 
     warps_per_cta: Shape = (GROUP_WARPS, 1)
     columns: int = 1

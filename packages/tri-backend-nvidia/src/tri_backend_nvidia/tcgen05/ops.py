@@ -71,7 +71,7 @@ class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot", traits=[Effects(), Vi
 
 
 class TensorMemoryLoadOp(TTNG.Operation, name="tmem_load", traits=[Effects(Effect("read", _TENSOR_MEMORY))]):
-    """A sum read from tensor memory, in ``#ttng.tensor_memory_rows``."""
+    """An accumulator read from tensor memory, in ``#ttng.tensor_memory_rows``."""
 
     src: _In
     result: _Out
@@ -80,7 +80,7 @@ class TensorMemoryLoadOp(TTNG.Operation, name="tmem_load", traits=[Effects(Effec
 class TensorMemoryStoreOp(
     TTNG.Operation, name="tmem_store", traits=[Effects(Effect("write", _TENSOR_MEMORY))]
 ):
-    """A sum, in ``#ttng.tensor_memory_rows``, written to tensor memory."""
+    """An accumulator, in ``#ttng.tensor_memory_rows``, written to tensor memory."""
 
     src: _In
     dst: _In

@@ -76,7 +76,7 @@ class ScaledDots:
         scales = sum(TensorMemoryScales().columns((rows, k // row.group)) for rows in (m, n))
         columns = TensorMemory.of((m, n)).columns((m, n)) + SCALE_SETS * scales
         if columns > self.columns:
-            return f"the sum and its scales need {columns} columns of tensor memory; there are {self.columns}"
+            return f"the accumulator and its scales need {columns} columns of tensor memory; there are {self.columns}"
         need = sum(_bytes(v.type) for v in list(op.operands) if v != op.operands[2])
         if row.kind == "mxf8f6f4":  # e2m1 takes as much as 8 bits
             need = (m + n) * k

@@ -1,7 +1,7 @@
 """Left operands in tensor memory: what threads compute from an accumulator goes back to where the accumulator was, not to shared memory.
 
 An operand is a tensor in the layout of accumulators (attention's probabilities) that one dot reads as its A.  Each thread writes the
-columns from which it has read its part of an accumulator before, packed; so nobody has to wait for anybody.  Where no sum has
+columns from which it has read its part of an accumulator before, packed; so nobody has to wait for anybody.  Where no accumulator has
 fitting columns that are free meanwhile, the operand has columns of its own, if there are any.
 """
 

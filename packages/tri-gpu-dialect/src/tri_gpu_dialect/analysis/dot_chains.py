@@ -18,7 +18,7 @@ def chained(dots: Sequence[ir.Operation]) -> list[bool]:
     numbers = {d.results[0]: i for i, d in enumerate(dots)}
     links = [_reads(list(dot.operands)[:2], numbers) for dot in dots]
     read = {other for found in links for other in found}
-    # a sum that goes on from a dot's result is that result
+    # an accumulator that goes on from a dot's result is that result
     for i, dot in reversed(list(enumerate(dots))):
         if i in read:
             read |= _reads([dot.operands[2]], numbers)

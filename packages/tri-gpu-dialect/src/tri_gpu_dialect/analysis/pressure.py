@@ -1,7 +1,7 @@
 """Registers of a thread that the tensors of a block take, at most, if its ops stand in a given order.
 
 A backward walk over the block with the set of live tensors, as a compiler of machine code would do it; what is copies of a
-tensor's elements shares its registers, an operand in registers stays until the wait for its dot, and so do a dot's sums.
+tensor's elements shares its registers, an operand in registers stays until the wait for its dot, and so do a dot's accumulators.
 What is computed of numbers and constants alone (rows of indices) takes none: it is made where it is needed.
 Elementwise ops are done element by element: what dies at an op and what it makes are not there together.
 """

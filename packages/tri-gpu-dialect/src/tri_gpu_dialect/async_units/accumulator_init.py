@@ -1,4 +1,4 @@
-"""Dots that start their sum anew do so by their predicate, not by zeros that are written into the accumulator.
+"""Dots that start their accumulator anew do so by their predicate, not by zeros that are written into the accumulator.
 
     for: s = select(new, zeros, t); t = dot(a, b, s)      ->     for: t = dot(a, b, t, use_c = !new)
     for t: t = dot(a, b, t); t = select(new, zeros, t)    ->     for t, old: t = dot(a, b, t, use_c = old); old = !new

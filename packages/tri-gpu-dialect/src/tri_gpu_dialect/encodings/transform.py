@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from tri_gpu_dialect.encodings.distributed import Blocked, Linear, Slice
+from tri_gpu_dialect.layouts.cluster import permuted
 from tri_gpu_dialect.layouts.encoding import Encoding, layout_for
 from tri_gpu_dialect.layouts.linear import BLOCK, LANE, REGISTER, WARP, LinearLayout, dim_names
 
@@ -42,7 +43,7 @@ def _transposed_blocked(encoding: Blocked, order: Shape) -> Blocked:
         reordered(encoding.threads_per_warp),
         reordered(encoding.warps_per_cta),
         tuple(order.index(d) for d in encoding.order),
-        reordered(encoding.cga_layout, order),
+        permuted(encoding.cga_layout, order),
     )
 
 

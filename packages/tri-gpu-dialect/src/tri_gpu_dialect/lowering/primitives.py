@@ -329,7 +329,7 @@ class Primitives(abc.ABC):
         right: Sequence[ir.Value],
         total: Sequence[ir.Value],
     ) -> Sequence[ir.Value]:
-        """One matrix instruction of ``dot``: fragments of its operands, and registers of the sum so far.
+        """One matrix instruction of ``dot``: fragments of its operands, and registers of the accumulator.
 
         Registers come and go in the order of the fragments of the result's encoding (a ``MatrixEncoding``).
         """

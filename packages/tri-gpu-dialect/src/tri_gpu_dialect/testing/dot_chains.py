@@ -49,7 +49,7 @@ class Dot:
 
 @st.composite
 def chains(draw: st.DrawFn) -> list[Dot]:
-    """Two to four dots, each with an operand and a sum from before or without."""
+    """Two to four dots, each with an operand and an accumulator from before or without."""
     dots = [Dot(None, 0, None, False)]
     for i in range(1, draw(st.integers(1, 3)) + 1):
         factor = draw(st.one_of(st.none(), st.integers(0, i - 1)))
@@ -215,7 +215,7 @@ class Machine:
         return made
 
     def wait(self, given: Any, pendings: int) -> Any:
-        """The sum, whose dot must be done when ``pendings`` are left."""
+        """The accumulator, whose dot must be done when ``pendings`` are left."""
         self.under_way = self.under_way[len(self.under_way) - pendings :] if pendings else []
         assert given not in self.under_way
         return given[1]

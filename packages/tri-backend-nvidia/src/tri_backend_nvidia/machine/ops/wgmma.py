@@ -27,7 +27,7 @@ _SIXTEEN_BITS = ("f16", "bf16")
 
 @dataclass(frozen=True)
 class WgmmaShape:
-    """What one ``wgmma`` computes: ``m64nNkK`` of PTX types ``a``, ``b`` and ``sum``.
+    """What one ``wgmma`` computes: ``m64nNkK`` of PTX types ``a``, ``b`` and ``accumulator``.
 
     ``a_rows``, ``b_rows``: whether rows of memory run along k (K-major), else along m or n.
     """
@@ -36,13 +36,13 @@ class WgmmaShape:
     k: int
     a: str
     b: str
-    sum: str
+    accumulator: str
     a_rows: bool = True
     b_rows: bool = True
 
     def __str__(self) -> str:
         majors = "".join("k" if rows else "m" for rows in (self.a_rows, self.b_rows))
-        return f"{self.n} {self.k} {self.a} {self.b} {self.sum} {majors}"
+        return f"{self.n} {self.k} {self.a} {self.b} {self.accumulator} {majors}"
 
     @classmethod
     def parse(cls, given: str) -> "WgmmaShape":
@@ -58,11 +58,11 @@ class WgmmaShape:
     @property
     def name(self) -> str:
         """The instruction."""
-        return f"wgmma.mma_async.sync.aligned.m64n{self.n}k{self.k}.{self.sum}.{self.a}.{self.b}"
+        return f"wgmma.mma_async.sync.aligned.m64n{self.n}k{self.k}.{self.accumulator}.{self.a}.{self.b}"
 
     def immediates(self, *, a_in_memory: bool) -> str:
         """What follows the predicate: signs, and transpositions where the types allow them."""
-        if self.sum == "s32":
+        if self.accumulator == "s32":
             return ""
         if self.a not in _SIXTEEN_BITS:
             return ", 1, 1"

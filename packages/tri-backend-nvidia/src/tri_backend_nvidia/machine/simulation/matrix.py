@@ -69,7 +69,7 @@ def fragments(
     counts: tuple[int, int, int],
     operands: Sequence[Array],
 ) -> list[Array]:
-    """A, B and the sum so far, (warps, rows, columns) each, from the registers of all threads."""
+    """A, B and the accumulator, (warps, rows, columns) each, from the registers of all threads."""
     m, n, k = map(int, re.findall(r"\d+", shape))
     first, second, _ = counts
     parts = (operands[:first], operands[first : first + second], operands[first + second :])
@@ -84,7 +84,7 @@ def fragments(
 
 
 def given_out(cta: SimulatedCTA, shape: str, kind: str, made: Array) -> list[Array]:
-    """The registers of all threads for sums ``made``, (warps, rows, columns); ``kind`` is A's."""
+    """The registers of all threads for accumulators ``made``, (warps, rows, columns); ``kind`` is A's."""
     rows, columns = places(shape, _BITS[kind], C)
     dealt = made[:, rows, columns].reshape(cta.num_threads, -1)
     return [dealt[:, i] for i in range(dealt.shape[1])]
@@ -97,7 +97,7 @@ def multiply(
     counts: tuple[int, int, int],
     operands: Sequence[Array],
 ) -> list[Array]:
-    """The sums of every thread; exact products, added in double precision (integers: exactly)."""
+    """The accumulators of every thread; exact products, added in double precision (integers: exactly)."""
     left, right, total = kinds
     a, b, c = fragments(cta, shape, (left, right), counts, operands)
     with np.errstate(all="ignore"):

@@ -279,7 +279,7 @@ def multiply(
         return
     base = int(total[thread])
     if shape.m != LANES or base >> 16:
-        message = f"a sum of {shape.m} rows at lane {base >> 16}; 128 rows at lane 0 are known here"
+        message = f"an accumulator of {shape.m} rows at lane {base >> 16}; 128 rows at lane 0 are known here"
         raise error(real, "tensor-memory", message, thread, "use m = 128")
     starts = sorted({base + column for column, _, _ in plan})
     columns = np.concatenate([allocated_columns(real, state, thread, s, shape.n) for s in starts])

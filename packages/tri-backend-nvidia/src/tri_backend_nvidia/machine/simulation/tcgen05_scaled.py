@@ -148,7 +148,7 @@ def multiply(
     base, a_low, b_low, a_scale, b_scale = (int(v[thread]) for v in operands[:5])
     add = bool(operands[5][thread])
     if shape.m != LANES or base >> 16:
-        message = f"a sum of {shape.m} rows at lane {base >> 16}; 128 rows at lane 0 are known here"
+        message = f"an accumulator of {shape.m} rows at lane {base >> 16}; 128 rows at lane 0 are known here"
         raise error(real, "tensor-memory", message, thread, "use m = 128")
     starts = sorted({base + step.column for step in plan})
     columns = np.concatenate([allocated_columns(real, state, thread, s, shape.n) for s in starts])

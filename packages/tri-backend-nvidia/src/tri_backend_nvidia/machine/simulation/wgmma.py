@@ -299,8 +299,8 @@ def _multiplied(
 ) -> Array:
     """The accumulator's registers (128, n): 8-bit floats as Hopper adds them, others in double precision, rounded once."""
     rows, columns = accumulator_places(shape.n)
-    add_up = accumulate if shape.a in FP8 and shape.sum == "f32" else _exactly
-    exact = np.int64 if shape.sum == "s32" else np.float64
+    add_up = accumulate if shape.a in FP8 and shape.accumulator == "f32" else _exactly
+    exact = np.int64 if shape.accumulator == "s32" else np.float64
     tiles: dict[int, Array] = {}
     with np.errstate(all="ignore"):
         for (tile, _, _), left, right in zip(plan, lefts, rights, strict=True):

@@ -287,7 +287,7 @@ class _Division:
         if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_rematerializable(op) or is_view(op):
             return None
         if i in self.late:
-            return f"{name} needs the sum of a dot that would be late"
+            return f"{name} needs the accumulator of a dot that would be late"
         return None if name == _COPY or has_at_most(op, *_EARLY) else f"{name} may not move across a dot"
 
     def buffers(self) -> Refusal | None:
