@@ -22,7 +22,7 @@ def tiles(*rows: tuple[int, int, int, int, int]) -> list[dict[str, int]]:
 _WIDE = tiles((128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4))
 _BYTES = tiles((128, 256, 128, 8, 3), (128, 256, 128, 8, 4), (128, 128, 128, 4, 4), (128, 128, 128, 8, 4))
 _BYTES_BY_ROWS = tiles((128, 256, 128, 8, 4), (256, 128, 128, 8, 4), (128, 128, 128, 4, 4))
-_WORDS = tiles(
+_TF32 = tiles(
     (128, 256, 32, 8, 3), (128, 256, 32, 8, 4), (256, 128, 32, 8, 3), (256, 128, 32, 8, 4), (128, 128, 32, 8, 4), (128, 128, 32, 4, 4)
 )  # fmt: skip
 
@@ -160,7 +160,7 @@ CASES: dict[str, Callable[[], Case]] = {
         "8192 e4m3, K-major", 8192, _F8, _BYTES, out_dtype=torch.bfloat16, columns=True, library=scaled, bound=3e-2
     ),
     "matmul_tf32_4096": lambda: matmul(
-        "4096 tf32", 4096, torch.float32, _WORDS, goal=2.2, against="triton", bound=3e-3
+        "4096 tf32", 4096, torch.float32, _TF32, goal=2.2, against="triton", bound=3e-3
     ),
     "matmul_i8_8192": lambda: matmul(
         "8192 int8, K-major", 8192, torch.int8, _BYTES, out_dtype=torch.int32, columns=True, library=lambda a, b, out: torch._int_mm(a, b), bound=0.0

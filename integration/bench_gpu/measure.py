@@ -82,15 +82,17 @@ def configurations(case: Case, compiler: str) -> list[Config]:
     In chains of dots, with the second one in flight beside the next iteration's first and without, and with tiles from registers.
     """
     configs = list(case.configs)
-    roles = [{**c, "warp_specialize": True} for c in case.configs]
+    specialized = [{**c, "warp_specialize": True} for c in case.configs]
     if compiler == "tri" and case.specialized:
         configs += [{**c, "warp_specialize": False} for c in case.configs]
-        configs += roles
-        configs += [{**c, "persistent": True} for c in roles] if case.persistent else []
+        configs += specialized
+        configs += [{**c, "persistent": True} for c in specialized] if case.persistent else []
     if compiler == "tri" and case.chained:
         configs += [{**c, "delay_dots": True} for c in case.configs]
         configs += [{**c, "warp_specialize": True, "delay_dots": False} for c in case.configs]
-        configs += [{**c, "persistent": True, "bulk_stores": False} for c in roles] if case.persistent else []
+        configs += (
+            [{**c, "persistent": True, "bulk_stores": False} for c in specialized] if case.persistent else []
+        )
     return configs
 
 

@@ -17,8 +17,8 @@ def _config(made: Measured) -> str:
     order = ("BLOCK", "BLOCK_M", "BLOCK_N", "BLOCK_K")
     tile = "x".join(str(made.config[k]) for k in order if k in made.config)
     stages = f" s{made.config['num_stages']}" if "num_stages" in made.config else ""
-    roles = made.config.get("warp_specialize")
-    special = "" if roles is None else " specialised" if roles else " plain"
+    specialized = made.config.get("warp_specialize")
+    special = "" if specialized is None else " specialised" if specialized else " plain"
     special += " persistent" if made.config.get("persistent") else ""
     special += " from registers" if made.config.get("bulk_stores") is False else ""
     delayed = made.config.get("delay_dots")

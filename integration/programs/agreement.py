@@ -26,8 +26,10 @@ class Agreement:
 def shared_cases(choices: Choices) -> Iterator[Case]:
     """Each program and type with its first shape of few blocks, two blocks and every schedule."""
     for program in PROGRAMS.values():
-        roles = [(w, p) for w, p in product(choices.warp_specialize, choices.persistent) if w or not p]
-        for dtype, block, (warps, grid) in product(program.bounds, program.few.blocks[:2], roles):
+        specializations = [
+            (w, p) for w, p in product(choices.warp_specialize, choices.persistent) if w or not p
+        ]
+        for dtype, block, (warps, grid) in product(program.bounds, program.few.blocks[:2], specializations):
             case = Case(program=program.name, dtype=dtype, shape=program.few.shapes[0], block=block)
             yield replace(case, warp_specialize=warps, persistent=grid)
 

@@ -36,7 +36,7 @@ def cases(target: str) -> Iterator[Case]:
         )
         yield case
         if program.name == "attention" and "remove-layout-conversions" in choices.without:
-            # two loops read one block from its slot
+            # two loops read one block from its stage
             two = replace(case, shape=program.few.shapes[0], block=program.few.blocks[1])
             yield replace(two, without="remove-layout-conversions")
 

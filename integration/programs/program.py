@@ -67,7 +67,7 @@ class Case:
         shape, block = ("x".join(map(str, t)) for t in (self.shape, self.block))
         order = "".join("NT"[c] for c in self.columns)
         less = f" without {self.without}" if self.without else ""
-        less += {None: "", False: " one role", True: " warp_specialize"}[self.warp_specialize]
+        less += {None: "", False: " one partition", True: " warp_specialize"}[self.warp_specialize]
         less += " persistent" if self.persistent else ""
         return (
             f"{self.program} {self.dtype} {shape} by {block} {order} "

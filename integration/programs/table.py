@@ -36,7 +36,7 @@ OPTIONS = ("num_warps", "num_stages", "without")
 
 @dataclass(frozen=True)
 class Choices:
-    """What a target lets one choose: passes that may be left out, one at a time; whether warps have roles, and grids persist."""
+    """What a target lets one choose: passes that may be left out, one at a time; whether warps are specialised, and grids persist."""
 
     without: tuple[str, ...] = ()
     warp_specialize: tuple[bool | None, ...] = (None,)
@@ -48,11 +48,11 @@ def choices_of(target: str) -> Choices:
     found = resolve(target)
     if found.key.backend == "cpu":
         return Choices()
-    roles, grids = (
+    specializations, grids = (
         (False, True) if hasattr(found.options_type, name) else (None,)
         for name in ("warp_specialize", "persistent")
     )
-    return Choices(tuple(optional_passes(target)), roles, grids)
+    return Choices(tuple(optional_passes(target)), specializations, grids)
 
 
 def _axes(program: Program, scale: Scale, choices: Choices) -> dict[str, Sequence[Hashable]]:

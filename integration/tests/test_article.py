@@ -104,7 +104,7 @@ def test_accelerated(given: Mapping[str, str]) -> None:
 
 
 def test_pipelined(aligned: Mapping[str, str]) -> None:
-    """Three slots of swizzled memory per operand; two iterations of copies before the loop, the third one in it."""
+    """Three stages of swizzled memory per operand; two iterations of copies before the loop, the third one in it."""
     copies = [
         "CHECK: ttg.async_copy_global_to_local {{.*}}mask %{{.*}} -> <16x16xf16, #[[SA]], #smem, mutable>",
         "CHECK: ttg.async_copy_global_to_local {{.*}}mask %{{.*}} -> <16x8xf16, #[[SB]], #smem, mutable>",
@@ -129,7 +129,7 @@ def test_pipelined(aligned: Mapping[str, str]) -> None:
         "CHECK: %[[X:.*]] = ttg.local_load {{.*}}#ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>",
         "CHECK: %[[Y:.*]] = ttg.local_load {{.*}}#ttg.dot_op<{opIdx = 1, parent = #mma, kWidth = 2}>>",
         "CHECK: tt.dot %[[X]], %[[Y]],",
-        # slots are counted modulo three
+        # stages are counted modulo three
         "CHECK: arith.constant 3 : i32",
         "CHECK: scf.yield",
     )

@@ -198,7 +198,7 @@ def test_a_layout_opens_its_picture(screen: Screen) -> None:
     assert screen.run("return document.getElementById('picture').open;")
     cells = screen.run("return [...document.querySelectorAll('#picture-table td')].map(c => c.textContent);")
     assert len(cells) > 31
-    assert "lanes" in screen.run("return document.getElementById('picture-told').textContent;")
+    assert "lanes" in screen.run("return document.getElementById('picture-note').textContent;")
     screen.press("\ue00c")
     assert not screen.run("return document.getElementById('picture').open;")
 

@@ -167,7 +167,7 @@ def test_wrong_numbers_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_gpu_that_is_not_here_would_refuse() -> None:
-    """Two slots of 96 KiB, a tile of 64 KiB, and an operand of 64 KiB that changes its layout: both go in pieces."""
+    """Two stages of 96 KiB, a tile of 64 KiB, and an operand of 64 KiB that changes its layout: both go in pieces."""
     case = Case(
         program="persistent matmul",
         dtype="float64",

@@ -143,7 +143,7 @@ def test_rings_of_a_cluster_in_machine_code() -> None:
     # rows of A are each CTA's own; B, four panels wide, is copied by one of them for both
     assert ptx.count("cp.async.bulk.tensor.2d") == 5
     assert ptx.count(".multicast::cluster") == 4
-    # one instruction of a warp frees the slot in all CTAs
+    # one instruction of a warp frees the stage in all CTAs
     assert ptx.count("mbarrier.arrive.shared::cluster") == 1
     assert ptx.count("wgmma.mma_async.sync.aligned.m64n256k16") == 4
     assert kernel.resources.spills == 0
@@ -153,7 +153,7 @@ def test_rings_of_a_cluster_in_machine_code() -> None:
 
 @pytest.mark.skipif(find(NVDISASM, knobs.get("NVIDIA_NVDISASM")) is None, reason="there is no nvdisasm")
 def test_the_loop_of_consumers_has_no_fence() -> None:
-    """What frees a slot orders reads alone: no memory barrier, no invalidation of a cache."""
+    """What frees a stage orders reads alone: no memory barrier, no invalidation of a cache."""
     busy = loops(tile(2, warp_specialize=True, num_stages=4).asm["sass"])
     assert busy
     for line in (line for loop in busy for line in loop):
@@ -171,7 +171,7 @@ def test_the_loop_of_consumers_has_no_fence() -> None:
 def test_a_ring_that_forgets_other_ctas_is_found(
     monkeypatch, where: str, name: str, stages: int, check: str
 ) -> None:
-    """A CTA that leaves early; slots that are freed in one CTA alone."""
+    """A CTA that leaves early; stages that are freed in one CTA alone."""
     wrong = (lambda ctx: None) if name == "_leave" else "ttg.forgotten"
     monkeypatch.setattr(f"{where}.{name}", wrong)
     with (

@@ -1,4 +1,4 @@
-"""What the conformance kit is told of this backend."""
+"""What the conformance kit knows of this backend."""
 
 from __future__ import annotations
 

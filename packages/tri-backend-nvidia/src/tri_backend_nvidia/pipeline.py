@@ -89,7 +89,7 @@ def _specialized(target: Target, options: NvidiaOptions) -> bool | None:
 
 
 def policy(target: Target, given: CommonOptions) -> HopperPolicy:
-    """What the shared passes are told of ``target``: matrix instructions, asynchronous copies, producers, costs."""
+    """What the shared passes know of ``target``: matrix instructions, asynchronous copies, producers, costs."""
     options = nvidia_options(given)
     registers = registers_per_thread(options)
     # accumulators in tensor memory are those of one CTA

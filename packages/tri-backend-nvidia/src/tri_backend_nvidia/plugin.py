@@ -141,7 +141,7 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 @hookimpl
 def tri_policy(target: Target, options: CommonOptions) -> Policy:
-    """Accesses, matrix instructions and bulk copies."""
+    """Accesses, matrix instructions and TMA copies."""
     from tri_backend_nvidia.pipeline import policy
 
     return policy(target, options)
@@ -159,17 +159,17 @@ def tri_simulation(target: Target) -> Simulation:
 
 @hookimpl
 def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -> None:
-    """Loads of matrices, asynchronous and bulk copies, and barriers in memory, where the target has them."""
+    """Loads of matrices, asynchronous and TMA copies, and barriers in memory, where the target has them."""
     del options
     if target.key.backend != "nvidia":
         return
     from tri_backend_nvidia.mma.rules import add_rules
     from tri_backend_nvidia.tcgen05 import rules as tensor_memory
     from tri_backend_nvidia.tcgen05 import scaled_rules
-    from tri_backend_nvidia.tma import rules as bulk
+    from tri_backend_nvidia.tma import rules as tma
 
     add_rules(table, target)
-    bulk.add_rules(table, target)
+    tma.add_rules(table, target)
     tensor_memory.add_rules(table, target)
     scaled_rules.add_rules(table, target)
 

@@ -167,7 +167,7 @@ def _multicast(k: Kernel) -> None:
 
 
 def ring(k: Kernel, everyone: bool = True) -> None:
-    """CTA 0 copies four boxes, one after the other, to both CTAs; the threads of both free the slot by arriving in CTA 0.
+    """CTA 0 copies four boxes, one after the other, to both CTAs; the threads of both free the stage by arriving in CTA 0.
 
     Not ``everyone``: CTA 0 alone frees it, which is wrong.
     """

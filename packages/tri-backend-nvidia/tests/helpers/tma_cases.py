@@ -1,4 +1,4 @@
-"""Barriers in memory and bulk copies as machine cases; tensor maps are made by the kernels themselves."""
+"""Barriers in memory and TMA copies as machine cases; tensor maps are made by the kernels themselves."""
 
 from __future__ import annotations
 

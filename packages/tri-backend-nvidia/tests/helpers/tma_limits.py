@@ -1,4 +1,4 @@
-"""What bulk copies can do and what they cannot, one thing varied at a time."""
+"""What TMA copies can do and what they cannot, one thing varied at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``#ttg.nvmma_shared``: atoms, panels, slots; against the address bits that the hardware permutes."""
+"""``#ttg.nvmma_shared``: atoms, panels, stages; against the address bits that the hardware permutes."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_attention(causal) -> None:
     if causal:
         scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), float("-inf"))
     close(o, torch.softmax(scores, 1) @ v.double(), 2e-3)
-    # the rings are those of a kernel of one program each, with a second slot for q, and one for the numbers of programs that differ in
+    # the rings are those of a kernel of one program each, with a second stage for q, and one for the numbers of programs that differ in
     # length
     assert kernel.asm["ttgir"].count("ttg.init_barrier") == 2 * (2 + 2 * 2) + 2 * 2 * causal
     assert persistent_loops(kernel) == 2
@@ -177,7 +177,7 @@ def test_rings_go_on_and_stores_are_waited_for_late() -> None:
     # the last wait, of all, is behind everything
     assert consumer.count("ttg.async_store_wait") == 1
     assert producer.count("ttg.async_store_wait") == 1
-    # slot and parity are carried by the loop over programs, on both sides
+    # stage and parity are carried by the loop over programs, on both sides
     loops = re.findall(r"scf\.for [^\n]* -> \(i32, i32\)", consumer + producer)
     assert len(loops) == 3
 

@@ -99,7 +99,7 @@ def test_four_groups_have_two_dots_in_flight() -> None:
 
 @pytest.mark.parametrize("keys", [32, 96])
 def test_a_block_that_both_dots_read_stays_until_the_second_has(keys) -> None:
-    """The wait for the one ring is early, its arrival late: two slots are in use at once."""
+    """The wait for the one ring is early, its arrival late: two stages are in use at once."""
     q, k = halves(64, 64), halves(keys, 64, seed=1)
     q, o = (q.double() / 8).half(), torch.full((64, 64), float("nan"), dtype=torch.float16)
     with tri.target("sim:nvidia:sm_90a"):
@@ -126,7 +126,7 @@ def test_registers_decide(caplog) -> None:
 
 @pytest.mark.parametrize(("delay", "expected"), [(None, 0), (True, 1)])
 def test_without_a_producer_the_option_decides(delay, expected) -> None:
-    """``pipeline`` leaves slots of one iteration untouched during the next, in which the late dot reads them."""
+    """``pipeline`` leaves stages of one iteration untouched during the next, in which the late dot reads them."""
     n, d = 128, 64
     q, k, v = (halves(n, d, seed=i) for i in range(3))
     o = torch.full((n, d), float("nan"))

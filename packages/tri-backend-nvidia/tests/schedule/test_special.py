@@ -1,4 +1,4 @@
-"""Warp specialisation in the simulator: rings, phases and slots of real kernels, against float64."""
+"""Warp specialisation in the simulator: rings, phases and stages of real kernels, against float64."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_mistakes_are_seen(mistake, tmp_path) -> None:
 
 
 def test_loads_of_a_slot_are_over_when_it_is_freed(tmp_path) -> None:
-    """Operands in registers are loaded from slots: copies overtook such loads on a card, and wrong sums came out."""
+    """Operands in registers are loaded from stages: copies overtook such loads on a card, and wrong sums came out."""
     fence = r"(default (?s:.*?)) *ttg\.fence_async_shared[^\n]*\n"
     with pytest.raises(tri.errors.SimulationError, match="may overtake loads of warp"):
         planted(fence, r"\1", tmp_path, dtype=torch.float32)

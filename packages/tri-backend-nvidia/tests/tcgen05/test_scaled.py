@@ -159,7 +159,7 @@ def test_loops_over_k(formats, group, scale, stages) -> None:
     kernel, c, exact = tiled((128, 128, 1280), (128, 128, 128), *formats, group, scale, stages=stages)
     loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
     assert is_placed(kernel)
-    assert loop.count("ttng.tmem_slot") == 2
+    assert loop.count("ttng.tmem_index") == 2
     assert ("pendings = 1" in loop) == (stages > 1)
     if stages > 1:  # operands and scales come by copies ahead, with one barrier
         assert loop.count("ttg.async_copy_global_to_local") == 4
@@ -176,7 +176,7 @@ def test_scales_that_all_lie_in_the_same_columns_are_seen(monkeypatch, tmp_path)
             for i in (6, 7):
                 columns = {"columns": dot.attributes["scale_columns"]}
                 view = dot.operands[i]
-                made = ir.Operation.create("ttng.tmem_slot", [view.type], [view, zero], columns)
+                made = ir.Operation.create("ttng.tmem_index", [view.type], [view, zero], columns)
                 dot.operands[i] = made.results[0]
 
     monkeypatch.setattr(Completion, "_take_turns", same)

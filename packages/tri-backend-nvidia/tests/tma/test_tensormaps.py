@@ -98,7 +98,7 @@ def test_a_producer_makes_descriptors(kernel, maps: int, starts: tuple[int, ...]
         assert "ttg.warp_specialize(" in text
         assert text.count("ttg.tensormap_create") == maps
         producer = text[text.index("partition0(") :]
-        # both descriptors are read by copies to the same three slots, which are waited for once
+        # both descriptors are read by copies to the same three stages, which are waited for once
         assert producer.count("ttg.tensormap_create") == 2
         assert producer.count("ttg.wait_barrier") == 3 + 1
         if kernel is groups_of_pointers:  # nothing is made for a group of which this program has no tile
@@ -113,7 +113,7 @@ def test_a_descriptor_that_is_made_too_early_is_found(monkeypatch, tmp_path: Pat
         knobs.scope(CACHE_DIR=tmp_path),
         pytest.raises(SimulationError, match="a tensor map is written while"),
     ):
-        # four slots: nobody else has the kernel with this one's options
+        # four stages: nobody else has the kernel with this one's options
         matmul(groups_of_pointers, (0, 64, 128), 64, 32, (64, 64, 32), num_stages=4, warp_specialize=True)
 
 

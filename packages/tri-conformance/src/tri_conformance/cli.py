@@ -48,7 +48,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def arguments_for(given: argparse.Namespace) -> list[str]:
-    """What pytest is told."""
+    """What pytest is given."""
     made = [
         "-c",
         str(_INI),

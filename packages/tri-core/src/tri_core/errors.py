@@ -235,7 +235,7 @@ class SimulationError(DeviceError):
 class RaceAccess:
     """One of two accesses that race: a ``kind`` ("load", "store" or "atomic") at ``location`` by ``program`` (x, y, z).
 
-    ``thread`` is its number in the program (in the cluster, where several CTAs run one), None where threads are not told apart.
+    ``thread`` is its number in the program (in the cluster, where several CTAs run one), None where threads are not distinguished.
     """
 
     kind: str

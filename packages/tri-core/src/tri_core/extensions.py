@@ -114,7 +114,7 @@ class FrameworkAdapter:
 
 @dataclass(frozen=True, kw_only=True)
 class Observer:
-    """Optional callables told about compiles and launches; an exception in one drops the observer."""
+    """Optional callables, called at compiles and launches; an exception in one drops the observer."""
 
     name: str
     compile_start: Callable[[Mapping[str, Any]], None] | None = None

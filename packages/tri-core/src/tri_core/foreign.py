@@ -26,7 +26,7 @@ class Ended(Exception):
 
 
 def describe(error: BaseException) -> str:
-    """``Type: text`` of an error, whatever its own ``__str__`` does; what an :class:`Ended` stands for is told."""
+    """``Type: text`` of an error, whatever its own ``__str__`` does; what an :class:`Ended` stands for is reported."""
     if isinstance(error, Ended) and error.__cause__ is not None:
         return f"{describe(error.__cause__)} ({error})"
     try:

@@ -25,7 +25,7 @@ class CacheWarning(TriWarning):
 def warn(message: str, category: type[TriWarning]) -> None:
     """Give the warning ``message``; where filters turn it into an error, log it instead.
 
-    A full disk or a stranger's broken plugin must not stop a program that was told to treat its own
+    A full disk or a stranger's broken plugin must not stop a program that is to treat its own
     warnings as errors.
     """
     try:

@@ -20,7 +20,7 @@ class Occupancy:
     """``blocks`` CTAs per unit, which are ``warps`` of at most ``max_warps``.
 
     ``limit`` is the resource that allows no more: ``warps``, ``registers``, ``shared`` or ``blocks``; ``rooms`` how many
-    CTAs each of them has room for.  ``unknown`` names those that nobody has told.
+    CTAs each of them has room for.  ``unknown`` names those that are not known.
     """
 
     blocks: int
@@ -51,14 +51,14 @@ def occupancy(unit: ComputeUnit, *, warps: int, registers: int | None, shared: i
         rooms["shared"] = unit.shared // taken
     rooms["blocks"] = unit.blocks
     blocks = min(rooms.values())
-    told = {"registers": registers, "shared": shared}
+    given = {"registers": registers, "shared": shared}
     return Occupancy(
         blocks=blocks,
         warps=blocks * warps,
         max_warps=max_warps,
         limit=next(name for name, room in rooms.items() if room == blocks),
         rooms=rooms,
-        unknown=tuple(name for name, value in told.items() if value is None),
+        unknown=tuple(name for name, value in given.items() if value is None),
     )
 
 

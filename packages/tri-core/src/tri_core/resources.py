@@ -83,16 +83,16 @@ class Resources:
 
 def resources(metadata: KernelMetadata, spec: TargetSpec) -> Resources:
     """What the kernel of ``metadata`` takes of the target that ``spec`` describes."""
-    told = metadata.resources
+    reported = metadata.resources
     remarks = metadata.attrs.get("remarks", ())
     return Resources(
         target=str(metadata.target),
         threads=metadata.threads,
-        registers=told.get("registers"),
-        spills=told.get("spills"),
-        stack=told.get("stack"),
-        shared=told.get("shared", metadata.shared),
-        tensor_memory=told.get("tensor_memory"),
+        registers=reported.get("registers"),
+        spills=reported.get("spills"),
+        stack=reported.get("stack"),
+        shared=reported.get("shared", metadata.shared),
+        tensor_memory=reported.get("tensor_memory"),
         cluster=_cluster(metadata),
         occupancy=_occupancy(metadata, spec.unit),
         remarks=tuple(str(r) for r in remarks) if isinstance(remarks, list | tuple) else (),
@@ -115,12 +115,12 @@ def _warps(metadata: KernelMetadata) -> int:
 def _occupancy(metadata: KernelMetadata, unit: ComputeUnit | None) -> Occupancy | None:
     if unit is None:
         return None
-    told = metadata.resources
+    reported = metadata.resources
     return occupancy(
         unit,
         warps=_warps(metadata),
-        registers=told.get("registers"),
-        shared=told.get("shared", metadata.shared),
+        registers=reported.get("registers"),
+        shared=reported.get("shared", metadata.shared),
     )
 
 

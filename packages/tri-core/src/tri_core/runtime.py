@@ -87,7 +87,7 @@ class LaunchPlan:
     the values of the kernel's own.  ``resident``: CTAs that run at a time, of a persistent kernel (whose first hidden parameters are
     the extents of the grid), else 0.  ``numbers``: the other hidden ones for launches on a stream; None where they are new for every
     launch.  ``cluster``: CTAs along x for each program along x.  ``most_ctas``: the limit of CTAs, 0 for none.  ``context``:
-    ``int get(void **out)`` and what it has to give before a launch, where it matters.  ``note`` is told ``name`` before every launch.
+    ``int get(void **out)`` and what it has to give before a launch, where it matters.  ``note`` is called with ``name`` before every launch.
     """
 
     name: str

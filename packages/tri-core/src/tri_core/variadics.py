@@ -56,13 +56,13 @@ def verify_with_twins(root: ir.Operation) -> None:
 def _check_by_hand(ops: Sequence[ir.Operation]) -> None:
     """The ops' own rules, which their twins do not have."""
     for op in ops:
-        told: list[ir.DiagnosticInfo] = []
-        with _listening(op.context, told):
+        diagnostics: list[ir.DiagnosticInfo] = []
+        with _listening(op.context, diagnostics):
             valid = _is_valid(op.opview)
         if not valid:
             error = ir.MLIRError("Verification failed")
             error.message = "Verification failed"
-            error.error_diagnostics = told
+            error.error_diagnostics = diagnostics
             raise error
 
 
@@ -73,11 +73,11 @@ def _is_valid(op: Any) -> bool:
 
 
 @contextmanager
-def _listening(context: ir.Context, told: list[ir.DiagnosticInfo]) -> Iterator[None]:
-    """Append what is reported meanwhile to ``told``, instead of printing it."""
+def _listening(context: ir.Context, diagnostics: list[ir.DiagnosticInfo]) -> Iterator[None]:
+    """Append what is reported meanwhile to ``diagnostics``, instead of printing it."""
 
     def listen(diagnostic: ir.Diagnostic) -> bool:
-        told.append(ir.DiagnosticInfo(diagnostic))
+        diagnostics.append(ir.DiagnosticInfo(diagnostic))
         return True
 
     handler = context.attach_diagnostic_handler(listen)

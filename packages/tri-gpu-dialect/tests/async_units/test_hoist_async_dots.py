@@ -14,7 +14,7 @@ from tri_core.api import Pass
 from tri_core.mlir import ir
 from tri_gpu_dialect.passes import HoistAsyncDots, PipelineChainedDots, SinkDotWaits, VerifyLayouts
 from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
-from tri_gpu_dialect.testing.dot_chains import BARRIER, SLOT, Dot, Machine, chains, program, the_function
+from tri_gpu_dialect.testing.dot_chains import BARRIER, STAGE, Dot, Machine, chains, program, the_function
 
 POLICY = AsyncPolicy(pipeline_chained_dots=True)
 INDEPENDENT = [Dot(None, 0, None, False), Dot(None, 1, None, False), Dot(0, 1, 2, False), Dot(1, 0, 3, False)]
@@ -81,10 +81,10 @@ def test_registers_decide(registers: int, together: bool) -> None:
 def test_a_wait_does_not_pass_an_arrival() -> None:
     source = program(INDEPENDENT)
     marked = f"%top0 = arith.maximumf %top, %w0 : {'tensor<32x32xf32, #acc>'}"
-    early = source.replace(marked, f"{marked}\n      ttg.arrive_barrier %b9 deps %v9 : {BARRIER}, {SLOT}")
+    early = source.replace(marked, f"{marked}\n      ttg.arrive_barrier %b9 deps %v9 : {BARRIER}, {STAGE}")
     early = early.replace(
         "%out:", "%v9 = ttg.memdesc_index %r0[%c1] : !ttg.memdesc<3x32x32xf16, #shared, #smem, mutable> -> "
-        f"{SLOT}\n    %b9 = ttg.memdesc_index %b[%c1] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> {BARRIER}\n    %out:", 1,
+        f"{STAGE}\n    %b9 = ttg.memdesc_index %b[%c1] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> {BARRIER}\n    %out:", 1,
     )  # fmt: skip
     assert "pendings = 1" in str(after(source, [HoistAsyncDots()]))
     assert "pendings = 1" not in str(after(early, [HoistAsyncDots()]))

@@ -18,7 +18,7 @@ from tri_gpu_dialect.passes import PipelineChainedDots, VerifyLayouts
 from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.dot_chains import (
     BARRIER,
-    SLOT,
+    STAGE,
     Dot,
     Machine,
     chains,
@@ -114,7 +114,7 @@ def test_other_late_stages_keep_them_apart() -> None:
 FREE = "ttg.arrive_barrier %b1 deps %v1"
 REFUSED = {
     "it is unknown what a barrier guards": (
-        f"{FREE} : {BARRIER}, {SLOT}",
+        f"{FREE} : {BARRIER}, {STAGE}",
         f"ttg.arrive_barrier %b1 : {BARRIER}",
     ),
     "every dot of an iteration needs": ("%qs, %v0, %zero", "%qs, %v0, %acc1"),

@@ -20,12 +20,12 @@ DESC = "!tt.tensordesc<tensor<64x256xf16>>"
 KIB = 1 << 10
 
 
-def stored(slots: int, *, in_loop: bool = False) -> ir.Module:
+def stored(stages: int, *, in_loop: bool = False) -> ir.Module:
     """A tile of 32 KiB that is stored, behind a read of ``stages`` KiB of shared memory; in a loop both are needed all the time."""
     memory = MemDescType.of(
-        (slots, 256), ir.F32Type.get(), SwizzledShared(1, 1, 1, (1, 0)).to_attr(), mutable=True
+        (stages, 256), ir.F32Type.get(), SwizzledShared(1, 1, 1, (1, 0)).to_attr(), mutable=True
     )
-    read = f'%r = "ttg.local_load"(%s) : ({memory}) -> tensor<{slots}x256xf32, {ROWS}>'
+    read = f'%r = "ttg.local_load"(%s) : ({memory}) -> tensor<{stages}x256xf32, {ROWS}>'
     store = f'"tt.descriptor_store"(%d, %x, %i, %i) : ({DESC}, {TILE}, i32, i32) -> ()'
     body = f"{read}\n{store}"
     if in_loop:
@@ -44,7 +44,7 @@ def stored(slots: int, *, in_loop: bool = False) -> ir.Module:
 
 
 @pytest.mark.parametrize(
-    ("slots", "in_loop", "limit", "large", "pieces"),
+    ("stages", "in_loop", "limit", "large", "pieces"),
     [
         (48, False, 64, 32, 2),  # in the stages' memory either way
         (48, False, 64, 33, 1),
@@ -55,11 +55,11 @@ def stored(slots: int, *, in_loop: bool = False) -> ir.Module:
     ],
 )
 def test_large_tiles_go_in_two_pieces_where_one_place_for_both_saves_nothing(
-    context: StageContext, slots: int, in_loop: bool, limit: int, large: int, pieces: int
+    context: StageContext, stages: int, in_loop: bool, limit: int, large: int, pieces: int
 ) -> None:
     spec = TargetSpec(threads_per_warp=(32,), limits={"shared": limit * KIB})
     given = dataclasses.replace(context, target=dataclasses.replace(context.target, spec=spec))
-    module = stored(slots, in_loop=in_loop)
+    module = stored(stages, in_loop=in_loop)
     LowerDescriptorsToTma(policy=BLOCK_COPY_POLICY).apply(module, given)
     SubtileEpilogue(policy=BLOCK_COPY_POLICY, large_bytes=large * KIB).apply(module, given)
     assert module.operation.verify()

@@ -334,10 +334,10 @@ def test_both_sides_agree(program: str, stages: int, n: int, m: int) -> None:
     for before, after in zip(
         named(whole.told, "ttg.warp_group_dot"), named(consumer, "ttg.warp_group_dot"), strict=True
     ):
-        for block, slot in zip(before[:2], after[:2], strict=True):
-            assert copied[slot][used.get(slot, 0)] == block
-            used[slot] = used.get(slot, 0) + 1
-    assert used == {slot: len(blocks) for slot, blocks in copied.items()}
+        for block, stage in zip(before[:2], after[:2], strict=True):
+            assert copied[stage][used.get(stage, 0)] == block
+            used[stage] = used.get(stage, 0) + 1
+    assert used == {stage: len(blocks) for stage, blocks in copied.items()}
     # no block is copied before a wait that stood ahead of its load, nor after one that followed
     assert blocks_and_waits(whole.told) == blocks_and_waits(producer)
     assert len(list(named(consumer, WAIT))) == len(list(named(whole.told, WAIT)))

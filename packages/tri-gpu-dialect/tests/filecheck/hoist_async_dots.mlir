@@ -4,8 +4,8 @@
 // the second dot, with the wait for its block, comes before the wait for the first, which leaves it under way
 // CHECK-LABEL: "tt.func"
 // CHECK: %[[ONE:.*]] = "ttg.warp_group_dot"
-// CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[SLOT:[0-9]+]])
-// CHECK: %[[TWO:.*]] = "ttg.warp_group_dot"(%{{.*}}, %[[SLOT]], %{{.*}})
+// CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[STAGE:[0-9]+]])
+// CHECK: %[[TWO:.*]] = "ttg.warp_group_dot"(%{{.*}}, %[[STAGE]], %{{.*}})
 // CHECK-NEXT: %[[X:.*]] = "ttg.warp_group_dot_wait"(%[[ONE]]) {pendings = 1 : i32}
 // CHECK-NEXT: math.exp2 %[[X]]
 // CHECK-NEXT: %[[ROW:.*]] = "ttg.local_load"
@@ -33,7 +33,7 @@
 !sum = tensor<32x32xf32, #acc>
 !left = tensor<32x32xf16, #ttg.dot_op<{kWidth = 2 : i64, opIdx = 0 : i64, parent = #acc}>>
 !ring = !ttg.memdesc<array<i64: 2, 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 2, 32, 32>>
-!slot = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 2, 32, 32>>
+!stage = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 2, 32, 32>>
 !row = !ttg.memdesc<array<i64: 32, 32>, f32, #plain, #ttg.shared_memory, true, array<i64: 32, 32>>
 !bars = !ttg.memdesc<array<i64: 2, 1>, i64, #bar, #ttg.shared_memory, true, array<i64: 2, 1>>
 !one = !ttg.memdesc<array<i64: 1>, i64, #bar, #ttg.shared_memory, true, array<i64: 2, 1>>
@@ -49,20 +49,20 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     %empty = "ttg.local_alloc"() : () -> !bars
     %out = "scf.for"(%zero, %n, %one, %c) ({
     ^bb0(%i: i32, %acc: !sum):
-      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !slot
+      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
       %kf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
       %ke = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !slot) -> ()
+      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !stage) -> ()
       %r = "ttg.local_load"(%rows) : (!row) -> !sum
-      %s = "ttg.warp_group_dot"(%ks, %ks, %c) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%ks, %ks, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %e = math.exp2 %sw : !sum
-      %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !slot
+      %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !stage
       %vf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !slot) -> ()
-      %t = "ttg.warp_group_dot"(%vs, %vs, %c) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !stage) -> ()
+      %t = "ttg.warp_group_dot"(%vs, %vs, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %tw = "ttg.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
-      "ttg.arrive_barrier"(%ke, %ks) : (!one, !slot) -> ()
+      "ttg.arrive_barrier"(%ke, %ks) : (!one, !stage) -> ()
       %x = arith.subf %tw, %r : !sum
       %y = arith.mulf %e, %x : !sum
       "scf.yield"(%y) : (!sum) -> ()
@@ -80,19 +80,19 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     %empty = "ttg.local_alloc"() : () -> !bars
     %out = "scf.for"(%zero, %n, %one, %c) ({
     ^bb0(%i: i32, %acc: !sum):
-      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !slot
+      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
       %kf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
       %ke = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !slot) -> ()
+      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !stage) -> ()
       %r = "ttg.local_load"(%rows) : (!row) -> !sum
-      %s = "ttg.warp_group_dot"(%ks, %ks, %c) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%ks, %ks, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
-      "ttg.arrive_barrier"(%ke, %ks) : (!one, !slot) -> ()
+      "ttg.arrive_barrier"(%ke, %ks) : (!one, !stage) -> ()
       %e = math.exp2 %sw : !sum
-      %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !slot
+      %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !stage
       %vf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !slot) -> ()
-      %t = "ttg.warp_group_dot"(%vs, %vs, %c) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !stage) -> ()
+      %t = "ttg.warp_group_dot"(%vs, %vs, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %tw = "ttg.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
       %x = arith.subf %tw, %r : !sum
       %y = arith.mulf %e, %x : !sum
@@ -111,17 +111,17 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     %empty = "ttg.local_alloc"() : () -> !bars
     %out = "scf.for"(%zero, %n, %one, %c) ({
     ^bb0(%i: i32, %acc: !sum):
-      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !slot
+      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
       %kf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
       %ke = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !slot) -> ()
+      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !stage) -> ()
       %r = "ttg.local_load"(%rows) : (!row) -> !sum
-      %s = "ttg.warp_group_dot"(%ks, %ks, %c) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%ks, %ks, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %e = math.exp2 %sw : !sum
       %h = arith.truncf %e : !sum to tensor<32x32xf16, #acc>
       %p = "ttg.convert_layout"(%h) : (tensor<32x32xf16, #acc>) -> !left
-      %t = "ttg.warp_group_dot"(%p, %ks, %c) {inputPrecision = 0 : i32} : (!left, !slot, !sum) -> !sum
+      %t = "ttg.warp_group_dot"(%p, %ks, %c) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
       %tw = "ttg.warp_group_dot_wait"(%t) {pendings = 0 : i32} : (!sum) -> !sum
       %x = arith.subf %tw, %r : !sum
       %y = arith.mulf %e, %x : !sum

@@ -1,4 +1,4 @@
-// Loads of a dot's operands become copies, two iterations ahead, in three slots; addresses run ahead with them.
+// Loads of a dot's operands become copies, two iterations ahead, in three stages; addresses run ahead with them.
 // RUN: convert-triton-to-tritongpu, coalesce, accelerate-matmul, remove-layout-conversions, pipeline
 
 // CHECK: %[[A:.*]] = "ttg.local_alloc"() : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16, #ttg.swizzled_shared<{maxPhase = 4 : i64, order = [1, 0], perPhase = 2 : i64, vec = 8 : i64}>

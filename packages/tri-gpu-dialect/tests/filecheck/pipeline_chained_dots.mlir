@@ -9,10 +9,10 @@
 // CHECK: "ttg.warp_group_dot_wait"({{.*}}) {pendings = 0 : i32}
 // CHECK: %[[P0:.*]] = "ttg.convert_layout"
 // CHECK-NEXT: %[[SECOND:.*]] = arith.addi %[[FROM]], %[[STEP:.*]] : i32
-// what belongs to the late stage starts with the first values, what is early with the second ones; P and its slot are forwarded on
+// what belongs to the late stage starts with the first values, what is early with the second ones; P and its stage are forwarded on
 // CHECK-NEXT: %[[ALL:.*]]:4 = scf.for %[[I:.*]] = %[[SECOND]] to %[[TO]] step %[[STEP]] iter_args(%[[SUM:.*]] = %arg0, %[[TOP:.*]] = %{{.*}}, %[[BEFORE:.*]] = %[[FROM]], %[[P:.*]] = %[[P0]])
-// CHECK: %[[SLOT:.*]] = "ttg.memdesc_index"(%[[K:.*]], %[[I]])
-// CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[SLOT]])
+// CHECK: %[[STAGE:.*]] = "ttg.memdesc_index"(%[[K:.*]], %[[I]])
+// CHECK: "ttg.wait_barrier"(%{{.*}}, %{{.*}}, %[[STAGE]])
 // CHECK: %[[S:.*]] = "ttg.warp_group_dot"
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[SUM]]
 // CHECK: %[[OTHER:.*]] = "ttg.memdesc_index"(%[[V:.*]], %[[BEFORE]])
@@ -20,7 +20,7 @@
 // CHECK: %[[LATE:.*]] = "ttg.warp_group_dot"(%[[P]], %[[OTHER]], %[[SCALED]])
 // CHECK-NOT: "ttg.warp_group_dot"
 // CHECK: %[[DONE:.*]] = "ttg.warp_group_dot_wait"(%[[S]]) {pendings = 1 : i32}
-// CHECK: "ttg.arrive_barrier"(%{{.*}}, %[[SLOT]])
+// CHECK: "ttg.arrive_barrier"(%{{.*}}, %[[STAGE]])
 // CHECK: %[[NEW:.*]] = arith.maximumf %[[TOP]], %[[DONE]]
 // CHECK: %[[ADDED:.*]] = "ttg.warp_group_dot_wait"(%[[LATE]]) {pendings = 0 : i32}
 // CHECK-NEXT: "ttg.arrive_barrier"(%{{.*}}, %[[OTHER]])
@@ -47,7 +47,7 @@
 !sum = tensor<32x32xf32, #acc>
 !left = tensor<32x32xf16, #ttg.dot_op<{kWidth = 2 : i64, opIdx = 0 : i64, parent = #acc}>>
 !ring = !ttg.memdesc<array<i64: 2, 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 2, 32, 32>>
-!slot = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 2, 32, 32>>
+!stage = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 2, 32, 32>>
 !bars = !ttg.memdesc<array<i64: 2, 1>, i64, #bar, #ttg.shared_memory, true, array<i64: 2, 1>>
 !one = !ttg.memdesc<array<i64: 1>, i64, #bar, #ttg.shared_memory, true, array<i64: 2, 1>>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
@@ -61,27 +61,27 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     %v = "ttg.local_alloc"() : () -> !ring
     %full = "ttg.local_alloc"() : () -> !bars
     %empty = "ttg.local_alloc"() : () -> !bars
-    %qs = "ttg.memdesc_index"(%q, %zero) : (!ring, i32) -> !slot
+    %qs = "ttg.memdesc_index"(%q, %zero) : (!ring, i32) -> !stage
     %out:2 = "scf.for"(%zero, %n, %one, %c, %c) ({
     ^bb0(%i: i32, %acc: !sum, %top: !sum):
-      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !slot
+      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
       %kf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !slot) -> ()
-      %s = "ttg.warp_group_dot"(%qs, %ks, %c) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      "ttg.wait_barrier"(%kf, %zero, %ks) : (!one, i32, !stage) -> ()
+      %s = "ttg.warp_group_dot"(%qs, %ks, %c) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %ke = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttg.arrive_barrier"(%ke, %ks) : (!one, !slot) -> ()
+      "ttg.arrive_barrier"(%ke, %ks) : (!one, !stage) -> ()
       %new = arith.maximumf %top, %sw : !sum
       %h = arith.truncf %new : !sum to tensor<32x32xf16, #acc>
       %p = "ttg.convert_layout"(%h) : (tensor<32x32xf16, #acc>) -> !left
       %scaled = arith.mulf %acc, %half : !sum
-      %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !slot
+      %vs = "ttg.memdesc_index"(%v, %i) : (!ring, i32) -> !stage
       %vf = "ttg.memdesc_index"(%full, %i) : (!bars, i32) -> !one
-      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !slot) -> ()
-      %o = "ttg.warp_group_dot"(%p, %vs, %scaled) {inputPrecision = 0 : i32} : (!left, !slot, !sum) -> !sum
+      "ttg.wait_barrier"(%vf, %zero, %vs) : (!one, i32, !stage) -> ()
+      %o = "ttg.warp_group_dot"(%p, %vs, %scaled) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
       %ow = "ttg.warp_group_dot_wait"(%o) {pendings = 0 : i32} : (!sum) -> !sum
       %ve = "ttg.memdesc_index"(%empty, %i) : (!bars, i32) -> !one
-      "ttg.arrive_barrier"(%ve, %vs) : (!one, !slot) -> ()
+      "ttg.arrive_barrier"(%ve, %vs) : (!one, !stage) -> ()
       "scf.yield"(%ow, %new) : (!sum, !sum) -> ()
     }) : (i32, i32, i32, !sum, !sum) -> (!sum, !sum)
     "tt.return"(%out#0, %out#1) : (!sum, !sum) -> ()
@@ -93,12 +93,12 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
     %k = "ttg.local_alloc"() : () -> !ring
     %out = "scf.for"(%zero, %n, %one, %c) ({
     ^bb0(%i: i32, %acc: !sum):
-      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !slot
-      %s = "ttg.warp_group_dot"(%ks, %ks, %acc) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %ks = "ttg.memdesc_index"(%k, %i) : (!ring, i32) -> !stage
+      %s = "ttg.warp_group_dot"(%ks, %ks, %acc) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %sw = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %h = arith.truncf %sw : !sum to tensor<32x32xf16, #acc>
       %p = "ttg.convert_layout"(%h) : (tensor<32x32xf16, #acc>) -> !left
-      %o = "ttg.warp_group_dot"(%p, %ks, %sw) {inputPrecision = 0 : i32} : (!left, !slot, !sum) -> !sum
+      %o = "ttg.warp_group_dot"(%p, %ks, %sw) {inputPrecision = 0 : i32} : (!left, !stage, !sum) -> !sum
       %ow = "ttg.warp_group_dot_wait"(%o) {pendings = 0 : i32} : (!sum) -> !sum
       "scf.yield"(%ow) : (!sum) -> ()
     }) : (i32, i32, i32, !sum) -> !sum

@@ -6,8 +6,8 @@
 // CHECK: "ttg.async_wait"() {num = 1 : i32}
 // CHECK: "ttg.async_copy_global_to_local"
 // CHECK: "ttg.async_commit_group"
-// CHECK: %[[SLOT:.*]] = "ttg.memdesc_index"(%[[A]],
-// CHECK: %[[PART:.*]] = "ttg.memdesc_subslice"(%[[SLOT]]) {offsets = array<i32: 0, 0>}
+// CHECK: %[[STAGE:.*]] = "ttg.memdesc_index"(%[[A]],
+// CHECK: %[[PART:.*]] = "ttg.memdesc_subslice"(%[[STAGE]]) {offsets = array<i32: 0, 0>}
 // CHECK: "ttg.local_load"(%[[PART]]){{.*}} -> tensor<32x8xf16
 // CHECK: "ttg.memdesc_subslice"{{.*}}offsets = array<i32: 0, 0>
 // CHECK: "ttg.local_load"{{.*}} -> tensor<8x32xf16

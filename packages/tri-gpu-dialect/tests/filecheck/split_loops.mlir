@@ -46,13 +46,13 @@
 !row = tensor<1x32xi32, #acc>
 !down = tensor<32xi32, #ttg.slice<{dim = 1 : i64, parent = #acc}>>
 !along = tensor<32xi32, #ttg.slice<{dim = 0 : i64, parent = #acc}>>
-!slot = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 32, 32>>
+!stage = !ttg.memdesc<array<i64: 32, 32>, f16, #plain, #ttg.shared_memory, true, array<i64: 32, 32>>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
   "tt.func"() ({
   ^bb0(%c: !sum, %top: i32, %low: i32, %high: i32):
     %step = arith.constant 32 : i32
     %zeros = arith.constant dense<0.000000e+00> : !sum
-    %x = "ttg.local_alloc"() : () -> !slot
+    %x = "ttg.local_alloc"() : () -> !stage
     %down = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !down
     %along = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !along
     %r1 = "tt.expand_dims"(%down) {axis = 1 : i32} : (!down) -> !column
@@ -66,7 +66,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %keys = arith.addi %at, %k : !places
       %mask = arith.cmpi sge, %rows, %keys : !places
-      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %sum = arith.addf %acc, %chosen : !sum
@@ -78,7 +78,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
   ^bb0(%c: !sum, %top: i32, %low: i32, %high: i32):
     %step = arith.constant 32 : i32
     %zeros = arith.constant dense<0.000000e+00> : !sum
-    %x = "ttg.local_alloc"() : () -> !slot
+    %x = "ttg.local_alloc"() : () -> !stage
     %down = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !down
     %along = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !along
     %r1 = "tt.expand_dims"(%down) {axis = 1 : i32} : (!down) -> !column
@@ -92,7 +92,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %here = arith.addi %at, %rows : !places
       %mask = arith.cmpi sgt, %here, %k : !places
-      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %sum = arith.addf %acc, %chosen : !sum
@@ -104,7 +104,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
   ^bb0(%c: !sum, %top: i32, %low: i32, %high: i32):
     %step = arith.constant 32 : i32
     %zeros = arith.constant dense<0.000000e+00> : !sum
-    %x = "ttg.local_alloc"() : () -> !slot
+    %x = "ttg.local_alloc"() : () -> !stage
     %down = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !down
     %along = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !along
     %r1 = "tt.expand_dims"(%down) {axis = 1 : i32} : (!down) -> !column
@@ -118,7 +118,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %keys = arith.addi %at, %k : !places
       %mask = arith.cmpi sge, %rows, %keys : !places
-      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %sum = arith.addf %acc, %chosen : !sum
@@ -130,7 +130,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
   ^bb0(%c: !sum, %top: i32, %low: i32, %high: i32):
     %step = arith.constant 32 : i32
     %zeros = arith.constant dense<0.000000e+00> : !sum
-    %x = "ttg.local_alloc"() : () -> !slot
+    %x = "ttg.local_alloc"() : () -> !stage
     %down = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !down
     %along = "tt.make_range"() {start = 0 : i32, end = 32 : i32} : () -> !along
     %r1 = "tt.expand_dims"(%down) {axis = 1 : i32} : (!down) -> !column
@@ -144,7 +144,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %at = "tt.splat"(%i) : (i32) -> !places
       %keys = arith.addi %at, %k : !places
       %mask = arith.cmpi sge, %rows, %keys : !places
-      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!slot, !slot, !sum) -> !sum
+      %s = "ttg.warp_group_dot"(%x, %x, %zeros) {inputPrecision = 0 : i32} : (!stage, !stage, !sum) -> !sum
       %w = "ttg.warp_group_dot_wait"(%s) {pendings = 0 : i32} : (!sum) -> !sum
       %chosen = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum
       %bits = arith.uitofp %mask : tensor<32x32xi1, #acc> to !sum

@@ -1,4 +1,4 @@
-// Copies of blocks in a partition, dots in the default region; slots and parities are carried on both sides.
+// Copies of blocks in a partition, dots in the default region; stages and parities are carried on both sides.
 // RUN: warp-specialize
 
 // CHECK: %[[A:.*]] = "ttg.local_alloc"() {alignment = 128 : i32, ttg.awaited} : () -> !ttg.memdesc<array<i64: 3, 32, 32>, f16
@@ -9,13 +9,13 @@
 // CHECK: "ttg.init_barrier"({{.*}}) {count = 4 : i32}
 // CHECK: "ttg.warp_specialize"({{.*}} %[[A]], %[[B]], %[[FULL]], %[[EMPTY]]) ({
 // CHECK: "scf.for"
-// CHECK: %[[SLOT:.*]] = "ttg.memdesc_index"(%[[A]], %[[S:.*]]) :
+// CHECK: %[[STAGE:.*]] = "ttg.memdesc_index"(%[[A]], %[[S:.*]]) :
 // CHECK: %[[READY:.*]] = "ttg.memdesc_index"(%[[FULL]], %[[S]])
-// CHECK: "ttg.wait_barrier"(%[[READY]], %{{.*}}, %[[SLOT]], %{{.*}})
-// CHECK: "ttg.warp_group_dot"(%[[SLOT]],
+// CHECK: "ttg.wait_barrier"(%[[READY]], %{{.*}}, %[[STAGE]], %{{.*}})
+// CHECK: "ttg.warp_group_dot"(%[[STAGE]],
 // CHECK: "ttg.warp_group_dot_wait"
 // CHECK: %[[FREE:.*]] = "ttg.memdesc_index"(%[[EMPTY]], %[[S]])
-// CHECK: "ttg.arrive_barrier"(%[[FREE]], %[[SLOT]], %{{.*}})
+// CHECK: "ttg.arrive_barrier"(%[[FREE]], %[[STAGE]], %{{.*}})
 // CHECK-NOT: "tt.descriptor_load"
 // CHECK: "tt.descriptor_store"
 // CHECK: "ttg.warp_specialize_partitions"

@@ -1,7 +1,7 @@
 """What LLVM may assume of the memory that atomics work on.
 
 Memory shared with the host at fine grain, or of another device, lacks most atomic instructions, so LLVM makes
-loops of compare-and-swap unless it is told that there is none of it.  HIP's compiler tells it by default.  On the
+loops of compare-and-swap unless metadata says that there is none of it.  HIP's compiler adds that by default.  On the
 oldest of our processors float additions in memory flush subnormal sums to zero; that too is accepted.
 """
 
@@ -14,8 +14,8 @@ __all__ = ["on_device_memory"]
 _RMW = re.compile(r"^(  .*= atomicrmw .*)$", re.MULTILINE)
 #: an empty metadata node under a number that no module reaches
 _NODE = 9_000_000
-_WORDS = ("no.fine.grained.memory", "no.remote.memory", "ignore.denormal.mode")
-_CLAIMS = "".join(f", !amdgpu.{word} !{_NODE}" for word in _WORDS)
+_METADATA = ("no.fine.grained.memory", "no.remote.memory", "ignore.denormal.mode")
+_CLAIMS = "".join(f", !amdgpu.{word} !{_NODE}" for word in _METADATA)
 
 
 def on_device_memory(llvm_ir: str) -> str:

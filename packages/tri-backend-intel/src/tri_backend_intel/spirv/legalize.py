@@ -53,7 +53,7 @@ class _Writer:
         return f"%tri.odd{next(self._names)}"
 
     def put(self, text: str, result: str | None = None) -> str:
-        """Write ``text`` as the instruction that makes ``result`` (a new name unless told)."""
+        """Write ``text`` as the instruction that makes ``result`` (by default a new name)."""
         result = result or self.name()
         self.lines.append(f"  {result} = {text}{self._metadata}")
         return result

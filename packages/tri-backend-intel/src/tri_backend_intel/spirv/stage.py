@@ -46,7 +46,7 @@ def spirv_stage() -> Stage:
 
 
 def build_options(llvm_ir: str, options: IntelOptions, target: Target) -> str:
-    """What the driver's compiler is told about a kernel."""
+    """What the driver's compiler is given for a kernel."""
     words = [_GRF[options.grf_mode] if target.has("gpu") else ""]
     if f'"{PRECISE}"' in llvm_ir:
         words.append("-cl-fp32-correctly-rounded-divide-sqrt")

@@ -16,7 +16,7 @@ from tri_core.api import HiddenParameters
 __all__ = ["may_be_needed", "of_device", "place"]
 
 #: words of the memory of a device; bytes from what is read to what is written, which share no line of a cache
-_WORDS, _WRITTEN = 64, 128
+_MAP_WORDS, _WRITTEN = 64, 128
 
 
 def may_be_needed(attrs: Mapping[str, Any]) -> bool:
@@ -28,7 +28,7 @@ def may_be_needed(attrs: Mapping[str, Any]) -> bool:
 def of_device(index: int) -> int:
     """The address of that of device ``index``, whose context is current at the first call; never given back."""
     del index
-    return zeros(_WORDS)
+    return zeros(_MAP_WORDS)
 
 
 def place(index: int, is_written: bool) -> int:

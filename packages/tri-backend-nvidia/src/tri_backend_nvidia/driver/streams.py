@@ -81,9 +81,9 @@ def handle_of(stream: Any, device: DeviceInfo | None) -> int:
 
 def _handle(stream: Any) -> Any:
     """What the protocol or an attribute of ``stream`` says; ``stream`` itself otherwise."""
-    told = getattr(stream, "__cuda_stream__", None)
-    if told is not None:
-        version, handle = told() if callable(told) else told
+    provided = getattr(stream, "__cuda_stream__", None)
+    if provided is not None:
+        version, handle = provided() if callable(provided) else provided
         if version != 0:
             raise LaunchError(
                 f"{stream!r} speaks version {version} of the stream protocol; 0 is known",
@@ -107,8 +107,8 @@ def _checked(handle: Any, stream: Any) -> int:
 
 def _check_device(stream: Any, device: DeviceInfo | None) -> None:
     """A launch on a stream of another device fails in the driver with a status that does not say why."""
-    told = getattr(stream, "device", None)
-    index = told.index if isinstance(told, DeviceInfo) else _first(stream, _DEVICES)
+    provided = getattr(stream, "device", None)
+    index = provided.index if isinstance(provided, DeviceInfo) else _first(stream, _DEVICES)
     if device is not None and type(index) is int and index >= 0 and index != device.index:
         raise LaunchError(
             f"stream= is of {device.kind}:{index}, the arguments are on {device.kind}:{device.index}",

@@ -1,4 +1,4 @@
-"""Matrix instructions: ``mma.sync``, what feeds it (``ldmatrix``, ``cp.async``), and how the optimizer is told."""
+"""Matrix instructions: ``mma.sync``, what feeds it (``ldmatrix``, ``cp.async``), and how the optimizer learns."""
 
 from __future__ import annotations
 

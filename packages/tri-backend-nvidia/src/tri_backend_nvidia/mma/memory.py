@@ -36,7 +36,7 @@ class NvmmaShared(SharedEncoding):
     """Panels of rows of ``swizzling_byte_width`` bytes, 0 for no swizzle (then rows of up to 256 elements).
 
     Rows run along the last dimension, or along the one before it where ``transposed``.  Dimensions before these two
-    are slots, one after the other.  ``cga_layout`` is as in :class:`tri_gpu_dialect.encodings.Blocked`: each CTA of a
+    are stages, one after the other.  ``cga_layout`` is as in :class:`tri_gpu_dialect.encodings.Blocked`: each CTA of a
     cluster has its part of the tensor in its own memory, in panels of its own.
     """
 
@@ -84,7 +84,7 @@ class NvmmaShared(SharedEncoding):
         return self.swizzling_byte_width * 8 // self.element_bit_width or _BOX
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
-        """Columns of a panel, its rows, the panels, the slots; ValueError for rows narrower than the swizzle."""
+        """Columns of a panel, its rows, the panels, the stages; ValueError for rows narrower than the swizzle."""
         blocks = ranked(self.cga_layout, len(shape))
         own = self._of_one_block(share(shape, blocks))
         return put_above(own, shape, blocks) if blocks else own

@@ -27,7 +27,7 @@ __all__ = [
 Format = ScaleDotElemType
 E2M1, E4M3, E5M2 = Format.E2M1, Format.E4M3, Format.E5M2
 #: a loop that says whether its warps are specialised
-_WORD = "tt.warp_specialize"
+_WARP_SPECIALIZE = "tt.warp_specialize"
 #: rows and columns of one instruction's result
 TILE = (16, 8)
 
@@ -115,7 +115,7 @@ def refused_partitions(op: ir.Operation, specialize: bool | None) -> str | None:
 
 def _is_in_special_loop(op: ir.Operation) -> bool:
     while op.name != "builtin.module" and op.parent is not None:
-        if _WORD in op.attributes and str(op.attributes[_WORD]) != "false":
+        if _WARP_SPECIALIZE in op.attributes and str(op.attributes[_WARP_SPECIALIZE]) != "false":
             return True
         op = op.parent.operation
     return False

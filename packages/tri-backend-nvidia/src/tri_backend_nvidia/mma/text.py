@@ -25,7 +25,7 @@ SYNTAX = DialectSyntax(
         "ttng.tmem_alloc": op("%slot{} : ^slot"),
         "ttng.tmem_dealloc": op("%slot{} : ^slot"),
         "ttng.tmem_view": op("%slot{} : ^slot -> ^result"),
-        "ttng.tmem_slot": op("%src[%index]{} : ^src -> ^result", "index=i32"),
+        "ttng.tmem_index": op("%src[%index]{} : ^src -> ^result", "index=i32"),
         "ttng.tmem_load": op("%src{} : ^src -> ^result"),
         "ttng.tmem_store": op("%src, %dst{} : ^src -> ^dst"),
         "ttng.tc_gen5_commit": op("%barrier{} : ^barrier"),

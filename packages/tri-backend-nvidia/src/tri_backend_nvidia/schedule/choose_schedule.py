@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 #: the knob that iterations the choice off: kernels are then as their options and loops say
 _KNOB, _OFF = "NVIDIA_SCHEDULE", "written"
-_WORD = "tt.warp_specialize"
+_WARP_SPECIALIZE = "tt.warp_specialize"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _note(module: ir.Module, schedule: Schedule) -> None:
         attributes[CHOSEN] = ir.UnitAttr.get()
     if schedule.specialize:
         for loop in (loop for f in functions(module) for loop in loops_of_dots(f)):
-            loop.attributes[_WORD] = ir.UnitAttr.get()
+            loop.attributes[_WARP_SPECIALIZE] = ir.UnitAttr.get()
 
 
 def _restore(module: ir.Module, before: ir.Operation) -> None:

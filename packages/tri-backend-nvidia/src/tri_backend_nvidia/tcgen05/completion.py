@@ -64,15 +64,15 @@ class Completion:
         with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]), function.location:
             type_ = MemDescType.of((RING, 1), i64, _BARRIER.to_attr(), mutable=True)
             made = cls(ir.Operation.create("ttg.local_alloc", results=[type_]).results[0])
-            for slot in range(RING):
+            for stage in range(RING):
                 ir.Operation.create(
-                    "ttg.init_barrier", operands=[made._barrier(_i32(slot))], attributes={"count": count}
+                    "ttg.init_barrier", operands=[made._barrier(_i32(stage))], attributes={"count": count}
                 )
         return made
 
-    def _barrier(self, slot: ir.Value) -> ir.Value:
+    def _barrier(self, stage: ir.Value) -> ir.Value:
         type_ = MemDescType.of((1,), self.ring.type.element_type, _BARRIER.to_attr(), mutable=True)
-        made = ir.Operation.create("ttg.memdesc_index", results=[type_], operands=[self.ring, slot])
+        made = ir.Operation.create("ttg.memdesc_index", results=[type_], operands=[self.ring, stage])
         return made.results[0]
 
     def count(self, root: ir.Block) -> None:
@@ -113,7 +113,7 @@ class Completion:
                 view = dot.operands[i]
                 columns = {"columns": dot.attributes["scale_columns"]}
                 made = ir.Operation.create(
-                    "ttng.tmem_slot", results=[view.type], operands=[view, index], attributes=columns
+                    "ttng.tmem_index", results=[view.type], operands=[view, index], attributes=columns
                 )
                 dot.operands[i] = made.results[0]
 

@@ -40,7 +40,7 @@ def _have_met(dot: ir.Operation) -> bool:
     for op in reversed(ops[: ops.index(dot)]):
         if op.name == "ttg.barrier":
             return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
-        if op.name == "ttng.tmem_slot":
+        if op.name == "ttng.tmem_index":
             continue
         if len(op.regions) or op.name in (DOT, WAIT) or op.name.startswith("ttng.tmem_"):
             return False

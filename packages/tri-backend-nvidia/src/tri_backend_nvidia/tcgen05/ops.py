@@ -18,8 +18,8 @@ __all__ = [
     "CommitOp",
     "TensorMemoryAllocOp",
     "TensorMemoryDeallocOp",
+    "TensorMemoryIndexOp",
     "TensorMemoryLoadOp",
-    "TensorMemorySlotOp",
     "TensorMemorySpaceAttr",
     "TensorMemoryStoreOp",
     "TensorMemoryViewOp",
@@ -61,7 +61,7 @@ class TensorMemoryViewOp(TTNG.Operation, name="tmem_view", traits=[Effects(), Vi
     result: _Out
 
 
-class TensorMemorySlotOp(TTNG.Operation, name="tmem_slot", traits=[Effects(), ViewLike]):
+class TensorMemoryIndexOp(TTNG.Operation, name="tmem_index", traits=[Effects(), ViewLike]):
     """The buffer ``index`` (i32) times ``columns`` columns behind ``src``."""
 
     src: _In
@@ -102,6 +102,6 @@ def _reads_slot(op: ir.Operation) -> _Values:
     return op.operands[:1], ()
 
 
-@effects_of("ttng.tmem_load", "ttng.tmem_store", "ttng.tmem_slot")
+@effects_of("ttng.tmem_load", "ttng.tmem_store", "ttng.tmem_index")
 def _nothing(_: ir.Operation) -> _Values:
     return (), ()

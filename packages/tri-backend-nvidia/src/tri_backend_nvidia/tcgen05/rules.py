@@ -116,8 +116,8 @@ def view(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [TensorMemoryBuffer(b.add(base, b.int_(ir.IntegerAttr(op.attributes["column"]).value)))]
 
 
-def slot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``ttng.tmem_slot``."""
+def index(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttng.tmem_index``."""
     b, buffer = ctx.b, ctx.expect(op.operands[0], TensorMemoryBuffer)
     stride = b.int_(ir.IntegerAttr(op.attributes["columns"]).value)
     return [TensorMemoryBuffer(b.add(buffer.address, b.mul(ctx.scalar(op.operands[1]), stride)))]
@@ -377,7 +377,7 @@ RULES: dict[str, Rule] = {
     "ttng.tmem_alloc": alloc,
     "ttng.tmem_dealloc": dealloc,
     "ttng.tmem_view": view,
-    "ttng.tmem_slot": slot,
+    "ttng.tmem_index": index,
     "ttng.tmem_load": load,
     "ttng.tmem_store": store,
     "ttng.tc_gen5_commit": commit,

@@ -85,7 +85,7 @@ class ScalesShared(SharedEncoding):
         return 128
 
     def linear_layout(self, shape: Shape) -> LinearLayout:
-        """From offset to (row, group), slots before; ValueError for fewer rows or scales than a copy takes."""
+        """From offset to (row, group), stages before; ValueError for fewer rows or scales than a copy takes."""
         _check(shape)
         bases = [*_word(shape[-2]), *[(1 << i, 0) for i in _LANE_BITS], *_blocks(shape)]
         outer = len(shape) - 2

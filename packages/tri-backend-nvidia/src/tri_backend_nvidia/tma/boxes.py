@@ -2,7 +2,7 @@
 
 A box lies row by row, its rows' pieces of 16 bytes being permuted by the swizzle.  It has at most 256 elements along each
 dimension, and with a swizzle rows exactly as wide.  A block is one box or several of the same size: panels side by
-side, slots one after the other.  CUDA driver API, cuTensorMapEncodeTiled.
+side, stages one after the other.  CUDA driver API, cuTensorMapEncodeTiled.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def _copies(
     """For each box its address in shared memory, and its coordinates from the contiguous dimension on."""
     b, view = ctx.b, ctx.shared_tensor(buffer)
     if any(view.origin):
-        raise Unsupported("a bulk copy of a slice of a buffer", remedy="copy the whole buffer")
+        raise Unsupported("a TMA copy of a slice of a buffer", remedy="copy the whole buffer")
     starts = _starts(ctx, [ctx.scalar(c) for c in coordinates], view.blocks)
     for origin, offset in found.parts:
         place = [b.add(start, b.int_(o)) for start, o in zip(starts, origin, strict=True)]

@@ -1,4 +1,4 @@
-"""Where a bulk copy may begin: what is known of a block's coordinates, and what a running kernel has to be asked.
+"""Where a TMA copy may begin: what is known of a block's coordinates, and what a running kernel has to be asked.
 
 A box begins at a multiple of 16 bytes of its row; what is written begins at no negative coordinate, while a read may.
 Hardware ends the kernel with an illegal instruction otherwise.  CUDA C++ Programming Guide, "Multi-dimensional arrays".

@@ -1,4 +1,4 @@
-"""The lowering rules of bulk copies and their barriers, by what the target has."""
+"""The lowering rules of TMA copies and their barriers, by what the target has."""
 
 from __future__ import annotations
 

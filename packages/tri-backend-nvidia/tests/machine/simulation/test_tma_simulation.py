@@ -236,7 +236,7 @@ def map_of_a_store_again(k: Kernel) -> None:
         (no_meeting, "race", "race in shared memory|no barrier was initialised"),
         (too_few_bytes, "deadlock", "512 bytes to come"),
         (misaligned, "misaligned", "no multiple of 128"),
-        (by_all, "asynchronous", "64 threads start the same bulk copy"),
+        (by_all, "asynchronous", "64 threads start the same TMA copy"),
         (unfenced, "asynchronous", "no fence is between them"),
         (over_what_is_read, "asynchronous", "may overtake loads of warp 1"),
         (lambda k: over_what_is_read(k, fenced=True, by=32), "asynchronous", "may overtake loads of warp 1"),

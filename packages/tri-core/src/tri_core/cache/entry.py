@@ -1,7 +1,7 @@
 """How an entry lies in its file: a header with the payload's length and SHA-256, then the payload.
 
 An entry is complete exactly when the header fits the rest of the file, so a file that was cut, padded or
-damaged anywhere is told from a good one without any knowledge of the payload.
+damaged anywhere is distinguished from a good one without any knowledge of the payload.
 """
 
 from __future__ import annotations

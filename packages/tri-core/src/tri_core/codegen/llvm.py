@@ -37,7 +37,7 @@ def run(fields: dict[str, Any]) -> dict[str, Any]:
         texts, objects = _compile(Job(fields))
     except JobError as error:
         return {"phase": error.phase, "error": error.message}
-    except Exception:  # a bug of ours: told to the parent, which raises it as an InternalError
+    except Exception:  # a bug of ours: reported to the parent, which raises it as an InternalError
         return {"phase": "internal", "error": traceback.format_exc()}
     return {"texts": texts, "objects": objects, "seconds": time.perf_counter() - start}
 

@@ -61,7 +61,7 @@ def optimize(
 ) -> str:
     """The text of the module in ``text`` after ``passes``; verified after each.
 
-    ``after`` is told name and text after each pass.  A TriError for what is wrong with text, passes or module;
+    ``after`` is called with name and text after each pass.  A TriError for what is wrong with text, passes or module;
     places are in the text, which is called ``path``, unless it has locations of its own.
     """
     chosen = resolve(target) if target is not None else None

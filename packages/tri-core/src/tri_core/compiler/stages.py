@@ -57,7 +57,7 @@ class Job:
     knobs: Mapping[str, object]
     observers: Observers
     verify: bool = False
-    #: told of the first module and of those after each pass
+    #: called with the first module and of those after each pass
     listener: PassListener | None = None
     dump: Path | None = None
     #: files that replace what stages make, by stage

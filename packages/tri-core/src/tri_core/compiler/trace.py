@@ -36,7 +36,7 @@ class Trace:
 
 @dataclass
 class Recorder:
-    """Prints every module of ``stages`` that it is told; the module must be valid."""
+    """Prints every module of ``stages`` that it is given; the module must be valid."""
 
     stages: Collection[str]
     snapshots: list[Snapshot] = field(default_factory=list)

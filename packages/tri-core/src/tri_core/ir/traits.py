@@ -67,7 +67,7 @@ class Pure(Trait):
 
     @classmethod
     def attach(cls, name: str) -> None:
-        """As :meth:`Trait.attach`; MLIR's passes are told as well."""
+        """As :meth:`Trait.attach`; MLIR's passes know as well."""
         super().attach(name)
         ext.Pure.attach(name)
 

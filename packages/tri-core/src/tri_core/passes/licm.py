@@ -27,7 +27,7 @@ class LICM(Pass):
     """Moves pure ops with invariant operands out of loops, and, with ``loads``, loads from loops that only read.
 
     A counted loop may run zero times: then the load before it is masked off.  A loop with a store, an atomic or
-    anything else that may write keeps its loads, and one that was told to keep what is invariant.
+    anything else that may write keeps its loads, and one that is marked to keep what is invariant.
     """
 
     name: ClassVar[str] = "licm"

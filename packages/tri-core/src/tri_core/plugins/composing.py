@@ -67,7 +67,7 @@ class Composition:
 
 @contextmanager
 def noting(notes: Touched) -> Iterator[None]:
-    """Let ``notes`` be told of what plugins do in a ``with`` block of this thread or task."""
+    """Let ``notes`` collect what plugins do in a ``with`` block of this thread or task."""
     token = _current.set(notes)
     try:
         yield

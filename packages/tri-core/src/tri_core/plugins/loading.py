@@ -102,7 +102,7 @@ def quarantined(
 
 
 def _reason(error: BaseException) -> str:
-    """The error on one line; core's own refusals are told without the name of their class."""
+    """The error on one line; core's own refusals are given without the name of their class."""
     if not isinstance(error, PluginError):
         return describe(error)
     return f"{error.message} ({error.remedy})" if error.remedy else error.message

@@ -46,7 +46,7 @@ def main() -> None:
         try:
             app()
         finally:
-            sys.stdout.flush()  # here, where a full disk can still be told
+            sys.stdout.flush()  # here, where a full disk can still be reported
     except TriError as error:
         _fail(str(error))
     except BrokenPipeError:

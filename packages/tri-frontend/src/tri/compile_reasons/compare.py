@@ -20,7 +20,7 @@ def reasons(picture: Picture, earlier: Sequence[Picture]) -> tuple[str, ...]:
     found = _differences(picture, nearest)
     if not found:
         return (
-            "the same was compiled before, but the cache does not have it any more (or was told not to look)",
+            "the same was compiled before, but the cache does not have it any more (or was set not to look)",
         )
     return tuple(found)
 

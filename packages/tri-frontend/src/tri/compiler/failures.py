@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Errors", "Follows", "Walk"]
 
-#: how many errors are told at once
+#: how many errors are reported at once
 _MOST = 8
 
 

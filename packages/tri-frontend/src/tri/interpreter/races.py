@@ -49,7 +49,7 @@ class Races:
         self._sites: dict[tuple[CodeType, int], int] = {}
         self._places: list[SourceLocation | None] = []
         self._shadows = _shadows(allocations, self._order)
-        #: whether what is done now is part of an atomic, which is told as a whole
+        #: whether what is done now is part of an atomic, which is recorded as a whole
         self.in_atomic = False
 
     def enter(self, program: tuple[int, int, int]) -> None:

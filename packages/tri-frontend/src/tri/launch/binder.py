@@ -112,7 +112,7 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: s
 
 
 def rules_of(parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True) -> Rules:
-    """How arguments of ``parameter`` are read; the rules of usual targets unless told otherwise."""
+    """How arguments of ``parameter`` are read; the rules of usual targets by default."""
     type_ = _annotated_type(parameter.annotation)
     return Rules(
         divisibility=divisibility,

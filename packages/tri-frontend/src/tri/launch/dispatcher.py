@@ -259,7 +259,7 @@ class Dispatcher:
         arguments: Sequence[Any],
         given: tuple[tuple[Any, ...], dict[str, Any]],
     ) -> None:
-        """Launch with the hooks of users told before and after."""
+        """Launch with the hooks of users called before and after."""
         args, kwargs = given
         facts = LaunchFacts(
             entry.kernel,
@@ -444,7 +444,7 @@ class Dispatcher:
     def _report_compile(
         source: ASTSource, target: Target, options: dict[str, Any], warmup: bool
     ) -> CompiledKernel:
-        """Compile with the hooks of users told before and after."""
+        """Compile with the hooks of users called before and after."""
         from tri_core.compiler import compile as compile_source
 
         before = cache_hook_facts(source, str(target), options, warmup=warmup, cached=False)

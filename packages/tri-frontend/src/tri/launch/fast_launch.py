@@ -93,7 +93,7 @@ class RecordedCall:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The kernel of ``image`` on a device, with its launcher; ``is_observed``: observers are told of every launch."""
+    """The kernel of ``image`` on a device, with its launcher; ``is_observed``: observers are called at every launch."""
 
     owner: Runtime
     kernel: LoadedKernel

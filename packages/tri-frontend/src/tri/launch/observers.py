@@ -39,7 +39,7 @@ def tell_load(kernel: CompiledKernel, device: DeviceInfo) -> None:
 
 
 def observed(launch: Launch, kernel: CompiledKernel) -> Launch:
-    """``launch`` with those who listen told before and after; itself when nobody does."""
+    """``launch`` with those who listen called before and after; itself when nobody does."""
     enter = [(o, o.launch_enter) for o in _observers() if o.launch_enter is not None]
     leave = [(o, o.launch_exit) for o in _observers() if o.launch_exit is not None]
     if not enter and not leave:

@@ -48,7 +48,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Constant:
-    """An argument that is part of the code: its value, told apart by type too (1, 1.0 and True differ)."""
+    """An argument that is part of the code: its value, distinguished by type too (1, 1.0 and True differ)."""
 
     kind: type
     text: Any

@@ -45,7 +45,7 @@ _DONE = frozenset({"tt.num_stages", "tt.warp_specialize"})
 class Memory:
     """A ring in shared memory: ``stages`` of a buffer per load, and two barriers per stage."""
 
-    slots: int
+    stages: int
     buffers: list[ir.Value]
     full: ir.Value
     empty: ir.Value
@@ -53,19 +53,19 @@ class Memory:
     num_ctas: int = 1
 
     @classmethod
-    def allocated(cls, use: RingUse, slots: int, warps: int, num_ctas: int = 1) -> Memory:
+    def allocated(cls, use: RingUse, stages: int, warps: int, num_ctas: int = 1) -> Memory:
         """New memory; ``warps`` consumers of each of ``num_ctas`` CTAs free a stage."""
         # the consumers wait for whatever is copied to a stage
         awaited = {AWAITED: ir.UnitAttr.get()}
         buffers = [
             _buffer(
-                (slots, *_shape(b)), _element(b), b.encoding.to_attr(), alignment=i32_attribute(b.alignment), **awaited
+                (stages, *_shape(b)), _element(b), b.encoding.to_attr(), alignment=i32_attribute(b.alignment), **awaited
             )
             for b in use.buffers
         ]  # fmt: skip
         i64 = ir.IntegerType.get_signless(64)
-        full, empty = (_buffer((slots, 1), i64, _BARRIER.to_attr()) for _ in range(2))
-        made = cls(slots, buffers, full, empty, num_ctas)
+        full, empty = (_buffer((stages, 1), i64, _BARRIER.to_attr()) for _ in range(2))
+        made = cls(stages, buffers, full, empty, num_ctas)
         made.begin(1, warps * num_ctas)
         return made
 
@@ -81,10 +81,10 @@ class Memory:
 
     def begin(self, full: int, empty: int) -> None:
         """Make the barriers ready, for so many arrivals."""
-        for number in range(self.slots):
+        for number in range(self.stages):
             for barriers, count in ((self.full, full), (self.empty, empty)):
-                slot = self.barrier(barriers, constant(32, number))
-                make("ttg.init_barrier", [slot], count=i32_attribute(count))
+                stage = self.barrier(barriers, constant(32, number))
+                make("ttg.init_barrier", [stage], count=i32_attribute(count))
 
     def values(self) -> list[ir.Value]:
         """All that a partition captures."""
@@ -92,25 +92,25 @@ class Memory:
 
     def seen_as(self, values: Sequence[ir.Value]) -> Memory:
         """The same, by other values."""
-        return Memory(self.slots, list(values[:-2]), values[-2], values[-1], self.num_ctas)
+        return Memory(self.stages, list(values[:-2]), values[-2], values[-1], self.num_ctas)
 
     @property
     def reach(self) -> dict[str, ir.Attribute]:
         """Attributes of what stages of other CTAs have to do with."""
         return {CLUSTER: ir.UnitAttr.get()} if self.num_ctas > 1 else {}
 
-    def barrier(self, barriers: ir.Value, slot: ir.Value) -> ir.Value:
+    def barrier(self, barriers: ir.Value, stage: ir.Value) -> ir.Value:
         """The barrier of ``stage``."""
         type_ = MemDescType.of((1,), barriers.type.element_type, _BARRIER.to_attr(), mutable=True)
-        return make("ttg.memdesc_index", [barriers, slot], type_).results[0]
+        return make("ttg.memdesc_index", [barriers, stage], type_).results[0]
 
-    def view(self, number: int, slot: ir.Value) -> ir.Value:
+    def view(self, number: int, stage: ir.Value) -> ir.Value:
         """Buffer ``number`` of ``stage``."""
         whole = self.buffers[number]
         type_ = MemDescType.of(
             whole.type.shape[1:], whole.type.element_type, whole.type.encoding, mutable=True
         )
-        return make("ttg.memdesc_index", [whole, slot], type_).results[0]
+        return make("ttg.memdesc_index", [whole, stage], type_).results[0]
 
 
 def _buffer(
@@ -205,11 +205,11 @@ class Side(ABC):
     def read_number(self) -> ir.Value:
         """Wait for the number in the ring's stage, and free that."""
         ring = len(self.memory) - 1
-        memory, (slot, phase) = self.memory[ring], self.state[ring]
-        place = memory.view(0, slot)
-        make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, place])
-        number = make("ttg.read_tile", [place], slot.type).results[0]
-        make("ttg.arrive_barrier", [memory.barrier(memory.empty, slot), place])
+        memory, (stage, phase) = self.memory[ring], self.state[ring]
+        place = memory.view(0, stage)
+        make("ttg.wait_barrier", [memory.barrier(memory.full, stage), phase, place])
+        number = make("ttg.read_tile", [place], stage.type).results[0]
+        make("ttg.arrive_barrier", [memory.barrier(memory.empty, stage), place])
         self.advance(ring)
         return number
 
@@ -337,20 +337,20 @@ class Side(ABC):
 
     def advance(self, ring: int) -> None:
         """The next stage; after the last one the first, in the phase of the other parity."""
-        slot, phase = self.state[ring]
-        one, i32 = self.int_(1), slot.type
-        slots = self.memory[ring].slots
-        transposed = make("arith.xori", [phase, one], i32).results[0]
-        if slots == 1:
-            self.state[ring] = (slot, transposed)
+        stage, phase = self.state[ring]
+        one, i32 = self.int_(1), stage.type
+        stages = self.memory[ring].stages
+        flipped = make("arith.xori", [phase, one], i32).results[0]
+        if stages == 1:
+            self.state[ring] = (stage, flipped)
             return
-        raised = make("arith.addi", [slot, one], i32).results[0]
+        raised = make("arith.addi", [stage, one], i32).results[0]
         equal = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
         bit = ir.IntegerType.get_signless(1)
-        last = make("arith.cmpi", [raised, self.int_(slots)], bit, predicate=equal).results[0]
+        last = make("arith.cmpi", [raised, self.int_(stages)], bit, predicate=equal).results[0]
         self.state[ring] = (
             make("arith.select", [last, self.int_(0), raised], i32).results[0],
-            make("arith.select", [last, transposed, phase], i32).results[0],
+            make("arith.select", [last, flipped, phase], i32).results[0],
         )
 
 
@@ -386,16 +386,16 @@ class Producer(Side):
         Stages before the next one are in the phase of its parity, the others in the one before; that is over where a stage has not
         been filled yet.
         """
-        here, (slot, phase) = ir.InsertionPoint.current.block, self.state[ring]
-        if self.drained.get(ring) == (here, (slot, phase)):
+        here, (stage, phase) = ir.InsertionPoint.current.block, self.state[ring]
+        if self.drained.get(ring) == (here, (stage, phase)):
             return
-        self.drained[ring] = here, (slot, phase)
-        transposed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
+        self.drained[ring] = here, (stage, phase)
+        flipped = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
         below = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 2)
-        for number in range(memory.slots):
+        for number in range(memory.stages):
             each, bit = self.int_(number), ir.IntegerType.get_signless(1)
-            filled = make("arith.cmpi", [each, slot], bit, predicate=below).results[0]
-            parity = make("arith.select", [filled, phase, transposed], phase.type).results[0]
+            filled = make("arith.cmpi", [each, stage], bit, predicate=below).results[0]
+            parity = make("arith.select", [filled, phase, flipped], phase.type).results[0]
             make("ttg.wait_barrier", [memory.barrier(memory.full, each), parity])
 
     def is_replaced(self, op: ir.Operation) -> bool:
@@ -414,32 +414,32 @@ class Producer(Side):
             total = self.value(op.operands[1])
             self.ticket = make("ttg.fetch_tile", [total], total.type).results[0]
         for number, use, memory in self.rings(lambda use: use.ring.loads[-1] == op):
-            slot, phase = self.state[number]
+            stage, phase = self.state[number]
             passed = make("arith.xori", [phase, self.int_(1)], phase.type).results[0]
-            make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed])
-            full, always = memory.barrier(memory.full, slot), self.int_(1, 1)
+            make("ttg.wait_barrier", [memory.barrier(memory.empty, stage), passed])
+            full, always = memory.barrier(memory.full, stage), self.int_(1, 1)
             make("ttg.barrier_expect", [full, always], size=i32_attribute(use.bytes))
             for i, load in enumerate(use.ring.loads):
                 made = self.descriptors.get(load)
                 descriptor = self.value(load.operands[0]) if made is None else made
                 coordinates = self.values(list(load.operands)[1:])
-                operands = [descriptor, *coordinates, full, memory.view(i, slot), always]
+                operands = [descriptor, *coordinates, full, memory.view(i, stage), always]
                 make("ttg.async_copy_descriptor_to_local", operands, **memory.reach)
             self.advance(number)
 
     def hand_over(self) -> ir.Value:
         """The ticket, behind the programs that CTAs begin with, is put into the ring, and read from it."""
         ring = len(self.memory) - 1
-        memory, (slot, phase) = self.memory[ring], self.state[ring]
+        memory, (stage, phase) = self.memory[ring], self.state[ring]
         assert self.ticket is not None
         i32 = self.ticket.type
         ctas = make("tt.get_num_programs", (), i32, axis=i32_attribute(0)).results[0]
         number = make("arith.addi", [self.ticket, ctas], i32).results[0]
-        place = memory.view(0, slot)
+        place = memory.view(0, stage)
         passed = make("arith.xori", [phase, self.int_(1)], i32).results[0]
-        make("ttg.wait_barrier", [memory.barrier(memory.empty, slot), passed, place])
+        make("ttg.wait_barrier", [memory.barrier(memory.empty, stage), passed, place])
         make("ttg.broadcast_tile", [number, place])
-        make("ttg.arrive_barrier", [memory.barrier(memory.full, slot), place])
+        make("ttg.arrive_barrier", [memory.barrier(memory.full, stage), place])
         return self.read_number()
 
 
@@ -471,22 +471,22 @@ class Consumer(Side):
         for number, use, memory in self.rings(lambda use: op in use.ring.loads and op not in self.views):
             self.see(use, use.ring.loads.index(op), memory, self.state[number][0])
         for number, use, memory in self.rings(lambda use: use.first == op):
-            slot, phase = self.state[number]
+            stage, phase = self.state[number]
             for index, buffer in enumerate(use.buffers):
                 if buffer.load not in self.views:  # it is loaded later than another of the ring is used
-                    self.see(use, index, memory, slot)
-            make("ttg.wait_barrier", [memory.barrier(memory.full, slot), phase, *self.slot(use)])
+                    self.see(use, index, memory, stage)
+            make("ttg.wait_barrier", [memory.barrier(memory.full, stage), phase, *self.stage_views(use)])
             for buffer in use.buffers:
                 self.read(buffer)
 
-    def slot(self, use: RingUse) -> list[ir.Value]:
+    def stage_views(self, use: RingUse) -> list[ir.Value]:
         """The views of the stage in use."""
         return [self.views[buffer.load] for buffer in use.buffers]
 
-    def see(self, use: RingUse, index: int, memory: Memory, slot: ir.Value) -> None:
+    def see(self, use: RingUse, index: int, memory: Memory, stage: ir.Value) -> None:
         """Buffers of dots are views of ``stage``."""
         buffer = use.buffers[index]
-        view = self.views[buffer.load] = memory.view(index, slot)
+        view = self.views[buffer.load] = memory.view(index, stage)
         for alloc, order in buffer.views:
             self.known[alloc.results[0]] = view if order is None else _transposed(view, alloc, order)
 
@@ -505,7 +505,7 @@ class Consumer(Side):
         """Free the stage after its last use."""
         for number, use, memory in self.rings(lambda use: use.last == op):
             empty = memory.barrier(memory.empty, self.state[number][0])
-            make("ttg.arrive_barrier", [empty, *self.slot(use)], **memory.reach)
+            make("ttg.arrive_barrier", [empty, *self.stage_views(use)], **memory.reach)
             self.advance(number)
 
 

@@ -116,7 +116,7 @@ def _delay(wait: ir.Operation) -> None:
     freed: list[ir.Operation] = []
     passed: list[ir.Operation] = []
     for op in ops[place + 1 :]:
-        if op == ops[place + 1 + len(freed)] and (op.name == "ttg.local_dealloc" or _frees_slot(op)):
+        if op == ops[place + 1 + len(freed)] and (op.name == "ttg.local_dealloc" or _releases_stage(op)):
             freed.append(op)
             continue
         if _frees(op) and read & {_root(v) for v in op.operands}:
@@ -180,7 +180,7 @@ def _frees(op: ir.Operation) -> bool:
     return op.name == "ttg.local_dealloc" or (op.name == "ttg.arrive_barrier" and len(op.operands) > 1)
 
 
-def _frees_slot(op: ir.Operation) -> bool:
+def _releases_stage(op: ir.Operation) -> bool:
     """Whether ``op`` tells a producer that a stage may be filled again, or finds the barrier for that."""
     if op.name == "ttg.memdesc_index":
         return all(use.owner.operation.name == "ttg.arrive_barrier" for use in op.results[0].uses)
@@ -215,13 +215,13 @@ def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
 
     It does with stages of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
-    Nor does it with a stage that a producer is told to fill again.
+    Nor does it with a stage that a producer is allowed to fill again.
     """
     operands = list(dot.operands)
     made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body]
-    told = [op for op in block_ops(body) if op.name == "ttg.arrive_barrier"]
-    freed = {_root(v) for op in told for v in op.operands}
-    if any(not _frees(op) for op in told) or any(_root(v) in freed for v in made):
+    arrivals = [op for op in block_ops(body) if op.name == "ttg.arrive_barrier"]
+    freed = {_root(v) for op in arrivals for v in op.operands}
+    if any(not _frees(op) for op in arrivals) or any(_root(v) in freed for v in made):
         return False
     return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
 

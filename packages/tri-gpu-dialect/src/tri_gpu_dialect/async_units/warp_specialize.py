@@ -99,13 +99,13 @@ class WarpSpecialize(Pass):
                 return use
             uses.append(use)
         channels = _channels(uses)
-        slots = self.slots(function, uses, channels, how, limit)
-        if isinstance(slots, Refusal):
-            return slots
-        _split(module, function, _Plan(slices, uses, channels, slots, next_tiles), how)
+        stages = self.stages(function, uses, channels, how, limit)
+        if isinstance(stages, Refusal):
+            return stages
+        _split(module, function, _Plan(slices, uses, channels, stages, next_tiles), how)
         return None
 
-    def slots(
+    def stages(
         self,
         function: ir.Operation,
         uses: Sequence[RingUse],
@@ -137,7 +137,7 @@ class WarpSpecialize(Pass):
         return _ahead(first, streams, found, room)
 
     def wanted(self, use: RingUse, how: Specialization) -> int:
-        """The slots that are asked for."""
+        """The stages that are asked for."""
         loop = use.loop
         given = loop.attributes.get("tt.num_stages", None) if loop is not None else None
         stages = ir.IntegerAttr(given).value if given is not None else how.stages or self.num_stages
@@ -169,9 +169,9 @@ def _streams(use: RingUse, uses: Sequence[RingUse]) -> bool:
     return not any(other.loop in inside for other in uses)
 
 
-def _ahead(uses: Sequence[RingUse], streams: Sequence[bool], slots: Sequence[int], room: int) -> list[int]:
+def _ahead(uses: Sequence[RingUse], streams: Sequence[bool], stages: Sequence[int], room: int) -> list[int]:
     """A second stage, within ``room`` bytes, for what is loaded once in each program of a loop over programs."""
-    found = list(slots)
+    found = list(stages)
     for number, use in enumerate(uses):
         loop = use.loop
         is_once = not streams[number] and loop is not None and PERSISTENT in loop.attributes
@@ -211,15 +211,15 @@ class _Plan:
     slices: Slices
     uses: Sequence[RingUse]
     channels: Sequence[int]
-    slots: Sequence[int]
+    stages: Sequence[int]
     next_tiles: ir.Operation | None
 
     def memory(self, warps: int, producers: int, num_ctas: int) -> list[Memory]:
         """The rings, made here; that of programs' numbers comes last."""
         found = []
-        for number, slots in enumerate(self.slots):
+        for number, stages in enumerate(self.stages):
             use = self.uses[list(self.channels).index(number)]
-            found.append(Memory.allocated(use, slots, warps, num_ctas))
+            found.append(Memory.allocated(use, stages, warps, num_ctas))
         return found if self.next_tiles is None else [*found, Memory.of_numbers(warps, producers)]
 
 

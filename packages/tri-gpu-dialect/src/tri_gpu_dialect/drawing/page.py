@@ -48,7 +48,7 @@ code { overflow-wrap: anywhere; }
 g { cursor: pointer; }
 g.dim rect { fill-opacity: 0.25; }
 g.mark rect { stroke: black; stroke-width: 3; }
-#told { min-height: 3em; font-family: monospace; white-space: pre-line; }
+#note { min-height: 3em; font-family: monospace; white-space: pre-line; }
 </style>
 </head>
 <body>
@@ -58,7 +58,7 @@ g.mark rect { stroke: black; stroke-width: 3; }
 <label>show <select id="shown"></select></label>
 <label>mark all of the same <select id="same"></select></label>
 </p>
-<p id="told">Point at an element.</p>
+<p id="note">Point at an element.</p>
 <div id="picture">@SVG@</div>
 <script id="data" type="application/json">@DATA@</script>
 <script>
@@ -66,7 +66,7 @@ g.mark rect { stroke: black; stroke-width: 3; }
 const data = JSON.parse(document.getElementById("data").textContent);
 const cells = [...document.querySelectorAll("#picture g")];
 const shown = document.getElementById("shown"), same = document.getElementById("same");
-const told = document.getElementById("told");
+const note = document.getElementById("note");
 const views = data.shared
   ? {offset: o => o[4], block: o => o[3]}
   : {thread: o => o[2] * data.lanes + o[1], lane: o => o[1], warp: o => o[2], register: o => o[0], block: o => o[3]};
@@ -100,7 +100,7 @@ function mark(i) {
     count += hit;
     cell.setAttribute("class", hit ? "mark" : "dim");
   });
-  told.textContent = place(i) + ": " + data.owners[i].map(text).join("; ") + "\\n" + count + " elements of the same " + same.value;
+  note.textContent = place(i) + ": " + data.owners[i].map(text).join("; ") + "\\n" + count + " elements of the same " + same.value;
 }
 cells.forEach((cell, i) => cell.addEventListener("mouseenter", () => mark(i)));
 document.getElementById("picture").addEventListener("mouseleave", () => {

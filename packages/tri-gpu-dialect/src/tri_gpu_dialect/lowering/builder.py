@@ -117,7 +117,7 @@ class Builder:
         return self.const(self.i32 if bits == 32 else self.int_type(bits), value)
 
     def float_(self, value: float, type_: ir.Type | None = None) -> ir.Value:
-        """A constant float, f32 unless told."""
+        """A constant float, by default f32."""
         return self.const(type_ or self.f32, value)
 
     def true(self) -> ir.Value:
@@ -298,7 +298,7 @@ class Builder:
         return self.op(name, (value,), type_)
 
     def ptr_to_int(self, value: ir.Value, type_: ir.Type | None = None) -> ir.Value:
-        """A pointer as an integer (i64 unless told)."""
+        """A pointer as an integer (by default i64)."""
         return self.op("llvm.ptrtoint", (value,), type_ or self.i64)
 
     def int_to_ptr(self, value: ir.Value, type_: ir.Type) -> ir.Value:

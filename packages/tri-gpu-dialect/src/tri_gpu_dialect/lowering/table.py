@@ -56,7 +56,7 @@ class LoweringTable:
     ) -> None:
         """Add ``rule`` for ``op_name``.
 
-        ``owner`` is the rule's module and name unless told.  PluginError when another rule stands at the
+        ``owner`` is the rule's module and name by default.  PluginError when another rule stands at the
         same benefit: the order of plugins must not decide what code is made.
         """
         name = owner or f"{rule.__module__}.{rule.__qualname__}"

@@ -38,5 +38,5 @@ class ReferenceBlockCopies:
         return 128
 
 
-#: what the optimizer is told about it
+#: what the optimizer knows of it
 BLOCK_COPY_POLICY = DefaultPolicy(async_units=AsyncPolicy(block_copies=ReferenceBlockCopies()))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 
-__all__ = ["BARRIER", "SLOT", "Dot", "Machine", "chains", "program", "the_function", "the_loop", "two"]
+__all__ = ["BARRIER", "STAGE", "Dot", "Machine", "chains", "program", "the_function", "the_loop", "two"]
 
 HEAD = """
 #acc = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
@@ -30,7 +30,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
 """
 TENSOR, HALF = "tensor<32x32xf32, #acc>", "tensor<32x32xf16, #acc>"
 LEFT = "tensor<32x32xf16, #ttg.dot_op<{opIdx = 0, parent = #acc, kWidth = 2}>>"
-SLOT = "!ttg.memdesc<32x32xf16, #shared, #smem, mutable>"
+STAGE = "!ttg.memdesc<32x32xf16, #shared, #smem, mutable>"
 BARRIER = "!ttg.memdesc<1xi64, #bar, #smem, mutable>"
 
 
@@ -98,14 +98,14 @@ def two(source: str, between: str = "") -> str:
 
 def statements(i: int, dot: Dot, first: bool, last: bool) -> list[str]:
     r, found = dot.ring, []
-    ring = f"!ttg.memdesc<3x32x32xf16, #shared, #smem, mutable> -> {SLOT}"
+    ring = f"!ttg.memdesc<3x32x32xf16, #shared, #smem, mutable> -> {STAGE}"
     if first:
         found.append(f"%v{r} = ttg.memdesc_index %r{r}[%s] : {ring}")
         found.append(
             f"%b{r} = ttg.memdesc_index %b[%s] : !ttg.memdesc<3x1xi64, #bar, #smem, mutable> -> {BARRIER}"
         )
-        found.append(f"ttg.wait_barrier %b{r}, %c0 deps %v{r} : {BARRIER}, {SLOT}")
-    left, kind = "%qs", SLOT
+        found.append(f"ttg.wait_barrier %b{r}, %c0 deps %v{r} : {BARRIER}, {STAGE}")
+    left, kind = "%qs", STAGE
     if dot.factor is not None:
         found.append(f"%h{i} = arith.truncf %w{dot.factor} : {TENSOR} to {HALF}")
         found.append(f"%p{i} = ttg.convert_layout %h{i} : {HALF} -> {LEFT}")
@@ -115,13 +115,13 @@ def statements(i: int, dot: Dot, first: bool, last: bool) -> list[str]:
         found.append(f"%m{i} = arith.mulf {total}, %top0 : {TENSOR}")
         total = f"%m{i}"
     found.append(
-        f"%d{i} = ttg.warp_group_dot {left}, %v{r}, {total} {{inputPrecision = 0 : i32}} : {kind} * {SLOT} -> {TENSOR}"
+        f"%d{i} = ttg.warp_group_dot {left}, %v{r}, {total} {{inputPrecision = 0 : i32}} : {kind} * {STAGE} -> {TENSOR}"
     )
     found.append(f"%w{i} = ttg.warp_group_dot_wait %d{i} {{pendings = 0 : i32}} : ({TENSOR}) -> {TENSOR}")
     if not i:
         found.append(f"%top0 = arith.maximumf %top, %w0 : {TENSOR}")
     if last:
-        found.append(f"ttg.arrive_barrier %b{r} deps %v{r} : {BARRIER}, {SLOT}")
+        found.append(f"ttg.arrive_barrier %b{r} deps %v{r} : {BARRIER}, {STAGE}")
     return found
 
 

@@ -69,7 +69,7 @@ class MatrixOp(MachineOp, dialect=REFM, name="multiply"):
         return [made[:, 0], made[:, 1]]
 
 
-#: what the optimizer is told about it
+#: what the optimizer knows of it
 MATRIX_POLICY = DefaultPolicy(
     dots=DotPolicy(
         instructions=tuple(

@@ -46,14 +46,14 @@ class History:
     """A program, by its ``id`` in the grid and its ``number`` here: what it did and what it knows of others.
 
     ``known``: accesses that happen before what it does now; ``current``: its accesses by kind, line and time that it may
-    still add to; ``untold``: its accesses that no release has told of, with the threads that took part.
+    still add to; ``unreleased``: its accesses that no release covers, with the threads that took part.
     """
 
     id: Program
     number: int
     known: int = 0
     current: dict[tuple[str, int, int], int] = field(default_factory=dict)
-    untold: dict[int, Mask | None] = field(default_factory=dict)
+    unreleased: dict[int, Mask | None] = field(default_factory=dict)
     mask: Mask | None = None
 
 
@@ -95,10 +95,10 @@ class Order:
         if found is None:
             found = history.current[key] = self._new(history.number, site, stamp)
             self._kinds.append(kind)
-            history.untold[found] = threads
+            history.unreleased[found] = threads
         elif threads is not None:
-            before = history.untold.get(found)
-            history.untold[found] = threads if before is None else before | threads
+            before = history.unreleased.get(found)
+            history.unreleased[found] = threads if before is None else before | threads
         return found
 
     def _new(self, program: int, site: int, stamp: int) -> int:
@@ -157,16 +157,16 @@ class Order:
         ``is_ordered(stamp, threads)``: whether what ``threads`` did then is ordered before the release.
         """
         history = self.present
-        told = [
+        covered = [
             access
-            for access, threads in history.untold.items()
+            for access, threads in history.unreleased.items()
             if threads is None or is_ordered(int(self._stamp[access]), threads)
         ]
-        for access in told:
+        for access in covered:
             history.known |= 1 << access
-            del history.untold[access]
-        if told:
-            gone = set(told)
+            del history.unreleased[access]
+        if covered:
+            gone = set(covered)
             history.current = {key: a for key, a in history.current.items() if a not in gone}
         return self._set(history.known | self._by_number.get(left, 0))
 

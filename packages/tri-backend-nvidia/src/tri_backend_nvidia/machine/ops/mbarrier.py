@@ -176,7 +176,7 @@ class FenceOp(MachineOp, dialect=NVM, name="fence"):
     """``fence.KIND``.
 
     ``mbarrier_init.release.cluster``: barriers are there for copies too; ``proxy.async.shared::cta``,
-    ``proxy.async.global``: what this thread wrote by ordinary code is seen by bulk copies.
+    ``proxy.async.global``: what this thread wrote by ordinary code is seen by TMA copies.
     """
 
     kind: ir.StringAttr
@@ -187,7 +187,7 @@ class FenceOp(MachineOp, dialect=NVM, name="fence"):
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The memory of the CTA is told."""
+        """Notes it in the memory of the CTA."""
         from tri_backend_nvidia.machine.simulation import mbarrier as mbarrier_simulation
 
         mbarrier_simulation.fence(cta, text(self.kind))

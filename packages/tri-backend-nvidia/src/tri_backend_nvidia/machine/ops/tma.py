@@ -1,4 +1,4 @@
-"""Machine ops of the tensor memory accelerator: bulk copies of boxes of a tensor that a *tensor map* describes.
+"""Machine ops of the tensor memory accelerator: TMA copies of boxes of a tensor that a *tensor map* describes.
 
 PTX ISA 9.7.9.25 and .27.  Coordinates (i32) go from the contiguous dimension on.  A map is 128 bytes of global memory or
 of a kernel parameter, at a multiple of 64.
@@ -115,7 +115,7 @@ class TmaStoreOp(MachineOp, dialect=NVM, name="tma_store"):
 
 
 class TmaCommitOp(MachineOp, dialect=NVM, name="tma_commit"):
-    """``cp.async.bulk.commit_group``: this thread's bulk copies to global memory become a group."""
+    """``cp.async.bulk.commit_group``: this thread's TMA copies to global memory become a group."""
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """Inline assembly."""

@@ -83,7 +83,7 @@ def copy_arrive(cta: SimulatedCTA, address: Array) -> None:
 
 
 def fence(cta: SimulatedCTA, kind: str) -> None:
-    """Ordinary accesses to shared memory come before bulk copies; other fences order what is in order here.
+    """Ordinary accesses to shared memory come before TMA copies; other fences order what is in order here.
 
     PTX ISA, "Memory Consistency Model", proxy-preserved base causality order: accesses of one place by different proxies, reads before writes
     as well, are ordered by a proxy fence alone.

@@ -59,7 +59,7 @@ def _copying(cta: SimulatedCTA, predicate: Array) -> tuple[CTA, int] | None:
         raise _error(
             real,
             "asynchronous",
-            f"{len(threads)} threads start the same bulk copy",
+            f"{len(threads)} threads start the same TMA copy",
             int(threads[0]),
             "elect one",
         )
@@ -91,7 +91,7 @@ def _place(cta: CTA, tensor: TensorMap, address: Array, thread: int) -> tuple[in
     """The address of a box in shared memory, and its bytes."""
     place = int(address[thread])
     if place % _ALIGNMENT:
-        message = f"a bulk copy at shared address {place:#x}, which is no multiple of {_ALIGNMENT}"
+        message = f"a TMA copy at shared address {place:#x}, which is no multiple of {_ALIGNMENT}"
         raise _error(cta, "misaligned", message, thread, "align the buffer")
     nbytes = int(np.prod(tensor.counts)) * tensor.element_bytes
     if tensor.swizzle and tensor.counts[0] * tensor.element_bytes != tensor.swizzle:
@@ -126,7 +126,9 @@ def _numbers(cta: CTA, tensor: TensorMap, coordinates: Sequence[Array], thread: 
     """The coordinates; hardware takes those that are no multiple of 16 bytes for an illegal instruction."""
     found = [int(c[thread]) for c in coordinates]
     if found[0] * tensor.element_bytes % _PIECE:
-        message = f"a bulk copy at {found[0]} along rows of {tensor.element}, which is no multiple of {_PIECE} bytes"
+        message = (
+            f"a TMA copy at {found[0]} along rows of {tensor.element}, which is no multiple of {_PIECE} bytes"
+        )
         raise _error(cta, "misaligned", message, thread, "begin at a multiple, or copy by pointers")
     return found
 
@@ -233,10 +235,10 @@ def store(
     raw = real.stores.start(real.memory(_SHARED), place, nbytes, thread, done)
     at = _numbers(real, tensor, coordinates, thread)
     if min(at) < 0:
-        message = f"a bulk copy to the negative coordinates {at}"
+        message = f"a TMA copy to the negative coordinates {at}"
         raise _error(real, "asynchronous", message, thread, "store by pointers what begins before the tensor")
     if tensor.element == "s64" and combine in _NOT_SIGNED:
-        message = f"a bulk reduction {combine} of s64, which the hardware does not have"
+        message = f"a TMA reduction {combine} of s64, which the hardware does not have"
         raise _error(real, "asynchronous", message, thread, "let the map say u64")
     addresses, inside, columns = _rows(tensor, at)
     box = raw[swizzled_places(place, nbytes, tensor.swizzle)].reshape(len(addresses), tensor.counts[0], -1)

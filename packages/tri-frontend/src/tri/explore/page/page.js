@@ -359,13 +359,13 @@ function owners(picture, shape) {
 }
 
 function drawPicture(picture) {
-  part("told").textContent = "";
+  part("note").textContent = "";
   part("table").replaceChildren();
-  if (!picture) { part("told").textContent = "no tensor here has this layout"; return; }
-  if (picture.note) { part("told").textContent = picture.note; return; }
+  if (!picture) { part("note").textContent = "no tensor here has this layout"; return; }
+  if (picture.note) { part("note").textContent = picture.note; return; }
   const rank = (Object.values(picture.vectors).find(v => v.length) || [picture.shape])[0].length;
   const shape = picture.shape.slice(picture.shape.length - rank);
-  if (Object.values(picture.vectors).flat().length > 20) { part("told").textContent = "too large for a picture"; return; }
+  if (Object.values(picture.vectors).flat().length > 20) { part("note").textContent = "too large for a picture"; return; }
   const found = owners(picture, shape);
   const [rows, columns] = shape.length === 1 ? [1, shape[0]] : shape.slice(-2);
   const shown = [Math.min(rows, LARGEST[0]), Math.min(columns, LARGEST[1])];
@@ -393,13 +393,13 @@ function drawPicture(picture) {
   function tell(r, c, all) {
     const wanted = new Set(all.map(thread));
     for (const [cell, threads] of cells) cell.className = [...threads].some(t => wanted.has(t)) ? "mark" : "dim";
-    part("told").textContent = "(" + (shape.length === 1 ? [c] : [r, c]).join(", ") + "): " + all.map(o => picture.shared
+    part("note").textContent = "(" + (shape.length === 1 ? [c] : [r, c]).join(", ") + "): " + all.map(o => picture.shared
       ? "offset " + o.offset : (o.block ? "block " + o.block + ", " : "") + "warp " + o.warp + ", lane " + o.lane + ", register " + o.register).join("; ");
   }
   table.addEventListener("mouseleave", () => { for (const [cell] of cells) cell.className = ""; });
   part("table").append(table);
   const cut = shown[0] < rows || shown[1] < columns || shape.length > 2;
-  part("told").textContent = (cut ? "the first " + shown.join("x") + " of " : "") + shape.join("x")
+  part("note").textContent = (cut ? "the first " + shown.join("x") + " of " : "") + shape.join("x")
     + (picture.shared ? "" : ": " + Object.entries(picture.vectors).filter(([n, v]) => v.length || n !== "block").map(([n, v]) => (1 << v.length) + " " + n + (v.length ? "s" : "")).join(", "));
 }
 

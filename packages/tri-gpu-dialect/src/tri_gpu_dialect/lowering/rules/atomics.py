@@ -92,10 +92,10 @@ def _told(
     if _told_to_blocks(ctx, type_):
         return with_copies(ctx, _from_owners(ctx, addresses, element, held, type_), type_)
     ctx.barrier()
-    told = {
+    stored = {
         r: from_memory(b, ctx.hw.load_shared(b, a, element, None, align), held) for r, a in addresses.items()
     }
-    return with_copies(ctx, told, type_)
+    return with_copies(ctx, stored, type_)
 
 
 def _told_to_blocks(ctx: Lowering, type_: ir.Type) -> bool:

@@ -108,7 +108,7 @@ def is_nan(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def precise_sqrt(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.precise_sqrt``: LLVM's square root is correctly rounded unless it is told otherwise."""
+    """``tt.precise_sqrt``: LLVM's square root is correctly rounded unless flags say otherwise."""
 
     def emit(x: ir.Value) -> ir.Value:
         return ctx.hw.math(ctx.b, "precise_sqrt", (x,)) or ctx.b.op("llvm.intr.sqrt", (x,), x.type)

@@ -14,7 +14,7 @@ from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.transforms.memory.placement import Need
 
-__all__ = ["NearestFit", "nearest_fit", "slots"]
+__all__ = ["NearestFit", "depth", "nearest_fit"]
 
 #: blocks are not made smaller than by this power of two
 _HALVINGS = 12
@@ -28,7 +28,7 @@ class NearestFit:
     remedy: str = ""
 
 
-def slots(need: Need) -> int:
+def depth(need: Need) -> int:
     """Tiles that a buffer holds, one for each iteration under way: what it is indexed by; 1 for other buffers."""
     op = need.buffer.op
     if need.buffer.is_scratch or op.name != "ttg.local_alloc" or len(op.operands):
@@ -44,18 +44,18 @@ def nearest_fit(
 
     ``extent`` gives the bytes that needs take once they are placed.
     """
-    most = max(map(slots, needs), default=1)
+    most = max(map(depth, needs), default=1)
     for count in range(most - 1, 0, -1):
         stages = count - max(most - num_stages, 0)
-        if stages >= 1 and (total := extent([_with_slots(n, count) for n in needs])) <= limit:
+        if stages >= 1 and (total := extent([_with_depth(n, count) for n in needs])) <= limit:
             return NearestFit(
                 {"num_stages": stages}, f"num_stages={stages} fits ({total} bytes); so may smaller blocks"
             )
     return _smaller_blocks(needs, limit, extent)
 
 
-def _with_slots(need: Need, count: int) -> Need:
-    own = slots(need)
+def _with_depth(need: Need, count: int) -> Need:
+    own = depth(need)
     return dataclasses.replace(need, size=need.size // own * min(own, count))
 
 

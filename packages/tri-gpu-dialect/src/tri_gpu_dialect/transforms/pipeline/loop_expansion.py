@@ -49,7 +49,7 @@ class Expansion:
     plan: Schedule
     buffers: list[CopyBuffer]
     stages: int
-    slots: int
+    depth: int
     memory: list[ir.Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class Expansion:
         info = tensor_info(load.results[0].type)
         assert info is not None
         attr = buffer.encoding.to_attr()
-        type_ = MemDescType.of((self.slots, *info.shape), info.element_type, attr, mutable=True)
+        type_ = MemDescType.of((self.depth, *info.shape), info.element_type, attr, mutable=True)
         return _op("ttg.local_alloc", [], [type_])
 
     def slot(self, number: int, index: ir.Value) -> ir.Value:
@@ -171,10 +171,10 @@ class Expansion:
 
     def steady(self, ahead: Sequence[ir.Value], distance: ir.Value, limit: ir.Value) -> ir.Operation:
         """The new loop: it carries what the old one did, the first stage's values, and the stages' numbers."""
-        slots = [_int(self.i32, self.stages - 1), _int(self.i32, 0)]
-        carried = [*self.inits, *ahead, *slots]
+        depth = [_int(self.i32, self.stages - 1), _int(self.i32, 0)]
+        carried = [*self.inits, *ahead, *depth]
         # dots may stay under way into the next iteration
-        late = {LATE: ir.UnitAttr.get()} if self.slots > self.stages else {}
+        late = {LATE: ir.UnitAttr.get()} if self.depth > self.stages else {}
         made = for_like(
             self.loop,
             [self.lower, self.upper, self.step],
@@ -201,7 +201,7 @@ class Expansion:
     def following(self, slot: ir.Value) -> ir.Value:
         """The stage after ``stage``."""
         raised = _op("arith.addi", [slot, _int(self.i32, 1)], [self.i32])
-        last = _compare(_EQ, raised, _int(self.i32, self.slots))
+        last = _compare(_EQ, raised, _int(self.i32, self.depth))
         return _op("arith.select", [last, _int(self.i32, 0), raised], [self.i32])
 
     def second(self, known: dict[ir.Value, ir.Value], slot: ir.Value) -> list[ir.Value]:

@@ -88,24 +88,24 @@ class Pipeline(Pass):
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
-        slots = stages + bool(carried_dots(loop))
+        depth = stages + bool(carried_dots(loop))
         if limit is not None:
             each, free = sum(b.bytes for b in buffers), limit - _beside(function, loop, plan)
-            slots = min(slots, free // each)
-            if slots < stages:
+            depth = min(depth, free // each)
+            if depth < stages:
                 have = (
-                    f"has {slots} of {stages} stages"
-                    if slots >= 2
+                    f"has {depth} of {stages} stages"
+                    if depth >= 2
                     else f"is not pipelined in {stages} stages"
                 )
                 add_remark(
                     loop,
                     f"the loop {have}: each takes {each} bytes of shared memory, {max(free, 0)} of {limit} are free",
                 )
-        if slots >= 2:
+        if depth >= 2:
             # with two stages nothing can be under way in one while the other is filled
-            is_late = bool(carried_dots(loop)) and slots > 2
-            Expansion(loop, plan, buffers, slots - is_late, slots).run()
+            is_late = bool(carried_dots(loop)) and depth > 2
+            Expansion(loop, plan, buffers, depth - is_late, depth).run()
 
 
 def _is_innermost(loop: ir.Operation) -> bool:
