@@ -66,7 +66,7 @@ def through_memory(x, y, N, BLOCK: tl.constexpr):
 
 @tri.jit
 def gathered(x, rows, out, M, N, COUNT: tl.constexpr, BN: tl.constexpr):
-    """Rows of a matrix, which no copy in bulk brings."""
+    """Rows of a matrix, which no TMA copy brings."""
     source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [1, BN])
     block = source.gather(tl.load(rows + tl.arange(0, COUNT)), 0)
     places = tl.arange(0, COUNT)[:, None] * BN + tl.arange(0, BN)[None, :]

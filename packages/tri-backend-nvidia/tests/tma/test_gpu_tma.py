@@ -1,4 +1,4 @@
-"""Copies in bulk on a real GPU: ``python -m pytest -m gpu packages/tri-backend-nvidia/tests/tma/test_gpu_tma.py``."""
+"""TMA copies on a real GPU: ``python -m pytest -m gpu packages/tri-backend-nvidia/tests/tma/test_gpu_tma.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles that leave from registers, each warp's own, in the simulator: the bits of bulk stores, and no barrier of warps for them."""
+"""Tiles that leave from registers, each warp's own, in the simulator: the bits of TMA stores, and no barrier of warps for them."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def multiplied(rows, columns, dtype, *, warps=8, **options):
 def test_tiles_are_the_same(rows: int, columns: int, dtype: type) -> None:
     """Inside of the tensor, over its end in either dimension, and in both."""
     got, text = multiplied(rows, columns, dtype, bulk_stores=False)
-    expected, bulk = multiplied(rows, columns, dtype)
+    expected, copied = multiplied(rows, columns, dtype)
     assert np.array_equal(got, expected)
-    assert "async_copy_local_to_descriptor" in bulk
+    assert "async_copy_local_to_descriptor" in copied
     assert "async_copy_local_to_descriptor" not in text
 
 
@@ -65,6 +65,6 @@ def test_no_warp_waits_for_another(warps: int) -> None:
 
 
 def test_an_option_must_be_given() -> None:
-    """Tiles leave in bulk otherwise."""
+    """Tiles leave by TMA otherwise."""
     _, text = multiplied(128, 128, np.float16)
     assert "tt.own_rows" not in text
