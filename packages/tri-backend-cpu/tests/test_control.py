@@ -13,9 +13,9 @@ from cpu_support import Kernel, T
 Array = npt.NDArray[Any]
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 5])
-def test_carried_tensors(rounds: int, rng: np.random.Generator) -> None:
-    """Two tensors that change places in every round, and a scalar."""
+@pytest.mark.parametrize("iterations", [0, 1, 5])
+def test_carried_tensors(iterations: int, rng: np.random.Generator) -> None:
+    """Two tensors that are swapped in every iteration, and a scalar."""
     k = Kernel({"x": "*f32", "y": "*f32", "o": "*f32", "p": "*f32", "s": "*f32", "n": "i32"})
     zero, one = k.constant(0, "i32"), k.constant(1, "i32")
     with k.loop(zero, k["n"], one, [k.read("x", 64), k.read("y", 64), k.constant(1.0, "f32")]) as loop:
@@ -26,12 +26,12 @@ def test_carried_tensors(rounds: int, rng: np.random.Generator) -> None:
     k.store(k["s"], loop.results[2])
     x, y = rng.standard_normal(64).astype(np.float32), rng.standard_normal(64).astype(np.float32)
     o, p, s_out = np.zeros(64, np.float32), np.zeros(64, np.float32), np.zeros(1, np.float32)
-    k.run(x, y, o, p, s_out, rounds)
-    for _ in range(rounds):
+    k.run(x, y, o, p, s_out, iterations)
+    for _ in range(iterations):
         x, y = y, x + y
     np.testing.assert_array_equal(o, x)
     np.testing.assert_array_equal(p, y)
-    assert s_out[0] == 2**rounds
+    assert s_out[0] == 2**iterations
 
 
 def test_the_old_value_is_used_after_the_new_one(rng: np.random.Generator) -> None:

@@ -123,14 +123,14 @@ def test_chained_dots(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 def test_accumulation_over_a_loop(dtype: str, scaled: bool, rng: np.random.Generator) -> None:
-    """Tiles along k with moving pointers; ``scaled``: the accumulator is halved in every round."""
-    m, n, tile, rounds = 16, 32, 16, 5
-    k = Kernel({"a": f"*{dtype}", "b": f"*{dtype}", "o": "*f32", "rounds": "i32"})
-    depth = tile * rounds
+    """Tiles along k with moving pointers; ``scaled``: the accumulator is halved in every iteration."""
+    m, n, tile, iterations = 16, 32, 16, 5
+    k = Kernel({"a": f"*{dtype}", "b": f"*{dtype}", "o": "*f32", "iterations": "i32"})
+    depth = tile * iterations
     a = k.offsets("a", k.grid_index((m, tile), (depth, 1)))
     b = k.offsets("b", k.grid_index((tile, n), (n, 1)))
     zero, one = k.constant(0, "i32"), k.constant(1, "i32")
-    with k.loop(zero, k["rounds"], one, [k.constant(0.0, "f32", (m, n)), a, b]) as loop:
+    with k.loop(zero, k["iterations"], one, [k.constant(0.0, "f32", (m, n)), a, b]) as loop:
         acc, pa, pb = loop.arguments
         if scaled:
             acc = k.mul(acc, k.constant(0.5, "f32", (m, n)))
@@ -142,9 +142,9 @@ def test_accumulation_over_a_loop(dtype: str, scaled: bool, rng: np.random.Gener
     k.write("o", loop.results[0])
     (a_data, wa), (b_data, wb) = random(rng, dtype, m, depth), random(rng, dtype, depth, n)
     o = np.zeros((m, n), np.float32)
-    k.run(a_data, b_data, o, rounds)
+    k.run(a_data, b_data, o, iterations)
     exact = np.zeros((m, n))
-    for i in range(rounds):
+    for i in range(iterations):
         part = slice(i * tile, (i + 1) * tile)
         exact = exact * (0.5 if scaled else 1) + wa[:, part] @ wb[part]
     np.testing.assert_allclose(o, exact, rtol=1e-4, atol=1e-4)

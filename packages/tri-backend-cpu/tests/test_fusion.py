@@ -163,7 +163,7 @@ class Program:
         self.add(loop.results[1], ay)
 
     def memory_loop(self) -> None:
-        """Two rounds that load from one array and store to another, or the same."""
+        """Two iterations that load from one array and store to another, or the same."""
         k, (x, ax), source, target = self.kernel, self.pick(), self.choose(*ARRAYS), self.choose(*ARRAYS)
         zero, one, two = (k.constant(i, "i32") for i in (0, 1, 2))
         mask, where = self.mask()

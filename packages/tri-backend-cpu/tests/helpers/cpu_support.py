@@ -228,7 +228,7 @@ class Kernel:
 
     @contextmanager
     def loop(self, lower: T, upper: T, step: T, initial: Sequence[T]) -> Iterator[Loop]:
-        """``scf.for``: set ``next`` to the values of the next round; ``results`` afterwards."""
+        """``scf.for``: set ``next`` to the values of the next iteration; ``results`` afterwards."""
         made = Loop(self, self.count, lower, list(initial))
         self.count += 1
         carried = ", ".join(f"{a.name} = {v.name}" for a, v in zip(made.arguments, initial, strict=True))

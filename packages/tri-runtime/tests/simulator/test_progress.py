@@ -100,7 +100,7 @@ def test_an_arrival_that_nobody_waits_for_in_time() -> None:
 
 
 def ring(stages: int, steps: int, *, released: bool = True, readers: Sequence[int] = (0, 1)) -> Play:
-    """Warp 2 fills ``stages``, which ``readers`` read and give back: barriers ``8 s`` (full) and ``1000 + 8 s`` (empty)."""
+    """Warp 2 fills ``stages``, which ``readers`` read and release: barriers ``8 s`` (full) and ``1000 + 8 s`` (empty)."""
     play = Play()
     for stage in range(stages):
         play.start(8 * stage, 1)
@@ -124,7 +124,7 @@ def test_a_ring_whose_slots_are_given_back(stages: int, steps: int) -> None:
 
 
 def test_a_ring_that_does_not_wait_for_its_slots() -> None:
-    """The producer goes round twice while a reader is late, who then sees the parity that it has waited for gone."""
+    """The producer passes the ring twice while a reader is late, who then sees the parity that it has waited for gone."""
     ring(2, 2, released=False).check()
     ring(2, 6, released=False).refused("threads 0-3 wait for the barrier at 0x0 .phase 3, 0 of 1 arrivals")
 

@@ -1,7 +1,7 @@
 """How deep values are: chains of ops that a frontend unrolled may have thousands.
 
-Analyses that ask for their operands' answers first would run out of stack on such a chain.  They are asked
-in program order instead (:func:`prime`), so that every answer needs only answers already known; and the
+Analyses that recurse into operands first would run out of stack on such a chain.  They run in program order
+instead (:func:`prime`), so that every result needs only results already known; and the
 evaluator computes a deep value from the bottom, one stretch at a time.
 """
 
@@ -27,9 +27,9 @@ def depths(body: Block) -> dict[Value, int]:
     return found
 
 
-def prime(body: Block, *questions: Callable[[Value], object]) -> None:
-    """Ask ``questions``, which remember their answers, about every value in program order."""
+def prime(body: Block, *analyses: Callable[[Value], object]) -> None:
+    """Run ``analyses``, which cache their results, on every value in program order."""
     for op in body.walk():
         for result in op.results:
-            for question in questions:
-                question(result)
+            for analysis in analyses:
+                analysis(result)

@@ -69,17 +69,7 @@ def _at_one_point(context: Context, op: Op) -> None:
         case "tt.unsplat":
             source = op.operands[0]
             context.scalars[op.result] = e.lanes(source, Place((ZERO,) * len(source.shape))).value
-        case (
-            "tt.store"
-            | "tt.atomic_rmw"
-            | "tt.atomic_cas"
-            | "tt.atomic_load"
-            | "tt.atomic_store"
-            | "tt.atomic_poll"
-            | "tt.elementwise_inline_asm"
-            | "tt.assert"
-            | "tt.print"
-        ):
+        case name if effects.has_rule(name):
             effects.act(e, Effect(op.order, list(op.operands), [None], op), Place(()))
         case _:
             raise located(Unsupported, op.location, f"the CPU backend has no rule for {op.name}")

@@ -13,7 +13,7 @@ from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_backend_cpu.lower.report import report_failure, report_print
 from tri_core.mlir import ir
 
-__all__ = ["act", "before"]
+__all__ = ["act", "before", "has_rule"]
 
 
 def before(e: Evaluator, member: Effect) -> None:
@@ -22,6 +22,11 @@ def before(e: Evaluator, member: Effect) -> None:
         (view,) = member.views
         if view is not None:
             e.frame.b.clear(e.context.base(view.buffer), view.buffer.nbytes)
+
+
+def has_rule(name: str) -> bool:
+    """Whether :func:`act` knows ops called ``name``."""
+    return name in _ACTIONS
 
 
 def act(e: Evaluator, member: Effect, place: Place) -> None:

@@ -76,7 +76,7 @@ done:
 }
 
 ; let Python handle signals; whether a handler raised: then the launch is given up
-define internal i1 @tri_pool_ask(ptr %task, ptr %state) {
+define internal i1 @tri_pool_signals(ptr %task, ptr %state) {
   %flag_field = address task.attention, %task
   %flag = load ptr, ptr %flag_field, align 8
   store volatile i32 0, ptr %flag, align 4
@@ -100,9 +100,9 @@ define internal void @tri_pool_poll(ptr %task, ptr %arena) {
   %state_field = address header.state, %header
   %state = load ptr, ptr %state_field, align 8
   %helps = icmp eq ptr %state, null
-  br i1 %helps, label %look, label %ask
-ask:
-  %raised = call i1 @tri_pool_ask(ptr %task, ptr %state)
+  br i1 %helps, label %look, label %handle
+handle:
+  %raised = call i1 @tri_pool_signals(ptr %task, ptr %state)
   br i1 %raised, label %leave, label %go_on
 look:
   %cancelled = address task.cancelled, %task
@@ -231,8 +231,8 @@ work:
   %one_less = sub i32 %working_after, 1
   store atomic i32 %one_less, ptr %active release, align 4
   %last = icmp eq i32 %one_less, 0
-  br i1 %last, label %tell, label %left
-tell:
+  br i1 %last, label %notify, label %left
+notify:
   call i32 @pthread_cond_broadcast(ptr %done_signal)
   br label %left
 left:
@@ -308,7 +308,7 @@ sleep:
 nap:
   call void @tri_pool_nap(ptr %pool, ptr %done_signal)
   call i32 @pthread_mutex_unlock(ptr %pool)
-  %raised = call i1 @tri_pool_ask(ptr %task, ptr %state)
+  %raised = call i1 @tri_pool_signals(ptr %task, ptr %state)
   br label %lock
 unlock:
   call i32 @pthread_mutex_unlock(ptr %pool)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_core.errors import LaunchError, SimulationError, TriError
-from tri_core.mlir import ir
+from tri_core.mlir import ir, llvm
 from tri_runtime.simulator.clocks import Clocks
 from tri_runtime.simulator.cluster import Cluster, window
 from tri_runtime.simulator.cta import CTA
@@ -203,10 +203,10 @@ def _time_slice(program: _Running, memory: Memory) -> tuple[bool, bool, bool]:
 
 
 def _stuck(scene: Scene, count: int) -> SimulationError:
-    programs = "one program goes" if count == 1 else f"{count} programs go"
+    programs = "one program loops" if count == 1 else f"{count} programs loop"
     return scene.error(
         "deadlock",
-        f"deadlock: {programs} round in loops without storing anything: what they wait for never comes",
+        f"deadlock: {programs} without storing anything: what they wait for never comes",
         remedy="signal what the loop waits for, or have it end",
     )
 
@@ -218,8 +218,7 @@ def watch(memory: Memory, kernel: str) -> None:
 
 def symbols_of(module: ir.Module) -> tuple[str, ...]:
     """The names of the globals of ``module``."""
-    found = [op for op in module.body.operations if op.name == "llvm.mlir.global"]
-    return tuple(ir.StringAttr(op.attributes["sym_name"]).value for op in found)
+    return tuple(op.sym_name.value for op in module.body.operations if isinstance(op, llvm.GlobalOp))
 
 
 def simulate(

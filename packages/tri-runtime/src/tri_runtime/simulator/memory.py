@@ -28,8 +28,8 @@ _GAP = 4096
 class Memory:
     """One address space; addresses are int64 byte addresses, one per thread.
 
-    What has not been written reads as 0xA5 bytes, where no ``tracker`` makes it an error.  ``listener`` is told
-    of every access.  Trackers know this memory's threads by numbers that begin at ``first_thread``.
+    What has not been written reads as 0xA5 bytes, where no ``tracker`` makes it an error.  ``listener`` is
+    called with every access.  Trackers know this memory's threads by numbers that begin at ``first_thread``.
     """
 
     def __init__(

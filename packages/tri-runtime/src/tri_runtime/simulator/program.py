@@ -10,7 +10,7 @@ import numpy as np
 
 from tri_core.errors import LaunchError, Unsupported
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import ir, llvm
 from tri_runtime.simulator.cta import CTA, Step
 from tri_runtime.simulator.numbering import External, Numbering
 from tri_runtime.simulator.ops import PURE
@@ -24,7 +24,7 @@ __all__ = ["External", "Program", "Step", "find_kernel"]
 def find_kernel(module: ir.Module, name: str) -> ir.Operation:
     """The function ``name`` of ``module``; LaunchError when there is none."""
     for op in module.body.operations:
-        if op.name == "llvm.func" and ir.StringAttr(op.attributes["sym_name"]).value == name:
+        if isinstance(op, llvm.LLVMFuncOp) and op.sym_name.value == name:
             return op.operation
     raise LaunchError(f"the module has no function {name!r}")
 

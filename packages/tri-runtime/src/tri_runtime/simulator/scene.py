@@ -1,4 +1,4 @@
-"""What is happening now: the op that runs, the program that runs it, and how errors tell of it."""
+"""What is happening now: the op that runs, the program that runs it, and how errors describe it."""
 
 from __future__ import annotations
 
