@@ -6,7 +6,7 @@ Every number is a power of two.  Index arithmetic is taken not to wrap around wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.induction import Induction
@@ -110,22 +110,48 @@ def is_nonnegative(value: Value, *, unknown: bool = False) -> bool:
     op = value.op
     if op is None or op.name == "tt.load":
         return unknown and not value.is_tensor
-    match op.name:
-        case "tt.get_program_id" | "tt.get_num_programs" | "tt.make_range" | "arith.extui":
-            return True
-        case "arith.addi" | "arith.muli" if value.dtype.bits < _INDEX_BITS:
-            return False
-        case "arith.remsi":
-            decisive = op.operands[:1]
-        case "arith.addi" | "arith.muli" | "arith.divsi" | "arith.minsi" | "arith.extsi":
-            decisive = op.operands
-        case name:
-            decisive = op.operands if DataMovement.declared_by(name) else []
-    return bool(decisive) and all(is_nonnegative(v, unknown=unknown) for v in decisive)
+    rule = _DECISIVE.get(op.name, _every if DataMovement.declared_by(op.name) else _unknown_sign)
+    decisive = rule(op)
+    return decisive is not None and all(is_nonnegative(v, unknown=unknown) for v in decisive)
 
 
 #: integers of fewer bits are data: their arithmetic wraps
 _INDEX_BITS = 32
+
+
+def _never_negative(op: Op) -> Sequence[Value]:
+    return ()
+
+
+def _unknown_sign(op: Op) -> None:
+    return None
+
+
+def _every(op: Op) -> Sequence[Value]:
+    return op.operands
+
+
+def _dividend(op: Op) -> Sequence[Value]:
+    return op.operands[:1]
+
+
+def _every_index(op: Op) -> Sequence[Value] | None:
+    return op.operands if op.result.dtype.bits >= _INDEX_BITS else None
+
+
+#: by op: the operands that must not be negative for the result not to be; None where that is not enough
+_DECISIVE: dict[str, Callable[[Op], Sequence[Value] | None]] = {
+    "tt.get_program_id": _never_negative,
+    "tt.get_num_programs": _never_negative,
+    "tt.make_range": _never_negative,
+    "arith.extui": _never_negative,
+    "arith.addi": _every_index,
+    "arith.muli": _every_index,
+    "arith.divsi": _every,
+    "arith.minsi": _every,
+    "arith.extsi": _every,
+    "arith.remsi": _dividend,
+}
 
 
 def _unknown(value: Value) -> Axis:

@@ -3,7 +3,7 @@
 Each thread has a place: a block of the control-flow graph (numbered in reverse postorder) and a step in it.
 The threads at the least place run next, together: so threads that diverge converge again where their paths do, and
 loops run until the last thread has left.  Threads that wait (at a barrier, for a phase) are passed over until
-what they wait for has come; when all others are done too, nobody can ever bring it: a deadlock.
+what they wait for has happened; when all others are done too, it never happens: a deadlock.
 """
 
 from __future__ import annotations

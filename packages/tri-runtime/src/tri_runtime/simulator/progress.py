@@ -115,9 +115,9 @@ class _Cast:
 
 @dataclass
 class _BarrierState:
-    """A barrier at which threads synchronise: how many have come this time, and how often it was passed."""
+    """A barrier at which threads synchronise: how many have arrived since it was passed last, and how often it was passed."""
 
-    come: int = 0
+    arrived: int = 0
     times: int = 0
     #: by group: which time it came last
     last: dict[int, int] = field(default_factory=dict)
@@ -207,14 +207,14 @@ class _Run:
             raise self._error(
                 act, groups, f"{self._description(groups)} come to {act.barrier} again before it was passed"
             )
-        state.come += self._threads(groups)
+        state.arrived += self._threads(groups)
         state.last.update(dict.fromkeys(groups, state.times))
         self._hold(state, act.number or self._left)
 
     @staticmethod
     def _hold(state: _BarrierState, count: int) -> None:
-        if 0 < state.come >= count:
-            state.come, state.times = 0, state.times + 1
+        if 0 < state.arrived >= count:
+            state.arrived, state.times = 0, state.times + 1
 
     def _at_phase(self, number: int, act: Act, phase: PhaseCount, groups: Sequence[int]) -> bool:
         if act.what == "wait":
@@ -278,7 +278,7 @@ class _Run:
         text = str(act.barrier)
         if act.what == "pass":
             state = self._states[act.barrier]
-            text += f", where {state.come} of {act.number or self._left} threads are"
+            text += f", where {state.arrived} of {act.number or self._left} threads are"
         elif act.what == "wait" and act.barrier in self._phases:
             text += f" ({self._phases[act.barrier]})"
         return text + self._scene.describe(act.site)

@@ -157,10 +157,10 @@ def _launcher(kernel: SimulatedKernel) -> Launch:
         counted = []
         if kernel.hidden.counter:
             counted.append(memory.allocate(np.zeros(4, np.uint8), "the counter of programs"))
-        brought = _scratch(memory, kernel.hidden.scratch * math.prod(grid))
+        scratch = _scratch(memory, kernel.hidden.scratch * math.prod(grid))
         of_launch = [memory.allocate(np.frombuffer(d, np.uint8), "a descriptor") for d in encoder(plain)]
         with mlir.session(), listening(kernel, memory.scene) as listener:
-            kernel.machine.run(grid, [*plain, *extents, *counted, *brought, *of_launch], memory, listener)
+            kernel.machine.run(grid, [*plain, *extents, *counted, *scratch, *of_launch], memory, listener)
         memory.races = None
         _check_counters(kernel.name, memory, counted)
 

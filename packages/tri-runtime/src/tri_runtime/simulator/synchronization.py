@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass
 class _Barrier:
-    """One use of a named barrier: who has come, and whether it is passed."""
+    """One use of a named barrier: who has arrived, and whether it is passed."""
 
     arrived: Mask
     count: int
@@ -35,7 +35,7 @@ class Barriers:
         self._open: dict[int, _Barrier] = {}
 
     def record(self, name: int, threads: Mask, count: int, *, waits: bool) -> None:
-        """Record that ``threads`` come to barrier ``name`` of ``count``, and wait for the others if ``waits``.
+        """Record that ``threads`` arrive at barrier ``name`` of ``count``, and wait for the others if ``waits``.
 
         Nothing else happens: for barriers that hardware needs to order groups which run in step here.
         """
@@ -47,7 +47,7 @@ class Barriers:
             trace.add("join", barrier, whole, count, site=site)
 
     def arrive(self, name: int, count: int) -> None:
-        """The active threads come to barrier ``name`` and wait until ``count`` have."""
+        """The active threads arrive at barrier ``name`` and wait until ``count`` have."""
         cta = self._cta
         self.record(name, cta.active, count, waits=True)
         if cta.whole and count == cta.num_threads and name not in self._open:
