@@ -174,7 +174,7 @@ class _Materialiser:
         if load is None:
             return False
         later = [pointer for order, pointer in step.writes() if order > load.order]
-        return any(conflict(load.operands[0], pointer) for pointer in later)
+        return any(conflict(load.operand("ptr"), pointer) for pointer in later)
 
     def home(self, value: Value) -> BlockPlan:
         """The plan of the block that ``value`` is defined in."""
