@@ -77,7 +77,7 @@ def expect(cta: CTA, operands: Sequence[Array]) -> Sequence[Array]:
 
 def bring(cta: CTA, operands: Sequence[Array]) -> Sequence[Array]:
     values = 100 + np.arange(cta.num_threads, dtype=np.int32)
-    cta.copies.bring(cta.memory(3), _own(cta), values, cta.active, FLAG)
+    cta.copies.start_with_barrier(cta.memory(3), _own(cta), values, cta.active, FLAG)
     return []
 
 

@@ -49,7 +49,7 @@ class Play:
         barrier, lane = Barrier("memory", 0, address), self.threads(warp, lane=0)
         self.trace.add("arrive", barrier, lane, 1, nbytes, site=-1)
         if nbytes:
-            self.trace.add("bring", barrier, lane, nbytes=nbytes, site=-1)
+            self.trace.add("copy", barrier, lane, nbytes=nbytes, site=-1)
 
     def wait(self, address: int, parity: int, *warps: int, lane: int | None = None) -> None:
         self.trace.add(
@@ -150,7 +150,7 @@ def test_an_arrival_before_the_phase_is_complete() -> None:
     play.synchronize(0, 0, 1, 2)
     for _ in range(2):
         play.trace.add("arrive", barrier, play.threads(0, lane=0), 1, 64, site=-1)
-        play.trace.add("bring", barrier, play.threads(1, lane=0), nbytes=64, site=-1)
+        play.trace.add("copy", barrier, play.threads(1, lane=0), nbytes=64, site=-1)
     play.refused("2 threads arrive at the barrier at 0x0, which is for 1, in one phase")
 
 

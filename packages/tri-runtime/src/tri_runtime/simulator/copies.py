@@ -73,7 +73,7 @@ class AsyncCopies:
                 copy.waiting = copy.waiting & ~done
         self._going = [c for c in self._going if c.waiting.any()]
 
-    def bring(
+    def start_with_barrier(
         self,
         memory: Memory,
         addresses: Array,
@@ -88,7 +88,7 @@ class AsyncCopies:
         memory.start_copy(places, threads, raw.shape[1], block=True)
         nbytes = int(threads.sum()) * raw.shape[1]
         phases = (to or self._cta).phases
-        phases.bring(
+        phases.add_copy(
             barrier, nbytes, lambda: memory.land_copy(places, raw, threads, block=True), by=self._cta
         )
 
@@ -121,7 +121,7 @@ class BlockStores:
         self, memory: Memory, address: int, nbytes: int, thread: int, done: Callable[[], None] = lambda: None
     ) -> Array:
         """``thread`` starts to copy ``nbytes`` at ``address`` of ``memory``; gives them, uint8.  ``done`` is called when it has."""
-        found, left = memory.leave(address, nbytes, thread)
+        found, left = memory.start_source_copy(address, nbytes, thread)
         self._open.setdefault(thread, []).extend([left, done])
         self._sites[thread] = self._cta.scene.site
         return found

@@ -217,7 +217,7 @@ class Memory:
                     tracker.block_copy_landed(offsets, nbytes)
             allocation.data[offsets[:, None] + np.arange(nbytes)] = rows[threads[chosen]]
 
-    def leave(self, address: int, nbytes: int, thread: int) -> tuple[Bytes, Callable[[], None]]:
+    def start_source_copy(self, address: int, nbytes: int, thread: int) -> tuple[Bytes, Callable[[], None]]:
         """A block copy by ``thread`` reads ``nbytes`` at ``address``: the bytes, and what to call once it is done."""
         at, threads = np.array([address]), np.array([thread])
         self._begin("copy", at, threads, nbytes, min(nbytes & -nbytes, 16))
@@ -226,8 +226,8 @@ class Memory:
         found = allocation.data[int(offsets[0]) : int(offsets[0]) + nbytes].copy()
         if tracker is None:
             return found, lambda: None
-        tracker.start_leaving(offsets, threads + self.first_thread, nbytes)
-        return found, lambda: tracker.left(offsets, nbytes)
+        tracker.start_source_copy(offsets, threads + self.first_thread, nbytes)
+        return found, lambda: tracker.end_source_copy(offsets, nbytes)
 
     def written(self, address: int, nbytes: int) -> npt.NDArray[np.bool_]:
         """Whether anybody has written each of ``nbytes`` at ``address``: booleans."""

@@ -133,7 +133,7 @@ class _Run:
         self._left = sum(group.count for group in cast.groups)
         self._states: dict[Barrier, _BarrierState] = {}
         self._phases: dict[Barrier, PhaseCount] = {}
-        self._brought: set[int] = set()
+        self._copied: set[int] = set()
         for group, each in enumerate(cast.groups):
             if not each.acts:
                 self._leave(group)
@@ -223,16 +223,16 @@ class _Run:
             del self._phases[act.barrier]
         elif act.what == "arrive":
             self._arrive(act, phase, groups)
-        elif number not in self._brought:
-            self._brought.add(number)
-            phase.bytes_to_come -= act.nbytes
+        elif number not in self._copied:
+            self._copied.add(number)
+            phase.pending_bytes -= act.nbytes
             phase.goes_on()
         return True
 
     def _arrive(self, act: Act, phase: PhaseCount, groups: Sequence[int]) -> None:
         count = self._threads(groups)
         phase.arrived += count
-        phase.bytes_to_come += act.nbytes * count // act.number
+        phase.pending_bytes += act.nbytes * count // act.number
         if phase.arrived > phase.count:
             message = (
                 f"{phase.arrived} threads arrive at {act.barrier}, which is for {phase.count}, in one phase"

@@ -77,18 +77,18 @@ class PhaseCount:
     count: int
     phase: int = 0
     arrived: int = 0
-    bytes_to_come: int = 0
+    pending_bytes: int = 0
 
     def goes_on(self) -> bool:
         """Whether the phase is complete; then the next one begins."""
-        complete = self.arrived >= self.count and self.bytes_to_come == 0
+        complete = self.arrived >= self.count and self.pending_bytes == 0
         if complete:
             self.phase, self.arrived = self.phase + 1, 0
         return complete
 
     def __str__(self) -> str:
         return (
-            f"phase {self.phase}, {self.arrived} of {self.count} arrivals, {self.bytes_to_come} bytes to come"
+            f"phase {self.phase}, {self.arrived} of {self.count} arrivals, {self.pending_bytes} bytes to come"
         )
 
 
@@ -149,7 +149,7 @@ class Phases:
         phase = self._at(address)
         self._record("arrive", address, threads, int(threads.sum()), expected_bytes, by=by)
         phase.arrived += int(threads.sum())
-        phase.bytes_to_come += expected_bytes
+        phase.pending_bytes += expected_bytes
         self._learn(phase, (by or self._cta).clocks.release(threads))
         if phase.arrived > phase.count:
             raise self._cta.scene.error(
@@ -158,7 +158,7 @@ class Phases:
             )
         self._complete(phase)
 
-    def bring(
+    def add_copy(
         self,
         address: int,
         nbytes: int,
@@ -167,7 +167,7 @@ class Phases:
         owed: bool = True,
         by: Threads | None = None,
     ) -> None:
-        """A copy by this CTA, or by ``by``, brings ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
+        """A copy by this CTA, or by ``by``, copies ``nbytes``; ``land`` is called when the phase is complete and somebody waits for it.
 
         Until then nobody may rely on it, so what reads too early is found.  ``owed``: somebody must wait for it before
         the kernel ends.
@@ -175,14 +175,14 @@ class Phases:
         starter = by or self._cta
         phase, threads = self._at(address), starter.active
         if nbytes:
-            self._record("bring", address, threads, nbytes=nbytes, by=by)
+            self._record("copy", address, threads, nbytes=nbytes, by=by)
 
         def arrive() -> None:
             land()
             # the bytes count as written by who started the copy, now: who waits may rely on them
             self._learn(phase, starter.clocks.release(threads))
 
-        phase.bytes_to_come -= nbytes
+        phase.pending_bytes -= nbytes
         phase.landings.append(arrive)
         if owed:
             phase.is_owed, phase.site = True, self._cta.scene.site

@@ -13,8 +13,8 @@ __all__ = ["Act", "Barrier", "Trace", "What"]
 
 Mask = npt.NDArray[np.bool_]
 
-#: ``join`` a barrier and ``pass`` it; of barriers in memory: ``start`` and ``end`` one, ``arrive``, ``bring`` bytes, ``wait``
-What = Literal["join", "pass", "start", "end", "arrive", "bring", "wait"]
+#: ``join`` a barrier and ``pass`` it; of barriers in memory: ``start`` and ``end`` one, ``arrive``, ``copy`` bytes, ``wait``
+What = Literal["join", "pass", "start", "end", "arrive", "copy", "wait"]
 
 
 class Barrier(NamedTuple):

@@ -70,10 +70,10 @@ class Tracker:
         self._write_site = np.full(size, -1, np.int32)
         #: by the number of the CTA of the cluster: CTAs are not in step
         self._reads: dict[int, _Reads] = {}
-        self._coming = np.full(size, -1, np.int32)
-        self._copies = 0
-        self._leaving = np.full(size, -1, np.int32)
-        self._leaves = 0
+        self._target_site = np.full(size, -1, np.int32)
+        self._target_copies = 0
+        self._source_site = np.full(size, -1, np.int32)
+        self._source_copies = 0
         #: bytes that ordinary code wrote last, and when each thread made its writes seen by block copies
         self._ordinary = np.zeros(size, np.bool_)
         self._fenced = np.zeros(clocks.num_threads, np.int64)
@@ -81,7 +81,7 @@ class Tracker:
     def read(self, offsets: Indices, threads: Indices, nbytes: int, *, ordinary: bool = True) -> None:
         """``threads`` read ``nbytes`` at ``offsets``, one each; not ``ordinary``: block copies and matrix units read for them."""
         places = offsets[:, None] + np.arange(nbytes)
-        self._check_copies(places, threads, "read")
+        self._check_target_copies(places, threads, "read")
         if not self._defined[places].all():
             row = int(np.flatnonzero(~self._defined[places].all(axis=1))[0])
             raise self.scene.error(
@@ -99,8 +99,8 @@ class Tracker:
     def write(self, offsets: Indices, threads: Indices, nbytes: int, same: Mask) -> None:
         """``threads`` write ``nbytes`` at ``offsets``, one each; ``same`` where the value is there already."""
         places = offsets[:, None] + np.arange(nbytes)
-        self._check_copies(places, threads, "write")
-        self._check_leaving(places, threads, "write")
+        self._check_target_copies(places, threads, "write")
+        self._check_source_copies(places, threads, "write")
         same = same & self._defined[places]
         self._check_readers(places, threads, ~same)
         self._check_writers(places, threads, ~same, "overwrites")
@@ -120,37 +120,37 @@ class Tracker:
         A ``block`` copy follows ordinary writes only after a fence.
         """
         places = offsets[:, None] + np.arange(nbytes)
-        self._check_copies(places, threads, "copy to")
-        self._check_leaving(places, threads, "copy to")
+        self._check_target_copies(places, threads, "copy to")
+        self._check_source_copies(places, threads, "copy to")
         self._check_readers(places, threads, self._true(places))
         self._check_writers(places, threads, self._true(places), "overwrites")
         if block:
             self._check_fences(places, threads)
             self._check_taken(places, threads)
-        self._coming[places] = self.scene.site
-        self._copies += 1
+        self._target_site[places] = self.scene.site
+        self._target_copies += 1
 
     def land_copy(self, offsets: Indices, nbytes: int) -> None:
         """The copy has landed."""
-        self._coming[offsets[:, None] + np.arange(nbytes)] = -1
-        self._copies -= 1
+        self._target_site[offsets[:, None] + np.arange(nbytes)] = -1
+        self._target_copies -= 1
 
     def block_copy_landed(self, offsets: Indices, nbytes: int) -> None:
         """What has just been written came from a block copy, not from ordinary code."""
         self._ordinary[offsets[:, None] + np.arange(nbytes)] = False
 
-    def start_leaving(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
+    def start_source_copy(self, offsets: Indices, threads: Indices, nbytes: int) -> None:
         """A block copy by ``threads`` reads ``offsets``: nobody may write there until it is waited for."""
         places = offsets[:, None] + np.arange(nbytes)
         self.read(offsets, threads, nbytes, ordinary=False)
         self._check_fences(places, threads)
-        self._leaving[places] = self.scene.site
-        self._leaves += 1
+        self._source_site[places] = self.scene.site
+        self._source_copies += 1
 
-    def left(self, offsets: Indices, nbytes: int) -> None:
+    def end_source_copy(self, offsets: Indices, nbytes: int) -> None:
         """The block copy has read what it copies."""
-        self._leaving[offsets[:, None] + np.arange(nbytes)] = -1
-        self._leaves -= 1
+        self._source_site[offsets[:, None] + np.arange(nbytes)] = -1
+        self._source_copies -= 1
 
     def written(self, offset: int, nbytes: int) -> Mask:
         """Whether anybody has written each of ``nbytes`` from ``offset`` on."""
@@ -171,13 +171,13 @@ class Tracker:
     def _true(places: Indices) -> Mask:
         return np.ones(places.shape, np.bool_)
 
-    def _check_copies(self, places: Indices, threads: Indices, what: str) -> None:
-        if not self._copies:
+    def _check_target_copies(self, places: Indices, threads: Indices, what: str) -> None:
+        if not self._target_copies:
             return
-        wrong = self._coming[places] >= 0
+        wrong = self._target_site[places] >= 0
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
-            site = int(self._coming[places[row, column]])
+            site = int(self._target_site[places[row, column]])
             raise self.scene.error(
                 "asynchronous",
                 f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.describe(site)} "
@@ -187,13 +187,13 @@ class Tracker:
                 remedy="wait for the copy, then pass a barrier",
             )
 
-    def _check_leaving(self, places: Indices, threads: Indices, what: str) -> None:
-        if not self._leaves:
+    def _check_source_copies(self, places: Indices, threads: Indices, what: str) -> None:
+        if not self._source_copies:
             return
-        wrong = self._leaving[places] >= 0
+        wrong = self._source_site[places] >= 0
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
-            site = int(self._leaving[places[row, column]])
+            site = int(self._source_site[places[row, column]])
             raise self.scene.error(
                 "asynchronous",
                 f"thread {threads[row]}: {what} shared memory that an asynchronous copy{self.scene.describe(site)} reads, "

@@ -78,7 +78,7 @@ def wait(cta: SimulatedCTA, address: Array, phase: Array) -> None:
 def copy_arrive(cta: SimulatedCTA, address: Array) -> None:
     """The active threads arrive with what they copied."""
     real, place = as_cta(cta), used(cta, address, cta.active)
-    real.phases.bring(place, 0, copy_simulation.forwarded_after(cta))
+    real.phases.add_copy(place, 0, copy_simulation.forwarded_after(cta))
     real.phases.arrive(place, real.active)
 
 

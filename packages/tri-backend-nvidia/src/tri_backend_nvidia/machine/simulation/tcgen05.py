@@ -410,7 +410,7 @@ def read_pieces(
     runs = np.split(places, np.flatnonzero(np.diff(places) != piece) + 1)
     memory, done = dict[int, Array](), []
     for run in runs:
-        raw, left = cta.memory(_SHARED).leave(int(run[0]), len(run) * piece, thread)
+        raw, left = cta.memory(_SHARED).start_source_copy(int(run[0]), len(run) * piece, thread)
         done.append(left)
         memory.update(zip(run.tolist(), raw.reshape(-1, piece), strict=True))
     return memory, done
@@ -457,7 +457,7 @@ def commit(cta: SimulatedCTA, address: Array, predicate: Array) -> None:
     active, real.active = real.active, alone
     try:
         place = used(cta, address, alone)
-        real.phases.bring(place, 0, land, owed=False)
+        real.phases.add_copy(place, 0, land, owed=False)
         real.phases.arrive(place, alone)
     finally:
         real.active = active

@@ -124,7 +124,7 @@ def _source(cta: CTA, thread: int, low: int, high: int) -> tuple[Array, Array, l
         defined[i] = memory.written(place, _COPY_BYTES)
         known = np.flatnonzero(defined[i])
         for run in np.split(known, np.flatnonzero(np.diff(known) > 1) + 1) if len(known) else []:
-            rows[i, run], left = memory.leave(place + int(run[0]), len(run), thread)
+            rows[i, run], left = memory.start_source_copy(place + int(run[0]), len(run), thread)
             done.append(left)
     whole = np.asarray(defined.reshape(WARP, _COPY_COLUMNS, 4).all(axis=(0, 2)))
     return rows.view(np.uint32), whole, done

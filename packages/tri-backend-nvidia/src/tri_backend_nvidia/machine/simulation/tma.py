@@ -157,12 +157,12 @@ def load(
     counted = used(cta, barrier, alone)
     map_tracking.loads(real, int(source[thread]), counted)
     if mask is None:
-        real.copies.bring(real.memory(_SHARED), destination, row, alone, counted)
+        real.copies.start_with_barrier(real.memory(_SHARED), destination, row, alone, counted)
         return
     for peer in receivers(real, int(mask[thread]) & _ALL_CTAS):
         there = window(destination.astype(np.int64), peer.rank)
         real.memory(_SHARED).load(window(barrier.astype(np.int64), peer.rank), _STATE, alone)
-        real.copies.bring(real.memory(_SHARED), there, row, alone, counted, peer)
+        real.copies.start_with_barrier(real.memory(_SHARED), there, row, alone, counted, peer)
 
 
 def _to_tf32(bits: Array) -> Array:
