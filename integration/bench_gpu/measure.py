@@ -88,10 +88,10 @@ def configurations(case: Case, compiler: str) -> list[Config]:
         configs += specialized
         configs += [{**c, "persistent": True} for c in specialized] if case.persistent else []
     if compiler == "tri" and case.chained:
-        configs += [{**c, "delay_dots": True} for c in case.configs]
-        configs += [{**c, "warp_specialize": True, "delay_dots": False} for c in case.configs]
+        configs += [{**c, "pipeline_chained_dots": True} for c in case.configs]
+        configs += [{**c, "warp_specialize": True, "pipeline_chained_dots": False} for c in case.configs]
         configs += (
-            [{**c, "persistent": True, "bulk_stores": False} for c in specialized] if case.persistent else []
+            [{**c, "persistent": True, "tma_stores": False} for c in specialized] if case.persistent else []
         )
     return configs
 

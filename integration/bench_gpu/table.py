@@ -20,8 +20,8 @@ def _config(made: Measured) -> str:
     specialized = made.config.get("warp_specialize")
     special = "" if specialized is None else " specialised" if specialized else " plain"
     special += " persistent" if made.config.get("persistent") else ""
-    special += " from registers" if made.config.get("bulk_stores") is False else ""
-    delayed = made.config.get("delay_dots")
+    special += " from registers" if made.config.get("tma_stores") is False else ""
+    delayed = made.config.get("pipeline_chained_dots")
     flight = "" if delayed is None else f" {'two' if delayed else 'one'} in flight"
     return f"{tile} w{made.config['num_warps']}{stages}{special}{flight}".strip()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from integration.lints.prose import WIDTH, long_lines, pages
 from integration.lints.rules import check, packages
+from integration.lints.words import private_words, texts
 
 
 def main() -> int:
@@ -20,8 +21,15 @@ def main() -> int:
         print(
             f"{page.relative_to(top)}:{number}: over {WIDTH} columns: run python -m integration.lints.prose"
         )
-    print(f"{len(findings) + len(prose)} findings")
-    return 1 if findings or prose else 0
+    words = [
+        f"{name}:{number}: {message}"
+        for name, text in ((path.relative_to(top).as_posix(), path.read_text()) for path in texts(top))
+        for number, message in private_words(name, text)
+    ]
+    for found in words:
+        print(found)
+    print(f"{len(findings) + len(prose) + len(words)} findings")
+    return 1 if findings or prose or words else 0
 
 
 if __name__ == "__main__":

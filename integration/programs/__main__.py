@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument(
         "--crossed", action="store_true", help="every combination of warps, stages and passes"
     )
-    parser.add_argument("--all", action="store_true", help="the whole product")
+    parser.add_argument("--all", action="store_true", help="all combinations")
     parser.add_argument(
         "--scale",
         choices=get_args(Scale),

@@ -153,16 +153,16 @@ def outcomes(
     cases: Iterable[Case],
     target: str,
     jobs: int = 1,
-    told: Callable[[], None] = lambda: None,
+    reported: Callable[[], None] = lambda: None,
     way: Callable[[Case, str], Outcome] = run,
 ) -> Iterator[Outcome]:
-    """Outcomes of ``cases`` as they come, by ``way`` on ``jobs`` processes; ``told`` is called for each."""
+    """Outcomes of ``cases`` as they come, by ``way`` on ``jobs`` processes; ``reported`` is called for each."""
     if jobs == 1:
         for case in cases:
             yield way(case, target)
-            told()
+            reported()
         return
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         for future in as_completed([pool.submit(way, case, target) for case in cases]):
             yield future.result()
-            told()
+            reported()

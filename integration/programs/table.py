@@ -1,4 +1,4 @@
-"""All programs, and their cases: the whole product of options, or a sample that covers it."""
+"""All programs, and their cases: all combinations of options, or a sample that covers it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def sample(choices: Choices, *, strength: int = 2, scale: Scale = "small") -> li
 
 
 def all_cases(choices: Choices, *, scale: Scale = "small") -> Iterator[Case]:
-    """The whole product."""
+    """All combinations."""
     for program in PROGRAMS.values():
         axes = _axes(program, scale, choices)
         for options in product(*axes.values()):

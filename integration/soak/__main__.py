@@ -124,7 +124,7 @@ def _command(seed: int, seconds: float, given: argparse.Namespace) -> list[str]:
 
 def _watch(soaked: list[Soaked], seconds: float) -> list[Soaked]:
     """Until all have ended; those that did not end right."""
-    begin, told, failed = time.monotonic(), 0.0, list[Soaked]()
+    begin, reported, failed = time.monotonic(), 0.0, list[Soaked]()
     running = list(soaked)
     while running:
         time.sleep(0.2)
@@ -137,8 +137,8 @@ def _watch(soaked: list[Soaked], seconds: float) -> list[Soaked]:
                 one.close()
                 running.remove(one)
         passed = time.monotonic() - begin
-        if passed - told > max(10.0, seconds / 20):
-            told = passed
+        if passed - reported > max(10.0, seconds / 20):
+            reported = passed
             print(
                 f"{passed:.0f} s: {sum(len(one.said) for one in soaked)} actions, {len(failed)} failed",
                 flush=True,

@@ -36,7 +36,7 @@ def compiled(
     width: int,
     causal: bool,
     persistent: bool,
-    delay_dots: bool | None = None,
+    pipeline_chained_dots: bool | None = None,
     rows: int = 128,
     keys: int = 128,
 ) -> Any:
@@ -49,7 +49,7 @@ def compiled(
     signature = {n: "constexpr" if n in constants else types[n] for n in names}
     aligned = {(names.index(n),): [["tt.divisibility", 16]] for n in ("lse_ptr", "length")}
     options = {
-        "num_warps": rows // 16, "num_stages": 2, "warp_specialize": True, "delay_dots": delay_dots, "persistent": persistent,
+        "num_warps": rows // 16, "num_stages": 2, "warp_specialize": True, "pipeline_chained_dots": pipeline_chained_dots, "persistent": persistent,
     }  # fmt: skip
     return tri.compile(
         tri.ASTSource(attention, signature, constants, aligned), target="nvidia:sm_90a", options=options
@@ -142,7 +142,7 @@ def test_four_groups_of_64_rows_have_two_matmuls_in_flight(causal: bool) -> None
 
 @needs_nvdisasm
 def test_without_the_option_each_is_waited_for() -> None:
-    body = steady_loop(compiled(64, True, False, delay_dots=False).asm["sass"])
+    body = steady_loop(compiled(64, True, False, pipeline_chained_dots=False).asm["sass"])
     waits = [body[i] for i in places(body, r"WARPGROUP\.DEPBAR")]
     assert len(waits) == 2
     assert all("0x0" in x for x in waits)

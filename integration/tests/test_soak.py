@@ -23,7 +23,7 @@ def test_a_short_soak(capfd: pytest.CaptureFixture[str]) -> None:
         ("import time; print('alarm', flush=True); time.sleep(60)", "hangs in ['alarm']"),
     ],
 )  # fmt: skip
-def test_what_fails_is_told(
+def test_what_fails_is_reported(
     program: str, words: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(soak, "_command", lambda *_: [sys.executable, "-c", program])

@@ -16,7 +16,7 @@ from tri.scaffolding import BackendProject
 
 TOY = TOP / "integration" / "toy_backend"
 
-#: the versions of tri that the toy runs with, in the words of its own project
+#: the versions of tri that the toy runs with, as its own project writes them
 RANGES = dict(re.findall(r'"(tri-[a-z-]+)(>=[^"]+)"', (TOY / "pyproject.toml").read_text()))
 
 #: files of the template that the toy changes, with the reason, and how many lines at most

@@ -73,7 +73,7 @@ def test_the_package_of_pypi_links(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     tools.run(tools.LINKER, command, ["--version"])
 
 
-def test_a_failing_tool_is_told_with_its_words(tmp_path: Path) -> None:
+def test_a_failing_tool_is_reported_with_its_text(tmp_path: Path) -> None:
     broken = program(tmp_path, "ld.lld", "echo cannot open it >&2; exit 3")
     with pytest.raises(ToolchainError, match="cannot open it") as caught:
         tools.run(tools.LINKER, [str(broken)], ["x.o"])

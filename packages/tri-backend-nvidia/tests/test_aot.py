@@ -68,7 +68,7 @@ def test_kernels_that_make_descriptors_are_refused(tmp_path: Path) -> None:
     with knobs.scope(CACHE_DIR=tmp_path / "cache"):
         with pytest.raises(Unsupported, match="makes tensor descriptors in memory that the launch brings"):
             build(copied_groups, signature, **given)
-        build(copied_groups, signature, options={"bulk_copies": False}, **given)
+        build(copied_groups, signature, options={"tma_copies": False}, **given)
 
 
 #: a driver that counts CTAs of 128 threads, reads the first argument, and adds up the launch's attributes

@@ -56,7 +56,7 @@ def compiled(kernel, target: str, *args, **options):
         return kernel.warmup(*args, grid=(1,), **options)
 
 
-def test_the_launch_is_told_and_the_ptx_says_so() -> None:
+def test_the_launch_is_reported_and_the_ptx_says_so() -> None:
     x = np.zeros(4096, "f4")
     kernel = compiled(softmax, "nvidia:sm_90a", x, x, M=1, N=4096, num_ctas=4)
     ptx = kernel.asm["ptx"]

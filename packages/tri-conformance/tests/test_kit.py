@@ -43,7 +43,7 @@ def test_a_target_that_is_not_there_is_no_success() -> None:
     assert "unknown backend" in done.stdout + done.stderr
 
 
-def test_a_failure_is_told_and_fails_the_run(tmp_path: Path) -> None:
+def test_a_failure_is_reported_and_fails_the_run(tmp_path: Path) -> None:
     """A plug-in of pytest that breaks the oracle, as a wrong target would."""
     (tmp_path / "breaks.py").write_text(
         "import numpy as np\nfrom tri_conformance.contracts import Exact\n"

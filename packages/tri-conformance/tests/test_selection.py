@@ -47,7 +47,7 @@ def test_a_case_of_another_level_is_not_selected() -> None:
     assert "levels runtime" in refused("language/exp/*", levels=("runtime",))
 
 
-def test_a_glob_that_resembles_nothing_is_told_where_to_look() -> None:
+def test_a_glob_that_resembles_nothing_is_shown_where_to_look() -> None:
     assert "--list" in refused("????")
 
 

@@ -170,10 +170,10 @@ def test_a_plugin_that_sleeps_is_named_while_it_does(
 
     monkeypatch.setattr(foreign, "PATIENCE", 0.02)
     named = threading.Event()
-    told: list[str] = []
+    reported: list[str] = []
 
     def warn(message: str, category: type[Warning]) -> None:
-        told.append(message)
+        reported.append(message)
         named.set()
 
     monkeypatch.setattr(foreign, "warn", warn)
@@ -190,8 +190,8 @@ def test_a_plugin_that_sleeps_is_named_while_it_does(
     manager = PluginManager([candidate, make_plugin("good", backend=True)])
     manager.adapters()
     what = f"in {hook}" if hook else "being imported"
-    assert told[0].startswith(f"plugin slow (tri-slow 1.2) is {what} since ")
-    assert "TRI_DISABLE_PLUGINS" in told[0]
+    assert reported[0].startswith(f"plugin slow (tri-slow 1.2) is {what} since ")
+    assert "TRI_DISABLE_PLUGINS" in reported[0]
     assert manager.quarantine() == []  # slow, and there
 
 

@@ -33,7 +33,7 @@ def test_what_limits(warps: int, registers: int, shared: int, blocks: int, limit
     assert found.share == blocks * warps / 64
 
 
-def test_what_nobody_told_is_said() -> None:
+def test_what_not_known_is_said() -> None:
     found = occupancy(UNIT, warps=4, registers=None, shared=64 * 1024)
     assert found.unknown == ("registers",)
     assert "registers" not in found.rooms

@@ -28,19 +28,20 @@ module {
     "passes", ["cse", "cse,canonicalize,licm", "mlir:cse", "mlir:canonicalize{max-iterations=3},cse"]
 )
 def test_passes_run_in_order(passes: str) -> None:
-    told: list[str] = []
-    made = optimize(TEXT, passes, path="k.ttir", after=lambda name, text: told.append(name))
+    reported: list[str] = []
+    made = optimize(TEXT, passes, path="k.ttir", after=lambda name, text: reported.append(name))
     assert made.count("tt.splat %n") <= 1
     assert "%p: !tt.ptr<f32>, %n: i32" in made
-    assert told == [p.removeprefix("mlir:") for p in passes.split(",")]
+    assert reported == [p.removeprefix("mlir:") for p in passes.split(",")]
 
 
-def test_a_former_name_is_accepted_and_told() -> None:
-    with pytest.warns(DeprecationWarning, match="pass 'dead-carried' is called 'remove-dead-iter-args'"):
-        assert "tt.store" in optimize(TEXT, "dead-carried,cse")
+def test_a_former_name_is_accepted_and_reported() -> None:
+    former = "dead-carried"
+    with pytest.warns(DeprecationWarning, match=f"pass '{former}' is called 'remove-dead-iter-args'"):
+        assert "tt.store" in optimize(TEXT, f"{former},cse")
 
 
-def test_former_classes_are_told() -> None:
+def test_former_classes_are_reported() -> None:
     from tri_core import passes
 
     with pytest.warns(DeprecationWarning, match="called ScalarizePackedOps"):

@@ -383,16 +383,16 @@ def test_the_bar_appears_when_it_takes_long(
 
 
 def test_choices_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    told: list[dict[str, Any]] = []
+    reported: list[dict[str, Any]] = []
     with tri.knobs.autotuning.scope():
-        tri.knobs.autotuning.listener.add(lambda **facts: told.append(facts))
+        tri.knobs.autotuning.listener.add(lambda **facts: reported.append(facts))
         tri.knobs.autotuning.print = True
         tuned()[grid](*arrays(), N)
-    assert len(told) == 1
-    assert told[0]["best_config"] in told[0]["timings"]
+    assert len(reported) == 1
+    assert reported[0]["best_config"] in reported[0]["timings"]
     assert "autotuning scale for key" in capsys.readouterr().err
     tuned()[grid](*arrays(), N)
-    assert len(told) == 1
+    assert len(reported) == 1
 
 
 def test_attributes_that_others_read() -> None:

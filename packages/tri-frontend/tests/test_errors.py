@@ -157,7 +157,7 @@ tl.store(p, y + w)
 tl.store(n, 1)"""
 
 
-def test_independent_errors_are_told_together(kernel_file):
+def test_independent_errors_are_reported_together(kernel_file):
     module = kernel_file(kernel_text(SEVERAL))
     with pytest.raises(CompilationError) as caught:
         build(module)
@@ -179,6 +179,6 @@ def test_an_error_stays_the_first(kernel_file, case):
     with pytest.raises(TriError) as caught:
         build(module)
     assert caught.value.message == case.message
-    told = [note.splitlines()[0] for note in getattr(caught.value, "__notes__", [])]
-    assert not [line for line in told if "report it" in line]
-    assert set(told) <= {"another error: store needs a pointer or a block of pointers, got int32"}
+    reported = [note.splitlines()[0] for note in getattr(caught.value, "__notes__", [])]
+    assert not [line for line in reported if "report it" in line]
+    assert set(reported) <= {"another error: store needs a pointer or a block of pointers, got int32"}

@@ -90,7 +90,7 @@ def kernel(x_ptr):
 """
 
 
-def test_a_change_of_the_source_is_told_apart(tmp_path: Path) -> None:
+def test_a_change_of_the_source_is_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "edited.py"
 
     def run(limit: int, helper: int, own: int) -> Any:

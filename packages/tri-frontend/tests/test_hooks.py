@@ -109,24 +109,24 @@ def test_pre_run_hooks_see_the_arguments() -> None:
 
 def test_the_cache_hook_sees_compiles_and_may_refuse() -> None:
     kernel = scale_kernel()
-    told: list[dict[str, Any]] = []
+    reported: list[dict[str, Any]] = []
     with tri.knobs.runtime.scope():
-        tri.knobs.runtime.jit_cache_hook = lambda **facts: told.append(facts)
-        tri.knobs.runtime.jit_post_compile_hook = lambda **facts: told.append(facts)
+        tri.knobs.runtime.jit_cache_hook = lambda **facts: reported.append(facts)
+        tri.knobs.runtime.jit_post_compile_hook = lambda **facts: reported.append(facts)
         launch(kernel)
         launch(kernel)
-        assert [facts["already_compiled"] for facts in told] == [False, True]
-        assert told[0]["fn"].name.endswith("scale")
-        assert told[0]["fn"].jit_function is kernel
-        assert told[0]["compile"]["constants"] == {"BLOCK": 64}
-        assert told[0]["compile"]["signature"]["x_ptr"] == "*fp32"
-        assert "n: i32" in told[0]["repr"]
-        assert not told[0]["is_manual_warmup"]
+        assert [facts["already_compiled"] for facts in reported] == [False, True]
+        assert reported[0]["fn"].name.endswith("scale")
+        assert reported[0]["fn"].jit_function is kernel
+        assert reported[0]["compile"]["constants"] == {"BLOCK": 64}
+        assert reported[0]["compile"]["signature"]["x_ptr"] == "*fp32"
+        assert "n: i32" in reported[0]["repr"]
+        assert not reported[0]["is_manual_warmup"]
         tri.knobs.runtime.jit_cache_hook = lambda **facts: True
         with pytest.raises(CompileRefused, match="a jit_cache_hook forbids"):
             launch(kernel, block=128)
     launch(kernel, block=128)
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 def test_preload_compiles_what_another_process_launched() -> None:

@@ -34,7 +34,7 @@ def test_assert_close() -> None:
     y = x.copy()
     y[1, 2] += 0.02
     with pytest.raises(AssertionError, match=r"told\n1 of 20 elements differ .* first at \(1, 2\)"):
-        testing.assert_close(x, y, err_msg="told")
+        testing.assert_close(x, y, err_msg="reported")
     with pytest.raises(AssertionError, match="the shapes differ"):
         testing.assert_close(x, x[0])
     with pytest.raises(AssertionError, match="1 of 1 elements"):

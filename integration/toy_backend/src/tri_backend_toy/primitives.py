@@ -68,6 +68,6 @@ def make_primitives(
     threads_per_warp: int,
     num_warps: int,
 ) -> ToyPrimitives:
-    """The words of one compile."""
+    """The primitives of one compile."""
     lanes, warps = threads_per_warp, num_warps
     return ToyPrimitives(target, options, threads_per_warp=lanes, num_warps=warps)

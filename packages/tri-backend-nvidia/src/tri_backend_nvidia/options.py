@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 from tri_core.api import CommonOptions, OptionError, Target, Unsupported
 
@@ -14,6 +16,9 @@ _MAX_REGISTERS = 255
 #: of a multiprocessor
 _REGISTERS = 65536
 
+#: former name -> name: understood, with a warning, in this version
+_FORMER = {"delay_dots": "pipeline_chained_dots", "bulk_copies": "tma_copies", "bulk_stores": "tma_stores"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class NvidiaOptions(CommonOptions):
@@ -23,7 +28,7 @@ class NvidiaOptions(CommonOptions):
     major times ten plus minor (0: the oldest that suits the architecture and this compiler);
     ``ptx_options``: further options for ptxas, as on a command line; ``barrier_polls``: a wait for a barrier in memory
     stops the kernel with a trap after so many polls that fail (0: never), which finds deadlocks;
-    ``bulk_copies``: whether tensor descriptors are copied by the TMA where the GPU can (sm_90 on), or accessed by pointers.
+    ``tma_copies``: whether tensor descriptors are copied by the TMA where the GPU can (sm_90 on), or accessed by pointers.
     ``warp_specialize``: whether a kernel's blocks are copied by warps of their own where a GPU of Hopper's kind can
     (None: by cost, see ``docs/design/hopper.md``); ``tl.range(warp_specialize=)`` of a loop wins.
     ``persistent``: whether few CTAs take one program of the grid after the other (True: Unsupported for kernels whose programs may tell
@@ -31,30 +36,32 @@ class NvidiaOptions(CommonOptions):
     ``launch_cooperative_grid``: all CTAs of a grid are resident at once, so that they may wait for each other; a grid
     of more than fit is refused.  ``launch_pdl``: a launch may begin before the kernel ahead of it on the stream has ended
     (programmatic dependent launch, sm_90 on), whose results ``tl.extra.cuda.gdc_wait()`` waits for.
-    ``delay_dots``: whether a dot that reads what another gave (attention's second) starts one iteration late, beside the next
+    ``pipeline_chained_dots``: whether a dot that reads what another gave (attention's second) starts one iteration late, beside the next
     iteration's first, where registers suffice (None: where blocks are copied by warps of their own).
     ``ping_pong``: whether groups of warps that multiply alternate in loops that compute much between dots, such as attention's (None: yes).
     ``split_loops``: whether loops of dots whose blocks are copied by warps of their own are split where a mask of indices begins or
     ceases to matter (None: yes).
-    ``bulk_stores``: whether tiles that warps with blocks copied for them store through descriptors leave by the TMA, by way of shared memory
+    ``tma_stores``: whether tiles that warps with blocks copied for them store through descriptors leave by the TMA, by way of shared memory
     (None: yes); else each warp stores what it computed from its registers, and no warp waits for another.
     Dots of f32 are computed as TF32 where nothing else is asked for, as in Triton.
     """
+
+    former_names: ClassVar[Mapping[str, str]] = _FORMER
 
     default_dot_input_precision: str = "tf32"
     maxnreg: int | None = None
     ptx_version: int = 0
     ptx_options: str = ""
     barrier_polls: int = 0
-    bulk_copies: bool = True
+    tma_copies: bool = True
     warp_specialize: bool | None = None
     persistent: bool | None = None
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
-    delay_dots: bool | None = None
+    pipeline_chained_dots: bool | None = None
     ping_pong: bool | None = None
     split_loops: bool | None = None
-    bulk_stores: bool | None = None
+    tma_stores: bool | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,7 +45,7 @@ _CACHE = 32 << 20
 def make_primitives(
     target: Target, options: CommonOptions, threads_per_warp: int, num_warps: int
 ) -> NvidiaPrimitives:
-    """The words of one compile."""
+    """The primitives of one compile."""
     return NvidiaPrimitives(target, options, threads_per_warp=threads_per_warp, num_warps=num_warps)
 
 
@@ -54,7 +54,7 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 
 def _block_copies(target: Target, options: NvidiaOptions) -> TensorMemoryAccelerator | None:
-    if not options.bulk_copies or not target.has("tma"):
+    if not options.tma_copies or not target.has("tma"):
         return None
     specialized, in_clusters = _specialized(target, options), options.num_ctas > 1
     if in_clusters and not specialized:
@@ -67,7 +67,7 @@ def _chooses(target: Target, options: NvidiaOptions) -> bool:
     return (
         target.has("wgmma")
         and target.has("tma")
-        and options.bulk_copies
+        and options.tma_copies
         and options.warp_specialize is None
         and options.num_ctas == 1
         and not options.launch_pdl  # a launch begins beside the one before, whose counter it may share
@@ -105,7 +105,7 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
             block_copies=_block_copies(target, options),
             producer=producer(options.num_warps),
             specialize=_specialized(target, options),
-            pipeline_chained_dots=options.delay_dots,
+            pipeline_chained_dots=options.pipeline_chained_dots,
             ping_pong=options.ping_pong,
             registers=registers,
             persistent=options.persistent,
@@ -155,7 +155,7 @@ def _rewrite(copies: TensorMemoryAccelerator) -> RewriteTensorDescriptors:
 
 def _stores(rewrite: RewriteTensorDescriptors, options: NvidiaOptions) -> RewriteTensorDescriptors:
     """Tiles leave from registers where the options say so."""
-    return replace(rewrite, by_pointers=lambda _: True) if options.bulk_stores is False else rewrite
+    return replace(rewrite, by_pointers=lambda _: True) if options.tma_stores is False else rewrite
 
 
 def _for_producers(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:

@@ -1,4 +1,4 @@
-"""The words of NVIDIA GPUs for the generic lowering."""
+"""The primitives of NVIDIA GPUs for the generic lowering."""
 
 from __future__ import annotations
 

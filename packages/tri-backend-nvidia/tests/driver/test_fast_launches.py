@@ -302,27 +302,27 @@ def test_targets(ready, slow):
 def test_hooks(ready, slow, which):
     kernel, xs = ready
     chain = getattr(tri.knobs.runtime, which)
-    told = []
-    chain.add(told.append)
+    reported = []
+    chain.add(reported.append)
     try:
         kernel[(3,)](*xs, N, BLOCK=BLOCK)
     finally:
-        chain.remove(told.append)
-    assert len(told) == 1
-    assert told[0]["grid"] == (3, 1, 1)
+        chain.remove(reported.append)
+    assert len(reported) == 1
+    assert reported[0]["grid"] == (3, 1, 1)
     assert slow
     slow.clear()
     kernel[(3,)](*xs, N, BLOCK=BLOCK)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert not slow
 
 
 def test_hooks_before_runs(ready):
     kernel, xs = ready
-    told = []
-    kernel.add_pre_run_hook(lambda *args, **kwargs: told.append(kwargs))
+    reported = []
+    kernel.add_pre_run_hook(lambda *args, **kwargs: reported.append(kwargs))
     kernel[(3,)](*xs, N, BLOCK=BLOCK)
-    assert told == [{"BLOCK": BLOCK}]
+    assert reported == [{"BLOCK": BLOCK}]
 
 
 def test_interpreted(fake, ready):

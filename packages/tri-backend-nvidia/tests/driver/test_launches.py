@@ -58,11 +58,11 @@ def ready(runtime, device=0, **options):
 
 
 class Protocol:
-    def __init__(self, told):
-        self.told = told
+    def __init__(self, reported):
+        self.reported = reported
 
     def __cuda_stream__(self):
-        return self.told
+        return self.reported
 
 
 STREAMS = {

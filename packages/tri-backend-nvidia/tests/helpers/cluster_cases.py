@@ -73,7 +73,7 @@ for _name in ("ctaid.x", "nctaid.x", "clusterid.x", "clusterid.y", "nclusterid.x
 
 
 def _read(count: int) -> Callable[[Kernel], None]:
-    """Each thread reads the words of a thread of another CTA."""
+    """Each thread reads words of a thread of another CTA."""
 
     def body(k: Kernel) -> None:
         b = k.b
@@ -109,7 +109,7 @@ _add("load_cluster-byte", PeerLoadOp, [("i1",)], [("i1",)], _narrow, each(any_bi
 
 
 def _written(k: Kernel) -> None:
-    """Each thread writes the words of a thread of another CTA, where the first is positive."""
+    """Each thread writes words of a thread of another CTA, where the first is positive."""
     b = k.b
     type_ = b.vector_type(b.i32, 2)
     own = b.gep(k.shared(), k.thread, type_)

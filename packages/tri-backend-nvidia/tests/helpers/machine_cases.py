@@ -241,7 +241,7 @@ def _clock(k: Kernel) -> None:
 add("globaltimer", ClockOp, (), ("i4",), _clock, NONE)
 
 
-def _meeting(op, partner: int, **attributes: int) -> None:
+def _exchange(op, partner: int, **attributes: int) -> None:
     """Each thread's word goes through shared memory to another thread."""
 
     def body(k: Kernel) -> None:
@@ -254,9 +254,9 @@ def _meeting(op, partner: int, **attributes: int) -> None:
     add(name, op, ("i4",), ("i4",), body, each(any_bits("i4")), shared=256)
 
 
-_meeting(BarrierOp, 37)
-_meeting(WarpBarrierOp, 21)
-_meeting(PartitionBarrierOp, 37, number=3, threads=64)
+_exchange(BarrierOp, 37)
+_exchange(WarpBarrierOp, 21)
+_exchange(PartitionBarrierOp, 37, number=3, threads=64)
 
 
 def _ordered_barriers(k: Kernel) -> None:
@@ -427,7 +427,7 @@ _HELD_FLOATS = {
     "noftz.bf16": ("u2", "bf16"),
 }
 #: all threads that synchronize in one place
-_MEETING = 16
+_THREADS = 16
 
 
 def _whole(dtype: str):
@@ -454,7 +454,7 @@ def _atomic(combine: str, kind: str, order: str, dtype: str, text: str, values) 
 
     def together(k: Kernel) -> None:
         type_, b = k.type(text), k.b
-        row = b.and_(k.row, b.int_(_MEETING - 1))
+        row = b.and_(k.row, b.int_(_THREADS - 1))
         build(AtomicRmwOp, [k.place(0, row), b.load(k.place(1), type_), b.true()], [type_], **attributes)
 
     name = f"atomic_rmw-{combine}-{kind}{order}"

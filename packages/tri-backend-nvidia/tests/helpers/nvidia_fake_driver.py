@@ -10,6 +10,7 @@ from tri_backend_nvidia.driver import (
     counters,
     devices,
     driver,
+    empty_tensor_maps,
     faults,
     kernels,
     launches,
@@ -18,7 +19,6 @@ from tri_backend_nvidia.driver import (
     streams,
     tensor_maps,
 )
-from tri_backend_nvidia.driver import empty_tensor_maps as stand_ins
 
 
 class CUresult(IntEnum):
@@ -342,7 +342,7 @@ _CACHES = (
     kernels.launch_function,
     launches._launch_extended,
     scratch._pool,
-    stand_ins.of_device,
+    empty_tensor_maps.of_device,
 )
 
 

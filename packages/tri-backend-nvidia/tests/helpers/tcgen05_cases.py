@@ -185,7 +185,7 @@ class Matmul:
         return "i4" if self.shape.kind == "i8" else "f4"
 
     def make(self, rng: np.random.Generator, rows: int) -> list[np.ndarray]:
-        """Random operands, as the words of shared memory, and accumulators."""
+        """Random operands, as words of shared memory, and accumulators."""
         programs = rows // THREADS
         memory = [
             values(kind, rng, (programs, count // 4))[..., 0].reshape(programs, -1)

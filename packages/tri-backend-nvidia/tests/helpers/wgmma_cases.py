@@ -35,7 +35,7 @@ def values(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> np.nd
 
 
 def descriptor(width: int, *, rows_along_k: bool) -> tuple[int, int]:
-    """The words of a descriptor at address 0: atoms after each other, panels of 16 rows."""
+    """Words of a descriptor at address 0: atoms after each other, panels of 16 rows."""
     leading = 0 if rows_along_k else 16 * width
     return leading >> 4 << 16, 8 * width >> 4 | _SWIZZLE[width] << 30
 

@@ -247,7 +247,7 @@ def test_the_text_runs_as_the_kernel_does(ttgir: str) -> None:
     close(got, expected, 1e-6)
 
 
-def test_results_are_rubbish_until_they_are_waited_for(ttgir: str) -> None:
+def test_results_are_undefined_until_they_are_waited_for(ttgir: str) -> None:
     got, expected = simulated_with(ttgir, "{pendings = 0 : i32}", "{pendings = 1 : i32}")
     with pytest.raises(AssertionError):
         close(got, expected, 1.0)

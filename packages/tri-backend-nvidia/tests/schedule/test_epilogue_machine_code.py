@@ -42,7 +42,7 @@ def compiled(kernel, out, block, *, warps, stages, dtype="fp16", transposed=Fals
 
 LARGE = {"block": (128, 256, 64), "warps": 8, "stages": 4}
 SMALL = {"block": (128, 128, 32), "warps": 4, "stages": 3, "specialized": False}
-#: name -> kernel, and its instructions between registers, shared and global memory at the end of a tile
+#: name -> kernel, and its instructions between registers, shared and global memory in the epilogue
 CASES = {
     "descriptors, f16": (lambda: compiled(finished_tile, "fp16", **LARGE), {"STSM.16.M88.4": 16, "UTMASTG.2D": 4}),
     "descriptors, f32": (lambda: compiled(finished_tile, "fp32", **LARGE), {"STS.64": 64, "UTMASTG.2D": 8}),

@@ -81,7 +81,7 @@ def test_attention(length, depth, causal, delay) -> None:
         "num_stages": 2,
         "warp_specialize": True,
         "barrier_polls": POLLS,
-        "delay_dots": delay,
+        "pipeline_chained_dots": delay,
     }
     kernel = attention[(tri.cdiv(length, 128),)](q, k, v, o, length, depth, 128, 64, causal, **options)
     scores = q.double() @ k.double().t()

@@ -65,7 +65,7 @@ def test_attention_is_the_same(length, d, tile, causal, warps) -> None:
     kernel, got = attended(length, d, tile, causal, warps=warps)
     # in each of two loops, and where the second begins beside the end of the first
     assert overlaps(kernel) == 3
-    without, expected = attended(length, d, tile, causal, warps=warps, delay_dots=False)
+    without, expected = attended(length, d, tile, causal, warps=warps, pipeline_chained_dots=False)
     assert overlaps(without) == 0
     assert torch.equal(got, expected)
 
@@ -131,7 +131,9 @@ def test_without_a_producer_the_option_decides(delay, expected) -> None:
     q, k, v = (halves(n, d, seed=i) for i in range(3))
     o = torch.full((n, d), float("nan"))
     with tri.target("sim:nvidia:sm_90a"):
-        kernel = by_pointers[(2,)](q, k, v, o, n, d**-0.5, 64, 64, d, False, 2, num_warps=4, delay_dots=delay)
+        kernel = by_pointers[(2,)](
+            q, k, v, o, n, d**-0.5, 64, 64, d, False, 2, num_warps=4, pipeline_chained_dots=delay
+        )
     close(o, torch.softmax(q.double() @ k.double().t() * d**-0.5, 1) @ v.double())
     assert "ttg.warp_specialize(" not in kernel.asm["ttgir"]
     assert overlaps(kernel) == expected

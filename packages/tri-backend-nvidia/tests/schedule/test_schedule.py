@@ -51,7 +51,7 @@ def eight(stages: int) -> Resources:
     return Resources(warps=8, stages=stages, registers=232)
 
 
-#: docs/measurements.md, "What persistence, a second dot in flight and the new end of a tile brought": speed relative to the
+#: docs/measurements.md, "What persistence, a second dot in flight and the new epilogue brought": speed relative to the
 #: library (plain, with warps that copy, persistent, too; None: not measured)
 MEASURED = {
     "matmul 8192 f16, 4 stages": (matmul(256), eight(4), (1.060, 1.047, 1.043)),
@@ -239,7 +239,7 @@ def test_kernels_that_cannot_be_cut_stay_whole(kernel, words: str) -> None:
     )
 
 
-def test_a_kernel_that_prints_is_not_persistent_and_nobody_is_told_off(caplog) -> None:
+def test_a_kernel_that_prints_is_not_persistent_and_nobody_is_warned(caplog) -> None:
     with knobs.scope(ALWAYS_COMPILE=True), caplog.at_level(logging.INFO):
         assert schedule(gemm_of(kernel=shown)) == (True, False)
     assert (

@@ -306,7 +306,7 @@ def test_what_is_missing_is_seen_with_its_places(ttgir: str, part: str, check: s
         assert caught.value.other is not None
 
 
-def test_a_missing_meeting_is_a_race(ttgir: str) -> None:
+def test_a_missing_barrier_is_a_race(ttgir: str) -> None:
     first, _, rest = ttgir.partition("ttg.fence_async_shared")
     barrier = next(line for line in rest.splitlines() if "ttg.barrier" in line)
     with pytest.raises(SimulationError, match=r"race|fence|unordered|nobody"):

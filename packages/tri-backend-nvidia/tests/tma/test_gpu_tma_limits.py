@@ -1,4 +1,4 @@
-"""Bulk copies of a real GPU: ``python -m pytest -m gpu packages/tri-backend-nvidia/tests/tma/test_gpu_tma_limits.py``.
+"""TMA copies of a real GPU: ``python -m pytest -m gpu packages/tri-backend-nvidia/tests/tma/test_gpu_tma_limits.py``.
 
 Each runs in a process of its own, as an illegal instruction ends a process's use of the GPU.
 """

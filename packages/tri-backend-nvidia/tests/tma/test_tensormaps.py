@@ -117,11 +117,11 @@ def test_a_descriptor_that_is_made_too_early_is_found(monkeypatch, tmp_path: Pat
         matmul(groups_of_pointers, (0, 64, 128), 64, 32, (64, 64, 32), num_stages=4, warp_specialize=True)
 
 
-@pytest.mark.parametrize("options", [{"warp_specialize": False}, {"bulk_copies": False}], ids=str)
+@pytest.mark.parametrize("options", [{"warp_specialize": False}, {"tma_copies": False}], ids=str)
 def test_without_a_producer_matmuls_go_by_pointers(options) -> None:
     made = matmul(groups_of_descriptors, (0, 30, 64), 64, 64, (64, 64, 32), **options)
     text = made.asm["ttgir"]
-    assert text.count("ttg.tensormap_create") == int("bulk_copies" not in options)  # that of what is stored
+    assert text.count("ttg.tensormap_create") == int("tma_copies" not in options)  # that of what is stored
     assert "ttg.async_copy_descriptor_to_local" not in text
 
 

@@ -134,7 +134,7 @@ def test_stores_are_seen_by_loads_after_a_barrier() -> None:
     np.testing.assert_array_equal(y, np.roll(whole, -33)[:200])
 
 
-def test_what_copies_cannot_do_goes_by_pointers_and_is_told() -> None:
+def test_what_copies_cannot_do_goes_by_pointers_and_is_reported() -> None:
     rng = np.random.default_rng(7)
     x, rows = values(rng, (50, 64), "float32"), rng.permutation(50)[:16].astype(np.int32)
     out = np.full((16, 64), np.nan, np.float32)
@@ -153,7 +153,7 @@ def test_what_copies_cannot_do_goes_by_pointers_and_is_told() -> None:
     np.testing.assert_array_equal(out, [np.where(np.arange(128) < n, flat, 0) for n in sizes])
 
 
-@pytest.mark.parametrize("option", [{"bulk_copies": False}, {"target": "sim:nvidia:sm_80"}])
+@pytest.mark.parametrize("option", [{"tma_copies": False}, {"target": "sim:nvidia:sm_80"}])
 def test_pointers_give_the_same(option) -> None:
     block = BLOCKS[4]
     x = values(np.random.default_rng(8), block.shape, block.dtype)

@@ -45,7 +45,7 @@ def multiplied(rows, columns, dtype, *, warps=8, **options):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_tiles_are_the_same(rows: int, columns: int, dtype: type) -> None:
     """Inside of the tensor, over its end in either dimension, and in both."""
-    got, text = multiplied(rows, columns, dtype, bulk_stores=False)
+    got, text = multiplied(rows, columns, dtype, tma_stores=False)
     expected, copied = multiplied(rows, columns, dtype)
     assert np.array_equal(got, expected)
     assert "async_copy_local_to_descriptor" in copied
@@ -55,7 +55,7 @@ def test_tiles_are_the_same(rows: int, columns: int, dtype: type) -> None:
 @pytest.mark.parametrize("warps", [4, 8])
 def test_no_warp_waits_for_another(warps: int) -> None:
     """From where the programs' loop begins nothing but blocks is waited for, and the tile takes no shared memory."""
-    _, text = multiplied(256, 256, np.float16, warps=warps, bulk_stores=False)
+    _, text = multiplied(256, 256, np.float16, warps=warps, tma_stores=False)
     loop = text[text.index("scf.while") if "scf.while" in text else text.index("scf.for") :]
     assert not re.search(r"ttg\.barrier local|async_store_wait|ttg\.local_alloc", loop)
     stores = re.findall(r"tt\.store .*", text)

@@ -35,10 +35,10 @@ def _wide(values: Array) -> Array:
 
 
 def _fail(got: Array, exact: Array, wrong: Array, rule: str) -> None:
-    raise AssertionError(_told(got, exact, wrong, rule))
+    raise AssertionError(_reported(got, exact, wrong, rule))
 
 
-def _told(got: Array, exact: Array, wrong: Array, rule: str) -> str:
+def _reported(got: Array, exact: Array, wrong: Array, rule: str) -> str:
     at = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
     place = ", ".join(str(int(i)) for i in at)
     return f"{int(wrong.sum())} of {wrong.size} elements break {rule}; first at [{place}]: got {got[at]!r}, expected {exact[at]!r}"
@@ -98,7 +98,7 @@ class Ulp:
         if (wrong & ~finite).any():
             _fail(got, exact, wrong, rule)
         if wrong.any():
-            raise Inaccurate(_told(got, exact, wrong, rule), max(0.0, float(error.max()) - 0.5))
+            raise Inaccurate(_reported(got, exact, wrong, rule), max(0.0, float(error.max()) - 0.5))
 
 
 @dataclass(frozen=True)

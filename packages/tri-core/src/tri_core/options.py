@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import typing
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tri_core.errors import OptionError
 
@@ -25,7 +26,8 @@ def _hints(options: type) -> dict[str, Any]:
     """The field types of a class of options; resolving them takes 40 us, so it is done once."""
     found = _hints_of.get(options)
     if found is None:
-        found = _hints_of[options] = typing.get_type_hints(options)
+        hints = typing.get_type_hints(options)
+        found = _hints_of[options] = {field.name: hints[field.name] for field in dataclasses.fields(options)}
     return found
 
 
@@ -36,6 +38,9 @@ class CommonOptions:
     ``debug``: assertions are kept, and with ``sanitize_overflow`` integers of fewer than 64 bits are asserted not to
     overflow; a backend may check more.
     """
+
+    #: names that options had in the version before -> their names; understood, with a DeprecationWarning
+    former_names: ClassVar[Mapping[str, str]] = {}
 
     num_warps: int = 4
     num_stages: int = 3
@@ -60,7 +65,7 @@ class CommonOptions:
     @classmethod
     def parse(cls, given: Mapping[str, Any] | None) -> Self:
         """Options from keyword arguments; an unknown or mistyped one is an :class:`OptionError`."""
-        given = dict(given or {})
+        given = {cls._current_name(name): value for name, value in (given or {}).items()}
         hints = _hints(cls)
         for name, value in given.items():
             if name not in hints:
@@ -75,6 +80,15 @@ class CommonOptions:
             if isinstance(expected, type) and not isinstance(value, expected):
                 raise OptionError(f"option {name} is {value!r}; {expected.__name__} is expected")
         return cls(**given)
+
+    @classmethod
+    def _current_name(cls, name: str) -> str:
+        """What the option ``name`` is called in this version."""
+        current = cls.former_names.get(name)
+        if current is None:
+            return name
+        warnings.warn(f"option {name!r} is called {current!r}", DeprecationWarning, stacklevel=3)
+        return current
 
     def to_json(self) -> dict[str, Any]:
         """The options as a JSON-able dictionary, in field order."""

@@ -221,10 +221,10 @@ def split_types(text: str) -> list[str]:
 def test_refused(op: str, message: str) -> None:
     with mlir.session(), pytest.raises(ir.MLIRError) as caught:
         mlir.parse(wrapped(op))
-    told = caught.value.error_diagnostics[0]
+    reported = caught.value.error_diagnostics[0]
     name = op.split('"')[1]
-    assert told.message.startswith(f"'{name}' op {named(message)}")
-    place = source_location(told.location)
+    assert reported.message.startswith(f"'{name}' op {named(message)}")
+    place = source_location(reported.location)
     assert place is not None
     assert (place.file, place.line) == ("k.py", 5)
 
@@ -268,5 +268,5 @@ def test_an_op_of_several_types_is_refused_in_the_same_words() -> None:
     )
     with mlir.session(), pytest.raises(ir.MLIRError) as caught:
         mlir.parse(text)
-    (told,) = caught.value.error_diagnostics
-    assert told.message == "'tt.print' op expects attribute isSigned to have 2 values; got 1"
+    (reported,) = caught.value.error_diagnostics
+    assert reported.message == "'tt.print' op expects attribute isSigned to have 2 values; got 1"

@@ -115,7 +115,7 @@ def test_locations_name_the_call(function: Callable[..., str], context: StageCon
     assert [(site.file, site.line) for site in place.call_sites] == [("k.py", 7)]
 
 
-def test_recursion_is_told_with_its_place(function: Callable[..., str], context: StageContext) -> None:
+def test_recursion_is_reported_with_its_place(function: Callable[..., str], context: StageContext) -> None:
     f = private(
         "f",
         "%x: i32",

@@ -1,4 +1,4 @@
-"""Which tiles are cut although there is room for them; what a cut tile becomes is in ``filecheck/split_stores.mlir``."""
+"""Which tiles are cut although there is room for them; what a cut tile becomes is in ``filecheck/subtile_epilogue.mlir``."""
 
 from __future__ import annotations
 

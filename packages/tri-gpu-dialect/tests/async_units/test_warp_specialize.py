@@ -176,7 +176,7 @@ def programs(draw: Any) -> str:
 
 
 WAIT = "tt.grid_dependency_wait"
-TOLD = frozenset({
+REPORTED = frozenset({
     "tt.descriptor_load", "tt.descriptor_store", "ttg.init_barrier", "ttg.barrier_expect", "ttg.wait_barrier",
     "ttg.async_copy_descriptor_to_local", "ttg.arrive_barrier", "ttg.warp_group_dot", "tt.grid_dependency_wait",
 })  # fmt: skip
@@ -205,12 +205,12 @@ def scalar(op: ir.Operation, given: list[Any]) -> Any:
 
 
 class Machine:
-    """Runs scalars and control flow; ``told`` has what loads, copies, waits and arrivals were seen, in order."""
+    """Runs scalars and control flow; ``reported`` has what loads, copies, waits and arrivals were seen, in order."""
 
     def __init__(self, n: int, m: int) -> None:
         self.values: dict[ir.Value, Any] = {}
         self.parameters = [*(f"argument {i}" for i in range(3)), n, m]
-        self.told: list[tuple[Any, ...]] = []
+        self.reported: list[tuple[Any, ...]] = []
 
     def run(self, function: ir.Operation) -> None:
         block = function.regions[0].blocks[0]
@@ -227,8 +227,8 @@ class Machine:
 
     def op(self, op: ir.Operation, given: list[Any]) -> list[Any]:
         name = op.name
-        if name in TOLD:
-            self.told.append((name, *given))
+        if name in REPORTED:
+            self.reported.append((name, *given))
             return ["sum"] if name == "ttg.warp_group_dot" else [tuple(given)] * len(op.results)
         match name:
             case "scf.for":
@@ -284,7 +284,7 @@ def sides(module: ir.Module, n: int, m: int) -> tuple[list[tuple[Any, ...]], lis
     """What the consumer and the producer do."""
     function = the_function(module)
     (op,) = [op for op in all_ops(function) if op.name == "ttg.warp_specialize"]
-    told = []
+    reported = []
     for block in (default_block(op), *partition_blocks(op)):
         machine = Machine(n, m)
         body = function.regions[0].blocks[0]
@@ -299,22 +299,22 @@ def sides(module: ir.Module, n: int, m: int) -> tuple[list[tuple[Any, ...]], lis
                     strict=True,
                 )
             )
-        machine.told.clear()
+        machine.reported.clear()
         if len(block.arguments):
             machine.values.update(zip(block.arguments, [machine.values[v] for v in op.operands], strict=True))
         machine.block(block)
-        told.append(machine.told)
-    return told[0], told[1]
+        reported.append(machine.reported)
+    return reported[0], reported[1]
 
 
-def named(told: Sequence[tuple[Any, ...]], *names: str) -> Iterator[tuple[Any, ...]]:
-    return (each[1:] for each in told if each[0] in names)
+def named(reported: Sequence[tuple[Any, ...]], *names: str) -> Iterator[tuple[Any, ...]]:
+    return (each[1:] for each in reported if each[0] in names)
 
 
-def blocks_and_waits(told: Sequence[tuple[Any, ...]]) -> list[str]:
+def blocks_and_waits(reported: Sequence[tuple[Any, ...]]) -> list[str]:
     """In which order blocks are loaded or copied and other grids waited for; what follows the last block delays none."""
     order = {"tt.descriptor_load": "block", "ttg.async_copy_descriptor_to_local": "block", WAIT: WAIT}
-    found = [order[each[0]] for each in told if each[0] in order]
+    found = [order[each[0]] for each in reported if each[0] in order]
     return found[: max((i + 1 for i, name in enumerate(found) if name == "block"), default=0)]
 
 
@@ -332,25 +332,25 @@ def test_both_sides_agree(program: str, stages: int, n: int, m: int) -> None:
     # every dot reads what it read: the stages are filled with the same blocks, in this order
     used: dict[Any, int] = {}
     for before, after in zip(
-        named(whole.told, "ttg.warp_group_dot"), named(consumer, "ttg.warp_group_dot"), strict=True
+        named(whole.reported, "ttg.warp_group_dot"), named(consumer, "ttg.warp_group_dot"), strict=True
     ):
         for block, stage in zip(before[:2], after[:2], strict=True):
             assert copied[stage][used.get(stage, 0)] == block
             used[stage] = used.get(stage, 0) + 1
     assert used == {stage: len(blocks) for stage, blocks in copied.items()}
     # no block is copied before a wait that stood ahead of its load, nor after one that followed
-    assert blocks_and_waits(whole.told) == blocks_and_waits(producer)
-    assert len(list(named(consumer, WAIT))) == len(list(named(whole.told, WAIT)))
-    assert list(named(consumer, "tt.descriptor_store")) == list(named(whole.told, "tt.descriptor_store"))
-    for told in (consumer, producer):
-        assert_phases(told, flipped=told is producer)
+    assert blocks_and_waits(whole.reported) == blocks_and_waits(producer)
+    assert len(list(named(consumer, WAIT))) == len(list(named(whole.reported, WAIT)))
+    assert list(named(consumer, "tt.descriptor_store")) == list(named(whole.reported, "tt.descriptor_store"))
+    for reported in (consumer, producer):
+        assert_phases(reported, flipped=reported is producer)
     assert_slots_are_named(consumer)
 
 
-def assert_slots_are_named(told: Sequence[tuple[Any, ...]]) -> None:
+def assert_slots_are_named(reported: Sequence[tuple[Any, ...]]) -> None:
     """Between the wait and the arrival that name a stage dots read it, and no others do."""
     held: set[Any] = set()
-    for name, *operands in told:
+    for name, *operands in reported:
         if name == "ttg.wait_barrier":
             assert len(operands) > 2
             held.update(operands[2:])
@@ -362,9 +362,9 @@ def assert_slots_are_named(told: Sequence[tuple[Any, ...]]) -> None:
     assert not held
 
 
-def assert_phases(told: Sequence[tuple[Any, ...]], *, flipped: bool) -> None:
+def assert_phases(reported: Sequence[tuple[Any, ...]], *, flipped: bool) -> None:
     """Waits for a barrier are for phase 0, 1, 0, ... (the producer's: for the one before)."""
     phases: dict[Any, int] = {}
-    for barrier, phase, *_ in named(told, "ttg.wait_barrier"):
+    for barrier, phase, *_ in named(reported, "ttg.wait_barrier"):
         assert phase == phases.get(barrier, 0) ^ flipped
         phases[barrier] = phases.get(barrier, 0) ^ 1

@@ -409,11 +409,11 @@ def test_persistent_kernels_and_limits():
 
 
 def test_what_the_driver_refuses_is_done_again():
-    driver, told = Driver(), []
-    launches, left = launches_of(plan_of(driver, [], note=told.append), (), [])
+    driver, reported = Driver(), []
+    launches, left = launches_of(plan_of(driver, [], note=reported.append), (), [])
     driver.status = 5
     assert launches.call((1,)) == "otherwise"
-    assert (len(driver.launches), len(left), told) == (1, 1, ["k"])
+    assert (len(driver.launches), len(left), reported) == (1, 1, ["k"])
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)

@@ -219,7 +219,7 @@ def test_a_release_tells_of_what_a_barrier_ordered_before_it(
     assert (first.program, second.program) == ((0, 0, 0), (1, 0, 0))
 
 
-def test_ctas_of_a_cluster_are_told_apart() -> None:
+def test_ctas_of_a_cluster_are_distinguished() -> None:
     """Thread t of either CTA stores to one place: a race between threads of one program."""
     body = """%n = llvm.add %t, %g : i32
       llvm.store %n, %a : i32, !llvm.ptr<1>"""

@@ -1,4 +1,4 @@
-"""The words of the AMDGPU target, for the generic lowering."""
+"""The primitives of the AMDGPU target, for the generic lowering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of SPIR-V with OpenCL's builtins, for the generic lowering."""
+"""The primitives of SPIR-V with OpenCL's builtins, for the generic lowering."""
 
 from __future__ import annotations
 

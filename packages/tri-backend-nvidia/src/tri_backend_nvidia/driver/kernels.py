@@ -13,8 +13,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tri_backend_nvidia.driver import counters, faults, launches, records, scratch, tensor_maps
-from tri_backend_nvidia.driver import empty_tensor_maps as stand_ins
+from tri_backend_nvidia.driver import (
+    counters,
+    empty_tensor_maps,
+    faults,
+    launches,
+    records,
+    scratch,
+    tensor_maps,
+)
 from tri_backend_nvidia.driver.devices import attribute
 from tri_backend_nvidia.driver.driver import address_of, call, initialised
 from tri_backend_nvidia.parameters import parameter_sizes
@@ -65,8 +72,8 @@ def load(image: KernelImage, device: DeviceInfo) -> CudaKernel:
     records.connect(module, image.metadata.name, image.metadata.attrs)
     if HiddenParameters.from_attrs(image.metadata.attrs).counter:
         counters.of_device(device.index).prepare()
-    if stand_ins.may_be_needed(image.metadata.attrs):
-        stand_ins.of_device(device.index)
+    if empty_tensor_maps.may_be_needed(image.metadata.attrs):
+        empty_tensor_maps.of_device(device.index)
     kernel = CudaKernel(int(function), device, _resources(function), _residency(function, image, device))
     # unloading at exit would come after the driver's own clean-up
     weakref.finalize(kernel, _unload, module, call("cuCtxGetCurrent")).atexit = False
@@ -159,7 +166,7 @@ def encoder(kernel: CudaKernel, hidden: HiddenParameters) -> DescriptorEncoder |
     """What makes the tensor maps of a launch; None: there are none."""
     if not hidden.descriptors:
         return None
-    empty_map = functools.partial(stand_ins.place, kernel.device.index)
+    empty_map = functools.partial(empty_tensor_maps.place, kernel.device.index)
     return DescriptorEncoder(hidden.descriptors, tensor_maps.encode, empty_map)
 
 
@@ -168,7 +175,7 @@ def _check_scratch(image: KernelImage, hidden: HiddenParameters) -> None:
     if hidden.scratch and image.metadata.options.get(launches.PROGRAMMATIC):
         raise Unsupported(
             f"{image.metadata.name} makes tensor descriptors in memory that the next launch may use before this one has ended",
-            remedy="pass launch_pdl=False, or bulk_copies=False: descriptors are then accessed by pointers",
+            remedy="pass launch_pdl=False, or tma_copies=False: descriptors are then accessed by pointers",
         )
 
 

@@ -46,6 +46,6 @@ def encode(descriptor: LaunchDescriptor, address: int, shape: Sequence[int], str
         raise LaunchError(
             f"the driver makes no tensor map at {address:#x} of shape {list(shape)}, strides {list(strides)} bytes, "
             f"box {list(descriptor.box)} of {descriptor.element}: {failure.message}",
-            remedy="pass bulk_copies=False, and descriptors are accessed by pointers",
+            remedy="pass tma_copies=False, and descriptors are accessed by pointers",
         ) from failure
     return ctypes.string_at(int(made.getPtr()), _BYTES)

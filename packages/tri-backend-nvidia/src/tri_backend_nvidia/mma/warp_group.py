@@ -287,7 +287,7 @@ class _Call:
         return found, steps
 
     def words(self, row: int, k: int) -> list[ir.Value]:
-        """The words of A's fragment at (row, k); f32 as it is: the instruction cuts it off, as it does in memory."""
+        """The registers of A's fragment at (row, k); f32 as it is: the instruction cuts it off, as it does in memory."""
         assert isinstance(self.a, Fragments)
         b, registers = self.ctx.b, self.a.at(self.transposed(row, k))
         if self.shape.a == "tf32":

@@ -46,7 +46,7 @@ def _check(shape: Shape) -> None:
 
 
 def _word(rows: int) -> list[_Basis]:
-    """A row's four scales, then the words of a lane: rows 32 apart."""
+    """A row's four scales, then those of a lane: rows 32 apart."""
     return [(0, 1), (0, 2), *[(LEAST_ROWS << i, 0) for i in _bits(min(rows, BLOCK_ROWS) // LEAST_ROWS)]]
 
 
@@ -75,7 +75,7 @@ class ScalesShared(SharedEncoding):
 
     @property
     def padding(self) -> tuple[tuple[int, int], ...]:
-        """The words of a lane that there are no rows for."""
+        """Those of a lane that there are no rows for."""
         used, line = self.words * WORD, BLOCK_BYTES // LEAST_ROWS
         return ((used, line - used),) if used < line else ()
 

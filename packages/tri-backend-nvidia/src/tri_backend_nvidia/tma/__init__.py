@@ -1,4 +1,4 @@
-"""Bulk copies between tensors in global memory and buffers in shared memory, and the barriers that count them."""
+"""TMA copies between tensors in global memory and buffers in shared memory, and the barriers that count them."""
 
 from __future__ import annotations
 

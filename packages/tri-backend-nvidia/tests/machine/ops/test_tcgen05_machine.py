@@ -264,7 +264,7 @@ def test_stores_that_are_not_waited_for() -> None:
     refused(moves(store), "asynchronous", "has yet to reach")
 
 
-def test_loads_are_rubbish_until_they_are_waited_for() -> None:
+def test_loads_are_undefined_until_they_are_waited_for() -> None:
     def body(k: Kernel) -> None:
         t = TensorKernel(k, 32, 0)
         words = k.read(0)

@@ -140,7 +140,7 @@ def never_waits(k: Kernel) -> None:
     copy_in(k, _start(k, 1))
 
 
-def no_meeting(k: Kernel) -> None:
+def no_barrier(k: Kernel) -> None:
     build(BarrierInitOp, [_at(k, BARRIER), _first(k)], count=1)
     wait(k, _at(k, BARRIER))
 
@@ -233,7 +233,7 @@ def map_of_a_store_again(k: Kernel) -> None:
         (map_of_a_store_again, "asynchronous", "a tensor map is written while copies read it"),
         (read_early, "asynchronous", "has not been waited for"),
         (never_waits, "asynchronous", "nobody waits for a copy"),
-        (no_meeting, "race", "race in shared memory|no barrier was initialised"),
+        (no_barrier, "race", "race in shared memory|no barrier was initialised"),
         (too_few_bytes, "deadlock", "512 bytes to come"),
         (misaligned, "misaligned", "no multiple of 128"),
         (by_all, "asynchronous", "64 threads start the same TMA copy"),

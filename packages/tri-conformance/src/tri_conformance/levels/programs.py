@@ -134,7 +134,7 @@ def _row(
     )
 
 
-#: products of matrices are kept in fp32, so their bound is that of sums of exact products
+#: dots are kept in fp32, so their bound is that of sums of exact products
 SUMS = dict.fromkeys(FLOATS, Close(2e-5, 4e-5))
 #: the weights of attention are rounded to the operands' type before the second dot
 WEIGHTS = {"fp16": Close(2e-3, 2e-3), "bf16": Close(1.6e-2, 1.6e-2), "fp32": Close(2e-5, 2e-5)}

@@ -56,7 +56,7 @@ class DecomposeDotScaled(Pass):
             if reason is None:
                 continue
             if reason:
-                reasons[_told(op, reason)] = None
+                reasons[_reported(op, reason)] = None
             op.result.replace_all_uses_with(_decomposed(op))
             op.erase()
         if reasons:
@@ -64,7 +64,7 @@ class DecomposeDotScaled(Pass):
             module.operation.attributes["tt.dot_scaled_decomposed"] = ir.ArrayAttr.get(texts)
 
 
-def _told(op: ir.Operation, reason: str) -> str:
+def _reported(op: ir.Operation, reason: str) -> str:
     """``reason`` with the place of ``op``, logged."""
     place = source_location(op.location)
     where = f"{place.file}:{place.line}: " if place is not None else ""

@@ -106,15 +106,15 @@ def _arguments(block: ir.Block, state: Expansion) -> None:
             argument.replace_all_uses_with(new[0])
         else:
             # uses of the old argument are rewritten by rules, which look it up by what stands for it
-            stand_in = _stand_in(block, argument)
-            argument.replace_all_uses_with(stand_in.result)
-            state.parts[stand_in.result] = new
-            state.dead.append(stand_in)
+            replacement = _replacement(block, argument)
+            argument.replace_all_uses_with(replacement.result)
+            state.parts[replacement.result] = new
+            state.dead.append(replacement)
     for _ in old:
         block.erase_argument(0)
 
 
-def _stand_in(block: ir.Block, argument: ir.Value) -> ir.Operation:
+def _replacement(block: ir.Block, argument: ir.Value) -> ir.Operation:
     """An op whose result has the type of ``argument``, until all uses of it are rewritten."""
     return ir.Operation.create(
         "builtin.unrealized_conversion_cast",

@@ -55,7 +55,7 @@ class Flags:
     token: str = "words"
 
     def write(self, value: str) -> str:
-        """The words of a number."""
+        """How a number is written."""
         number = _number(value)
         if number in self.whole:
             return self.whole[number]

@@ -145,12 +145,12 @@ def _check_hidden(image: KernelImage) -> None:
     if hidden.scratch:
         raise Unsupported(
             f"{image.metadata.name} makes tensor descriptors in memory that the launch brings, which the C launcher does not",
-            remedy="compile with bulk_copies=False: descriptors are then accessed by pointers",
+            remedy="compile with tma_copies=False: descriptors are then accessed by pointers",
         )
     if hidden.descriptors:
         raise Unsupported(
             f"{image.metadata.name} takes tensor descriptors that the launch encodes, which the C launcher does not",
-            remedy="compile with bulk_copies=False: descriptors are then accessed by pointers",
+            remedy="compile with tma_copies=False: descriptors are then accessed by pointers",
         )
 
 

@@ -4,7 +4,7 @@
     for t: t = dot(a, b, t); t = select(new, zeros, t)    ->     for t, old: t = dot(a, b, t, use_c = old); old = !new
     for t = zeros: t = dot(a, b, t)                       ->     for i, t = zeros: t = dot(a, b, t, use_c = i != lower)
 
-The third is the end of a tile in a loop over the steps of several: ``if last: store(t); t = zeros``.  What is zeros on one way
+The third is the epilogue of a tile in a loop over the steps of several: ``if last: store(t); t = zeros``.  What is zeros on one way
 through an ``scf.if``, and on the other comes from before it, is such a select too.  Behind the loop, zeros are selected where they are used.
 
 The select is a move for each register of the accumulator in each iteration, and has the dot before it waited for first: a dot

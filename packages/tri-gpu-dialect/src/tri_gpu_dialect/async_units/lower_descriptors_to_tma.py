@@ -39,7 +39,7 @@ _BARRIER = SwizzledShared(1, 1, 1, (0,))
 
 @dataclass(frozen=True)
 class LowerDescriptorsToTma(Pass):
-    """See the module; ``policy`` says what copies can do: without ``bulk_copies`` nothing happens."""
+    """See the module; ``policy`` says what copies can do: without ``tma_copies`` nothing happens."""
 
     name: ClassVar[str] = "lower-descriptors-to-tma"
     former_names: ClassVar[tuple[str, ...]] = ("copy-descriptor-blocks",)

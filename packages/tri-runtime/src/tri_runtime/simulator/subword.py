@@ -50,7 +50,7 @@ class SubwordMemory:
         return values
 
     def store(self, addresses: Array, values: Array, active: Array) -> None:
-        """Write the elements in the words of ``active`` threads; the rest of a word is as it was read."""
+        """Write the elements in words of ``active`` threads; the rest of a word is as it was read."""
         rows = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
         first = (self.elements - addresses).astype(np.int64) % rows.shape[1]
         own = np.take_along_axis(rows, first[:, None] + np.arange(self.nbytes), axis=1)

@@ -44,7 +44,7 @@ def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     for (register,) in _single(ctx, view.ptr):
         predicate = both(ctx, owner, None if masks is None else masks[register])
         old[register] = modify(ctx, kind, addresses[register], values[register], element, predicate, access)
-    return [_told(ctx, op, old, view.ptr.type, owner)]
+    return [_reported(ctx, op, old, view.ptr.type, owner)]
 
 
 def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
@@ -61,7 +61,7 @@ def atomic_cas(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
         compare, value = (b.bitcast(v[register], bits) for v in (compares, values))
         found = compare_and_swap(ctx, addresses[register], compare, value, owner, access)
         old[register] = b.bitcast(found, type_)
-    return [_told(ctx, op, old, view.ptr.type, owner)]
+    return [_reported(ctx, op, old, view.ptr.type, owner)]
 
 
 def _single(ctx: Lowering, pointers: ir.Value) -> Sequence[tuple[int]]:
@@ -74,7 +74,7 @@ def _single(ctx: Lowering, pointers: ir.Value) -> Sequence[tuple[int]]:
     return [(register,) for register in first.values()]
 
 
-def _told(
+def _reported(
     ctx: Lowering, op: ir.Operation, old: dict[int, ir.Value], type_: ir.Type, owner: ir.Value | None
 ) -> Registers:
     """Old values, for all threads that hold the element: the owner tells the others through memory."""
@@ -89,7 +89,7 @@ def _told(
     addresses = {r: b.gep(base, indices[r], element) for r in old}
     for register, value in old.items():
         ctx.hw.store_shared(b, addresses[register], to_memory(b, value), owner, align)
-    if _told_to_blocks(ctx, type_):
+    if _differs_by_block(ctx, type_):
         return with_copies(ctx, _from_owners(ctx, addresses, element, held, type_), type_)
     ctx.barrier()
     stored = {
@@ -98,7 +98,7 @@ def _told(
     return with_copies(ctx, stored, type_)
 
 
-def _told_to_blocks(ctx: Lowering, type_: ir.Type) -> bool:
+def _differs_by_block(ctx: Lowering, type_: ir.Type) -> bool:
     """Whether several blocks of the cluster hold an element."""
     if not isinstance(type_, ir.RankedTensorType):
         return ctx.hw.num_ctas > 1
@@ -168,7 +168,7 @@ def atomic_poll(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     for (register,) in _single(ctx, view.ptr):
         wait = _waiter(ctx, addresses[register], expected[register], access, deadline)
         found[register] = wait()[0] if owner is None else b.if_(owner, wait, None, [b.i1])[0]
-    result = _told(ctx, op, found, view.ptr.type, owner)
+    result = _reported(ctx, op, found, view.ptr.type, owner)
     if not isinstance(view.ptr.type, ir.RankedTensorType) and next(iter(op.results[0].uses), None) is None:
         ctx.cluster_barrier()  # one thread waits for all
     return [result]
