@@ -53,7 +53,7 @@ WORDS: dict[str, str] = {
 #: lines in which a former name is the point
 _FORMER = re.compile(r"former|deprecat", re.IGNORECASE)
 _SKIPPED = re.compile(
-    r"CHANGELOG|LICENSE|docs/measurements/|integration/lints/|test_former_names\.py|test_lints\.py|/\.nox/|/found/"
+    r"CHANGELOG|LICENSE|docs/measurements/|integration/lints/|test_former_names\.py|test_lints\.py|test_words\.py|/\.nox/|/found/"
 )
 _SUFFIXES = {".py", ".md", ".mlir", ".toml", ".jinja", ".ttir", ".ttgir"}
 _PATTERNS = [
