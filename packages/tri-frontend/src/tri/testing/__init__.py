@@ -32,7 +32,7 @@ __all__ = [
 
 #: names of Triton's that a vendor's backend may have, with what to do where none has
 _VENDORS: dict[str, str] = {
-    "cublas": "call the matrix product of your array library",
+    "cublas": "call the matmul of your array library",
     "do_bench_proton": "use tri.testing.do_bench",
     "do_bench_cudagraph_proton": "use tri.testing.do_bench_cudagraph",
     "nvsmi": "use the vendor's management tool",
