@@ -64,7 +64,9 @@ EXAMPLES: dict[str, Example] = {
     "reorder-broadcast": Example("reorder-broadcast", after="canonicalize,cse"),
     "canonicalize": Example("canonicalize"),
     "scalarize-packed-ops": Example("pack"),
-    "promote-pointer-tiles": Example("dot-tiles", after="remove-dead-iter-args,canonicalize,cse"),
+    "promote-pointer-tiles": Example(
+        "dot-tiles", after="remove-dead-iter-args,canonicalize,cse", target="nvidia:sm_90a"
+    ),
     "choose-schedule": Example("dot-wide", target="nvidia:sm_90a"),
     "remove-dead-iter-args": Example("carried", after="canonicalize"),
     "fold-comparisons": Example("bounded"),

@@ -39,7 +39,12 @@ class Promoted(Pass):
     name = "promoted"
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        for each in (PromotePointerTiles(computed=True), RemoveDeadIterArgs(), Canonicalize(), CSE()):
+        for each in (
+            PromotePointerTiles(computed=True, extent=256, rank=5, alignment=16, row_alignment=128),
+            RemoveDeadIterArgs(),
+            Canonicalize(),
+            CSE(),
+        ):
             each.apply(module, context)
         text = str(module)
         seen[:] = [n for n in ("descriptor_load", "descriptor_store") for _ in range(text.count(f"tt.{n}"))]

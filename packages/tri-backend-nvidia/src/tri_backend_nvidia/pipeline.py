@@ -11,10 +11,12 @@ from tri_backend_nvidia.primitives import NvidiaPrimitives
 from tri_backend_nvidia.ptx import ptx_stage
 from tri_backend_nvidia.scaled_dots import AccelerateDotScaled, scaled_dots
 from tri_backend_nvidia.schedule import ChooseSchedule, HopperPolicy, Machine, producer
+from tri_backend_nvidia.schedule.costs import ADDRESS_REGISTERS
 from tri_backend_nvidia.tcgen05 import table as tensor_memory
 from tri_backend_nvidia.tcgen05.allocate_tensor_memory import AllocateTensorMemory
 from tri_backend_nvidia.tcgen05.insert_barriers import InsertTcgen05Barriers
 from tri_backend_nvidia.tma import guards
+from tri_backend_nvidia.tma.boxes import ALIGNMENT, LARGEST, RANK, SHARED_ALIGNMENT
 from tri_backend_nvidia.tma.policy import TensorMemoryAccelerator
 from tri_backend_nvidia.tma.round_tf32 import TmaRoundTf32
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target, Unsupported
@@ -108,6 +110,7 @@ def policy(target: Target, given: CommonOptions) -> HopperPolicy:
             pipeline_chained_dots=options.pipeline_chained_dots,
             ping_pong=options.ping_pong,
             registers=registers,
+            address_registers=ADDRESS_REGISTERS,
             persistent=options.persistent,
             cache_bytes=_CACHE,
             dynamic_scheduler=target.has("tma"),
@@ -158,9 +161,25 @@ def _stores(rewrite: RewriteTensorDescriptors, options: NvidiaOptions) -> Rewrit
     return replace(rewrite, by_pointers=lambda _: True) if options.tma_stores is False else rewrite
 
 
+def _promoted() -> PromotePointerTiles:
+    return PromotePointerTiles(
+        computed=True,
+        extent=LARGEST,
+        rank=RANK,
+        alignment=ALIGNMENT,
+        row_alignment=SHARED_ALIGNMENT,
+    )
+
+
 def _for_producers(rewrite: RewriteTensorDescriptors) -> tuple[Pass, ...]:
     """Blocks of pointers become those of descriptors; what copies cannot follow becomes pointers again."""
-    return (PromotePointerTiles(computed=True), RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
+    return (
+        _promoted(),
+        RemoveDeadIterArgs(),
+        Canonicalize(),
+        rewrite,
+        Canonicalize(),
+    )
 
 
 #: the backend's own passes of the stage ``ttgir``: anchor, feature of the target (any of them), pass

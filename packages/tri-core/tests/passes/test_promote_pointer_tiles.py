@@ -7,7 +7,7 @@ import pytest
 from tri_core.testing import check_passes
 
 #: a dot: rows start again past M, the depth is masked
-_KERNEL = """// RUN: promote-pointer-tiles,remove-dead-iter-args,canonicalize,cse
+_KERNEL = """// RUN: promote-pointer-tiles{extent=256 rank=5 alignment=16 row_alignment=128},remove-dead-iter-args,canonicalize,cse
 CHECKS
 module {
   tt.func public @k(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %c: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %M: i32, %N: i32, %K: i32, %sa: i32 {tt.divisibility = 16 : i32}, %sb: i32 {tt.divisibility = 16 : i32}, %sc: i32 {tt.divisibility = 16 : i32}) {
@@ -84,7 +84,7 @@ def kernel(checks: str, *, rows: str = "wrapped", other: str = "0.0", stored: st
     return text.replace("OTHER", other).replace("%STORED", f"%{stored}")
 
 
-def test_a_product_goes_through_descriptors() -> None:
+def test_a_matmul_goes_through_descriptors() -> None:
     """Sizes come from masks and wraps, origins from the loop's count; b is contiguous along its rows: transposed."""
     check_passes(
         kernel("""// CHECK-DAG: %c2147483647_i32 = arith.constant 2147483647 : i32
@@ -158,7 +158,8 @@ _READ = "%size = tt.load %sizes : !tt.ptr<i32>\n    %Ms = tt.splat %size :"
 def _computed(checks: str) -> str:
     """M is read from memory, in rows that wrap and in the mask of the store."""
     text = kernel(checks).replace(
-        "// RUN: promote-pointer-tiles,", "// RUN: promote-pointer-tiles{computed=true},"
+        "// RUN: promote-pointer-tiles{extent=256 rank=5 alignment=16 row_alignment=128},",
+        "// RUN: promote-pointer-tiles{computed=true extent=256 rank=5 alignment=16 row_alignment=128},",
     )
     text = text.replace("(%a: ", "(%sizes: !tt.ptr<i32>, %a: ").replace("%Ms = tt.splat %M :", _READ)
     return text.replace("%Mc = tt.splat %M :", "%Mc = tt.splat %size :")
@@ -183,7 +184,7 @@ def test_computed_sizes() -> None:
 
 def test_computed_sizes_are_not_for_every_target() -> None:
     text = _computed("// CHECK: tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>")
-    check_passes(text.replace("{computed=true}", ""))
+    check_passes(text.replace("computed=true ", ""))
 
 
 @pytest.mark.parametrize("aligned", [True, False])
@@ -198,7 +199,10 @@ def test_an_array_that_begins_at_a_computed_place(aligned: bool) -> None:
 // CHECK: tt.make_tensor_descriptor %[[BASE]], [%M, %K]"""
     stays = "// CHECK: tt.load %{{.*}} : tensor<64x32x!tt.ptr<f16>>"
     text = _changed("%as = tt.splat %a :", moved, checks if aligned else stays)
-    text = text.replace("// RUN: promote-pointer-tiles,", "// RUN: promote-pointer-tiles{computed=true},")
+    text = text.replace(
+        "// RUN: promote-pointer-tiles{extent=256 rank=5 alignment=16 row_alignment=128},",
+        "// RUN: promote-pointer-tiles{computed=true extent=256 rank=5 alignment=16 row_alignment=128},",
+    )
     if not aligned:
         text = text.replace("%sc: i32 {tt.divisibility = 16 : i32}", "%sc: i32 {tt.divisibility = 4 : i32}")
     check_passes(text)
@@ -251,3 +255,24 @@ def test_a_row_from_which_a_factor_is_computed_goes_through_a_descriptor() -> No
 )
 def test_other_rows_stay(changes: dict[str, str]) -> None:
     check_passes(_with_row("// CHECK: tt.load %{{.*}} : tensor<32x!tt.ptr<", **changes))
+
+
+#: of copies of another make: 2D blocks of 32 elements at most, with rows of any alignment that their elements have
+_SMALL = "extent=32 rank=2 alignment=4 row_alignment=4"
+_LIMITS = "extent=256 rank=5 alignment=16 row_alignment=128"
+
+
+@pytest.mark.parametrize(
+    ("limits", "check"),
+    [
+        (_LIMITS, "// CHECK: tt.descriptor_load"),
+        (_LIMITS.replace("256", "64"), "// CHECK: tt.descriptor_load"),
+        (_SMALL, "// CHECK-NOT: tt.descriptor_load"),
+        (_SMALL.replace("32", "64"), "// CHECK: tt.descriptor_load"),
+        (_LIMITS.replace("rank=5", "rank=1"), "// CHECK-NOT: tt.descriptor_load"),
+        (_LIMITS.replace("=16", "=32"), "// CHECK-NOT: tt.descriptor_load"),
+    ],
+    ids=["boxes", "small enough", "too long", "long enough", "too many dimensions", "not aligned"],
+)
+def test_blocks_are_those_that_the_targets_copies_take(limits: str, check: str) -> None:
+    check_passes(kernel(check).replace(_LIMITS, limits))

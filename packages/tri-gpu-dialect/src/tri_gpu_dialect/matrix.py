@@ -23,11 +23,11 @@ __all__ = [
     "MatrixInstruction",
     "OperandMemory",
     "OperandSource",
+    "WarpGroup",
     "choose",
     "contiguous_dimension",
     "dot_blocks",
     "operand_sources",
-    "split_groups",
     "split_warps",
 ]
 
@@ -39,8 +39,6 @@ OperandMemory = Callable[[int, Shape, int], SharedEncoding | None]
 #: element types whose values another type holds exactly, by MLIR's names: operands may be widened so
 _WIDER = {"f8E4M3FN": "f16", "f8E5M2": "f16"}
 
-#: columns of the narrowest and the widest instruction of a group
-_NARROWEST, _WIDEST = 8, 256
 _DOTS = frozenset({"tt.dot", "ttg.warp_group_dot", "ttg.warp_group_dot_wait"})
 #: how many values are looked at to find out whether one is made of a dot's result
 _HORIZON = 256
@@ -59,6 +57,7 @@ class MatrixInstruction:
     neighbours along dimension ``contiguous`` has to lie; None: it cannot be read so.  Those ``in_registers`` may
     come from registers as well.  ``group_warps`` warps, one after the other along the rows, execute it together;
     along the columns where the instruction is ``transposed``: it computes the transposed dot, ``D^T = B^T A^T``.
+    ``group_columns``: those of the narrowest and of the widest instruction of such a group (None: those of ``shape``).
     """
 
     a: str
@@ -72,6 +71,7 @@ class MatrixInstruction:
     in_registers: tuple[int, ...] = ()
     group_warps: int = 1
     transposed: bool = False
+    group_columns: tuple[int, int] | None = None
 
     def result(self, shape: Shape, warps: Shape) -> MatrixEncoding:
         """The encoding of a result of ``shape`` over ``warps`` (one number per dimension)."""
@@ -81,11 +81,12 @@ class MatrixInstruction:
         """How ``num_warps`` share a result of ``shape``: a count per dimension."""
         if self.group_warps == 1:
             return split_warps(shape, self.shape[:2], num_warps, whole_rows=whole_rows)
+        rows, columns = self.shape[1::-1] if self.transposed else self.shape[:2]
+        group = WarpGroup(self.group_warps, rows, self.group_columns or (columns, columns))
         if self.transposed:
-            m, n = shape
-            across, down = split_groups((n, m), self.shape[1], num_warps, self.group_warps, whole_rows=False)
+            across, down = group.split(shape[::-1], num_warps, whole_rows=False)
             return down, across
-        return split_groups(shape, self.shape[0], num_warps, self.group_warps, whole_rows=whole_rows)
+        return group.split(shape, num_warps, whole_rows=whole_rows)
 
     def operand(self, index: int, result: MatrixEncoding) -> DotOperand:
         """The encoding of operand 0 or 1."""
@@ -258,23 +259,32 @@ def split_warps(shape: Shape, tile: tuple[int, int], num_warps: int, *, whole_ro
     return min(_splits(num_warps, len(shape)), key=cost)
 
 
-def split_groups(shape: Shape, rows: int, num_warps: int, group_warps: int, *, whole_rows: bool) -> Shape:
-    """How groups of ``group_warps`` share a result of ``shape``, each instruction having ``rows`` of it.
+@dataclass(frozen=True)
+class WarpGroup:
+    """``warps`` that execute a matrix instruction together: ``rows`` of it, and ``columns`` of the narrowest and the widest."""
 
-    No group goes idle if that can be; then each reads as few operand elements as can be.  ``whole_rows``: see
-    :func:`split_warps`.
-    """
-    m, n = shape
+    warps: int
+    rows: int
+    columns: tuple[int, int]
 
-    def cost(split: Shape) -> tuple[int, int, int]:
-        down, across = split
-        idle = max(down * rows // m, 1) * max(across * _NARROWEST // n, 1)
-        wide = max(min(n // across, _WIDEST), 1)
-        read = max(m // (down * rows), 1) * max(n // across // wide, 1) * (rows + wide)
-        return idle, across if whole_rows else 0, read
+    def split(self, shape: Shape, num_warps: int, *, whole_rows: bool) -> Shape:
+        """How groups share a result of ``shape``: a count of warps per dimension.
 
-    down, across = min(_splits(num_warps // group_warps, 2), key=cost)
-    return down * group_warps, across
+        No group goes idle if that can be; then each reads as few operand elements as can be.  ``whole_rows``: see
+        :func:`split_warps`.
+        """
+        (m, n), rows = shape, self.rows
+        narrowest, widest = self.columns
+
+        def cost(split: Shape) -> tuple[int, int, int]:
+            down, across = split
+            idle = max(down * rows // m, 1) * max(across * narrowest // n, 1)
+            wide = max(min(n // across, widest), 1)
+            read = max(m // (down * rows), 1) * max(n // across // wide, 1) * (rows + wide)
+            return idle, across if whole_rows else 0, read
+
+        down, across = min(_splits(num_warps // self.warps, 2), key=cost)
+        return down * self.warps, across
 
 
 def _splits(count: int, rank: int) -> Iterator[Shape]:

@@ -106,6 +106,7 @@ def _group_instruction(a: str, b: str, total: str, k: int, k_width: int, widest:
         memory=wgmma_memory(_BITS[a]),
         in_registers=(0,),
         group_warps=4,
+        group_columns=(WGMMA_WIDTHS[0], WGMMA_WIDTHS[-1]),
     )
 
 

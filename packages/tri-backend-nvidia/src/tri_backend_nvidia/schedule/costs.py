@@ -67,7 +67,7 @@ class Clocks:
 #: bits of an operand made of another dot's result
 _HALF = 16
 #: registers of a thread for addresses, counts and what a dot needs beside its accumulators
-_OVERHEAD = 26
+ADDRESS_REGISTERS = 26
 #: bytes for barriers and gaps; of a piece of a tile in its epilogue, and of the smallest
 _SPARE, _PIECE = 1024, 32 << 10
 #: warps that compute, with which specialised kernels were measured, and rows and columns of their largest dot
@@ -117,7 +117,7 @@ def _unmeasured(work: Work, has: Resources) -> str | None:
 def _registers(work: Work, has: Resources) -> int:
     """Registers of a thread: what is carried, other dots' results, the largest operand made of them, and the rest."""
     elements = work.accumulators + work.between + work.forwarded * _HALF / 32
-    return int(elements / (32 * has.warps)) + _OVERHEAD
+    return int(elements / (32 * has.warps)) + ADDRESS_REGISTERS
 
 
 def clocks(work: Work, has: Resources, machine: Machine) -> Clocks:

@@ -18,6 +18,7 @@ __all__ = [
     "BLOCK_M",
     "COLUMN",
     "GROUP_WARPS",
+    "NARROWEST",
     "ROW",
     "WIDEST",
     "TensorMemory",
@@ -28,6 +29,8 @@ Shape = tuple[int, ...]
 
 #: rows of one instruction's accumulator, which are the lanes of tensor memory; its most columns; warps that share the lanes
 BLOCK_M, WIDEST, GROUP_WARPS = 128, 256, 4
+#: its fewest columns.  PTX ISA, tcgen05.mma: N of dense kinds with M of 128
+NARROWEST = 16
 #: input dimensions of the layout of an accumulator in tensor memory
 ROW, COLUMN = "row", "column"
 _LANES = 32

@@ -11,7 +11,7 @@ from tri_backend_nvidia.mma.memory import FourBitShared, NvmmaShared
 from tri_backend_nvidia.mma.scaled import as_loaded, bare
 from tri_backend_nvidia.mma.scaled_table import ScaledOperands, ScaledRow
 from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
-from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemoryRows
+from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, NARROWEST, WIDEST, TensorMemoryRows
 from tri_backend_nvidia.tcgen05.scaled_table import ROWS
 from tri_backend_nvidia.tcgen05.scales import ScalesShared
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
@@ -22,7 +22,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import constant, convert, i32_attribute
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.matrix import contiguous_dimension, split_groups
+from tri_gpu_dialect.matrix import WarpGroup, contiguous_dimension
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = ["group_dot", "operand_memory"]
@@ -53,7 +53,7 @@ def group_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
     row = scaled.row(ROWS)
     assert row is not None
     assert scaled.scales is not None
-    split = split_groups((m, n), BLOCK_M, warps, GROUP_WARPS, whole_rows=False)
+    split = WarpGroup(GROUP_WARPS, BLOCK_M, (NARROWEST, WIDEST)).split((m, n), warps, whole_rows=False)
     encoding = TensorMemoryRows().spread((m, n), split)
     old = encoding_of(op.results[0])
     assert old is not None

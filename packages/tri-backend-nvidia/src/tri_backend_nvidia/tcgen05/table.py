@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_nvidia.mma.memory import NvmmaShared
-from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemoryRows
+from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, NARROWEST, WIDEST, TensorMemoryRows
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.encodings import SharedEncoding
@@ -24,8 +24,8 @@ _ROWS: tuple[tuple[str, str, str, int], ...] = (
     ("f8E5M2", "f8E4M3FN", "f32", 8),
     ("f8E5M2", "f8E5M2", "f32", 8),
 )
-#: bits along k of one instruction, and its fewest columns
-_K_BITS, _NARROWEST = 256, 16
+#: bits along k of one instruction
+_K_BITS = 256
 #: what has ``kind::i8``, as ptxas says
 _INTEGERS = frozenset({"sm_100a", "sm_110a"})
 
@@ -42,12 +42,13 @@ def _row(a: str, b: str, total: str, bits: int) -> MatrixInstruction:
         a=a,
         b=b,
         accumulator=total,
-        shape=(BLOCK_M, _NARROWEST, _K_BITS // bits),
+        shape=(BLOCK_M, NARROWEST, _K_BITS // bits),
         k_width=1,
         encoding=TensorMemoryRows(),
         precisions=(int(InputPrecision.TF32),) if bits == 32 else (),
         memory=operand_memory(bits),
         group_warps=GROUP_WARPS,
+        group_columns=(NARROWEST, WIDEST),
     )
 
 

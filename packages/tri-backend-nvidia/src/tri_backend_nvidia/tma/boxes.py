@@ -13,14 +13,16 @@ from functools import lru_cache
 
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout
 
-__all__ = ["Boxes", "boxes"]
+__all__ = ["ALIGNMENT", "LARGEST", "RANK", "SHARED_ALIGNMENT", "Boxes", "boxes"]
 
 Shape = tuple[int, ...]
 
 #: bits of the address, from that of 128 on, that a swizzle of so many bytes adds to those from that of 16 on
 _SWIZZLED_BITS = {0: 0, 32: 1, 64: 2, 128: 3}
-_SHARED_ALIGNMENT = 128
-_LARGEST = 256
+SHARED_ALIGNMENT = 128
+#: elements of a box along a dimension, dimensions of a tensor, bytes that its address and strides are multiples of.  CUDA driver
+#: API, cuTensorMapEncodeTiled
+LARGEST, RANK, ALIGNMENT = 256, 5, 16
 _PIECE = 16
 #: from the bit of 16 bytes to the bit that is added to it
 _DISTANCE = 3
@@ -40,7 +42,7 @@ class Boxes:
     @property
     def alignment(self) -> int:
         """Bytes that a buffer's address must be a multiple of: the swizzle is one of addresses."""
-        return max(8 * self.swizzle, _SHARED_ALIGNMENT)
+        return max(8 * self.swizzle, SHARED_ALIGNMENT)
 
 
 @lru_cache(maxsize=1024)
@@ -55,7 +57,7 @@ def _boxes(layout: LinearLayout, element_bytes: int, swizzle: int) -> Boxes | No
     if bits is None:
         return None
     rank = len(layout.out_dims)
-    box, taken = _first_box(bits, rank, swizzle // element_bytes or _LARGEST)
+    box, taken = _first_box(bits, rank, swizzle // element_bytes or LARGEST)
     row = box[-1] * element_bytes
     if row % _PIECE or (swizzle and row != swizzle):
         return None
@@ -91,7 +93,7 @@ def _first_box(bits: list[tuple[int, int]], rank: int, widest: int) -> tuple[Sha
     """The largest box that the lowest bits make, and how many they are."""
     box, current = [1] * rank, rank - 1
     for taken, (dim, value) in enumerate(bits):
-        limit = min(widest, _LARGEST) if dim == rank - 1 else _LARGEST
+        limit = min(widest, LARGEST) if dim == rank - 1 else LARGEST
         if dim > current or value != box[dim] or 2 * value > limit:
             return tuple(box), taken
         box[dim], current = 2 * value, dim

@@ -55,12 +55,6 @@ PROMOTED = "tt.promoted"
 
 #: the size of a dimension that is never left
 _ANY = 2**31 - 1
-#: elements of a block along a dimension that a copy can have, and dimensions of an array
-_LONGEST, _MOST_DIMENSIONS = 256, 5
-#: bytes that bases, strides and rows of a block are multiples of
-_ALIGNMENT = 16
-#: bytes that a row is a multiple of: rows lie one after the other where copies may put them
-_ROW_ALIGNMENT = 128
 _LOOPS = frozenset({"scf.for", "scf.while"})
 _SLT, _SLE = 2, 3
 #: the attribute of a branch that is taken if the loop in it runs
@@ -71,8 +65,12 @@ _ENTERED = "tt.entered"
 class PromotePointerTiles(Pass):
     """See the module; ``stores`` too, or loads of dots alone; ``computed`` sizes and beginnings, or arguments alone.
 
+    What a target's copies of blocks take: ``extent`` elements along a dimension, ``rank`` dimensions (None: any number);
+    ``alignment``: bytes that bases, strides and rows of a block are multiples of; ``row_alignment``: bytes that a block of one
+    dimension is a multiple of, for such blocks lie one after the other where copies may put them.
+
     A load is left alone when it is volatile or has a cache modifier, when its ``other`` is not zero, when the kernel
-    writes through the same argument; an access, when base, strides or rows are not multiples of 16 bytes, when a size
+    writes through the same argument; an access, when base, strides or rows are not multiples of ``alignment``, when a size
     is no argument (or changes in the innermost loop around it), or where rows that start again at the beginning (``% M``) can be seen.
     """
 
@@ -80,19 +78,22 @@ class PromotePointerTiles(Pass):
 
     stores: bool = True
     computed: bool = False
+    extent: int | None = None
+    rank: int | None = None
+    alignment: int = 1
+    row_alignment: int = 1
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every function of ``module`` in place."""
         for op in module.body.operations:
             if op.name == "tt.func":
-                _Function(op.operation, self.stores, self.computed).run()
+                _Function(op.operation, self).run()
 
 
 @dataclass
 class _Function:
     function: ir.Operation
-    stores: bool
-    computed: bool
+    given: PromotePointerTiles
     reader: Reader = field(default_factory=Reader)
 
     def run(self) -> None:
@@ -143,7 +144,7 @@ class _Function:
 
     def store_tile(self, op: ir.Operation, accesses: Sequence[ir.Operation]) -> Tile | None:
         """The tile of a store whose array nothing else accesses: other accesses would not be ordered after it."""
-        if op.name != "tt.store" or not self.stores or not _plain(op):
+        if op.name != "tt.store" or not self.given.stores or not _plain(op):
             return None
         view = op.opview
         if getattr(view.value.type, "rank", 0) < 2:
@@ -156,14 +157,14 @@ class _Function:
 
     def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:
         """What ``pointers`` under ``mask`` access, if a copy of a block can do that."""
-        if not isinstance(type_, ir.RankedTensorType) or not 1 <= type_.rank <= _MOST_DIMENSIONS:
+        if not isinstance(type_, ir.RankedTensorType) or not _may_have(self.given, type_.shape):
             return None
         read = self.reader.pointers(pointers)
         conditions = () if mask is None else self.reader.conditions(mask)
         if read is None or conditions is None or any(c.dim >= type_.rank for c in conditions):
             return None
-        tile = tile_of(read, conditions, type_.rank, computed=self.computed)
-        return tile if tile is not None and _suits(tile, type_) else None
+        tile = tile_of(read, conditions, type_.rank, computed=self.given.computed)
+        return tile if tile is not None and _suits(tile, type_, self.given) else None
 
 
 # --- what suits ---------------------------------------------------------------------------------------------
@@ -231,20 +232,25 @@ def _is_row_beside_dots(load: ir.Operation) -> bool:
     return False
 
 
-def _suits(tile: Tile, type_: ir.RankedTensorType) -> bool:
+def _may_have(given: PromotePointerTiles, shape: Sequence[int]) -> bool:
+    """Whether a block may have ``shape``."""
+    fits = given.rank is None or len(shape) <= given.rank
+    return bool(shape) and fits and (given.extent is None or max(shape) <= given.extent)
+
+
+def _suits(tile: Tile, type_: ir.RankedTensorType, given: PromotePointerTiles) -> bool:
     """Whether sizes, strides and the base are what copies of blocks take."""
     element = type_.element_type
     if not isinstance(element, ir.IntegerType | ir.FloatType) or element.width < 8:
         return False
     nbytes = element.width // 8
-    alignment = _ROW_ALIGNMENT if type_.rank == 1 else _ALIGNMENT
+    alignment = given.row_alignment if type_.rank == 1 else given.alignment
     whole = type_.shape[tile.contiguous] * nbytes % alignment == 0
     strides = [axis.stride for d, axis in enumerate(tile.axes) if d != tile.contiguous]
     return (
         whole
-        and max(type_.shape) <= _LONGEST
-        and _divisibility(tile.base) % _ALIGNMENT == 0
-        and all(_factor(p) * nbytes % _ALIGNMENT == 0 for p in (*strides, tile.shift))
+        and _divisibility(tile.base) % given.alignment == 0
+        and all(_factor(p) * nbytes % given.alignment == 0 for p in (*strides, tile.shift))
     )
 
 

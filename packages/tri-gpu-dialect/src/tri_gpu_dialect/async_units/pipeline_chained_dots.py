@@ -98,9 +98,10 @@ class PipelineChainedDots(Pass):
         have = self.policy.async_units.registers
         if around.name == NAME:
             have = default_registers(around) or have
-        if have is None or stages.registers <= have:
+        needed = stages.registers + self.policy.async_units.address_registers
+        if have is None or needed <= have:
             return None
-        text = f"two dots in flight take {stages.registers} registers of a thread, which has {have}"
+        text = f"two dots in flight take {needed} registers of a thread, which has {have}"
         return Refusal(text, stages.loop)
 
 

@@ -60,7 +60,8 @@ class AsyncPolicy(TypedFields):
     ``producer``: how kernels are cut into a producer of blocks and consumers (None: they are not), if ``specialize``;
     where that is None, those with a loop of ``tl.range(warp_specialize=True)``.  What a loop says wins.
     ``pipeline_chained_dots``: dots that read another's result start an iteration late (None: those of consumers beside a producer),
-    where ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise).
+    where ``registers`` of a thread suffice (None: any number does; a producer's region may say otherwise), of which
+    ``address_registers`` go to addresses, counts and what a dot needs beside its accumulators.
     ``ping_pong``: groups of consumer warps alternate at the matrix unit in loops that compute much between dots (None: yes).
     ``persistent``: whether a CTA takes one tile after the other; None leaves the choice to the policy, and this one says no.
     ``cache_bytes``: what tiles of a persistent kernel that are computed at the same time should read at most, where the order is free
@@ -74,6 +75,7 @@ class AsyncPolicy(TypedFields):
     pipeline_chained_dots: bool | None = None
     ping_pong: bool | None = None
     registers: int | None = None
+    address_registers: int = 0
     persistent: bool | None = None
     cache_bytes: int | None = None
     dynamic_scheduler: bool = False

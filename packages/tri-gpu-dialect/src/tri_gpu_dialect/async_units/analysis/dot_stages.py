@@ -28,13 +28,10 @@ from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["LATE", "OVERHEAD", "DotStages", "dot_stages", "registers_of"]
+__all__ = ["LATE", "DotStages", "dot_stages", "registers_of"]
 
 #: the attribute of loops in which the buffers of an iteration stay untouched during the next one
 LATE = "ttg.late_dots"
-
-#: registers of a thread for addresses, counts and what a dot needs beside its accumulators
-OVERHEAD = 26
 
 #: barrier op -> its first operand that is a buffer
 _BARRIERS = {"ttg.wait_barrier": 2, "ttg.arrive_barrier": 1}
@@ -51,7 +48,7 @@ class DotStages:
     """The ops of ``loop`` by number in its body: ``late`` ones, and those that are ``packs``, done last of the early ones.
 
     ``late_args``: the carried values that belong to late ops; ``forwarded``: early values, of one iteration, that its late ops
-    use; ``registers`` of a thread that all this takes, at most.
+    use; ``registers`` of a thread that these values take, at most.
     """
 
     loop: ir.Operation
@@ -409,4 +406,4 @@ class _Division:
             for op in (body.ops[i] for i in body.dots if i in self.late)
             if body.maker(op.operands[0]) not in packs
         ]
-        return OVERHEAD + sum(registers_of(v) for v in [*inside, *early, *outside, *twice])
+        return sum(registers_of(v) for v in [*inside, *early, *outside, *twice])
