@@ -38,8 +38,13 @@ def test_ill_typed_fields_are_refused(record: type[Any], fields: dict[str, Any])
 
 
 def test_misspelt_fields_are_refused() -> None:
-    with pytest.raises(TypeError, match="pingpong"):
-        AsyncPolicy(pingpong=True)  # type: ignore[call-arg]
+    with pytest.raises(PluginError, match="AsyncPolicy has no field 'pingpong'") as error:
+        AsyncPolicy(pingpong=True)
+    assert error.value.remedy == "did you mean ping_pong?"
+    with pytest.raises(PluginError, match="has no field 'colour'") as error:
+        DefaultPolicy(colour="blue")
+    assert "dots" in str(error.value.remedy)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
 
 
 def test_families_are_checked_in_turn() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import types
 import typing
 from functools import cache
@@ -13,10 +14,26 @@ from tri_core.errors import PluginError
 __all__ = ["TypedFields"]
 
 
-class TypedFields:
-    """A frozen dataclass whose values have the types that its fields declare: PluginError otherwise, as early as a plugin gives it.
+class _Checked(type):
+    """Refuses fields that a record does not have, before its own ``__init__`` does without a remedy."""
 
-    A misspelt field is Python's own TypeError, in the same hook.
+    def __call__(cls, *values: Any, **fields: Any) -> Any:
+        known = _declared(cls)
+        for name in fields:
+            if name not in known:
+                near = difflib.get_close_matches(name, known)
+                raise PluginError(
+                    f"{cls.__name__} has no field {name!r}",
+                    remedy=f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}",
+                    plugin=cls.__module__.partition(".")[0],
+                )
+        return super().__call__(*values, **fields)
+
+
+class TypedFields(metaclass=_Checked):
+    """A frozen dataclass whose fields exist, with values of the types that they declare: PluginError otherwise.
+
+    The error is as early as a plugin makes the record.
     """
 
     def __post_init__(self) -> None:
