@@ -51,7 +51,7 @@ def eight(stages: int) -> Resources:
     return Resources(warps=8, stages=stages, registers=232)
 
 
-#: docs/measurements.md, "What persistence, a second dot in flight and the new epilogue brought": speed relative to the
+#: docs/measurements/2026-11-22.md, "What persistence, a second dot in flight ... brought": speed relative to the
 #: library (plain, with warps that copy, persistent, too; None: not measured)
 MEASURED = {
     "matmul 8192 f16, 4 stages": (matmul(256), eight(4), (1.060, 1.047, 1.043)),

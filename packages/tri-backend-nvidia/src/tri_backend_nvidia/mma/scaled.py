@@ -11,6 +11,7 @@ from __future__ import annotations
 from tri_backend_nvidia.mma.encoding import NvidiaMma
 from tri_backend_nvidia.mma.mma_scales import WORD
 from tri_backend_nvidia.mma.scaled_table import TILE
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -51,7 +52,7 @@ def warp_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
             op.name,
             results=[total.type],
             operands=[*factors, total, *held],
-            attributes={name: op.attributes[name] for name in op.attributes},
+            attributes=attributes_of(op),
         )
         back = convert(made.results[0], old, here, location)
     op.results[0].replace_all_uses_with(back)

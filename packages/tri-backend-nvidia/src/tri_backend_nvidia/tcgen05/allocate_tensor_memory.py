@@ -22,6 +22,7 @@ from tri_backend_nvidia.tcgen05.scales import SCALE_SETS, TensorMemoryScales
 from tri_backend_nvidia.tcgen05.tmem_operands import PlacedOperand, overlap, place_operands
 from tri_backend_nvidia.tcgen05.tmem_operands import left_operands as factors_of
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
+from tri_core.ir.rewriting import attributes_of
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
@@ -347,7 +348,7 @@ def _scales_view(scales: ir.Value, slot: ir.Value, column: int) -> ir.Value:
 
 def _with_places(dot: ir.Operation, places: Sequence[ir.Value], columns: int) -> ir.Operation:
     """``dot`` with ``places`` for its scales, of which ``columns`` make a set."""
-    attributes = {name: dot.attributes[name] for name in dot.attributes} | {"scale_columns": _i32(columns)}
+    attributes = attributes_of(dot) | {"scale_columns": _i32(columns)}
     with ir.InsertionPoint(dot), dot.location:
         made = ir.Operation.create(
             DOT, results=[dot.results[0].type], operands=[*dot.operands, *places], attributes=attributes
@@ -405,7 +406,7 @@ def _replace(dot: ir.Operation, view: ir.Value, add: ir.Value) -> None:
             DOT,
             results=[view.type],
             operands=[*list(dot.operands)[:2], view, add, *list(dot.operands)[4:]],
-            attributes={name: dot.attributes[name] for name in dot.attributes},
+            attributes=attributes_of(dot),
         )
     # waits alone are left of its users
     dot.results[0].replace_all_uses_with(dot.operands[2])

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
 from tri_backend_nvidia.tcgen05.scales import SCALE_SETS
 from tri_core.api import Unsupported
+from tri_core.ir.rewriting import attributes_of
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
@@ -193,7 +194,7 @@ def _rebuilt(op: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.
         results=types,
         operands=operands,
         regions=len(op.regions),
-        attributes={name: op.attributes[name] for name in op.attributes},
+        attributes=attributes_of(op),
         ip=ir.InsertionPoint(op),
         loc=op.location,
     )
@@ -205,7 +206,7 @@ def _yield_more(block: ir.Block, value: ir.Value) -> None:
     ir.Operation.create(
         end.name,
         operands=[*end.operands, value],
-        attributes={name: end.attributes[name] for name in end.attributes},
+        attributes=attributes_of(end),
         ip=ir.InsertionPoint(end),
         loc=end.location,
     )

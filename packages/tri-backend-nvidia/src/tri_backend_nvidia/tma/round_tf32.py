@@ -1,7 +1,7 @@
 """Has copies round f32 to tf32 where dots of tf32 alone read what they bring.
 
 Instructions of warp groups cut f32 off, which makes every operand smaller in magnitude and sums 7e-4 too small; the copy engine rounds to
-nearest for a tensor map of type TFLOAT32, at no cost (docs/measurements.md, "Copies that round").
+nearest for a tensor map of type TFLOAT32, at no cost (docs/measurements/2026-11-22.md, "Copies that round").
 
 Functions in which a dot reads another one's result stay as they are: nothing was measured there.
 """

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import moves_data
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
@@ -125,7 +126,7 @@ def _with_flag(loop: ir.Operation, number: int, reset: _Reset) -> ir.Operation:
             results=[*(v.type for v in inits), counts.type],
             operands=[*loop.operands, counts],
             regions=1,
-            attributes={name: loop.attributes[name] for name in loop.attributes},
+            attributes=attributes_of(loop),
         )
     body = made.regions[0].blocks.append(*(a.type for a in old.arguments), counts.type)
     for before, after in zip(old.arguments, body.arguments, strict=False):
@@ -230,7 +231,7 @@ def _replace(dot: ir.Operation, total: ir.Value, use_c: ir.Value) -> None:
         _DOT,
         results=[dot.results[0].type],
         operands=[*list(dot.operands)[:2], total, use_c, *list(dot.operands)[4:]],
-        attributes={name: dot.attributes[name] for name in dot.attributes},
+        attributes=attributes_of(dot),
     )
     dot.results[0].replace_all_uses_with(made.results[0])
     dot.erase()

@@ -22,6 +22,7 @@ from typing import ClassVar
 from tri_core.api import InternalError, Pass, StageContext
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import MemSemantic
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
@@ -245,7 +246,7 @@ def _split(maker: ir.Operation, encoding: ir.Attribute, users: Sequence[ir.Opera
     """Another descriptor of the same tensor for ``users``."""
     with ir.InsertionPoint.after(maker), maker.location:
         result = _with_encoding(maker.results[0].type, encoding)
-        names = {name: maker.attributes[name] for name in maker.attributes}
+        names = attributes_of(maker)
         made = make(maker.name, list(maker.operands), result, **names)
     for user in users:
         if user.operands[0] != maker.results[0]:

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
@@ -88,7 +89,7 @@ class _Sum:
     def started(self) -> list[ir.Operation]:
         """The new dot, and what negates the addend for it."""
         start, new = self.addend, []
-        attributes = {name: self.dot.attributes[name] for name in self.dot.attributes}
+        attributes = attributes_of(self.dot)
         with ir.InsertionPoint(self.dot), self.op.location:
             if self.op.name == "arith.subf":
                 new.append(make("arith.negf", [start], start.type))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tri_core.errors import InternalError
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
@@ -358,7 +359,7 @@ _COPIES = {"scf.for": Side.for_, "scf.if": Side.if_, "scf.while": Side.while_}
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
-    return {name: op.attributes[name] for name in op.attributes if name not in _DONE}
+    return attributes_of(op, without=_DONE)
 
 
 # --- the sides ----------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import TensorDescType
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.policy import BlockCopies
@@ -167,7 +168,7 @@ def _erase(store: _Store) -> None:
 def _smaller(maker: ir.Operation, type_: ir.Type) -> ir.Value:
     """A descriptor of ``type_`` of the tensor that ``maker`` describes."""
     with ir.InsertionPoint.after(maker), maker.location:
-        names = {name: maker.attributes[name] for name in maker.attributes}
+        names = attributes_of(maker)
         return make(maker.name, list(maker.operands), type_, **names).results[0]
 
 

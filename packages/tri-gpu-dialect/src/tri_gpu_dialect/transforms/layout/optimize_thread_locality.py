@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.rewriting import attributes_of
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
@@ -368,7 +369,7 @@ def _total(loop: ir.Operation, reduce: ir.Operation, part: ir.Value, axis: int, 
 def _added(combine: ir.Operation, init: ir.Value, total: ir.Value) -> ir.Value:
     """``init`` combined with ``total``, behind it."""
     with ir.InsertionPoint.after(total.owner), combine.location:
-        attributes = {name: combine.attributes[name] for name in combine.attributes}
+        attributes = attributes_of(combine)
         return ir.Operation.create(
             combine.name, results=[total.type], operands=[init, total], attributes=attributes
         ).results[0]
