@@ -41,7 +41,7 @@ def test_rows() -> None:
 
 
 def test_matmul_from_layouts_of_the_original(tmp_path: Path) -> None:
-    kernel = tri.compile(ORIGINAL / "dot.ttir", target="cpu")
+    kernel = tri.compile(ORIGINAL / "matmul.ttir", target="cpu")
     a, b = aligned(32 * 48), aligned(48 * 64)
     c = np.zeros((32, 64), np.float32)
     kernel[1](a, b, c, 48)

@@ -20,7 +20,7 @@ def test_softmax(warps: int) -> None:
 
 
 @pytest.mark.parametrize("stages", [1, 3])
-def test_matmul_of_matrices(stages: int) -> None:
+def test_matmuls(stages: int) -> None:
     random = np.random.default_rng(2)
     a, b = (random.standard_normal(shape).astype(np.float16) for shape in ((32, 64), (64, 32)))
     out = np.full((32, 32), np.nan, np.float32)

@@ -74,7 +74,7 @@ def test_a_lost_cache_entry_is_said() -> None:
     kernel.device_caches.clear()
     with knobs.scope(ALWAYS_COMPILE=True):
         launch(kernel)
-    assert "the cache does not have it any more (or was told not to look)" in last(kernel)[0]
+    assert "the cache does not have it any more (or was set not to look)" in last(kernel)[0]
 
 
 TEXT = """

@@ -33,7 +33,7 @@ def test_assert_close() -> None:
     testing.assert_close(x, x + 0.5, atol=lambda dtype: 1.0 if dtype == np.float64 else 0.0)
     y = x.copy()
     y[1, 2] += 0.02
-    with pytest.raises(AssertionError, match=r"told\n1 of 20 elements differ .* first at \(1, 2\)"):
+    with pytest.raises(AssertionError, match=r"reported\n1 of 20 elements differ .* first at \(1, 2\)"):
         testing.assert_close(x, y, err_msg="reported")
     with pytest.raises(AssertionError, match="the shapes differ"):
         testing.assert_close(x, x[0])

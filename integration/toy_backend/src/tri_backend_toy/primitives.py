@@ -1,7 +1,7 @@
 """The device's words: what the lowering that all GPU backends share asks of Toy.
 
 These seven methods are all that must be said.  :class:`tri_gpu_dialect.lowering.Primitives` has many more
-(predicated accesses, math functions, casts, other shuffles, matmuls), with defaults made of plain LLVM:
+(predicated accesses, math functions, casts, other shuffles, dots), with defaults made of plain LLVM:
 override one where the hardware does better.
 """
 

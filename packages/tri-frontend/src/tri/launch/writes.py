@@ -11,18 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tri_core.errors import LaunchError
-from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, WRITE_DESCRIBED, WRITE_GLOBAL, effects_of
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.mlir import ir
 
 __all__ = ["check_read_only", "written_parameters"]
-
-#: effects of ops whose results are data
-_READS = (READ_GLOBAL, READ_DESCRIBED)
-#: effects on the memory that the first operand points into
-_WRITES = (WRITE_GLOBAL, WRITE_DESCRIBED)
 
 
 def check_read_only(kernel: CompiledKernel, read_only: Iterable[int]) -> None:
@@ -90,15 +84,15 @@ class _Pointers:
         """Follow the operands of ``op``."""
         name = op.name
         operands = list(op.operands)
-        effects = effects_of(op)
+        kinds = _kinds(op)
         if name == "tt.call":
             self.call(op, operands)
-        elif effects is None:
+        elif kinds is None:
             self.write(self.reached(operands))
             self.compute(op, operands)
-        elif not effects.isdisjoint(_WRITES):
+        elif "write" in kinds:
             self.write(self.reached(operands[:1]))
-        elif not effects.isdisjoint(_READS):
+        elif "read" in kinds:
             return
         elif name == "scf.for":
             self.link(operands[3:], op.regions[0].blocks[0].arguments[1:])
@@ -162,6 +156,16 @@ class _Pointers:
     def write(self, reached: frozenset[int]) -> None:
         """These are written."""
         self.found |= reached
+
+
+def _kinds(op: ir.Operation) -> frozenset[str] | None:
+    """What ``op`` does to global memory, through pointers or descriptors; None: anything."""
+    from tri_core.ir.effects import effects_of  # which needs MLIR: only where a kernel was compiled
+
+    effects = effects_of(op)
+    if effects is None:
+        return None
+    return frozenset(kind for kind, resource in effects if resource in ("global", "described"))
 
 
 def _is_address(value: Any) -> bool:
