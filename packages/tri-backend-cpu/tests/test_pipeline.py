@@ -24,13 +24,13 @@ def small() -> Kernel:
     (total,) = k.reduce(0, [e], lambda a, b: [k.add(a[0], b[0])])
     e = k.same("arith.divf", e, k.splat(total, (256,)))
     square = k.reshape(e, 16, 16)
-    product = k.op(
+    total = k.op(
         "tt.dot",
         [square, square, k.constant(0.0, "f32", (16, 16))],
         ("f32", (16, 16)),
         "inputPrecision = 2 : i32",
     )
-    k.store(k.offsets("o", index), k.reshape(product, 256), mask)
+    k.store(k.offsets("o", index), k.reshape(total, 256), mask)
     return k
 
 

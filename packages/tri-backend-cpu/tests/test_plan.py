@@ -80,9 +80,11 @@ def matmul(k: Kernel, scale: bool = False) -> None:
         acc, pa, pb = loop.arguments
         if scale:
             acc = k.mul(acc, acc)
-        product = k.op("tt.dot", [k.load(pa), k.load(pb), acc], ("f32", (16, 64)), "inputPrecision = 2 : i32")
+        accumulated = k.op(
+            "tt.dot", [k.load(pa), k.load(pb), acc], ("f32", (16, 64)), "inputPrecision = 2 : i32"
+        )
         step = k.splat(k.add(loop.index, one), (16, 32)), k.splat(loop.index, (32, 64))
-        loop.next = [product, k.offsets(pa, step[0]), k.offsets(pb, step[1])]
+        loop.next = [accumulated, k.offsets(pa, step[0]), k.offsets(pb, step[1])]
     k.write("o", loop.results[0])
 
 

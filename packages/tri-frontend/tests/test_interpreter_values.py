@@ -272,7 +272,7 @@ def test_dots_accumulate_in_order(rng):
 
 
 @tri.jit
-def products(out, x, y, P: tl.constexpr, B: tl.constexpr):
+def dots(out, x, y, P: tl.constexpr, B: tl.constexpr):
     i = tl.arange(0, B)
     place = i[:, None] * B + i[None, :]
     tl.store(out + place, tl.dot(tl.load(x + place), tl.load(y + place), input_precision=P))
@@ -285,7 +285,7 @@ def test_precisions_of_dots(rng, precision, error):
     x, y = (rng.standard_normal((16, 16)).astype(np.float32) for _ in range(2))
     out = np.zeros((16, 16), np.float32)
     with tri.interpret():
-        products[(1,)](out, x, y, P=precision, B=16)
+        dots[(1,)](out, x, y, P=precision, B=16)
     np.testing.assert_allclose(out, x.astype(np.float64) @ y.astype(np.float64), atol=error)
 
 
@@ -293,19 +293,19 @@ def test_tf32_operands_are_rounded(rng):
     x, y = (rng.standard_normal((16, 16)).astype(np.float32) for _ in range(2))
     out = np.zeros((16, 16), np.float32)
     with tri.interpret():
-        products[(1,)](out, x, y, P="tf32", B=16)
+        dots[(1,)](out, x, y, P="tf32", B=16)
     cut = [((a.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32).astype(np.float64) for a in (x, y)]
     np.testing.assert_allclose(out, cut[0] @ cut[1], atol=2e-6)
     assert np.abs(out - x.astype(np.float64) @ y.astype(np.float64)).max() > 1e-4
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int8, np.float64])
-def test_products_of_other_types(rng, dtype):
+def test_dots_of_other_types(rng, dtype):
     x, y = ((rng.standard_normal((16, 16)) * 40).astype(dtype) for _ in range(2))
     kind = {np.int8: np.int32, np.float16: np.float32}.get(dtype, dtype)
     out = np.zeros((16, 16), kind)
     with tri.interpret():
-        products[(1,)](out, x, y, P="ieee", B=16)
+        dots[(1,)](out, x, y, P="ieee", B=16)
     want = x.astype(np.float64) @ y.astype(np.float64)
     np.testing.assert_allclose(
         out, want, rtol=0 if dtype is np.int8 else 1e-6, atol=1e-2 if kind == np.float32 else 1e-10

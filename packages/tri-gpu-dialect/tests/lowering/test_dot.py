@@ -16,9 +16,7 @@ PARENTS = [Blocked((4, 4), (8, 4), (2, 2), (1, 0)), Blocked((1, 2), (2, 16), (4,
 )
 @pytest.mark.parametrize("parent", PARENTS, ids=["square", "wide"])
 @pytest.mark.parametrize("shape", [(64, 64, 32), (16, 32, 8)])
-def test_products_of_matrices(
-    shape: tuple[int, int, int], parent: Blocked, element: str, result: str
-) -> None:
+def test_matmuls(shape: tuple[int, int, int], parent: Blocked, element: str, result: str) -> None:
     m, n, k = shape
     specs = [
         TensorSpec(element, (m, k), DotOperand(0, parent)),

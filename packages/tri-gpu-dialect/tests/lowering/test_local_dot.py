@@ -21,7 +21,7 @@ def memdesc(element: str, shape: tuple[int, ...], encoding: object) -> str:
     return f"!ttg.memdesc<{sizes}, {element}, {encoding.to_attr()}, #ttg.shared_memory, false, {sizes}>"  # type: ignore[attr-defined]
 
 
-def product(
+def dot_of(
     shape: tuple[int, ...], element: str, result: str, parent: object, buffer: object = None
 ) -> tuple[list[TensorSpec], str]:
     """The specs of a, b and c of a dot ``batch x m x n x k``, and its body."""
@@ -38,7 +38,7 @@ def product(
     return specs, "\n".join(body)
 
 
-def run_product(specs: list[TensorSpec], body: str) -> None:
+def run_dot(specs: list[TensorSpec], body: str) -> None:
     module = kernel(specs, specs[2:], body, warps=4, lanes=32)
     # small integers: every product and sum is exact
     a, b, c = (RNG.integers(-3, 4, s.shape).astype(DTYPES[s.element]) for s in specs)
@@ -52,22 +52,22 @@ def run_product(specs: list[TensorSpec], body: str) -> None:
 )
 @pytest.mark.parametrize("shape", [(64, 64, 32), (16, 32, 64), (32, 2, 16), (1, 64, 128), (64, 16, 4)])
 @pytest.mark.parametrize("run_length", [1, 4])
-def test_products(shape: tuple[int, ...], element: str, result: str, run_length: int) -> None:
+def test_dots(shape: tuple[int, ...], element: str, result: str, run_length: int) -> None:
     parent = dot_encoding(shape[:2], 4, 32, run=run_length)
-    run_product(*product(shape, element, result, parent))
+    run_dot(*dot_of(shape, element, result, parent))
 
 
 @pytest.mark.parametrize("shape", [(4, 16, 16, 64), (2, 8, 32, 16)])
 def test_batches(shape: tuple[int, ...]) -> None:
-    run_product(*product(shape, "f32", "f32", dot_encoding(shape[:3], 4, 32)))
+    run_dot(*dot_of(shape, "f32", "f32", dot_encoding(shape[:3], 4, 32)))
 
 
 def test_other_buffers_and_layouts_are_refused() -> None:
     swizzled = SwizzledShared(4, 1, 8, (1, 0))
     parent = dot_encoding((64, 64), 4, 32)
     with pytest.raises(Unsupported, match="buffer"):
-        run_product(*product((64, 64, 32), "f32", "f32", parent, swizzled))
+        run_dot(*dot_of((64, 64, 32), "f32", "f32", parent, swizzled))
     bases = parent.linear_layout((64, 64)).bases
     mixed = Linear(2, bases["register"], ((0, 4 | 1), *bases["lane"][1:]), bases["warp"])
     with pytest.raises(Unsupported, match="laid out"):
-        run_product(*product((64, 64, 32), "f32", "f32", mixed))
+        run_dot(*dot_of((64, 64, 32), "f32", "f32", mixed))
