@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tri_core.api import CommonOptions, StageContext
 from tri_core.codegen import service
 from tri_core.passes import ttir_stage
 from tri_gpu_dialect import ttgir_stage
+from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.lowering import generic_table, lower
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
@@ -33,9 +35,19 @@ def source(block: tuple[int, int, int]) -> tri.ASTSource:
     return tri.ASTSource(matmul, signature, constants, hints)
 
 
+class InVectors(ReferencePrimitives):
+    """Accumulators go around loops as the pairs that the instruction gives."""
+
+    def carried_vector(self, encoding: MatrixEncoding) -> int:
+        return 2
+
+
+@pytest.mark.parametrize("words_of", [ReferencePrimitives, InVectors])
 @pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("warps", [1, 4, 8])
-def test_a_described_unit_gets_a_pipelined_matmul(warps: int, stages: int) -> None:
+def test_a_described_unit_gets_a_pipelined_matmul(
+    warps: int, stages: int, words_of: type[ReferencePrimitives]
+) -> None:
     m, n, k = 64, 48, 80
     target = make_target(limits={"shared": 65536, "threads": 1024})
     options = CommonOptions(num_warps=warps, num_stages=stages)
@@ -48,7 +60,7 @@ def test_a_described_unit_gets_a_pipelined_matmul(warps: int, stages: int) -> No
         module = ttir_stage().run(module, context).artifact
         module = ttgir_stage(target, options, MATRIX_POLICY).run(module, context).artifact
         text = str(module)
-        words = ReferencePrimitives(target, options, threads_per_warp=32, num_warps=warps)
+        words = words_of(target, options, threads_per_warp=32, num_warps=warps)
         lowered = lower(module, target, options, words, generic_table())
         simulate(
             lowered.module,
@@ -60,6 +72,8 @@ def test_a_described_unit_gets_a_pipelined_matmul(warps: int, stages: int) -> No
             shared_bytes=lowered.shared_bytes,
         )
         assert "refm.multiply" in str(lowered.module)
+        carried = re.findall(r"^ *\^bb\d+\((.*)\)", str(lowered.module), re.MULTILINE)
+        assert any("vector<2xf32>" in types for types in carried) == (words_of is InVectors)
     assert "#refm.matrix" in text
     assert ("ttg.async_copy_global_to_local" in text) == (stages > 1)
     expected = a.astype(np.float64) @ b.astype(np.float64)

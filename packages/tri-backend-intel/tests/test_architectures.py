@@ -32,7 +32,7 @@ def test_a_spec_is_data(name: str) -> None:
 
 def test_what_sets_the_architectures_apart() -> None:
     made = {n: target(TargetKey("intel", n), None) for n in ARCHITECTURES}
-    assert {n for n, t in made.items() if t.has("dpas")} == {"pvc", "bmg", "lnl", "ptl", "dg2", "arl-h"}
+    assert {n for n, t in made.items() if t.has("dpas")} == {"pvc", "bmg", "lnl", "ptl", "dg2"}
     assert {d.n for d in made["pvc"].spec.dot} == {16}
     assert {d.n for d in made["dg2"].spec.dot} == {8}
     assert "fp64" not in made["dg2"].spec.dtypes
@@ -91,6 +91,6 @@ def test_an_unlisted_gpu_gets_the_nearest() -> None:
 
 
 def test_lanes_of_a_cpu_access_one_element_each() -> None:
-    made = {n: policy(target(TargetKey("intel", n), None)) for n in ("opencl-cpu", "bmg")}
+    made = {n: policy(target(TargetKey("intel", n), None), IntelOptions()) for n in ("opencl-cpu", "bmg")}
     assert [made[n].vector_bits(32, "global") for n in made] == [32, 128]
     assert made["opencl-cpu"].vector_bits(8, "global") == 8

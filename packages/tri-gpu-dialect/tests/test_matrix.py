@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import layout_for
-from tri_gpu_dialect.matrix import split_warps
+from tri_gpu_dialect.matrix import MatrixInstruction, split_warps
 from tri_gpu_dialect.passes import AccelerateMatmul
 from tri_gpu_dialect.testing import TensorSpec, kernel, run
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY, RefMatrix
@@ -32,6 +33,17 @@ def test_shares_are_near_squares_or_rows() -> None:
     assert split_warps((128, 256), (16, 8), 8, whole_rows=False) == (2, 4)
     assert split_warps((128, 64), (16, 8), 4, whole_rows=True) == (4, 1)
     assert split_warps((4, 32, 32), (16, 8), 4, whole_rows=False) == (4, 1, 1)
+
+
+def test_operands_may_have_different_numbers_of_neighbours() -> None:
+    one = MatrixInstruction(
+        a="f16", b="f16", accumulator="f32", shape=(8, 8, 8), k_width=2, encoding=RefMatrix()
+    )
+    for k_width, widths in ((2, (2, 2)), ((1, 4), (1, 4))):
+        row = replace(one, k_width=k_width)
+        assert tuple(row.operand(i, RefMatrix()) for i in (0, 1)) == tuple(
+            DotOperand(i, RefMatrix(), width) for i, width in enumerate(widths)
+        )
 
 
 @pytest.mark.parametrize("warps", [(1, 1), (2, 2), (4, 1)])

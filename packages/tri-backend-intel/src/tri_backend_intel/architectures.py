@@ -38,6 +38,8 @@ _COMMON_EXTENSIONS = (
     "SPV_EXT_shader_atomic_float_min_max",
     "SPV_EXT_shader_atomic_float16_add",
 )
+_DPAS = "SPV_INTEL_subgroup_matrix_multiply_accumulate"
+_BLOCK_IO = "SPV_INTEL_2d_block_io"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +62,28 @@ class Architecture:
     block_io: bool = False
     extensions: tuple[str, ...] = _COMMON_EXTENSIONS
 
+    @property
+    def spirv_extensions(self) -> tuple[str, ...]:
+        """``extensions``, and those of the instructions that the device has."""
+        own = [name for name, has in ((_DPAS, self.dpas_n), (_BLOCK_IO, self.block_io)) if has]
+        return (*self.extensions, *own)
 
-_XE2 = Architecture(name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, block_io=True)
+
+_XE2 = Architecture(
+    name="", title="", sub_groups=(16, 32), shared=131072, dpas_n=16, dpas_tf32=True, block_io=True
+)
 _XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, threads_per_core=128)
 
-#: sources: the SYCL joint-matrix tables, the Xe architecture guide, and what drivers report as limits
+#: sources: the SYCL joint-matrix tables, what the driver's compiler (IGC 2.40) takes of SPIR-V's extensions, the Xe architecture guide, and what drivers report as limits
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)", dpas_tf32=True),
+        replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)"),
         replace(_XE2, name="bmg", title="Arc B series (Battlemage)"),
         replace(_XE2, name="lnl", title="Core Ultra 200V (Lunar Lake)"),
         replace(_XE2, name="ptl", title="Core Ultra 300 (Panther Lake)"),
         replace(_XE_HPG, name="dg2", title="Arc A series (Alchemist)", fp64=False, dpas_n=8),
-        replace(_XE_HPG, name="arl-h", title="Core Ultra 200H (Arrow Lake-H)", dpas_n=8),
+        replace(_XE_HPG, name="arl-h", title="Core Ultra 200H (Arrow Lake-H)"),
         replace(_XE_HPG, name="mtl", title="Core Ultra 100 (Meteor Lake)"),
         replace(_XE_HPG, name="xe-lp", title="Iris Xe and other GPUs of the 12th generation", fp64=False),
         Architecture(
@@ -105,7 +115,7 @@ def _features(row: Architecture) -> frozenset[str]:
     """Names for :meth:`Target.has`: abilities, and the SPIR-V extensions that code may use."""
     have = {"fp16": True, "fp64": row.fp64, "dpas": bool(row.dpas_n), "2d-block-io": row.block_io}
     have["gpu"] = row.name != "opencl-cpu"
-    return frozenset(name for name, present in have.items() if present) | frozenset(row.extensions)
+    return frozenset(name for name, present in have.items() if present) | frozenset(row.spirv_extensions)
 
 
 def _unit(row: Architecture) -> ComputeUnit | None:

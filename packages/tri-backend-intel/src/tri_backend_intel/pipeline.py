@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tri_backend_intel.dpas import dots
 from tri_backend_intel.lowering import make_primitives
 from tri_backend_intel.lowering.capabilities import RefuseFp64
+from tri_backend_intel.options import intel_options
 from tri_backend_intel.spirv.stage import spirv_stage
 from tri_core.api import CommonOptions, Pipeline, Target
 from tri_core.passes import ttir_stage
@@ -19,9 +21,11 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
 
 
-def policy(target: Target) -> DefaultPolicy:
+def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
     """A GPU's lanes load vectors; a CPU's are one vector together, so each takes one element next to the others'."""
-    return DefaultPolicy() if target.has("gpu") else DefaultPolicy(max_vector_bits=8)
+    if not target.has("gpu"):
+        return DefaultPolicy(max_vector_bits=8)
+    return DefaultPolicy(dots=dots(target, intel_options(options)))
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
@@ -30,7 +34,7 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     return Pipeline(
         stages=(
             ttir_stage(rewrites=checks),
-            ttgir_stage(target, options, policy(target)),
+            ttgir_stage(target, options, policy(target, options)),
             llir_stage(make_primitives, _table, target),
             spirv_stage(),
         )
@@ -39,4 +43,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options, policy(target)), make_primitives, _table)
+    return simulated_pipeline(ttgir_stage(target, options, policy(target, options)), make_primitives, _table)

@@ -60,7 +60,7 @@ def tri_adapters() -> Sequence[FrameworkAdapter]:
 
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
-    """The machine ops."""
+    """The machine ops, and the encoding of DPAS."""
     from tri_backend_intel.dialect import TTIG
 
     registry.add_dialect(TTIG)
@@ -94,11 +94,10 @@ def tri_pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 @hookimpl
 def tri_policy(target: Target, options: CommonOptions) -> Policy:
-    """How wide lanes access memory."""
-    del options
+    """How wide lanes access memory, and the matrix instructions."""
     from tri_backend_intel.pipeline import policy
 
-    return policy(target)
+    return policy(target, options)
 
 
 @hookimpl

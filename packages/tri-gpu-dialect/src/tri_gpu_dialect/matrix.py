@@ -49,7 +49,7 @@ class MatrixInstruction:
     """One row: MLIR element types of operands and accumulator, the shape ``(m, n, k)``, the layouts.
 
     ``encoding`` is the accumulator's for a single warp; ``k_width`` how many elements of an operand a lane has
-    next to each other along k; ``precisions`` the values of ``tt.dot``'s ``inputPrecision`` that the instruction
+    next to each other along k (a pair: of A and of B); ``precisions`` the values of ``tt.dot``'s ``inputPrecision`` that the instruction
     satisfies (empty: all).
 
     An instruction with ``memory`` reads operands from shared memory and runs on its own: its dots become
@@ -64,7 +64,7 @@ class MatrixInstruction:
     b: str
     accumulator: str
     shape: tuple[int, int, int]
-    k_width: int
+    k_width: int | tuple[int, int]
     encoding: MatrixEncoding
     precisions: tuple[int, ...] = ()
     memory: OperandMemory | None = None
@@ -90,7 +90,8 @@ class MatrixInstruction:
 
     def operand(self, index: int, result: MatrixEncoding) -> DotOperand:
         """The encoding of operand 0 or 1."""
-        return DotOperand(index, result, self.k_width)
+        width = self.k_width[index] if isinstance(self.k_width, tuple) else self.k_width
+        return DotOperand(index, result, width)
 
 
 def choose(table: Sequence[MatrixInstruction], dot: ir.Operation) -> MatrixInstruction | None:

@@ -20,9 +20,15 @@ __all__ = ["DEFAULT_POLICY", "AsyncPolicy", "DefaultPolicy", "DotPolicy", "Pipel
 
 @dataclass(frozen=True)
 class DotPolicy(TypedFields):
-    """Matrix instructions.  ``instructions``: what the matrix unit does, best first; none: dots are done by multiply-add."""
+    """Matrix instructions.
+
+    ``instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
+    ``threads_per_warp``: threads of the warps that they are for; kernels with dots that they compute have warps of that
+    size (0: of the size that the options or the target say).
+    """
 
     instructions: tuple[MatrixInstruction, ...] = ()
+    threads_per_warp: int = 0
 
 
 @dataclass(frozen=True)

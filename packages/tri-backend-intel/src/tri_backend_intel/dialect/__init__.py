@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.machine import (
     BarrierOp,
     GroupIdOp,
@@ -13,11 +14,14 @@ from tri_backend_intel.dialect.machine import (
     SubGroupIdOp,
     SubGroupLaneOp,
 )
+from tri_backend_intel.dialect.matrix import DpasOp
 from tri_backend_intel.dialect.ttig import TTIG
 
 __all__ = [
     "TTIG",
     "BarrierOp",
+    "Dpas",
+    "DpasOp",
     "GroupIdOp",
     "NumGroupsOp",
     "ShuffleOp",

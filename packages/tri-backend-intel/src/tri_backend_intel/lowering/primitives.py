@@ -16,12 +16,15 @@ from tri_backend_intel.dialect import (
     SubGroupLaneOp,
 )
 from tri_backend_intel.dialect.builtins import call_builtin, call_printf
+from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.lowering.math import call_math, propagating
+from tri_backend_intel.lowering.matrix import multiply_cluster
 from tri_core.dialects.tt.enums import MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
+from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.lowering import Builder, Primitives
 
 __all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
@@ -138,6 +141,23 @@ class IntelPrimitives(Primitives):
                 remedy="name a builtin of OpenCL C by its mangled name, such as _Z5hypotff",
             )
         return call_builtin(b, symbol, list(args), [result])[0]
+
+    # --- matrices -----------------------------------------------------------------------------------------
+
+    def matrix_multiply(
+        self,
+        b: Builder,
+        dot: ir.Operation,
+        left: Sequence[ir.Value],
+        right: Sequence[ir.Value],
+        total: Sequence[ir.Value],
+    ) -> Sequence[ir.Value]:
+        """DPAS for each instruction of a cluster."""
+        return multiply_cluster(dot, left, right, total)
+
+    def carried_vector(self, encoding: MatrixEncoding) -> int:
+        """A DPAS takes and gives its rows as one vector."""
+        return encoding.repeat_count if isinstance(encoding, Dpas) else 1
 
     # --- debugging ----------------------------------------------------------------------------------------
 

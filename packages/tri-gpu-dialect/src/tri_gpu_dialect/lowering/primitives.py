@@ -17,6 +17,7 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
+from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.lowering.builder import Builder
 
 __all__ = ["Access", "AtomicAccess", "Primitives"]
@@ -334,6 +335,13 @@ class Primitives(abc.ABC):
         Registers come and go in the order of the fragments of the result's encoding (a ``MatrixEncoding``).
         """
         raise Unsupported(f"{self.target} has no matrix instructions for {dot.results[0].type}")
+
+    def carried_vector(self, encoding: MatrixEncoding) -> int:
+        """How many registers of a matrix instruction's result loops and branches carry in one vector (1: none).
+
+        Those follow each other in the order of the result's registers: what an instruction takes and gives as one value.
+        """
+        return 1
 
     # --- arithmetic ---------------------------------------------------------------------------------------
 

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 
 import pytest
 
 from tri_core.api import OutOfResources, Unsupported, VerificationError
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.edit import module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Slice
 from tri_gpu_dialect.passes import Coalesce, ConvertTritonToTritonGPU
+from tri_gpu_dialect.policy import DotPolicy
+from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import dot_encoding
 
 
@@ -41,6 +46,25 @@ def test_the_module_says_how_it_runs(run, kernel) -> None:  # type: ignore[no-un
         "ttg.target": '"made-up:m1"',
         "ttg.threads-per-warp": "32 : i32",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "instructions", "lanes"), [("matmul", True, 16), ("matmul", False, 32), ("softmax", True, 32)]
+)
+def test_warps_have_the_size_of_the_matrix_unit_where_it_has_work(  # type: ignore[no-untyped-def]
+    kernel, context, name: str, instructions: bool, lanes: int
+) -> None:
+    table = MATRIX_POLICY.dots.instructions if instructions else ()
+    policy = replace(MATRIX_POLICY, dots=DotPolicy(instructions=table, threads_per_warp=16))
+    module = ir.Module.parse(kernel(name))
+    ConvertTritonToTritonGPU(target="made-up:m1", num_warps=4, threads_per_warp=32, policy=policy).apply(
+        module, context
+    )
+    assert module_int(module, "ttg.threads-per-warp") == lanes
+    for load in ops(module, "tt.load"):
+        encoding = encoding_of(load.results[0])
+        assert isinstance(encoding, Blocked)
+        assert math.prod(encoding.threads_per_warp) == lanes
 
 
 @pytest.mark.parametrize("name", ["vector_add", "softmax", "layernorm", "matmul"])

@@ -1,7 +1,8 @@
 """Structured control flow: the same ops with a tensor's registers in place of the tensor.
 
 Registers that hold copies are carried once.  Operands of matrix instructions are carried as the 32-bit words that
-they are read and used in, so that no word is taken apart and put together again on the way round.
+they are read and used in, their results as the vectors that the target's words ask for
+(``Primitives.carried_vector``), so that nothing is taken apart and put together again on the way round.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def flatten(ctx: Lowering, value: Lowered, type_: ir.Type) -> list[ir.Value]:
     if not isinstance(value, list):
         return value.parts()
     values = [value[r] for r in _carried(ctx, type_)]
+    if (size := _per_vector(ctx, type_)) > 1:
+        return [ctx.b.pack(values[i : i + size]) for i in range(0, len(values), size)]
     return values if _per_word(ctx, type_) == 1 else to_words(ctx.b, values)
 
 
@@ -33,8 +36,10 @@ def rebuild(ctx: Lowering, parts: Iterator[ir.Value], type_: ir.Type, like: Lowe
     if like is not None and not isinstance(like, list):
         return like.rebuilt([next(parts) for _ in like.parts()])
     carried = _carried(ctx, type_)
-    group = _per_word(ctx, type_)
-    if group == 1:
+    group, size = _per_word(ctx, type_), _per_vector(ctx, type_)
+    if size > 1:
+        scalars = [v for _ in range(len(carried) // size) for v in ctx.b.unpack(next(parts))]
+    elif group == 1:
         scalars = [next(parts) for _ in carried]
     else:
         words = [next(parts) for _ in range(len(carried) // group)]
@@ -67,6 +72,24 @@ def _per_word(ctx: Lowering, type_: ir.Type) -> int:
     bits = bit_width(ctx.storage(type_))
     group = 32 // bits if bits in (8, 16) else 1
     return group if len(_carried(ctx, type_)) % group == 0 else 1
+
+
+def _per_vector(ctx: Lowering, type_: ir.Type) -> int:
+    """How many registers of a tensor are carried in one vector: several if it is a matrix instruction's result."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return 1
+    encoding = decode(type_.encoding)
+    size = ctx.hw.carried_vector(encoding) if isinstance(encoding, MatrixEncoding) else 1
+    return size if len(_carried(ctx, type_)) % size == 0 else 1
+
+
+def _part(ctx: Lowering, type_: ir.Type) -> tuple[ir.Type, int]:
+    """What a scalar or tensor is carried in: a type, and how many registers one of it holds."""
+    element = ctx.storage(type_)
+    if (size := _per_vector(ctx, type_)) > 1:
+        return ctx.b.vector_type(element, size), size
+    group = _per_word(ctx, type_)
+    return (element, 1) if group == 1 else (ctx.b.i32, group)
 
 
 def _flat(ctx: Lowering, values: Sequence[Lowered], types: Sequence[ir.Type]) -> list[ir.Value]:
@@ -130,9 +153,8 @@ def _result_shapes(ctx: Lowering, op: ir.Operation) -> tuple[list[Lowered], list
             like.append(Token())
         elif isinstance(result.type, ir.RankedTensorType) or _is_scalar(result.type):
             like.append([])
-            group = _per_word(ctx, result.type)
-            part = ctx.storage(result.type) if group == 1 else ctx.b.i32
-            flat += [part] * (len(_carried(ctx, result.type)) // group)
+            part, size = _part(ctx, result.type)
+            flat += [part] * (len(_carried(ctx, result.type)) // size)
         else:
             raise Unsupported(f"{op.name} that gives a {result.type}", remedy="use it inside of the branches")
     return like, flat

@@ -11,14 +11,24 @@ Types are changed in place; no op is made anew.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, Policy, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
-from tri_gpu_dialect.edit import CONTROL, GLOBAL, SHARED, barrier, block_ops, convert, functions, set_encoding
+from tri_gpu_dialect.edit import (
+    CONTROL,
+    GLOBAL,
+    SHARED,
+    all_ops,
+    barrier,
+    block_ops,
+    convert,
+    functions,
+    set_encoding,
+)
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.types import bitwidth, tensor_info
@@ -39,7 +49,11 @@ DOT_LINE = 32
 
 @dataclass(frozen=True)
 class ConvertTritonToTritonGPU(Pass):
-    """See the module; ``target`` is the target key's text that goes into the module's attributes."""
+    """See the module; ``target`` is the target key's text that goes into the module's attributes.
+
+    Where the ``policy`` has matrix instructions for warps of another size than ``threads_per_warp``, and they compute a dot
+    of the module, warps have that size.
+    """
 
     name: ClassVar[str] = "convert-triton-to-tritongpu"
 
@@ -53,14 +67,22 @@ class ConvertTritonToTritonGPU(Pass):
         """Set the module's execution attributes and convert its functions."""
         i32 = ir.IntegerType.get_signless(32)
         attributes = module.operation.attributes
+        threads_per_warp = self._threads_per_warp(module)
         attributes["ttg.target"] = ir.StringAttr.get(self.target)
         attributes["ttg.num-warps"] = ir.IntegerAttr.get(i32, self.num_warps)
-        attributes["ttg.threads-per-warp"] = ir.IntegerAttr.get(i32, self.threads_per_warp)
+        attributes["ttg.threads-per-warp"] = ir.IntegerAttr.get(i32, threads_per_warp)
         attributes["ttg.num-ctas"] = ir.IntegerAttr.get(i32, self.num_ctas)
-        conversion = _Conversion(self)
+        conversion = _Conversion(replace(self, threads_per_warp=threads_per_warp))
         for function in functions(module):
             for block in function.regions[0].blocks:
                 conversion.block(block)
+
+    def _threads_per_warp(self, module: ir.Module) -> int:
+        dots = getattr(self.policy, "dots", None)
+        if dots is None or dots.threads_per_warp in (0, self.threads_per_warp):
+            return self.threads_per_warp
+        found = (op for function in functions(module) for op in all_ops(function) if op.name == "tt.dot")
+        return dots.threads_per_warp if any(map(self.policy.mma, found)) else self.threads_per_warp
 
 
 @dataclass

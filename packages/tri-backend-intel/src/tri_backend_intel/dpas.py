@@ -1,0 +1,59 @@
+"""The table of matrix instructions of a device: DPAS by element type and rows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tri_backend_intel.architectures import ARCHITECTURES
+from tri_backend_intel.dialect.encoding import DEPTH, Dpas
+from tri_backend_intel.dialect.matrix import KINDS
+from tri_backend_intel.options import IntelOptions
+from tri_core.api import Target
+from tri_core.dialects.tt.enums import InputPrecision
+from tri_gpu_dialect.matrix import MatrixInstruction
+from tri_gpu_dialect.policy import DotPolicy
+
+__all__ = ["dots"]
+
+#: element types of ``tt.dot``; unsigned bytes the language does not multiply
+_TYPES = ("f16", "bf16", "i8", "f32")
+#: rows of an instruction: as many as the result has, the most first
+_REPEAT_COUNTS = (8, 4, 2, 1)
+
+
+def dots(target: Target, options: IntelOptions) -> DotPolicy:
+    """The instructions of ``target``; none where ``options`` ask for sub-groups of another size than they have.
+
+    Where no option says a size, kernels whose dots they compute have theirs.
+    """
+    row = ARCHITECTURES[target.key.arch]
+    if not row.dpas_n or options.warp_size not in (0, row.dpas_n):
+        return DotPolicy()
+    return DotPolicy(instructions=_table(row.dpas_n, row.dpas_tf32), threads_per_warp=row.dpas_n)
+
+
+@cache
+def _table(lanes: int, tf32: bool) -> tuple[MatrixInstruction, ...]:
+    types = [t for t in _TYPES if tf32 or t != "f32"]
+    return tuple(
+        _instruction(t, lanes, rows)
+        for rows in _REPEAT_COUNTS
+        for t in types
+        if rows * DEPTH * 32 // KINDS[t].bits >= lanes
+    )
+
+
+def _instruction(element: str, lanes: int, rows: int) -> MatrixInstruction:
+    per_channel = 32 // KINDS[element].bits
+    encoding = Dpas(
+        repeat_count=rows, execution_size=lanes, ops_per_channel=per_channel, threads_per_warp=lanes
+    )
+    return MatrixInstruction(
+        a=element,
+        b=element,
+        accumulator=KINDS[element].accumulator,
+        shape=(rows, lanes, encoding.depth),
+        k_width=(encoding.left_width, per_channel),
+        encoding=encoding,
+        precisions=(int(InputPrecision.TF32),) if element == "f32" else (),
+    )
