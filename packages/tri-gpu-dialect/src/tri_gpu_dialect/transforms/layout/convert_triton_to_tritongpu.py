@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tri_core.api import OutOfResources, Pass, Policy, StageContext, Unsupported
+from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
@@ -30,7 +30,7 @@ from tri_gpu_dialect.edit import (
     set_encoding,
 )
 from tri_gpu_dialect.encodings import Blocked, Encoding
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["ConvertTritonToTritonGPU", "dot_encoding"]
@@ -61,7 +61,7 @@ class ConvertTritonToTritonGPU(Pass):
     num_warps: int
     threads_per_warp: int
     num_ctas: int = 1
-    policy: Policy = DEFAULT_POLICY
+    policy: DefaultPolicy = DEFAULT_POLICY
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Set the module's execution attributes and convert its functions."""
@@ -78,11 +78,11 @@ class ConvertTritonToTritonGPU(Pass):
                 conversion.block(block)
 
     def _threads_per_warp(self, module: ir.Module) -> int:
-        dots = getattr(self.policy, "dots", None)
-        if dots is None or dots.threads_per_warp in (0, self.threads_per_warp):
+        wanted = self.policy.dots.threads_per_warp
+        if wanted in (0, self.threads_per_warp):
             return self.threads_per_warp
-        found = (op for function in functions(module) for op in all_ops(function) if op.name == "tt.dot")
-        return dots.threads_per_warp if any(map(self.policy.mma, found)) else self.threads_per_warp
+        dots = (op for function in functions(module) for op in all_ops(function) if op.name == "tt.dot")
+        return wanted if any(map(self.policy.mma, dots)) else self.threads_per_warp
 
 
 @dataclass
