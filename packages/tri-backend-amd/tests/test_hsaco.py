@@ -14,7 +14,7 @@ from amd_support import TARGETS, Made, compile_body, compile_text, context_of
 from tri_backend_amd import tools
 from tri_backend_amd.architectures import ARCHITECTURES, target
 from tri_backend_amd.dialect import BufferLoadOp, BufferStoreOp, MakeBufferOp
-from tri_backend_amd.dialect.buffers import OUT_OF_BOUNDS, descriptor_flags
+from tri_backend_amd.dialect.buffers import FORWARD, descriptor_flags
 from tri_backend_amd.hsaco import KernelDescriptor, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
@@ -54,11 +54,16 @@ def buffers(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value], thread: ir.
         return ir.IntegerAttr.get(b.i32, value)
 
     family = ARCHITECTURES[hw.target.key.arch].family
-    buffer = MakeBufferOp.build([args[1]], [b.ptr(8)], {"flags": number(descriptor_flags(family))})[0]
+    facts = {
+        "flags": number(descriptor_flags(family)),
+        "records": ir.IntegerAttr.get(b.i64, FORWARD.size),
+    }
+    buffer = MakeBufferOp.build([args[1]], [b.ptr(8)], facts)[0]
     inside = b.cmp("slt", thread, hw.num_programs(b, 0))
-    offset = b.select(inside, b.mul(thread, b.int_(16)), b.int_(OUT_OF_BOUNDS))
-    loaded = BufferLoadOp.build([buffer, offset], [b.vector_type(b.f32, 4)], {"cache": number(0)})[0]
-    BufferStoreOp.build([loaded, buffer, offset], [], {"cache": number(0)})
+    offset = b.select(inside, b.mul(thread, b.int_(16)), b.int_(FORWARD.masked - (1 << 32)))
+    same = b.int_(0)
+    loaded = BufferLoadOp.build([buffer, offset, same], [b.vector_type(b.f32, 4)], {"cache": number(0)})[0]
+    BufferStoreOp.build([loaded, buffer, offset, same], [], {"cache": number(0)})
 
 
 @functools.cache

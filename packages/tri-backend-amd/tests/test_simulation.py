@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import amd_support
-from tri_backend_amd.dialect.buffers import NUM_RECORDS, OUT_OF_BOUNDS
+from tri_backend_amd.dialect.buffers import AROUND, FORWARD, Window
 from tri_core.mlir import ir, session
 
 Array = npt.NDArray[Any]
@@ -73,7 +73,7 @@ def simulate(
 ) -> list[Array]:
     """Run machine op ``name`` in a simulator's way; ``value`` is the type of the first operand."""
     with session():
-        i32 = ir.IntegerType.get_signless(32)
+        i32, i64 = (ir.IntegerType.get_signless(bits) for bits in (32, 64))
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             types = [ir.Type.parse(value)] + [i32] * (len(operands) - 1)
@@ -84,7 +84,7 @@ def simulate(
                 name,
                 results=[ir.Type.parse(result)] if result else [],
                 operands=undefined,
-                attributes={k: ir.IntegerAttr.get(i32, v) for k, v in attributes.items()},
+                attributes={k: ir.IntegerAttr.get(i64 if v > 1 << 30 else i32, v) for k, v in attributes.items()},
             )
         op: Any = made.opview
         return list(op.simulate(cta, operands))
@@ -139,23 +139,35 @@ def test_barriers() -> None:
     assert cta.barriers == 1
 
 
-def test_buffers_read_zero_and_write_nothing_out_of_bounds() -> None:
-    words = np.random.default_rng(6).random(1024, dtype=np.float32)
+@pytest.mark.parametrize("window", [FORWARD, AROUND])
+@pytest.mark.parametrize("uniform", [0, 1024])
+def test_buffers_read_zero_and_write_nothing_out_of_bounds(window: Window, uniform: int) -> None:
+    words = np.random.default_rng(6).random(2048, dtype=np.float32)
     cta = Cta(data=words.copy().view(np.uint8))
-    base = np.full(2 * LANES, 512, np.int64)
+    begin = np.full(2 * LANES, 512 - window.before, np.int64)
+    facts = {"flags": 0, "records": window.size}
+    (descriptor,) = simulate("amdg.make_buffer", [begin], facts, cta, "!llvm.ptr<8>", "!llvm.ptr<1>")
     inside = THREAD % 3 != 0
-    offsets = np.where(inside, THREAD * 16, OUT_OF_BOUNDS).astype(np.int32)
-    (made,) = simulate(
-        "amdg.raw_buffer_load", [base, offsets], {"cache": 0}, cta, "vector<4xf32>", "!llvm.ptr<8>"
-    )
-    rows = words[128 : 128 + 8 * LANES].reshape(2 * LANES, 4)
+    offsets = np.where(inside, THREAD * 16 + window.before, window.masked).astype(np.uint32).view(np.int32)
+    same = np.full(2 * LANES, uniform, np.int32)
+    place = [descriptor, offsets, same]
+    (made,) = simulate("amdg.raw_buffer_load", place, {"cache": 0}, cta, "vector<4xf32>", "!llvm.ptr<8>")
+    first = 128 + uniform // 4
+    rows = words[first : first + 8 * LANES].reshape(2 * LANES, 4)
     np.testing.assert_array_equal(made, np.where(inside[:, None], rows, 0))
-    values = -made
-    simulate("amdg.raw_buffer_store", [values, base, offsets], {"cache": 0}, cta, "", "vector<4xf32>")
-    after = cta.data.view(np.float32)[128 : 128 + 8 * LANES].reshape(2 * LANES, 4)
+    simulate("amdg.raw_buffer_store", [-made, *place], {"cache": 0}, cta, "", "vector<4xf32>")
+    after = cta.data.view(np.float32)[first : first + 8 * LANES].reshape(2 * LANES, 4)
     np.testing.assert_array_equal(after, np.where(inside[:, None], -rows, rows))
 
 
-def test_the_masking_offset_is_beyond_every_descriptor() -> None:
-    for width in (1, 2, 4, 8, 16):
-        assert (OUT_OF_BOUNDS & 0xFFFFFFFF) + width > NUM_RECORDS
+@pytest.mark.parametrize("window", [FORWARD, AROUND])
+@pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
+def test_the_masking_offset_is_beyond_every_descriptor(window: Window, width: int) -> None:
+    # every word of a vector is checked by itself, and none comes around to the front
+    assert window.size <= window.masked
+    assert window.masked + width <= 1 << 32
+
+
+def test_a_small_array_is_in_the_window_wherever_its_pointer_points() -> None:
+    largest = AROUND.size - AROUND.before
+    assert AROUND.before >= largest >= (1 << 31) - 16

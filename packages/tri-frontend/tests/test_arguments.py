@@ -175,3 +175,39 @@ def bad(p):
     with pytest.raises(CompilationError, match="up is called at a depth of 100") as caught:
         ttir(module.bad, {"p": "*i32"})
     assert len(caught.value.location.call_sites) == 2
+
+
+# --- small arrays, for targets that ask ---------------------------------------------------------------------
+
+
+def ranges(function, *args, small_array: int) -> dict[str, object]:
+    facts, _, _ = make_binder(function, 16, True, small_array)(*args)
+    found = specialize(function, facts, 16).source.attrs
+    return {name: dict(given).get("tt.pointer_range") for name, given in found.items()}
+
+
+@tri.jit
+def takes_two(x, y):
+    pass
+
+
+@tri.jit(do_not_specialize=["y"])
+def takes_one_as_it_is(x, y):
+    pass
+
+
+def test_the_memory_that_an_array_is_part_of_decides_whether_it_is_small():
+    whole = np.zeros(64, np.float32)
+    assert ranges(takes_two, whole[:16], whole[::-1][4:], small_array=256) == {"x": 32, "y": 32}
+    assert set(ranges(takes_two, whole[:16], whole[:4], small_array=255).values()) == {None}
+    assert ranges(takes_one_as_it_is, whole, whole, small_array=256) == {"x": 32}
+
+
+def test_size_is_no_fact_where_nobody_asks():
+    large, small = np.zeros(1 << 20, np.int8), np.zeros(16, np.int8)
+    usual = make_binder(takes_two, 16, True)
+    assert len({tuple(f[0] for f in usual(a, a)[0]) for a in (large, small)}) == 1
+    assert all(len(fact) == 3 for fact in usual(large, small)[0])
+    assert "tt.pointer_range" not in str(signature(takes_two, large, small)[2])
+    asked = make_binder(takes_two, 16, True, 1024)
+    assert asked(large, small)[0] != asked(small, small)[0]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ConformanceProfile,
         DeviceInfo,
         FrameworkAdapter,
+        KernelABI,
         KnobGroup,
         Pipeline,
         Runtime,
@@ -109,6 +110,16 @@ def tri_target(backend: str, key: TargetKey, device: DeviceInfo | None) -> Targe
     from tri_backend_amd.architectures import target
 
     return target(key, device)
+
+
+@hookimpl
+def tri_abi(target: Target) -> KernelABI:
+    """The usual one, and arrays that one buffer descriptor reaches."""
+    del target
+    from tri_backend_amd.dialect.buffers import AROUND
+    from tri_core.api import KernelABI
+
+    return KernelABI(small_array=AROUND.size - AROUND.before)
 
 
 @hookimpl

@@ -47,11 +47,14 @@ class KernelABI:
     """Specialization rules as data, so that the frontend makes one fast binder from them.
 
     ``divisibility``: integers and pointers divisible by it get ``tt.divisibility``; ``equal_to_one``:
-    whether an integer of value 1 is folded; ``implicit``: parameters that the backend appends.
+    whether an integer of value 1 is folded; ``small_array``: pointers to arrays whose memory has at most so many
+    bytes get ``tt.pointer_range`` 32, and size is nothing that kernels are specialized on where it is 0;
+    ``implicit``: parameters that the backend appends.
     """
 
     divisibility: int = 16
     equal_to_one: bool = True
+    small_array: int = 0
     implicit: tuple[Parameter, ...] = ()
     attrs: Mapping[str, str] = field(default_factory=dict)
 

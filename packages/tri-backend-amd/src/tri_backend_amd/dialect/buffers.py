@@ -2,11 +2,17 @@
 
 A load out of bounds gives zero and a store does nothing, both without touching memory.  So a mask costs one
 select of the offset instead of a branch.
+
+The address is the descriptor's base, plus the lane's offset, plus a uniform one from a scalar register, both unsigned.
+All chips check the lane's offset against the descriptor's bytes; CDNA takes the uniform one off these before ("Range
+checking" in AMD's instruction set guides of CDNA3 and RDNA3; LLVM leaves it out of bounds checking too).  What is
+masked must be out of bounds either way, and what is not in bounds either way.  Vectors are checked word by word.
 """
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,16 +23,31 @@ from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["NUM_RECORDS", "OUT_OF_BOUNDS", "BufferLoadOp", "BufferStoreOp", "MakeBufferOp"]
+__all__ = ["AROUND", "FORWARD", "BufferLoadOp", "BufferStoreOp", "MakeBufferOp", "Window"]
 
 _In = ext.Operand[Any]
 _Out = ext.Result[Any]
 Array = npt.NDArray[np.generic]
 
-#: bytes that every buffer descriptor covers: all of a 31-bit offset
-NUM_RECORDS = 0x7FFFFFFE
-#: an offset (unsigned) that lies beyond any descriptor's bounds, also with a vector's width added
-OUT_OF_BOUNDS = -(1 << 31)
+
+@dataclass(frozen=True)
+class Window:
+    """The bytes that a descriptor covers: ``size`` of them, ``before`` of which lie in front of the pointer.
+
+    ``masked``: an unsigned offset of a lane that lies behind them, and does not come around with a vector's width added.
+    """
+
+    before: int
+    size: int
+    masked: int
+
+
+#: what a 31-bit offset reaches
+FORWARD = Window(before=0, size=(1 << 31) - 2, masked=1 << 31)
+#: all that an array of less than 2 GiB can have, wherever in it the pointer points.  LLVM moves constants that are added
+#: to offsets into the instruction, and the hardware's sum of both has no end at 32 bits: in the middle of the window nothing
+#: comes near that, and 2**31 has no bits that could be moved
+AROUND = Window(before=1 << 31, size=(1 << 32) - 16, masked=(1 << 32) - 16)
 
 _BUFFER_SPACE = 8
 #: word 3 of a descriptor: 32-bit elements; on RDNA bounds are checked for raw offsets (28, 29 set), bit 24 is reserved
@@ -39,25 +60,27 @@ def descriptor_flags(family: str) -> int:
 
 
 class MakeBufferOp(MachineOp, dialect=AMDG, name="make_buffer", traits=[Pure]):
-    """A buffer descriptor for ``base``, a uniform pointer to global memory."""
+    """A buffer descriptor for ``records`` bytes from ``base`` on, a uniform pointer to global memory."""
 
     base: _In
     flags: ir.IntegerAttr
+    records: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """No stride, all of a 31-bit offset."""
+        """No stride."""
         operands = [
             self.base,
             b.const(b.i16, 0),
-            b.const(b.i64, NUM_RECORDS),
+            b.const(b.i64, self.records.value),
             b.int_(self.flags.value),
         ]
         return b.intrinsic("llvm.amdgcn.make.buffer.rsrc.p8.p1", operands, [b.ptr(_BUFFER_SPACE)])
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """The base itself stands for the descriptor."""
-        return [operands[0]]
+        """Base and size of every thread."""
+        base = operands[0].astype(np.int64)
+        return [np.stack([base, np.full_like(base, self.records.value)], axis=1)]
 
 
 def _suffix(type_: ir.Type) -> str:
@@ -67,53 +90,59 @@ def _suffix(type_: ir.Type) -> str:
     return str(type_)
 
 
-def _in_bounds(offset: Array) -> Array:
-    return offset.astype(np.uint32) < np.uint32(NUM_RECORDS)
+def _resolved(cta: SimulatedCTA, descriptor: Array, offset: Array, uniform: Array) -> tuple[Array, Array]:
+    """The address of every thread, and where it is in bounds on all chips."""
+    lane, same = (v.astype(np.uint32).astype(np.int64) for v in (offset, uniform))
+    inside = cta.active & (lane < descriptor[:, 1] - same)
+    return descriptor[:, 0] + np.where(inside, lane + same, 0), inside
 
 
 class BufferLoadOp(MachineOp, dialect=AMDG, name="raw_buffer_load"):
-    """A scalar or vector at ``offset`` bytes of ``buffer``; zero out of bounds.  ``cache`` is LLVM's aux word."""
+    """A scalar or vector at ``offset`` plus ``uniform`` bytes of ``buffer``; zero out of bounds.
+
+    ``uniform`` is the same in all lanes.  ``cache`` is LLVM's aux word.
+    """
 
     buffer: _In
     offset: _In
+    uniform: _In
     cache: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """An intrinsic."""
         type_ = self.result.type
-        operands = [self.buffer, self.offset, b.int_(0), b.int_(self.cache.value)]
+        operands = [self.buffer, self.offset, self.uniform, b.int_(self.cache.value)]
         return b.intrinsic(f"llvm.amdgcn.raw.ptr.buffer.load.{_suffix(type_)}", operands, [type_])
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A load where in bounds."""
-        base, offset = operands
+        address, inside = _resolved(cta, *operands)
         dtype, count = _numpy_type(self.result.type)
-        inside = cta.active & _in_bounds(offset)
-        address = base.astype(np.int64) + np.where(inside, offset, 0)
         values = cta.memory(1).load(address, dtype, inside, count).reshape(cta.num_threads, count)
         return [values if isinstance(self.result.type, ir.VectorType) else values[:, 0]]
 
 
 class BufferStoreOp(MachineOp, dialect=AMDG, name="raw_buffer_store"):
-    """Writes a scalar or vector at ``offset`` bytes of ``buffer``, nothing out of bounds."""
+    """Writes a scalar or vector at ``offset`` plus ``uniform`` bytes of ``buffer``, nothing out of bounds."""
 
     value: _In
     buffer: _In
     offset: _In
+    uniform: _In
     cache: ir.IntegerAttr
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
         """An intrinsic."""
         name = f"llvm.amdgcn.raw.ptr.buffer.store.{_suffix(self.value.type)}"
-        b.intrinsic(name, [self.value, self.buffer, self.offset, b.int_(0), b.int_(self.cache.value)], [])
+        operands = [self.value, self.buffer, self.offset, self.uniform, b.int_(self.cache.value)]
+        b.intrinsic(name, operands, [])
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A store where in bounds."""
-        value, base, offset = operands
-        inside = cta.active & _in_bounds(offset)
-        address = base.astype(np.int64) + np.where(inside, offset, 0)
+        value, *place = operands
+        address, inside = _resolved(cta, *place)
         cta.memory(1).store(address, value, inside)
         return []
 

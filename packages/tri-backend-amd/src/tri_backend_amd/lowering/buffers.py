@@ -1,11 +1,16 @@
 """Loads and stores through buffer descriptors, where base and offsets allow it.
 
-A tensor of pointers that is one scalar pointer plus 32-bit offsets needs no 64-bit addresses: the scalar goes
-into a buffer descriptor, and a lane that is masked off gets an offset out of bounds.  The generic rules still do
-all the rest (vectors, copies, who writes); only the accesses themselves are replaced, while the rule runs.
+A tensor of pointers into one array needs no 64-bit addresses: the array's pointer goes into a buffer descriptor,
+and a lane that is masked off gets an offset out of bounds.  The generic rules still do all the rest (vectors,
+copies, who writes); only the accesses themselves are replaced, while the rule runs.
 
-The offsets in bytes must lie within the 2 GiB that a descriptor covers: because their interval says so, or because
-the pointer's parameter carries ``tt.pointer_range = 32`` (its array is smaller than that) and they are not negative.
+A descriptor covers 4 GiB at most, so one of these must hold:
+
+* the pointers are one scalar pointer plus offsets whose intervals lie in the 2 GiB behind it (:data:`FORWARD`), and those
+  of all that these are summed up from, since LLVM moves constants among them into the instruction;
+* they are computed from a parameter that carries ``tt.pointer_range = 32``: its array is smaller than 2 GiB (by 16 bytes), and all
+  that may be accessed lies less than that before or behind the pointer (:data:`AROUND`).  Offsets are then computed
+  modulo 2**32, which is exact for everything in the window: whatever their sign, width, or the way that they take.
 """
 
 from __future__ import annotations
@@ -13,18 +18,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tri_backend_amd.dialect.buffers import NUM_RECORDS
+from tri_backend_amd.dialect.buffers import AROUND, FORWARD, Window
 from tri_backend_amd.lowering.primitives import AmdPrimitives
 from tri_core.dialects.tt import PointerType
+from tri_core.ir.traits import moves_data
 from tri_core.mlir import ir
+from tri_core.passes.origins import argument_of, is_zero
+from tri_core.passes.rewriting import producer
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, Rule, generic_table
+from tri_gpu_dialect.lowering.rules.memory import load_tensor
 
-__all__ = ["add_rules", "decompose"]
+__all__ = ["Place", "add_rules", "decompose", "place_of"]
 
 #: ops on tensors of pointers that leave every pointer as it is
 _ARRANGING = frozenset(("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans"))
+#: ops through which a constant may be moved out of a sum
+_SUMS = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.ori"))
 _POINTER_RANGE = "tt.pointer_range"
+#: bytes of the widest access
+_WIDEST = 16
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,14 @@ class Decomposed:
 
     base: ir.Value
     offsets: tuple[ir.Value, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """All that is accessed lies in ``window`` around ``base``, a scalar pointer."""
+
+    base: ir.Value
+    window: Window
 
 
 def decompose(pointers: ir.Value) -> Decomposed | None:
@@ -54,65 +75,82 @@ def decompose(pointers: ir.Value) -> Decomposed | None:
     return Decomposed(value, tuple(offsets))
 
 
-def _fits(found: Decomposed, pointee_bytes: int) -> bool:
-    """Whether all offsets lie within a descriptor's bounds."""
-    small = _is_small(found.base)
+def place_of(pointers: ir.Value, pointee_bytes: int) -> Place | None:
+    """Where a tensor of pointers points; None where that is not known well enough for a descriptor."""
+    argument = argument_of(pointers)
+    small = argument is not None and _is_small(argument)
+    found = decompose(pointers)
+    if found is not None and _is_forward(found, pointee_bytes, small and found.base == argument):
+        return Place(found.base, FORWARD)
+    return Place(argument, AROUND) if argument is not None and small else None
+
+
+def _is_forward(found: Decomposed, pointee_bytes: int, small: bool) -> bool:
+    """Whether all offsets lie within the 2 GiB behind the base.
+
+    What is computed for an array that is ``small``, whose pointer is the base, is taken not to overflow: it then stays
+    in the array.
+    """
     ranges = Ranges(no_overflow=small)
+    if any(ranges.of(term).low < 0 for offset in found.offsets for term in _terms(offset)):
+        return False
     intervals = [ranges.of(offset) for offset in found.offsets]
-    if any(interval.low < 0 for interval in intervals):
-        return False
-    return small or sum(interval.high for interval in intervals) * pointee_bytes + 16 <= NUM_RECORDS
+    return small or sum(interval.high for interval in intervals) * pointee_bytes + _WIDEST <= FORWARD.size
 
 
-def _is_small(base: ir.Value) -> bool:
-    """Whether the array that ``base`` points into is said to be smaller than 2 GiB."""
-    while not isinstance(base, ir.BlockArgument):
-        if base.owner.name != "tt.addptr":
-            return False
-        base = base.owner.operands[0]
-    function = base.owner.owner
-    if function.name != "tt.func" or "arg_attrs" not in function.attributes:
+def _terms(offset: ir.Value) -> list[ir.Value]:
+    """``offset``, and what it is a sum or a multiple of."""
+    found = [offset]
+    for value in found:
+        op = producer(value)
+        if op is not None and (op.name in _SUMS or moves_data(op)):
+            found += [v for v in op.operands if v not in found]
+    return found
+
+
+def _is_small(argument: ir.Value) -> bool:
+    """Whether the array that a function's ``argument`` points into is said to be smaller than 2 GiB."""
+    function = argument.owner.owner
+    if "arg_attrs" not in function.attributes:
         return False
-    given = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[base.arg_number])
+    number = ir.BlockArgument(argument).arg_number
+    given = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[number])
     return _POINTER_RANGE in given and ir.IntegerAttr(given[_POINTER_RANGE]).value == 32
 
 
-def _plain(op: ir.Operation) -> bool:
-    """Whether the access asks for no cache behaviour of its own."""
-    names = ("cache", "evict")
-    special = any(n in op.attributes and ir.IntegerAttr(op.attributes[n]).value != 1 for n in names)
-    return not special and "isVolatile" not in op.attributes
-
-
-def _applies(ctx: Lowering, op: ir.Operation) -> bool:
+def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
+    """Where ``op``, a load or a store of a tensor, may go through a buffer descriptor."""
     pointers = op.operands[0]
-    if (
-        not isinstance(ctx.hw, AmdPrimitives)
-        or not isinstance(pointers.type, ir.RankedTensorType)
-        or not _plain(op)
-    ):
-        return False
-    found = decompose(pointers)
-    if found is None or not found.offsets:
-        return False
+    if not isinstance(ctx.hw, AmdPrimitives) or not isinstance(pointers.type, ir.RankedTensorType):
+        return None
     pointee = ctx.storage(PointerType(ctx.element(pointers.type)).pointee_type)
-    return _fits(found, max(getattr(pointee, "width", 64), 8) // 8)
+    return place_of(pointers, max(getattr(pointee, "width", 64), 8) // 8)
 
 
 def _through_a_buffer(generic: Rule) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered] | None:
-        found, words = decompose(op.operands[0]), ctx.hw
-        if found is None or not isinstance(words, AmdPrimitives):
+        place, words = _place(ctx, op), ctx.hw
+        if place is None or not isinstance(words, AmdPrimitives):
             return generic(ctx, op)
-        with words.buffer(ctx.b, ctx.scalar(found.base)):
+        with words.buffer(ctx.b, ctx.scalar(place.base), place.window):
             return generic(ctx, op)
 
     return rule
 
 
+def _load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    view = op.opview
+    # what is out of bounds is zero anyway
+    other = None if view.other is None or is_zero(view.other) else view.other
+    return [load_tensor(ctx, op, view.ptr, view.mask, other)]
+
+
+def _applies(ctx: Lowering, op: ir.Operation) -> bool:
+    return _place(ctx, op) is not None
+
+
 def add_rules(table: LoweringTable) -> None:
     """Put the rules above the generic ones, for the accesses that they apply to."""
-    generic = generic_table().rules
-    for name in ("tt.load", "tt.store"):
-        rule = _through_a_buffer(generic[name][0].rule)
+    for name, generic in (("tt.load", _load), ("tt.store", generic_table().rules["tt.store"][0].rule)):
+        rule = _through_a_buffer(generic)
         table.add(name, rule, benefit=10, when=_applies, owner=f"{__name__}.{name}")

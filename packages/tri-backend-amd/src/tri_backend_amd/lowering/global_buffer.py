@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
 from tri_backend_amd.dialect import BufferLoadOp, BufferStoreOp, MakeBufferOp
-from tri_backend_amd.dialect.buffers import OUT_OF_BOUNDS, descriptor_flags
-from tri_core.errors import InternalError
+from tri_backend_amd.dialect.buffers import Window, descriptor_flags
+from tri_backend_amd.lowering.cache_policy import aux_word
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering import Builder
+from tri_gpu_dialect.lowering import Access, Builder
 
 __all__ = ["GlobalBuffer"]
 
@@ -19,16 +20,23 @@ _DESCRIPTOR_SPACE = 8
 
 @dataclass(frozen=True)
 class GlobalBuffer:
-    """``base`` is a uniform pointer, ``descriptor`` the buffer descriptor made of it."""
+    """``descriptor`` covers ``window`` around ``base``, a uniform pointer, on a processor of ``family``."""
 
     base: ir.Value
     descriptor: ir.Value
+    window: Window
+    family: str
 
     @classmethod
-    def make(cls, b: Builder, base: ir.Value, family: str) -> Self:
-        """A descriptor for ``base`` on a processor of ``family``."""
-        flags = {"flags": ir.IntegerAttr.get(b.i32, descriptor_flags(family))}
-        return cls(base, MakeBufferOp.build([base], [b.ptr(_DESCRIPTOR_SPACE)], flags)[0])
+    def make(cls, b: Builder, base: ir.Value, window: Window, family: str) -> Self:
+        """A descriptor, made here."""
+        attributes = {
+            "flags": ir.IntegerAttr.get(b.i32, descriptor_flags(family)),
+            "records": ir.IntegerAttr.get(b.i64, window.size),
+        }
+        begin = b.gep(base, b.int_(-window.before, 64), b.int_type(8)) if window.before else base
+        made = MakeBufferOp.build([begin], [b.ptr(_DESCRIPTOR_SPACE)], attributes)[0]
+        return cls(base, made, window, family)
 
     def load(
         self,
@@ -37,34 +45,52 @@ class GlobalBuffer:
         type_: ir.Type,
         predicate: ir.Value | None,
         other: ir.Value | None,
+        access: Access,
     ) -> ir.Value:
         """A scalar or vector of ``type_``; zero, or ``other``, where ``predicate`` is false."""
-        words = _carrier(b, type_)
-        attributes = {"cache": ir.IntegerAttr.get(b.i32, 0)}
-        offset = self._offset(b, pointer, predicate)
-        loaded = b.bitcast(BufferLoadOp.build([self.descriptor, offset], [words], attributes)[0], type_)
+        place = [self.descriptor, self._offset(b, pointer, predicate), b.int_(0)]
+        cache = {"cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=False))}
+        loaded = b.bitcast(BufferLoadOp.build(place, [_carrier(b, type_)], cache)[0], type_)
         if predicate is None or other is None:
             return loaded
         return b.select(predicate, loaded, other)
 
-    def store(self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None) -> None:
+    def store(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
+    ) -> None:
         """Write ``value``, a scalar or vector, where ``predicate`` is true."""
         words = b.bitcast(value, _carrier(b, value.type))
-        attributes = {"cache": ir.IntegerAttr.get(b.i32, 0)}
-        BufferStoreOp.build([words, self.descriptor, self._offset(b, pointer, predicate)], [], attributes)
+        place = [self.descriptor, self._offset(b, pointer, predicate), b.int_(0)]
+        cache = {"cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=True))}
+        BufferStoreOp.build([words, *place], [], cache)
 
     def _offset(self, b: Builder, pointer: ir.Value, predicate: ir.Value | None) -> ir.Value:
-        total = b.int_(0)
-        while pointer != self.base:
-            pointer, bytes_ = _step(b, pointer)
+        """From the descriptor's first byte on, modulo 2**32: exact wherever the access is in the window."""
+        # the offset of the window goes to the one that all of a lane's accesses have in common: the innermost
+        steps = list(reversed(list(self._steps(b, pointer))))
+        total = b.int_(self.window.before)
+        for bytes_ in steps:
             total = b.add(total, bytes_)
-        return total if predicate is None else b.select(predicate, total, b.int_(OUT_OF_BOUNDS))
+        masked = self.window.masked
+        return (
+            total if predicate is None else b.select(predicate, total, b.int_(masked - (1 << 32)))
+        )
+
+    def _steps(self, b: Builder, pointer: ir.Value) -> Iterator[ir.Value]:
+        """The offsets in bytes that lead from the base to ``pointer``, the last one first."""
+        while pointer != self.base:
+            moved = _moved(b, pointer)
+            if moved is None:
+                yield b.sub(*(b.int_cast(b.ptr_to_int(each), b.i32) for each in (pointer, self.base)))
+                return
+            pointer, bytes_ = moved
+            yield bytes_
 
 
-def _step(b: Builder, pointer: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """The pointer that ``pointer`` was moved from, and by how many bytes."""
+def _moved(b: Builder, pointer: ir.Value) -> tuple[ir.Value, ir.Value] | None:
+    """The pointer that ``pointer`` was moved from, and by how many bytes; None where it comes from elsewhere."""
     if isinstance(pointer, ir.BlockArgument) or pointer.owner.name != "llvm.getelementptr":
-        raise InternalError(f"{pointer} is not its base plus offsets")
+        return None
     op = pointer.owner
     size = (ir.TypeAttr(op.attributes["elem_type"]).value.width + 7) // 8
     (constant,) = ir.DenseI32ArrayAttr(op.attributes["rawConstantIndices"])

@@ -15,6 +15,7 @@ from tri_backend_amd.dialect import (
     WorkgroupIdOp,
     WorkitemIdOp,
 )
+from tri_backend_amd.dialect.buffers import Window
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import xor_lanes
 from tri_backend_amd.options import amd_options
@@ -100,9 +101,9 @@ class AmdPrimitives(Primitives):
     # --- global memory ------------------------------------------------------------------------------------
 
     @contextmanager
-    def buffer(self, b: Builder, base: ir.Value) -> Iterator[None]:
-        """Access memory through a descriptor for ``base``; every pointer is ``base`` plus 32-bit offsets here."""
-        self._buffer = GlobalBuffer.make(b, base, ARCHITECTURES[self.target.key.arch].family)
+    def buffer(self, b: Builder, base: ir.Value, window: Window) -> Iterator[None]:
+        """Access memory through a descriptor for ``window`` around ``base``; nothing else is accessed here."""
+        self._buffer = GlobalBuffer.make(b, base, window, ARCHITECTURES[self.target.key.arch].family)
         try:
             yield
         finally:
@@ -120,7 +121,7 @@ class AmdPrimitives(Primitives):
         """A buffer load inside :meth:`buffer`, else a load in a branch."""
         if self._buffer is None:
             return super().load_global(b, pointer, type_, predicate, other, access)
-        return self._buffer.load(b, pointer, type_, predicate, other)
+        return self._buffer.load(b, pointer, type_, predicate, other, access)
 
     def store_global(
         self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
@@ -129,7 +130,7 @@ class AmdPrimitives(Primitives):
         if self._buffer is None:
             super().store_global(b, pointer, value, predicate, access)
         else:
-            self._buffer.store(b, pointer, value, predicate)
+            self._buffer.store(b, pointer, value, predicate, access)
 
     def sync_scope(self, scope: MemSyncScope) -> str:
         """LLVM's names of the scopes."""

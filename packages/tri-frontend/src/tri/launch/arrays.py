@@ -32,6 +32,7 @@ __all__ = [
     "array_reader",
     "describe",
     "is_tensor_class",
+    "memory_bytes",
     "mocked",
     "place_of",
     "read_only",
@@ -395,6 +396,25 @@ def _is_array_of(cls: type, module: str, name: str) -> bool:
 def _read_argument(array: ArrayArgument) -> Reading:
     place = None if array.device is None else place_of(array.device)
     return array.pointer, array.dtype, place if array.writable else read_only(place)
+
+
+def memory_bytes(array: Any) -> int:
+    """Bytes of the memory that ``array`` is part of, as far as its library says; else those of the array alone.
+
+    A dtype in place of an array stands for a small one.
+    """
+    cls = type(array)
+    if cls is DtypeArray:
+        return 0
+    if cls is TensorWrapper:
+        return memory_bytes(array.base)
+    if _is_array_of(cls, "torch", "Tensor"):
+        return int(array.untyped_storage().nbytes())
+    if _is_array_of(cls, "numpy", "ndarray"):
+        base = array.base
+        owned = memory_bytes(base) if _is_array_of(type(base), "numpy", "ndarray") else 0
+        return max(owned, _span(array) + sum((n - 1) * -s for n, s in zip(array.shape, array.strides, strict=True) if s < 0))
+    return describe(array).nbytes
 
 
 def is_tensor_class(cls: type) -> bool:

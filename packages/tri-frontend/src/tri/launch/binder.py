@@ -47,8 +47,10 @@ def _annotated_type(text: str) -> str:
     return _ANNOTATED.get(text.rsplit(".", 1)[-1].removesuffix("_t"), "")
 
 
-def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) -> Binder:
-    """The binder of ``function`` for targets that specialize by ``divisibility`` and ``equal_to_one``."""
+def make_binder(
+    function: JITFunction, divisibility: int, equal_to_one: bool, small_array: int = 0
+) -> Binder:
+    """The binder of ``function`` for targets that specialize so; see :class:`tri_core.abi.KernelABI`."""
     _refuse_keywords(function)
     own = _prefix([p.name for p in function.params])
     names: dict[str, Any] = {f"{own}type": type, f"{own}int": int, f"{own}fact": static_fact}
@@ -59,7 +61,7 @@ def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool) ->
         if parameter.is_constexpr:
             body.append(f"{own}f{i} = {name} if {own}type({name}) is {own}int else {own}fact({name})")
             continue
-        names[f"{own}readers{i}"] = readers(rules_of(parameter, divisibility, equal_to_one))
+        names[f"{own}readers{i}"] = readers(rules_of(parameter, divisibility, equal_to_one, small_array))
         body.append(f"{own}v{i}, {own}f{i} = {own}readers{i}[{own}type({name})]({name})")
         values.append(f"{own}v{i}")
     facts = _tuple([f"{own}f{p.num}" for p in function.params])
@@ -111,12 +113,15 @@ def _parameters(params: Sequence[KernelParameter], names: dict[str, Any], own: s
     return ", ".join([*shown, f"**{own}options"])
 
 
-def rules_of(parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True) -> Rules:
+def rules_of(
+    parameter: KernelParameter, divisibility: int = 16, equal_to_one: bool = True, small_array: int = 0
+) -> Rules:
     """How arguments of ``parameter`` are read; the rules of usual targets by default."""
     type_ = _annotated_type(parameter.annotation)
     return Rules(
         divisibility=divisibility,
         equal_to_one=equal_to_one,
+        small_array=small_array,
         alignment=not parameter.do_not_specialize_on_alignment,
         values=not parameter.do_not_specialize,
         type=type_,

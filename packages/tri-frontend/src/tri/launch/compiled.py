@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri.launch.arrays import ReadOnly, describe
+from tri.launch.arrays import ReadOnly, describe, memory_bytes
 from tri.launch.readers import Rules, readers
 from tri.launch.specialize import only_place
 from tri.launch.streams import named_stream
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["forget", "launch", "run"]
 
 Attributes = Mapping[str, Sequence[Sequence[Any]]]
+#: bytes that an array of ``tt.pointer_range`` 32 has less than
+_SMALL = 1 << 31
 
 #: by kernel, device and the runtime's identity
 _launches: dict[tuple[str, DeviceInfo, int], Launch] = {}
@@ -134,6 +136,7 @@ def _values(
         value, fact = plain[type(given[name])](given[name])
         if isinstance(fact, tuple):
             _check_alignment(kernel.name, name, value, attributes)
+            _check_size(kernel.name, name, given[name], attributes)
             where = fact[2]
             if isinstance(where, ReadOnly):
                 check_read_only(kernel, [len(values)])
@@ -153,3 +156,13 @@ def _check_alignment(kernel: str, name: str, address: int, attributes: Attribute
                 f"{kernel} was compiled for a {name!r} that is aligned to {value} bytes; this one is not",
                 remedy="launch through the function, which compiles another version",
             )
+
+
+def _check_size(kernel: str, name: str, array: Any, attributes: Attributes) -> None:
+    is_small = any(fact == "tt.pointer_range" for fact, _ in attributes.get(name, ()))
+    if is_small and memory_bytes(array) >= _SMALL:
+        raise LaunchError(
+            f"{kernel} was compiled for a {name!r} in less than 2 GiB of memory; this one is in "
+            f"{memory_bytes(array)} bytes",
+            remedy="launch through the function, which compiles another version",
+        )

@@ -40,7 +40,6 @@ from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.jit import JITFunction
-    from tri_core.abi import KernelABI
     from tri_core.compiler import CompiledKernel
     from tri_core.runtime import Launch, Runtime
     from tri_core.target import DeviceInfo, Target
@@ -48,10 +47,11 @@ if TYPE_CHECKING:
 __all__ = ["Dispatcher", "forget"]
 
 Grid = tuple[int, ...] | int | Callable[[Mapping[str, Any]], "tuple[int, ...] | int"]
-_Rules = tuple[int, bool]
+#: divisibility, whether 1 is folded, bytes of small arrays; see :class:`tri_core.abi.KernelABI`
+_Rules = tuple[int, bool, int]
 
 #: what all known targets do
-_USUAL: _Rules = (16, True)
+_USUAL: _Rules = (16, True, 0)
 
 
 #: the hooks of launches: lists that are changed in place, looked at by every launch
@@ -294,11 +294,11 @@ class Dispatcher:
             raise found from found.__cause__
         version = specialize(self.function, facts, _USUAL[0])
         target, _ = self._target(version, chosen())
-        abi = self._abi(target)
-        if (abi.divisibility, abi.equal_to_one) != _USUAL:
-            bind, _ = self._for_rules((abi.divisibility, abi.equal_to_one))
+        rules = _rules(target)
+        if rules != _USUAL:
+            bind, _ = self._for_rules(rules)
             facts, _, options = bind(*args, **kwargs)
-            version = specialize(self.function, facts, abi.divisibility)
+            version = specialize(self.function, facts, rules[0])
         options.pop("stream", None)
         return version.source, target, self._options(target, options)
 
@@ -373,8 +373,7 @@ class Dispatcher:
             if redirect is None:
                 version = specialize(self.function, facts, _USUAL[0])
                 target, place = self._target(version, choice)
-                abi = self._abi(target)
-                rules = (abi.divisibility, abi.equal_to_one)
+                rules = _rules(target)
                 if rules == _USUAL:
                     entry = self._table[key] = self._entry(version, target, place, options)
                     return entry, values
@@ -419,12 +418,6 @@ class Dispatcher:
                 remedy="leave the tri.target block, or pass arrays of the target's device or of the host",
             )
         return choice.target, place
-
-    @staticmethod
-    def _abi(target: Target) -> KernelABI:
-        from tri_core.plugins import manager
-
-        return manager().abi(target)
 
     def _compile(
         self, source: ASTSource, target: Target, options: Mapping[str, Any], *, warmup: bool = False
@@ -549,3 +542,11 @@ def _picker(kept: tuple[tuple[int, ...], ...]) -> Callable[[tuple[Any, ...]], Se
     items = "".join(f"v{''.join(f'[{i}]' for i in path)}, " for path in kept)
     picker: Callable[[tuple[Any, ...]], Sequence[Any]] = eval(f"lambda v: ({items})")
     return picker
+
+
+def _rules(target: Target) -> _Rules:
+    """How ``target`` specializes kernels."""
+    from tri_core.plugins import manager
+
+    abi = manager().abi(target)
+    return abi.divisibility, abi.equal_to_one, abi.small_array

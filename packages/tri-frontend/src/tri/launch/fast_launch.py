@@ -248,6 +248,8 @@ def _item(seen: RecordedCall, memory: Memory, parameter: KernelParameter, value:
 def _array_item(fact: tuple[Any, ...], offset: int, value: Any) -> Item:
     from tri_runtime.native import ArrayItem
 
+    if len(fact) > 3:
+        raise _UnfitError  # how much memory an array is part of is nothing that compiled code looks at
     exchange = _exchange(value)
     shown = exchange.look(value)
     named = ("dtype", value.dtype) if shown.dtype in _AMBIGUOUS else None

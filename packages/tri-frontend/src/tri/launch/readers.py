@@ -3,7 +3,7 @@
 A reader takes an argument and gives ``(value, fact)``.  Facts are cheap to hash and tell all that the
 compiled code may depend on:
 
-* a pointer: ``(dtype, aligned, place)``; * an integer: its dtype, with ``:D`` when divisible, or ``1``;
+* a pointer: ``(dtype, aligned, place)``, and whether its array is small for targets that ask; * an integer: its dtype, with ``:D`` when divisible, or ``1``;
 * a tensor descriptor: :class:`DescriptorFact`; * a tuple: :class:`Items`; * a float or a bool: its dtype;
 * what is folded into the code: :class:`Constant`.
 """
@@ -20,7 +20,7 @@ from tri.jit import JITFunction
 from tri.language.constexpr import constexpr
 from tri.language.structure import remake
 from tri.language.types import dtype
-from tri.launch.arrays import ArrayReader, Place, ReadOnly, array_reader
+from tri.launch.arrays import ArrayReader, Place, ReadOnly, array_reader, memory_bytes
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
@@ -36,11 +36,13 @@ DIVISIBLE = ":D"
 class Rules:
     """How a parameter is specialized: on values at all, on divisibility by ``divisibility``, on equality to 1.
 
+    ``small_array``: bytes that the memory of a small array has at most, 0 where size does not matter;
     ``type`` fixes the type of a scalar (empty: it follows from the value).
     """
 
     divisibility: int = 16
     equal_to_one: bool = True
+    small_array: int = 0
     alignment: bool = True
     values: bool = True
     type: str = ""
@@ -205,7 +207,16 @@ def _pointers(read: ArrayReader, rules: Rules) -> Reader:
         address, dtype_, place = read(array)
         return address, (dtype_, False, place)
 
-    return reader if mask >= 0 else unaligned
+    plain = reader if mask >= 0 else unaligned
+    most = rules.small_array
+    if not most or not rules.values:
+        return plain
+
+    def sized(array: Any) -> tuple[int, Any]:
+        address, fact = plain(array)
+        return address, (*fact, memory_bytes(array) <= most)
+
+    return sized
 
 
 def _descriptors(rules: Rules) -> Reader:

@@ -75,14 +75,18 @@ class _Found:
         if isinstance(fact, DescriptorFact):
             return self._descriptor(fact, name, place)
         if isinstance(fact, tuple):
-            dtype, divisible, where = fact
+            dtype, divisible, where, *sized = fact
+            small = any(sized)
             text = f"*k{dtype}" if const else f"*{dtype}"
             self._array(where)
         else:
             text = fact.removesuffix(DIVISIBLE)
-            divisible = fact.endswith(DIVISIBLE)
-        if divisible:
-            self.attributes[name] = [("tt.divisibility", self.divisibility)]
+            divisible, small = fact.endswith(DIVISIBLE), False
+        known = [("tt.divisibility", self.divisibility)] if divisible else []
+        if small:
+            known.append(("tt.pointer_range", 32))
+        if known:
+            self.attributes[name] = known
         self.kept.append(place)
         return text
 

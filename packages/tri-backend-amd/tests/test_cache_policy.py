@@ -1,0 +1,75 @@
+"""Cache modifiers become bits of the aux word, and the assembler's words for these are the chip's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import pytest
+
+from amd_support import TARGETS, compile_body
+from tri_backend_amd.architectures import ARCHITECTURES
+from tri_backend_amd.dialect.buffers import AROUND
+from tri_backend_amd.lowering import AmdPrimitives
+from tri_backend_amd.lowering.cache_policy import aux_word
+from tri_core.dialects.tt.enums import CacheModifier, EvictionPolicy
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Access, Builder
+
+PLAIN = Access(4)
+
+
+def copy(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value], *, access: Access) -> None:
+    for source, other in ((0, 1), (1, 0)):
+        with hw.buffer(b, args[source], AROUND):
+            place = b.gep(args[source], hw.thread_id(b), b.f32)
+            if other:
+                loaded = hw.load_global(b, place, b.f32, None, None, access)
+            else:
+                hw.store_global(b, place, loaded, None, access)
+
+
+def words(arch: str, access: Access) -> tuple[str, str]:
+    """What follows the operands of the load and of the store."""
+    lines = [line.strip() for line in compile_body(arch, functools.partial(copy, access=access)).assembly.splitlines()]
+    load, store = (next(line for line in lines if line.startswith(f"buffer_{w}")) for w in ("load", "store"))
+    return load.partition("offen")[2].strip(), store.partition("offen")[2].strip()
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_usual_accesses_have_no_bits(arch: str) -> None:
+    assert words(arch, PLAIN) == ("", "")
+    assert words(arch, Access(4, CacheModifier.CA)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arch", "modifier", "load", "store"),
+    [
+        ("gfx90a", CacheModifier.CG, "glc", ""),
+        ("gfx90a", CacheModifier.CS, "slc", "slc"),
+        ("gfx90a", CacheModifier.WT, "", "glc slc"),
+        ("gfx942", CacheModifier.CG, "sc0 nt", ""),
+        ("gfx942", CacheModifier.CS, "sc0 nt", "sc0 nt"),
+        ("gfx942", CacheModifier.CV, "sc0 sc1", ""),
+        ("gfx950", CacheModifier.WT, "", "sc0 sc1"),
+        ("gfx1100", CacheModifier.CG, "glc", ""),
+        ("gfx1100", CacheModifier.CS, "glc slc dlc", "glc slc dlc"),
+        ("gfx1201", CacheModifier.CG, "scope:SCOPE_DEV", "scope:SCOPE_DEV"),
+        ("gfx1201", CacheModifier.CS, "th:TH_LOAD_NT", "th:TH_STORE_NT"),
+        ("gfx1201", CacheModifier.CV, "th:TH_LOAD_BYPASS scope:SCOPE_SYS", ""),
+    ],
+)
+def test_modifiers(arch: str, modifier: CacheModifier, load: str, store: str) -> None:
+    assert words(arch, Access(4, modifier)) == (load, store)
+
+
+@pytest.mark.parametrize("arch", TARGETS)
+def test_what_is_used_once_is_evicted_first(arch: str) -> None:
+    once = Access(4, evict=EvictionPolicy.EVICT_FIRST)
+    assert all(any(w in said for w in ("nt", "slc", "NT")) for said in words(arch, once))
+
+
+@pytest.mark.parametrize("row", ARCHITECTURES.values(), ids=str)
+def test_volatile_is_the_highest_bit(row: object) -> None:
+    family = getattr(row, "family")  # noqa: B009
+    assert aux_word(family, Access(4, volatile=True), store=False) == -(1 << 31)
