@@ -49,7 +49,9 @@ def compiled(kernel: Any, target: str, signature: tuple[str, ...], **constants: 
     names = [n for n in kernel.arg_names if n not in constants]
     types = {**dict(zip(names, signature, strict=True)), **dict.fromkeys(constants, "constexpr")}
     facts = {(i,): SMALL for i, t in enumerate(signature) if t.startswith("*")}
-    return tri.compile(tri.ASTSource(kernel, types, constants, facts), target=target, options={"num_warps": 1})
+    return tri.compile(
+        tri.ASTSource(kernel, types, constants, facts), target=target, options={"num_warps": 1}
+    )
 
 
 GATHER = ("*fp32", "*fp32", "i32", "i32", "i32", "i32", "fp32")
@@ -77,7 +79,9 @@ def test_masked_gathers(arch: str, base: int, stride: int, shift: int, n: int, o
     if not inside[shift:].all():
         n = int(np.argmin(np.append(inside[shift:], False))) + shift
         i = i[:n]
-    expected = np.where(i >= shift, X[np.where(i >= shift, base + i * stride, 0)], 7 if other == "value" else 0)
+    expected = np.where(
+        i >= shift, X[np.where(i >= shift, base + i * stride, 0)], 7 if other == "value" else 0
+    )
     out = np.full(128, -1, np.float32)
     kernel = compiled(gather, f"sim:amd:{arch}", GATHER, BLOCK=64, OTHER=other)
     kernel[(2, 1, 1)](out, AROUND_MIDDLE, first, stride, shift, n, 7.0)
@@ -124,7 +128,9 @@ def test_zeros_are_not_selected_again() -> None:
 
 
 def test_arrays_of_unknown_size_have_whole_addresses() -> None:
-    types = dict(zip([*gather.arg_names[:7], "BLOCK", "OTHER"], [*GATHER, "constexpr", "constexpr"], strict=True))
+    types = dict(
+        zip([*gather.arg_names[:7], "BLOCK", "OTHER"], [*GATHER, "constexpr", "constexpr"], strict=True)
+    )
     source = tri.ASTSource(gather, types, {"BLOCK": 64, "OTHER": "zero"})
     text = tri.compile(source, target="amd:gfx942").asm["amdgcn"]
     assert "buffer_load" not in str(text)

@@ -31,7 +31,10 @@ def copy(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value], *, access: Acc
 
 def words(arch: str, access: Access) -> tuple[str, str]:
     """What follows the operands of the load and of the store."""
-    lines = [line.strip() for line in compile_body(arch, functools.partial(copy, access=access)).assembly.splitlines()]
+    lines = [
+        line.strip()
+        for line in compile_body(arch, functools.partial(copy, access=access)).assembly.splitlines()
+    ]
     load, store = (next(line for line in lines if line.startswith(f"buffer_{w}")) for w in ("load", "store"))
     return load.partition("offen")[2].strip(), store.partition("offen")[2].strip()
 

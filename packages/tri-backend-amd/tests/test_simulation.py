@@ -84,7 +84,9 @@ def simulate(
                 name,
                 results=[ir.Type.parse(result)] if result else [],
                 operands=undefined,
-                attributes={k: ir.IntegerAttr.get(i64 if v > 1 << 30 else i32, v) for k, v in attributes.items()},
+                attributes={
+                    k: ir.IntegerAttr.get(i64 if v > 1 << 30 else i32, v) for k, v in attributes.items()
+                },
             )
         op: Any = made.opview
         return list(op.simulate(cta, operands))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
-from tri_core.api import CommonOptions, Pipeline, Target
+from tri_backend_amd.passes.uniform_offsets import UniformOffsets
+from tri_core.api import CommonOptions, Pass, Pipeline, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
@@ -17,12 +20,17 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
     return manager().lowering(generic_table(), target, options)
 
 
+def _passes() -> Mapping[str, Sequence[Pass]]:
+    """The backend's own passes of the stage ``ttgir``, by anchor."""
+    return {"ttgir.begin": [UniformOffsets()]}
+
+
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
     return Pipeline(
         stages=(
             ttir_stage(),
-            ttgir_stage(target, options),
+            ttgir_stage(target, options, passes=_passes()),
             llir_stage(make_primitives, _table, target),
             *assembly_and_object_stages(),
         )
@@ -31,4 +39,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options), make_primitives, _table)
+    return simulated_pipeline(ttgir_stage(target, options, passes=_passes()), make_primitives, _table)

@@ -78,10 +78,12 @@ def tri_language() -> Sequence[LanguageExtension]:
 
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
-    """The machine ops."""
+    """The machine ops and the passes."""
     from tri_backend_amd.dialect import AMDG
+    from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 
     registry.add_dialect(AMDG)
+    registry.add_pass(UniformOffsets)
 
 
 @hookimpl

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 from tri_backend_amd.dialect.buffers import AROUND, FORWARD, Window
 from tri_backend_amd.lowering.primitives import AmdPrimitives
+from tri_backend_amd.lowering.small_arrays import UNIFORM, is_small
 from tri_core.dialects.tt import PointerType
-from tri_core.ir.traits import moves_data
+from tri_core.ir.traits import derives_pointer, moves_data
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
-from tri_core.passes.rewriting import producer
+from tri_core.passes.rewriting import made_by, producer
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, Rule, generic_table
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
@@ -35,7 +36,6 @@ __all__ = ["Place", "add_rules", "decompose", "place_of"]
 _ARRANGING = frozenset(("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans"))
 #: ops through which a constant may be moved out of a sum
 _SUMS = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.shli", "arith.ori"))
-_POINTER_RANGE = "tt.pointer_range"
 #: bytes of the widest access
 _WIDEST = 16
 
@@ -78,7 +78,7 @@ def decompose(pointers: ir.Value) -> Decomposed | None:
 def place_of(pointers: ir.Value, pointee_bytes: int) -> Place | None:
     """Where a tensor of pointers points; None where that is not known well enough for a descriptor."""
     argument = argument_of(pointers)
-    small = argument is not None and _is_small(argument)
+    small = argument is not None and is_small(argument)
     found = decompose(pointers)
     if found is not None and _is_forward(found, pointee_bytes, small and found.base == argument):
         return Place(found.base, FORWARD)
@@ -108,14 +108,15 @@ def _terms(offset: ir.Value) -> list[ir.Value]:
     return found
 
 
-def _is_small(argument: ir.Value) -> bool:
-    """Whether the array that a function's ``argument`` points into is said to be smaller than 2 GiB."""
-    function = argument.owner.owner
-    if "arg_attrs" not in function.attributes:
-        return False
-    number = ir.BlockArgument(argument).arg_number
-    given = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[number])
-    return _POINTER_RANGE in given and ir.IntegerAttr(given[_POINTER_RANGE]).value == 32
+def _uniform(ctx: Lowering, pointers: ir.Value) -> frozenset[ir.Value]:
+    """The scalars that the offsets of ``pointers`` are splats of, where these may go to a scalar register."""
+    found = set()
+    op = producer(pointers)
+    while op is not None and isinstance(op.results[0].type, ir.RankedTensorType) and derives_pointer(op.name):
+        if UNIFORM in op.attributes and (splat := made_by(op.operands[1], "tt.splat")) is not None:
+            found.add(ctx.scalar(splat.operands[0]))
+        op = producer(op.operands[0])
+    return frozenset(found)
 
 
 def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
@@ -132,7 +133,8 @@ def _through_a_buffer(generic: Rule) -> Rule:
         place, words = _place(ctx, op), ctx.hw
         if place is None or not isinstance(words, AmdPrimitives):
             return generic(ctx, op)
-        with words.buffer(ctx.b, ctx.scalar(place.base), place.window):
+        uniform = _uniform(ctx, op.operands[0]) if place.window == AROUND else frozenset()
+        with words.buffer(ctx.b, ctx.scalar(place.base), place.window, uniform):
             return generic(ctx, op)
 
     return rule

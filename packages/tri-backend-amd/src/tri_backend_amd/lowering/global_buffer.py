@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,15 +21,21 @@ _DESCRIPTOR_SPACE = 8
 
 @dataclass(frozen=True)
 class GlobalBuffer:
-    """``descriptor`` covers ``window`` around ``base``, a uniform pointer, on a processor of ``family``."""
+    """``descriptor`` covers ``window`` around ``base``, a uniform pointer, on a processor of ``family``.
+
+    ``uniform``: offsets that all lanes have in common, none of them negative.
+    """
 
     base: ir.Value
     descriptor: ir.Value
     window: Window
+    uniform: AbstractSet[ir.Value]
     family: str
 
     @classmethod
-    def make(cls, b: Builder, base: ir.Value, window: Window, family: str) -> Self:
+    def make(
+        cls, b: Builder, base: ir.Value, window: Window, uniform: AbstractSet[ir.Value], family: str
+    ) -> Self:
         """A descriptor, made here."""
         attributes = {
             "flags": ir.IntegerAttr.get(b.i32, descriptor_flags(family)),
@@ -36,7 +43,7 @@ class GlobalBuffer:
         }
         begin = b.gep(base, b.int_(-window.before, 64), b.int_type(8)) if window.before else base
         made = MakeBufferOp.build([begin], [b.ptr(_DESCRIPTOR_SPACE)], attributes)[0]
-        return cls(base, made, window, family)
+        return cls(base, made, window, uniform, family)
 
     def load(
         self,
@@ -48,7 +55,7 @@ class GlobalBuffer:
         access: Access,
     ) -> ir.Value:
         """A scalar or vector of ``type_``; zero, or ``other``, where ``predicate`` is false."""
-        place = [self.descriptor, self._offset(b, pointer, predicate), b.int_(0)]
+        place = [self.descriptor, *self._offsets(b, pointer, predicate)]
         cache = {"cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=False))}
         loaded = b.bitcast(BufferLoadOp.build(place, [_carrier(b, type_)], cache)[0], type_)
         if predicate is None or other is None:
@@ -60,31 +67,35 @@ class GlobalBuffer:
     ) -> None:
         """Write ``value``, a scalar or vector, where ``predicate`` is true."""
         words = b.bitcast(value, _carrier(b, value.type))
-        place = [self.descriptor, self._offset(b, pointer, predicate), b.int_(0)]
+        place = [self.descriptor, *self._offsets(b, pointer, predicate)]
         cache = {"cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=True))}
         BufferStoreOp.build([words, *place], [], cache)
 
-    def _offset(self, b: Builder, pointer: ir.Value, predicate: ir.Value | None) -> ir.Value:
-        """From the descriptor's first byte on, modulo 2**32: exact wherever the access is in the window."""
-        # the offset of the window goes to the one that all of a lane's accesses have in common: the innermost
-        steps = list(reversed(list(self._steps(b, pointer))))
-        total = b.int_(self.window.before)
-        for bytes_ in steps:
-            total = b.add(total, bytes_)
-        masked = self.window.masked
-        return (
-            total if predicate is None else b.select(predicate, total, b.int_(masked - (1 << 32)))
-        )
+    def _offsets(
+        self, b: Builder, pointer: ir.Value, predicate: ir.Value | None
+    ) -> tuple[ir.Value, ir.Value]:
+        """A lane's offset from the descriptor's first byte on, and what all lanes have in common, in bytes.
 
-    def _steps(self, b: Builder, pointer: ir.Value) -> Iterator[ir.Value]:
-        """The offsets in bytes that lead from the base to ``pointer``, the last one first."""
+        Modulo 2**32: exact wherever the access is in the window.
+        """
+        # the offset of the window goes to the one that all of a lane's accesses have in common: the innermost
+        lane, same = b.int_(self.window.before), b.int_(0)
+        for bytes_, is_uniform in reversed(list(self._steps(b, pointer))):
+            lane, same = (lane, b.add(same, bytes_)) if is_uniform else (b.add(lane, bytes_), same)
+        if predicate is not None:
+            lane = b.select(predicate, lane, b.int_(self.window.masked - (1 << 32)))
+        return lane, same
+
+    def _steps(self, b: Builder, pointer: ir.Value) -> Iterator[tuple[ir.Value, bool]]:
+        """The offsets in bytes that lead from the base to ``pointer``, the last one first, and which are uniform."""
         while pointer != self.base:
             moved = _moved(b, pointer)
             if moved is None:
-                yield b.sub(*(b.int_cast(b.ptr_to_int(each), b.i32) for each in (pointer, self.base)))
+                yield b.sub(*(b.int_cast(b.ptr_to_int(each), b.i32) for each in (pointer, self.base))), False
                 return
+            is_uniform = any(value in self.uniform for value in pointer.owner.operands)
             pointer, bytes_ = moved
-            yield bytes_
+            yield bytes_, is_uniform
 
 
 def _moved(b: Builder, pointer: ir.Value) -> tuple[ir.Value, ir.Value] | None:

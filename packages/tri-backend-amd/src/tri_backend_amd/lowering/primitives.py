@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 
 from tri_backend_amd.architectures import ARCHITECTURES
@@ -101,9 +102,14 @@ class AmdPrimitives(Primitives):
     # --- global memory ------------------------------------------------------------------------------------
 
     @contextmanager
-    def buffer(self, b: Builder, base: ir.Value, window: Window) -> Iterator[None]:
-        """Access memory through a descriptor for ``window`` around ``base``; nothing else is accessed here."""
-        self._buffer = GlobalBuffer.make(b, base, window, ARCHITECTURES[self.target.key.arch].family)
+    def buffer(
+        self, b: Builder, base: ir.Value, window: Window, uniform: AbstractSet[ir.Value] = frozenset()
+    ) -> Iterator[None]:
+        """Access memory through a descriptor for ``window`` around ``base``; nothing else is accessed here.
+
+        ``uniform``: offsets that all lanes have in common.
+        """
+        self._buffer = GlobalBuffer.make(b, base, window, uniform, ARCHITECTURES[self.target.key.arch].family)
         try:
             yield
         finally:

@@ -413,7 +413,11 @@ def memory_bytes(array: Any) -> int:
     if _is_array_of(cls, "numpy", "ndarray"):
         base = array.base
         owned = memory_bytes(base) if _is_array_of(type(base), "numpy", "ndarray") else 0
-        return max(owned, _span(array) + sum((n - 1) * -s for n, s in zip(array.shape, array.strides, strict=True) if s < 0))
+        return max(
+            owned,
+            _span(array)
+            + sum((n - 1) * -s for n, s in zip(array.shape, array.strides, strict=True) if s < 0),
+        )
     return describe(array).nbytes
 
 

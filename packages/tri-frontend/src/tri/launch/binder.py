@@ -47,9 +47,7 @@ def _annotated_type(text: str) -> str:
     return _ANNOTATED.get(text.rsplit(".", 1)[-1].removesuffix("_t"), "")
 
 
-def make_binder(
-    function: JITFunction, divisibility: int, equal_to_one: bool, small_array: int = 0
-) -> Binder:
+def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool, small_array: int = 0) -> Binder:
     """The binder of ``function`` for targets that specialize so; see :class:`tri_core.abi.KernelABI`."""
     _refuse_keywords(function)
     own = _prefix([p.name for p in function.params])

@@ -1,0 +1,21 @@
+"""Which parameters point into arrays of less than 2 GiB, and offsets into these that all elements have in common."""
+
+from __future__ import annotations
+
+from tri_core.mlir import ir
+
+__all__ = ["UNIFORM", "is_small"]
+
+_POINTER_RANGE = "tt.pointer_range"
+#: on a ``tt.addptr``: the offsets are a splat that is not negative wherever something is accessed
+UNIFORM = "amdg.uniform"
+
+
+def is_small(argument: ir.Value) -> bool:
+    """Whether the array that a function's ``argument`` points into is said to be smaller than 2 GiB."""
+    function = argument.owner.owner
+    if "arg_attrs" not in function.attributes:
+        return False
+    number = ir.BlockArgument(argument).arg_number
+    given = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[number])
+    return _POINTER_RANGE in given and ir.IntegerAttr(given[_POINTER_RANGE]).value == 32
