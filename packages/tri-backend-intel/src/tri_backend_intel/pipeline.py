@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tri_backend_intel.dpas import dots
-from tri_backend_intel.lowering import make_primitives
+from tri_backend_intel.lowering import make_primitives, tiles
 from tri_backend_intel.lowering.capabilities import RefuseFp64
 from tri_backend_intel.options import intel_options
 from tri_backend_intel.spirv.stage import spirv_stage
-from tri_core.api import CommonOptions, Pipeline, Target
-from tri_core.passes import ttir_stage
+from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, VersionTiles, surfaces
+from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
+from tri_core.passes import (
+    Canonicalize,
+    PromotePointerTiles,
+    RemoveDeadIterArgs,
+    RewriteTensorDescriptors,
+    ttir_stage,
+)
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
@@ -16,9 +25,15 @@ from tri_gpu_dialect.policy import DefaultPolicy
 
 __all__ = ["pipeline", "policy", "simulated"]
 
+#: the feature of targets with 2D block loads and stores
+_BLOCKS = "2d-block-io"
+
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:
-    return manager().lowering(generic_table(), target, options)
+    table = generic_table()
+    if target.has(_BLOCKS):
+        table.update(tiles.RULES)
+    return manager().lowering(table, target, options)
 
 
 def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
@@ -28,13 +43,31 @@ def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
     return DefaultPolicy(dots=dots(target, intel_options(options)))
 
 
+def _ttir(target: Target, options: CommonOptions) -> Stage:
+    """Descriptors that 2D blocks might serve stay, and tiles of pointers become such."""
+    checks = () if target.has("fp64") else (RefuseFp64(),)
+    known = policy(target, options)
+    if not target.has(_BLOCKS) or not known.dots.instructions:
+        return ttir_stage(rewrites=checks)
+    rewrite = RewriteTensorDescriptors(refuses=partial(surfaces.refuses, policy=known))
+    promoted = PromotePointerTiles(alignment=surfaces.PITCH)
+    finals = (promoted, RemoveDeadIterArgs(), Canonicalize(), rewrite, Canonicalize())
+    return ttir_stage(native=("descriptors",), rewrites=(rewrite, *checks), finals=finals)
+
+
+def _ttgir(target: Target, options: CommonOptions) -> Stage:
+    own: dict[str, list[Pass]] = {}
+    if target.has(_BLOCKS):
+        own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), PrefetchTiles()]
+    return ttgir_stage(target, options, policy(target, options), own)
+
+
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
-    checks = () if target.has("fp64") else (RefuseFp64(),)
     return Pipeline(
         stages=(
-            ttir_stage(rewrites=checks),
-            ttgir_stage(target, options, policy(target, options)),
+            _ttir(target, options),
+            _ttgir(target, options),
             llir_stage(make_primitives, _table, target),
             spirv_stage(),
         )
@@ -43,4 +76,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options, policy(target, options)), make_primitives, _table)
+    return simulated_pipeline(_ttgir(target, options), make_primitives, _table, ttir=_ttir(target, options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.machine import (
     BarrierOp,
@@ -15,11 +16,15 @@ from tri_backend_intel.dialect.machine import (
     SubGroupLaneOp,
 )
 from tri_backend_intel.dialect.matrix import DpasOp
+from tri_backend_intel.dialect.tiles import TileLoadOp, TilePrefetchOp, TileStoreOp
 from tri_backend_intel.dialect.ttig import TTIG
 
 __all__ = [
     "TTIG",
     "BarrierOp",
+    "BlockLoadOp",
+    "BlockPrefetchOp",
+    "BlockStoreOp",
     "Dpas",
     "DpasOp",
     "GroupIdOp",
@@ -30,4 +35,7 @@ __all__ = [
     "SubGroupBarrierOp",
     "SubGroupIdOp",
     "SubGroupLaneOp",
+    "TileLoadOp",
+    "TilePrefetchOp",
+    "TileStoreOp",
 ]
