@@ -97,7 +97,7 @@ def _check_surface(
     """What the hardware does not check, and answers with anything: AssertionError."""
     ok = (base % 64 == 0) & (width >= 64) & (width % 4 == 0) & (width <= 1 << 24) & (pitch % 16 == 0)
     ok &= (pitch >= width) & (pitch <= 1 << 24) & (height >= 1) & (height <= 1 << 24) & (x % 4 == 0)
-    if not np.all(ok | ~cta.active):
+    if not np.all(ok[np.asarray(cta.active, bool)] if ok.ndim else ok):
         raise AssertionError("a 2D block of a surface that the hardware does not take")
 
 

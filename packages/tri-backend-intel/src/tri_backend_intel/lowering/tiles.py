@@ -209,33 +209,29 @@ def tile_prefetch(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def _address(
     ctx: Lowering, surface: Surface, lead: Sequence[ir.Value], place: Sequence[ir.Value], size: int
 ) -> tuple[ir.Value, ir.Value]:
-    """Address of an element of a block, that of the tensor's first element where it is outside; whether it is inside."""
+    """Address of an element of a block, and whether it is inside of the tensor."""
     b = ctx.b
     y, x = (b.add(a, c) for a, c in zip(lead, place, strict=True))
     inside = b.and_(b.cmp("ult", x, surface.columns), b.cmp("ult", y, surface.rows))
     row = b.mul(b.int_cast(y, b.i64, signed=True), surface.stride)
-    offset = b.select(inside, b.add(row, b.int_cast(x, b.i64, signed=True)), b.int_(0, 64))
+    offset = b.add(row, b.int_cast(x, b.i64, signed=True))
     return b.gep(surface.pointer, offset, b.int_type(size)), inside
 
 
 def load_elements(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """A block in any layout, an access for each element; what is outside reads the first element and drops it."""
+    """A block in any layout, a branch for each element: the driver's compiler does not move loads together then, and spills none."""
     b, type_ = ctx.b, op.results[0].type
     surface, held = ctx.expect(op.operands[0], Surface), ctx.storage(type_)
     lead, bits = [ctx.scalar(v) for v in coordinates(op)], bit_width(held)
     places = tensor_coordinates(ctx, type_)
 
-    def load() -> list[ir.Value]:
-        found: dict[tuple[ir.Value, ...], ir.Value] = {}
-        for place in places:
-            if place not in found:
-                own = place[::-1] if is_transposed(op) else place
-                address, inside = _address(ctx, surface, lead, own, bits)
-                found[place] = b.select(inside, b.load(address, held, align=bits // 8), b.zero(held))
-        return [found[place] for place in places]
-
-    some = b.and_(b.cmp("sgt", surface.rows, b.int_(0)), b.cmp("sgt", surface.columns, b.int_(0)))
-    return [b.if_(some, load, lambda: [b.zero(held)] * len(places), [held] * len(places))]
+    access, found = Access(bits // 8), dict[tuple[ir.Value, ...], ir.Value]()
+    for place in places:
+        if place not in found:
+            own = place[::-1] if is_transposed(op) else place
+            address, inside = _address(ctx, surface, lead, own, bits)
+            found[place] = ctx.hw.load_global(b, address, held, inside, b.zero(held), access)
+    return [[found[place] for place in places]]
 
 
 def store_elements(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:

@@ -24,7 +24,7 @@ _NEAR, _FAR = 1, 4
 
 @dataclass(frozen=True)
 class PrefetchTiles(Pass):
-    """A ``ttg.tile_prefetch`` for each block load of a loop, as many iterations ahead as memory takes, the first ones before the loop.
+    """A ``ttig.tile_prefetch`` for each block load of a loop, as many iterations ahead as memory takes, the first ones before the loop.
 
     ``distance``: iterations; 0: by what the loop's dots take.  Runs after :class:`VersionTiles`.
     """

@@ -36,16 +36,20 @@ class VersionTiles(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         for function in functions(module):
-            places: dict[ir.Operation, list[ir.Operation]] = {}
+            places: list[tuple[ir.Operation, list[ir.Operation]]] = []
             known = _Known(axis_info(function), Ranges(no_overflow=True))
             for op in all_ops(function):
                 if is_block_access(op):
-                    places.setdefault(_place(op), []).append(op)
+                    place = _place(op)
+                    own = next((accesses for at, accesses in places if at == place), None)
+                    if own is None:
+                        places.append((place, own := []))
+                    own.append(op)
             # inner loops first: an outer one is then copied with both versions in it
-            order = sorted(places, key=_depth, reverse=True)
-            conditions = {place: _asked(known, place, places[place]) for place in order}
-            for place in order:
-                _version(place, places[place], conditions[place])
+            places.sort(key=lambda each: _depth(each[0]), reverse=True)
+            conditions = [_asked(known, place, own) for place, own in places]
+            for (place, own), condition in zip(places, conditions, strict=True):
+                _version(place, own, condition)
 
 
 @dataclass(frozen=True)

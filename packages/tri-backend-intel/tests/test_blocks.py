@@ -1,0 +1,149 @@
+"""2D blocks: operands and results in the simulator, which refuses surfaces that the hardware does not take; valid modules."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+
+BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K")
+
+
+@tri.jit
+def matmul(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, stride_c,
+    A_T: tl.constexpr, B_T: tl.constexpr, PRECISION: tl.constexpr, SCALED: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    if A_T:
+        a = tl.make_tensor_descriptor(a_ptr, [K, M], [stride_a, 1], [BLOCK_K, BLOCK_M])
+    else:
+        a = tl.make_tensor_descriptor(a_ptr, [M, K], [stride_a, 1], [BLOCK_M, BLOCK_K])
+    if B_T:
+        b = tl.make_tensor_descriptor(b_ptr, [N, K], [stride_b, 1], [BLOCK_N, BLOCK_K])
+    else:
+        b = tl.make_tensor_descriptor(b_ptr, [K, N], [stride_b, 1], [BLOCK_K, BLOCK_N])
+    c = tl.make_tensor_descriptor(c_ptr, [M, N], [stride_c, 1], [BLOCK_M, BLOCK_N])
+    row, column = tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N
+    kind: tl.constexpr = tl.int32 if a_ptr.dtype.element_ty == tl.int8 else tl.float32
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=kind)
+    for k in range(tl.cdiv(K, BLOCK_K)):
+        x = tl.trans(a.load([k * BLOCK_K, row])) if A_T else a.load([row, k * BLOCK_K])
+        y = tl.trans(b.load([column, k * BLOCK_K])) if B_T else b.load([k * BLOCK_K, column])
+        total = tl.dot(x, y, total, out_dtype=kind, input_precision=PRECISION)
+    if SCALED:
+        total = total * 2.0 + 1.0
+    c.store([row, column], total.to(c.dtype))
+
+
+def compiled(
+    kind: str, a_t: bool, b_t: bool, block: tuple[int, int, int], warps: int, scaled: bool = False
+) -> Any:
+    constants = dict(zip(BLOCKS, block, strict=True))
+    constants |= {"A_T": a_t, "B_T": b_t, "PRECISION": "tf32", "SCALED": scaled}
+    out = "i32" if kind == "i8" else "fp32"
+    numbers = ("M", "N", "K", "stride_a", "stride_b", "stride_c")
+    signature = {"a_ptr": f"*{kind}", "b_ptr": f"*{kind}", "c_ptr": f"*{out}"} | dict.fromkeys(numbers, "i32")
+    whole = {(i,): [["tt.divisibility", 16]] for i in range(len(signature))}
+    source = tri.ASTSource(matmul, signature | dict.fromkeys(constants, "constexpr"), constants, whole)
+    return tri.compile(source, target="intel:pvc", options={"num_warps": warps})
+
+
+def placed(values: np.ndarray[Any, Any], offset: int, pitch: int) -> np.ndarray[Any, Any]:
+    """``values`` ``offset`` bytes from a multiple of 64, rows ``pitch`` elements apart; NaN around them."""
+    rows, columns = values.shape
+    room = np.full(rows * pitch * values.itemsize + 256, 0x7F, np.uint8)
+    start = -room.ctypes.data % 64 + offset
+    flat = room[start : start + rows * pitch * values.itemsize].view(values.dtype)
+    made = flat.reshape(rows, pitch)[:, :columns]
+    made[...] = values
+    return made
+
+
+def error(
+    kind: str = "f2", a_t: bool = False, b_t: bool = False, size: tuple[int, int, int] = (96, 80, 112),
+    block: tuple[int, int, int] = (64, 32, 32), offset: int = 0, extra: int = 0, scaled: bool = False, warps: int = 4,
+) -> float:  # fmt: skip
+    m, n, k = size
+    make, dtype = np.random.default_rng(1), np.dtype(kind)
+    a, b = (
+        make.integers(-9, 9, s).astype(dtype) if kind == "i1" else make.standard_normal(s).astype(dtype)
+        for s in ((m, k), (k, n))
+    )
+    result = np.dtype("i4" if kind == "i1" else "f4")
+    lying = [v.T if t else v for v, t in ((a, a_t), (b, b_t))]
+    x, y, c = (placed(v, offset, v.shape[1] + extra) for v in (*lying, np.zeros((m, n), result)))
+    strides = [v.strides[0] // v.itemsize for v in (x, y, c)]
+    with tri.target("sim:intel:pvc"):
+        grid = (-(-m // block[0]), -(-n // block[1]))
+        matmul[grid](x, y, c, m, n, k, *strides, a_t, b_t, "tf32", scaled, *block, num_warps=warps)
+    if kind == "f4":
+        a, b = ((v.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32) for v in (a, b))
+    wanted = a.astype("f8") @ b.astype("f8")
+    return float(np.abs(c - (wanted * 2 + 1 if scaled else wanted)).max() / np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "i1"])
+@pytest.mark.parametrize(("a_t", "b_t"), [(False, False), (False, True), (True, False), (True, True)])
+def test_operands_in_any_order_are_right(kind: str, a_t: bool, b_t: bool) -> None:
+    assert error(kind, a_t, b_t, block=(64, 32, 64)) <= (0 if kind == "i1" else 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("size", "offset", "extra"),
+    [
+        ((96, 80, 112), 16, 0),  # dense rows from an unaligned base: the surface would be too wide
+        ((96, 80, 112), 16, 32),
+        ((96, 80, 112), 48, 64),
+        ((96, 72, 104), 0, 0),
+        ((40, 16, 24), 0, 0),  # rows of less than 64 bytes
+        ((33, 40, 24), 32, 8),
+    ],
+)
+def test_what_the_hardware_does_not_take_goes_by_elements(
+    size: tuple[int, int, int], offset: int, extra: int
+) -> None:
+    assert error("f2", size=size, offset=offset, extra=extra) <= 1e-6
+
+
+@pytest.mark.parametrize("warps", [1, 8, 32])
+def test_any_number_of_warps(warps: int) -> None:
+    assert error("f2", block=(64, 64, 32), warps=warps) <= 1e-6
+
+
+def test_an_epilogue_computes_where_the_dot_left_its_result() -> None:
+    assert error("f2", scaled=True) <= 1e-6
+    text = compiled("fp16", False, False, (128, 128, 32), 32, scaled=True).asm["ttgir"]
+    assert text.count("ttig.tile_store") == 2
+    assert "ttg.convert_layout" not in text
+
+
+@pytest.mark.parametrize(("a_t", "b_t"), [(False, False), (False, True), (True, False), (True, True)])
+def test_operands_need_no_local_memory(a_t: bool, b_t: bool) -> None:
+    kernel = compiled("fp16", a_t, b_t, (128, 128, 32), 32)
+    assert kernel.metadata.resources["shared"] == 0
+    assert kernel.asm["ttgir"].count("by_elements") == 3
+    assert kernel.asm["ttgir"].count('"tt.descriptor_load"') == 0
+
+
+def test_blocks_are_as_large_as_the_hardware_has_them() -> None:
+    text = compiled("fp16", False, False, (128, 128, 32), 8).asm["llir"]
+    loads = [line for line in text.splitlines() if "call" in line and "2DBlockLoad" in line]
+    assert len(loads) == 3
+
+
+@pytest.mark.skipif(shutil.which("spirv-val") is None, reason="spirv-val is not installed")
+@pytest.mark.parametrize("kind", ["fp16", "bf16", "i8", "fp32"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_modules_are_valid(kind: str, transposed: bool, tmp_path: Path) -> None:
+    place = tmp_path / "kernel.spv"
+    place.write_bytes(compiled(kind, False, transposed, (64, 64, 64), 8).asm["spv"])
+    made = subprocess.run(["spirv-val", str(place)], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
