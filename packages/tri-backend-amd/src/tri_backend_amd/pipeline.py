@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
+from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_core.api import CommonOptions, Pass, Pipeline, Target
 from tri_core.passes import ttir_stage
@@ -22,7 +23,7 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _passes() -> Mapping[str, Sequence[Pass]]:
     """The backend's own passes of the stage ``ttgir``, by anchor."""
-    return {"ttgir.begin": [UniformOffsets()]}
+    return {"ttgir.begin": [UniformOffsets()], "ttgir.end": [ConvertToBufferOps()]}
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:

@@ -80,10 +80,13 @@ def tri_language() -> Sequence[LanguageExtension]:
 def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops and the passes."""
     from tri_backend_amd.dialect import AMDG
+    from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
     from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 
     registry.add_dialect(AMDG)
+    registry.add_text("amdg", "tri_backend_amd.dialect.text")
     registry.add_pass(UniformOffsets)
+    registry.add_pass(ConvertToBufferOps)
 
 
 @hookimpl

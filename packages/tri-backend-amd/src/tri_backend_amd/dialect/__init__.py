@@ -1,14 +1,25 @@
-"""The AMD dialect ``amdg``: machine ops that LLVM IR has no words for."""
+"""The AMD dialect ``amdg``: ops on whole tensors, and machine ops that LLVM IR has no words for."""
 
 from __future__ import annotations
 
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_backend_amd.dialect.block import (
+    BufferAtomicCasOp,
+    BufferAtomicRmwOp,
+    BufferLoadBlockOp,
+    BufferStoreBlockOp,
+    ConcatOp,
+    CondBarrierOp,
+    ExtractSliceOp,
+    InThreadTransposeOp,
+)
 from tri_backend_amd.dialect.buffers import BufferLoadOp, BufferStoreOp, MakeBufferOp
 from tri_backend_amd.dialect.machine import (
     BarrierOp,
     BpermuteOp,
     ClockOp,
     DppOp,
+    ExecutionBarrierOp,
     NumWorkgroupsOp,
     PermlaneX16Op,
     ReadFirstLaneOp,
@@ -21,10 +32,19 @@ __all__ = [
     "AMDG",
     "BarrierOp",
     "BpermuteOp",
+    "BufferAtomicCasOp",
+    "BufferAtomicRmwOp",
+    "BufferLoadBlockOp",
     "BufferLoadOp",
+    "BufferStoreBlockOp",
     "BufferStoreOp",
     "ClockOp",
+    "ConcatOp",
+    "CondBarrierOp",
     "DppOp",
+    "ExecutionBarrierOp",
+    "ExtractSliceOp",
+    "InThreadTransposeOp",
     "MakeBufferOp",
     "NumWorkgroupsOp",
     "PermlaneX16Op",

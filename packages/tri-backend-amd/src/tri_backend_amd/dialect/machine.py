@@ -22,6 +22,7 @@ __all__ = [
     "BarrierOp",
     "BpermuteOp",
     "DppOp",
+    "ExecutionBarrierOp",
     "NumWorkgroupsOp",
     "PermlaneX16Op",
     "ReadFirstLaneOp",
@@ -223,6 +224,20 @@ class PermlaneX16Op(MachineOp, dialect=AMDG, name="permlanex16"):
 
 
 # --- barriers -------------------------------------------------------------------------------------------
+
+
+class ExecutionBarrierOp(MachineOp, dialect=AMDG, name="execution_barrier"):
+    """A wavefront waits until each of its work group has come to some barrier; orders no memory."""
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """LLVM's barrier intrinsic alone."""
+        b.intrinsic("llvm.amdgcn.s.barrier", [], [])
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The simulator's barrier, which counts threads wherever they are."""
+        cta.barrier()
+        return []
 
 
 class BarrierOp(MachineOp, dialect=AMDG, name="barrier"):

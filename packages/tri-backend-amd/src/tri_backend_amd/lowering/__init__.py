@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tri_backend_amd.lowering.buffers import add_rules
+from tri_backend_amd.lowering import block_ops, buffers
 from tri_backend_amd.lowering.primitives import AmdPrimitives, make_primitives
+from tri_gpu_dialect.lowering import LoweringTable
 
 __all__ = ["AmdPrimitives", "add_rules", "make_primitives"]
+
+
+def add_rules(table: LoweringTable) -> None:
+    """Put the backend's rules into ``table``."""
+    buffers.add_rules(table)
+    block_ops.add_rules(table)

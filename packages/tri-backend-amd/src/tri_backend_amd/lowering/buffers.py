@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_backend_amd.dialect.block import BUFFER, UNIFORM
 from tri_backend_amd.dialect.buffers import AROUND, FORWARD, Window
 from tri_backend_amd.lowering.primitives import AmdPrimitives
-from tri_backend_amd.lowering.small_arrays import UNIFORM, is_small
+from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.dialects.tt import PointerType
 from tri_core.ir.traits import derives_pointer, moves_data
 from tri_core.mlir import ir
@@ -125,7 +126,10 @@ def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
     if not isinstance(ctx.hw, AmdPrimitives) or not isinstance(pointers.type, ir.RankedTensorType):
         return None
     pointee = ctx.storage(PointerType(ctx.element(pointers.type)).pointee_type)
-    return place_of(pointers, max(getattr(pointee, "width", 64), 8) // 8)
+    found = place_of(pointers, max(getattr(pointee, "width", 64), 8) // 8)
+    if found is None and BUFFER in op.attributes and (parts := decompose(pointers)) is not None:
+        return Place(parts.base, AROUND)
+    return found
 
 
 def _through_a_buffer(generic: Rule) -> Rule:

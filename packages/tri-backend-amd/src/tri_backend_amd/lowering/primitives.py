@@ -11,6 +11,7 @@ from tri_backend_amd.dialect import (
     BarrierOp,
     BpermuteOp,
     ClockOp,
+    ExecutionBarrierOp,
     NumWorkgroupsOp,
     ReadFirstLaneOp,
     WorkgroupIdOp,
@@ -85,6 +86,14 @@ class AmdPrimitives(Primitives):
     def barrier(self, b: Builder) -> None:
         """A work-group barrier with its fences."""
         BarrierOp.build([])
+
+    def barrier_if(self, b: Builder, condition: ir.Value) -> None:
+        """A barrier without fences for the wavefronts whose ``condition``, the same in all lanes, holds."""
+
+        def wait() -> None:
+            ExecutionBarrierOp.build([])
+
+        b.if_(condition, wait, None, [])
 
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """``ds_bpermute``: addresses count bytes."""

@@ -1,14 +1,12 @@
-"""Which parameters point into arrays of less than 2 GiB, and offsets into these that all elements have in common."""
+"""Which parameters point into arrays of less than 2 GiB."""
 
 from __future__ import annotations
 
 from tri_core.mlir import ir
 
-__all__ = ["UNIFORM", "is_small"]
+__all__ = ["is_small"]
 
 _POINTER_RANGE = "tt.pointer_range"
-#: on a ``tt.addptr``: the offsets are a splat that is not negative wherever something is accessed
-UNIFORM = "amdg.uniform"
 
 
 def is_small(argument: ir.Value) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_backend_amd.lowering.small_arrays import UNIFORM, is_small
+from tri_backend_amd.dialect.block import UNIFORM
+from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir

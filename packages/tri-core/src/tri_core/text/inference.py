@@ -48,6 +48,12 @@ def _bool(text: str) -> str:
     return "i1" if parts is None else f"tensor<{parts[0]}i1{parts[2]}>"
 
 
+def _ints(text: str) -> str:
+    """The same shape, of i32."""
+    parts = _tensor(text)
+    return "i32" if parts is None else f"tensor<{parts[0]}i32{parts[2]}>"
+
+
 def _element(text: str) -> str:
     """The element of a tensor."""
     parts = _tensor(text)
@@ -59,6 +65,7 @@ def _element(text: str) -> str:
 #: what a rule ``name=rule(other)`` may say
 RULES: dict[str, Callable[[str], str]] = {
     "bool": _bool,
+    "ints": _ints,
     "pointee": _pointee,
     "element": _element,
     "same": lambda text: text,

@@ -92,21 +92,22 @@ class Integer:
 
 @dataclass(frozen=True)
 class Integers:
-    """An array of i32 between square brackets."""
+    """An array of integers of ``bits`` between square brackets."""
 
     token: str = "integers"
+    bits: int = 32
 
     def write(self, value: str) -> str:
         """The numbers in brackets."""
-        found = re.fullmatch(r"array<i32(?:: ([-\d, ]+))?>", value)
+        found = re.fullmatch(rf"array<i{self.bits}(?:: ([-\d, ]+))?>", value)
         if found is None:
-            raise ValueError(f"an array of i32 is expected, found {value}")
+            raise ValueError(f"an array of i{self.bits} is expected, found {value}")
         return f"[{found[1] or ''}]"
 
     def read(self, text: str) -> str:
         """The attribute."""
         inside = text[1:-1].strip()
-        return f"array<i32: {inside}>" if inside else "array<i32>"
+        return f"array<i{self.bits}: {inside}>" if inside else f"array<i{self.bits}>"
 
 
 @dataclass(frozen=True)

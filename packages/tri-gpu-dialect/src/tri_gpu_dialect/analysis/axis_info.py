@@ -48,6 +48,10 @@ class AxisInfos:
         found = self.known.get(value)
         return found if found is not None else AxisInfo.unknown(max(len(shape_of(value.type)), 1))
 
+    def learn(self, op: ir.Operation) -> None:
+        """Add what is known of the results of ``op``, which was made after the analysis."""
+        _Analysis(self.known).op(op)
+
     def contiguous(self, pointers: ir.Value, dim: int) -> int:
         """Elements along ``dim`` that are adjacent in memory and start at a multiple of their total size."""
         info = self.of(pointers)

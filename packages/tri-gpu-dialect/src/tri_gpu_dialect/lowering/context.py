@@ -428,6 +428,7 @@ class Lowering:
             )
         made, values = decompose(op)
         for inner in made:
+            self.axes.learn(inner)
             self.lower_op(inner)
         for result, value in zip(op.results, values, strict=True):
             self.values[result] = self.lowered(value)

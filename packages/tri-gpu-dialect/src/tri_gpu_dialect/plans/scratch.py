@@ -16,7 +16,7 @@ from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
-__all__ = ["element_bits", "element_bytes", "scratch_alignment", "scratch_bytes"]
+__all__ = ["element_bits", "element_bytes", "measure_like", "scratch_alignment", "scratch_bytes"]
 
 #: bytes of a descriptor as copy engines have it, which is written in place
 _TENSORMAP_BYTES = 128
@@ -122,6 +122,12 @@ def _tensormap(_: ir.Operation) -> int:
 def _descriptor(op: ir.Operation) -> int:
     """What it will take when ``create-tensormaps`` has run."""
     return 0 if known_at_launch(op) else _TENSORMAP_BYTES
+
+
+def measure_like(name: str, *names: str) -> None:
+    """Ops called ``names`` take the memory that an op called ``name`` would with their results: they decompose to it."""
+    for each in names:
+        _MEASURES.setdefault(each, _MEASURES[name])
 
 
 _MEASURES: dict[str, Callable[[ir.Operation], int]] = {

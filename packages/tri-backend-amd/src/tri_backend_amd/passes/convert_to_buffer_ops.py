@@ -1,0 +1,143 @@
+"""Loads and stores by pointers become buffer operations: a scalar pointer, and a tensor of 32-bit offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tri_backend_amd.dialect.block import UNIFORM
+from tri_backend_amd.lowering.buffers import place_of
+from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import LoadOp, PointerType, StoreOp
+from tri_core.errors import InternalError
+from tri_core.ir.rewriting import attributes_of, replace_with
+from tri_core.ir.traits import is_pure, moves_data
+from tri_core.mlir import ir, run_passes
+from tri_core.passes.rewriting import make, producer
+from tri_gpu_dialect.edit import all_ops, functions
+
+__all__ = ["ConvertToBufferOps"]
+
+_WIDTH = 32
+_SIZES = "operandSegmentSizes"
+
+
+@dataclass(frozen=True)
+class ConvertToBufferOps(Pass):
+    """Converts what is known to lie in a buffer; the rest keeps its pointers.
+
+    That is: pointers that are computed from a parameter by offsets, whose intervals lie in 2 GiB, or whose array does.
+    Pointers that take other ways (a loop carries them) are left to the lowering.
+    """
+
+    name: ClassVar[str] = "amdg-convert-to-buffer-ops"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite every load and store of a tensor."""
+        for function in functions(module):
+            for op in all_ops(function):
+                if isinstance(op.opview, (LoadOp, StoreOp)):
+                    _convert(op, op.opview)
+            _erase_unused(function)
+        # offsets that several accesses share
+        run_passes(module, "cse")
+
+
+def _convert(op: ir.Operation, view: Any) -> None:
+    pointers = view.ptr
+    if not isinstance(pointers.type, ir.RankedTensorType):
+        return
+    place = place_of(pointers, _pointee_bytes(pointers.type))
+    if place is None or not _reaches(pointers, place.base):
+        return
+    offsets = _Offsets(op, place.base).of(pointers)
+    if offsets is None:
+        return
+    loads = isinstance(view, LoadOp)
+    others = [view.mask, view.other] if loads else [view.mask]
+    values = [] if loads else [view.value]
+    given = [v for v in others if v is not None]
+    counts = [*(1 for _ in values), 1, 1, 0, *(int(v is not None) for v in others)]
+    made = ir.Operation.create(
+        "amdg.buffer_load" if loads else "amdg.buffer_store",
+        results=[r.type for r in op.results],
+        operands=[*values, place.base, offsets, *given],
+        attributes=attributes_of(op, {_SIZES: ir.DenseI32ArrayAttr.get(counts)}),
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    replace_with(op, list(made.results))
+
+
+def _erase_unused(function: ir.Operation) -> None:
+    """Erase the pointers that nobody asks for any more; users come after what they use."""
+    for op in reversed(all_ops(function)):
+        if len(op.results) and is_pure(op) and not any(True for result in op.results for _ in result.uses):
+            op.erase()
+
+
+def _pointee_bytes(type_: ir.Type) -> int:
+    pointee = PointerType(type_.element_type).pointee_type
+    return max(getattr(pointee, "width", 64), 8) // 8
+
+
+def _reaches(pointers: ir.Value, base: ir.Value) -> bool:
+    """Whether ``pointers`` are ``base`` moved by nothing but offsets in elements of the same size."""
+    value = pointers
+    while value != base:
+        op = producer(value)
+        if op is None or not (op.name == "tt.addptr" or moves_data(op)) or len(op.operands) > 2:
+            return False
+        if _element(op.results[0].type) != _element(op.operands[0].type):
+            return False
+        value = op.operands[0]
+    return True
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
+
+
+@dataclass(frozen=True)
+class _Offsets:
+    """Offsets from ``base``, made before ``at``; wide ones are cut to 32 bits, modulo which those in a buffer are right."""
+
+    at: ir.Operation
+    base: ir.Value
+
+    def of(self, pointers: ir.Value) -> ir.Value | None:
+        """What ``pointers`` were moved by from the base, None for nothing."""
+        if pointers == self.base:
+            return None
+        op = producer(pointers)
+        if op is None:
+            raise InternalError(f"{pointers} was found to be made from {self.base}")
+        before = self.of(op.operands[0])
+        if op.name == "tt.addptr":
+            moved = self._cut(op.operands[1])
+            if before is None:
+                return moved
+            attributes = {UNIFORM: op.attributes[UNIFORM]} if UNIFORM in op.attributes else {}
+            return make(self.at, "arith.addi", moved.type, [before, moved], attributes)
+        if before is None:
+            return None
+        return make(self.at, op.name, _like(op.results[0].type, before), [before], attributes_of(op))
+
+    def _cut(self, offset: ir.Value) -> ir.Value:
+        element = _element(offset.type)
+        if element.width == _WIDTH:
+            return offset
+        name = "arith.trunci" if element.width > _WIDTH else "arith.extsi"
+        narrow = ir.IntegerType.get_signless(_WIDTH)
+        return make(self.at, name, _in(offset.type, narrow), [offset])
+
+
+def _like(type_: ir.Type, value: ir.Value) -> ir.Type:
+    return _in(type_, _element(value.type))
+
+
+def _in(type_: ir.Type, element: ir.Type) -> ir.Type:
+    """``element`` in the shape and layout of ``type_``."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return element
+    return ir.RankedTensorType.get(type_.shape, element, type_.encoding)
