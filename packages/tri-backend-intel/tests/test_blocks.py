@@ -147,3 +147,43 @@ def test_modules_are_valid(kind: str, transposed: bool, tmp_path: Path) -> None:
     place.write_bytes(compiled(kind, False, transposed, (64, 64, 64), 8).asm["spv"])
     made = subprocess.run(["spirv-val", str(place)], capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr
+
+
+#: SPIR-V's numbers: labels, branches, block loads, DPAS
+LABEL, FUNCTION_END, BRANCH, BRANCH_IF, LOADS, DPAS = 248, 56, 249, 250, (6231, 6232, 6233), 6237
+
+
+def block_loop(words: bytes) -> list[int]:
+    """The opcodes of the loop that loads blocks and multiplies, labels and branches counted."""
+    code, at, label = np.frombuffer(words, dtype="<u4"), 5, 0
+    blocks: dict[int, list[tuple[int, list[int]]]] = {}
+    while at < len(code):
+        op, size = int(code[at]) & 0xFFFF, int(code[at]) >> 16
+        operands = [int(w) for w in code[at + 1 : at + size]]
+        label = operands[0] if op == LABEL else 0 if op == FUNCTION_END else label
+        if label:
+            blocks.setdefault(label, []).append((op, operands))
+        at += size
+    order, found = list(blocks), []
+    for last, name in enumerate(order):
+        op, operands = blocks[name][-1]
+        for target in operands[:1] if op == BRANCH else operands[1:3] if op == BRANCH_IF else ():
+            if target in order[: last + 1]:
+                body = [o for b in order[order.index(target) : last + 1] for o, _ in blocks[b]]
+                if DPAS in body and any(o in LOADS for o in body):
+                    found.append(body)
+    (only,) = found
+    return only
+
+
+@pytest.mark.parametrize(
+    ("block", "warps", "operations", "dpas", "loads"),
+    [((128, 128, 32), 32, 60, 8, 2), ((128, 128, 32), 8, 120, 32, 3), ((256, 256, 32), 32, 120, 32, 3)],
+)
+def test_a_step_of_k_is_short(
+    block: tuple[int, int, int], warps: int, operations: int, dpas: int, loads: int
+) -> None:
+    found = block_loop(compiled("fp16", False, False, block, warps).asm["spv"])
+    assert found.count(DPAS) == dpas
+    assert sum(op in LOADS for op in found) == loads
+    assert len(found) <= operations

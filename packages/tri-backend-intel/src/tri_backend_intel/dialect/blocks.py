@@ -22,9 +22,10 @@ __all__ = ["BlockLoadOp", "BlockPrefetchOp", "BlockStoreOp", "Form"]
 
 Array = npt.NDArray[Any]
 
-#: elements of a vector that private memory is read and written in: LLVM's SPIR-V target crashes on more than 16, and a word of 4
-#: bytes is taken apart into as many as it holds
-_VECTOR_BYTES = {1: 16, 2: 16, 4: 32}
+#: elements of a vector: LLVM's SPIR-V target crashes on more
+_MOST_ELEMENTS = 16
+#: elements of memory that are read or written at once: what a DPAS takes of an operand is so many
+_PIECE = 8
 _GLOBAL = 1
 
 
@@ -116,7 +117,7 @@ class BlockLoadOp(_BlockOp, name="block_load"):
         memory = self.private(b, count, b.int_type(held))
         self.call(b, _NAMES[form], ("shape", "surface", "memory"), memory)
         found: list[ir.Value] = []
-        step = _VECTOR_BYTES[element.width // 8] * 8 // held
+        step = min(_PIECE, _MOST_ELEMENTS * element.width // held)
         for first in range(0, count, step):
             found += self._piece(b, memory, first, min(step, count - first), element, b.int_type(held))
         return found
@@ -169,8 +170,8 @@ class BlockStoreOp(_BlockOp, name="block_store"):
         values, held = list(self.values), b.int_type(self.bits.value)
         memory = self.private(b, len(values), held)
         raw = [b.bitcast(v, held) for v in values]
-        for first in range(0, len(raw), 8):
-            piece = raw[first : first + 8]
+        for first in range(0, len(raw), _PIECE):
+            piece = raw[first : first + _PIECE]
             place = b.gep(memory, b.int_(first), held) if first else memory
             b.store(b.pack(piece) if len(piece) > 1 else piece[0], place)
         self.call(b, "Store", ("shape", "memory", "surface"), memory)
