@@ -149,3 +149,12 @@ def test_buffers_are_aligned_and_do_not_overlap() -> None:
     spans = sorted((b.offset, b.offset + b.nbytes) for b in always)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
     assert plan.arena == max(b.offset + b.nbytes for b in buffers)
+
+
+def test_what_is_taken_for_disjoint_is_noted_and_the_ordered_plan_takes_nothing() -> None:
+    k = Kernel({"x": "*f32", "y": "*f32", "o": "*f32"})
+    k.write("o", k.add(k.read("x", 128), k.read("y", 128)))
+    assert [(a.first, a.second) for a in planned(k).aliasing.assumptions()] == [(0, 2), (1, 2)]
+    with mlir.session():
+        ordered = make_plan(read_kernel(mlir.parse(k.text)).body, ordered=True)
+    assert ordered.arena == 2 * 128 * 4

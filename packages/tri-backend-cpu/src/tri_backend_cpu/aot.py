@@ -1,7 +1,8 @@
 """Kernels in C programs: the object is linked in, and a plain C function fills its task and calls it.
 
 The layout of the task is that of :mod:`tri_backend_cpu.launch_abi`.  Built with OpenMP, all threads share the
-programs of a launch; without, the calling thread runs them all.
+programs of a launch; without, the calling thread runs them all.  Pointers that are equal get the code for arrays that
+overlap; how far arrays reach, C doesn't tell.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tri_backend_cpu.launch_abi import Facts, range_index
+from tri_backend_cpu.launch_abi import Facts, ordered_symbol, range_index
 from tri_core.api import AotLauncher, KernelImage, Unsupported
 
 __all__ = ["launcher"]
@@ -22,6 +23,9 @@ _TEMPLATE = """\
 
 {% set name = manifest.function -%}
 extern void {{ manifest.entry }}(void *task, void *arena);
+{%- if facts.ordered %}
+extern void {{ facts.ordered }}(void *task, void *arena);
+{%- endif %}
 
 typedef struct {
     int64_t next, total, chunk;
@@ -56,6 +60,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
     static const int32_t calm = 0;
     {{ name }}_task task;
     int32_t status = TRI_OK;
+    void (*run)(void *, void *) = {{ manifest.entry }};
     (void)stream;
 {%- for parameter in unused %}
     (void){{ parameter }};
@@ -79,6 +84,9 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
     /* pointers in C don't tell how much they point to: every address is in range */
     for (int range = 0; range < {{ facts.ranges }}; range++) task.ranges[range][1] = INT64_MAX;
 {%- endif %}
+{%- for first, second in facts.apart %}
+    if ((const void *){{ first }} == (const void *){{ second }}) run = {{ facts.ordered }};
+{%- endfor %}
 #ifdef _OPENMP
 #pragma omp parallel
 #endif
@@ -87,7 +95,7 @@ int32_t {{ name }}({{ manifest.c_parameters() }})
         if (arena_bytes && !memory)
             status = TRI_NO_MEMORY;
         else
-            {{ manifest.entry }}(&task, memory ? memory + (page - (uintptr_t)memory % page) : NULL);
+            run(&task, memory ? memory + (page - (uintptr_t)memory % page) : NULL);
         free(memory);
     }
     /* a thread that got no memory took no programs: the others ran them, unless there was none */
@@ -106,7 +114,12 @@ def _facts(image: KernelImage) -> Mapping[str, Any]:
         )
     parameters = len(image.metadata.signature.parameters)
     ranges = range_index(parameters + 1, writes=False) if facts.accesses else 0
-    return {"arena": facts.arena, "ranges": ranges}
+    arena, ordered, apart = facts.arena, "", []
+    if facts.ordered is not None:
+        arena, ordered = max(arena, facts.ordered.arena), ordered_symbol(image.metadata.entry)
+        names = [p.name for p in image.metadata.signature.parameters]
+        apart = [(names[i], names[j]) for i, j, in_place in facts.apart if not in_place]
+    return {"arena": arena, "ranges": ranges, "ordered": ordered, "apart": apart}
 
 
 def launcher() -> AotLauncher:

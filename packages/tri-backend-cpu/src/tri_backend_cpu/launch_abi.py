@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from tri_runtime.schema import CType, Field, Record
@@ -33,6 +33,7 @@ __all__ = [
     "argument_offsets",
     "checks_offset",
     "facts_symbol",
+    "ordered_symbol",
     "range_index",
 ]
 
@@ -94,13 +95,20 @@ def facts_symbol(kernel: str) -> str:
     return f"{kernel}.facts"
 
 
+def ordered_symbol(kernel: str) -> str:
+    """The symbol of the function of ``kernel`` that is right for arrays that overlap."""
+    return f"{kernel}__ordered"
+
+
 @dataclass(frozen=True)
 class Facts:
     """What the runtime must know of a kernel.
 
     ``arena``: bytes of scratch memory per thread; ``stored``: bytes that a program stores, counting a
     loop's stores once; ``assertions``, ``prints`` and ``accesses`` (of a checked kernel): what their numbers in the
-    code stand for; ``parameters``: bytes of each.
+    code stand for; ``parameters``: bytes of each.  ``apart``: pairs of parameters whose arrays the kernel takes for
+    disjoint, each with 1 if they may also be the same, 0 if not; ``ordered``: the facts of the function for arrays that
+    overlap, which is beside the kernel (:func:`ordered_symbol`).
     """
 
     arena: int = 0
@@ -109,12 +117,18 @@ class Facts:
     prints: list[dict[str, Any]] = field(default_factory=list)
     parameters: list[int] | None = None
     accesses: list[dict[str, Any]] = field(default_factory=list)
+    apart: list[list[int]] = field(default_factory=list)
+    ordered: Facts | None = None
 
     def to_text(self) -> str:
-        """As JSON; only a checked kernel's speaks of accesses."""
+        """As JSON; what few kernels have is only in theirs."""
         facts = asdict(self)
-        if not self.accesses:
-            del facts["accesses"]
+        for rare in ("accesses", "apart", "ordered"):
+            if not facts[rare]:
+                del facts[rare]
+        if self.ordered is not None:
+            facts["ordered"] = {"arena": self.ordered.arena, "stored": self.ordered.stored}
+            facts["ordered"] |= {"assertions": self.ordered.assertions, "prints": self.ordered.prints}
         return json.dumps(facts)
 
     @classmethod
@@ -126,4 +140,7 @@ class Facts:
     @classmethod
     def from_text(cls, text: str | bytes) -> Self:
         """The inverse of :meth:`to_text`."""
-        return cls(**json.loads(text))
+        found = json.loads(text)
+        ordered = found.pop("ordered", None)
+        facts = cls(**found)
+        return facts if ordered is None else replace(facts, ordered=cls(**ordered))

@@ -77,6 +77,7 @@ from tri_core.runtime import (
     Launch,
     LaunchPlan,
     LoadedKernel,
+    OverlapLaunch,
     Probe,
     Runtime,
 )
@@ -149,6 +150,7 @@ __all__ = [
     "OptionError",
     "OutOfBounds",
     "OutOfResources",
+    "OverlapLaunch",
     "Parameter",
     "Pass",
     "PassList",

@@ -19,6 +19,7 @@ __all__ = [
     "Launch",
     "LaunchPlan",
     "LoadedKernel",
+    "OverlapLaunch",
     "Probe",
     "Runtime",
 ]
@@ -56,6 +57,19 @@ class LoadedKernel(Protocol):
 
 #: launch(grid, stream, args): grid in CTAs along x, y, z; stream is a driver handle or None (the current)
 Launch = Callable[[tuple[int, int, int], int | None, Sequence[Argument]], None]
+
+
+@dataclass(frozen=True)
+class OverlapLaunch:
+    """How a kernel is launched on arrays that overlap.
+
+    ``pairs`` are parameters whose arrays the usual launcher takes for disjoint, or for one; ``launch`` is for those of
+    which a pair overlaps in another way.  A runtime whose code depends on it has
+    ``overlapping(kernel, image) -> OverlapLaunch | None``; of host arrays, launches then look at their extents.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    launch: Launch
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,20 @@
 """Whether two accesses may touch the same memory at different points of a loop nest.
 
-A kernel's pointer arguments are taken to be disjoint, or to be used so that a program touches an element at
-the same point through both (a kernel called in place).  Without this no loop that loads and stores could
-be fused; programs that break it are races on every parallel target.
+Most loops that load and store can be fused only when different pointer arguments don't overlap.  A plan that takes
+them for disjoint says so (:class:`Aliasing`, ``assumed``), so that a launch can look whether it is true; another plan of
+the same kernel (``ordered``) takes nothing for granted.
 """
 
 from __future__ import annotations
 
-from tri_backend_cpu.graph import ForLoop, Value, as_for
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tri_backend_cpu.graph import ForLoop, Op, Value, as_for
 from tri_core.ir.traits import derives_pointer
 
-__all__ = ["conflict", "root_pointer"]
+__all__ = ["Aliasing", "Assumption", "root_pointer"]
 
 
 def root_pointer(pointer: Value) -> Value | None:
@@ -61,11 +65,122 @@ def _carried(loop: ForLoop, index: int) -> list[Value]:
     return [loop.inits[index], loop.yielded[index]]
 
 
-def conflict(first: Value | None, second: Value | None) -> bool:
-    """Whether accesses through two pointers may overlap at different points of a nest."""
-    if first is second and first is not None:
+class Assumption(NamedTuple):
+    """A plan is right if the arguments of parameters ``first`` and ``second`` don't overlap.
+
+    ``in_place``: also if they are one address, since every access through one is at the point of that through the other.
+    """
+
+    first: int
+    second: int
+    in_place: bool
+
+
+@dataclass
+class Aliasing:
+    """What one plan takes pointers for.
+
+    ``ordered``: different arguments may overlap; else what is taken for granted is noted in ``assumed``, by parameters.
+    """
+
+    ordered: bool = False
+    assumed: dict[tuple[int, int], Assumption] = field(default_factory=dict)
+
+    def conflict(self, first: Value | None, second: Value | None) -> bool:
+        """Whether accesses through two pointers may overlap at different points of a nest."""
+        if first is None or second is None:
+            return True
+        if first is second:
+            return not _is_injective(first)
+        one, other = root_pointer(first), root_pointer(second)
+        if one is None or other is None or one is other:
+            return True
+        in_place = _same_offsets(first, second, {}) and _is_injective(first)
+        self._assume(one.index, other.index, in_place)
+        return self.ordered
+
+    def _assume(self, first: int, second: int, in_place: bool) -> None:
+        key = (min(first, second), max(first, second))
+        known = self.assumed.get(key)
+        self.assumed[key] = Assumption(*key, in_place and (known is None or known.in_place))
+
+    def assumptions(self) -> list[Assumption]:
+        """What is taken for granted, in the order of parameters."""
+        return sorted(self.assumed.values())
+
+
+def _same_offsets(first: Value, second: Value, known: dict[tuple[Value, Value], bool]) -> bool:
+    """Whether the pointers ``first`` and ``second``, of different arguments, are equal where those arguments are."""
+    if first.shape != second.shape or first.dtype.element.nbytes != second.dtype.element.nbytes:
         return False
-    if first is None or second is None:
-        return True
-    roots = root_pointer(first), root_pointer(second)
-    return roots[0] is None or roots[1] is None or roots[0] is roots[1]
+    if first.op is None and second.op is None:
+        return all(v.block is not None and v.block.parent is None for v in (first, second))
+    if first.op is None or second.op is None:
+        return False
+    key = (first, second)
+    if key not in known:
+        known[key] = _same_op(first.op, second.op, known)
+    return known[key]
+
+
+def _same_op(first: Op, second: Op, known: dict[tuple[Value, Value], bool]) -> bool:
+    """Whether two ops do the same to their pointers, and have all other operands in common."""
+    if first.name != second.name or not derives_pointer(first.name) or first.attributes != second.attributes:
+        return False
+    if first.operands[1:] != second.operands[1:]:
+        return False
+    return _same_offsets(first.operands[0], second.operands[0], known)
+
+
+def _is_injective(pointer: Value) -> bool:
+    """Whether different points have different addresses, unless a stride is too small for what it steps over."""
+    found = _varies_along(pointer)
+    return found is not None and all(d in found for d, n in enumerate(pointer.shape) if n > 1)
+
+
+def _varies_along(value: Value) -> frozenset[int] | None:
+    """The dimensions along which each step moves an index or pointer; None where it may come back to the same."""
+    if not value.is_tensor:
+        return frozenset()
+    op = value.op
+    if op is None:
+        loop = (
+            as_for(value.block.parent) if value.block is not None and value.block.parent is not None else None
+        )
+        return _varies_along(loop.inits[value.index - 1]) if loop is not None and value.index else None
+    if op.name == "scf.for":
+        return _varies_along(ForLoop(op).inits[value.index])
+    if op.name == "arith.constant":
+        return None if isinstance(op.attributes["value"], list) else frozenset()
+    rule = _MOVES.get(op.name)
+    found = [] if rule is None else [_varies_along(v) for v in op.operands]
+    if rule is None or any(f is None for f in found):
+        return None
+    return rule(op, frozenset().union(*(f for f in found if f is not None)))
+
+
+def _kept(op: Op, along: frozenset[int]) -> frozenset[int]:
+    return along
+
+
+def _expanded(op: Op, along: frozenset[int]) -> frozenset[int]:
+    axis = op.attributes["axis"]
+    return frozenset(d + (d >= axis) for d in along)
+
+
+def _transposed(op: Op, along: frozenset[int]) -> frozenset[int]:
+    return frozenset(i for i, d in enumerate(op.attributes["order"]) if d in along)
+
+
+#: what ops make of the dimensions that their operands vary along
+_MOVES: dict[str, Callable[[Op, frozenset[int]], frozenset[int]]] = {
+    "tt.make_range": lambda op, along: frozenset({0}),
+    "tt.expand_dims": _expanded,
+    "tt.trans": _transposed,
+    **dict.fromkeys(
+        ("tt.splat", "tt.broadcast", "tt.addptr", "tt.int_to_ptr", "tt.ptr_to_int", "tt.bitcast"), _kept
+    ),
+    **dict.fromkeys(
+        ("arith.addi", "arith.subi", "arith.muli", "arith.extsi", "arith.extui", "arith.trunci"), _kept
+    ),
+}

@@ -8,7 +8,6 @@ first step that wants it, if that runs over its shape anyway, otherwise by a nes
 
 from __future__ import annotations
 
-from tri_backend_cpu.analysis.aliasing import conflict
 from tri_backend_cpu.analysis.cost import DEAR
 from tri_backend_cpu.analysis.demand import Demand, Demands, is_inline_reshape, operand_maps
 from tri_backend_cpu.analysis.plan import (
@@ -174,6 +173,7 @@ class _Materialiser:
         if load is None:
             return False
         later = [pointer for order, pointer in step.writes() if order > load.order]
+        conflict = self.plan.aliasing.conflict
         return any(conflict(load.operand("ptr"), pointer) for pointer in later)
 
     def home(self, value: Value) -> BlockPlan:

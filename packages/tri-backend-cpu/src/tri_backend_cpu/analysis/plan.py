@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import DType, Op, Value, constant_of
-from tri_core.ir.effects import NOTHING, WRITE_GLOBAL, Effects
+from tri_core.ir.effects import NOTHING, SYNCHRONIZE_CTA, WRITE_GLOBAL, Effects
 
 __all__ = [
     "BlockPlan",
@@ -31,6 +32,7 @@ __all__ = [
     "View",
     "Write",
     "changes_memory",
+    "is_barrier",
 ]
 
 
@@ -124,7 +126,10 @@ class Step:
     block: BlockPlan = field(init=False)
 
     def writes(self) -> Iterator[tuple[int, Value | None]]:
-        """The writes to the kernel's memory within: (place in the program, pointer operand)."""
+        """The writes to the kernel's memory within: (place in the program, pointer operand).
+
+        Where the step waits for others, who may write anything, the pointer is None.
+        """
         return iter(())
 
     def inner(self) -> list[BlockPlan]:
@@ -149,6 +154,8 @@ class Scalar(Step):
         """As for any step."""
         if changes_memory(self.op):
             yield self.op.order, self.op.operands[0]
+        elif is_barrier(self.op):
+            yield self.op.order, None
 
 
 @dataclass(eq=False)
@@ -288,13 +295,14 @@ class Plan:
 
     ``views``: where values are read that an earlier step wrote.  ``carried``: where a loop keeps its
     arguments (the same, unless an argument had to be copied).  ``cost`` and ``depth`` of every value.
-    ``arena``: bytes of all buffers together.
+    ``aliasing``: what pointers were taken for.  ``arena``: bytes of all buffers together.
     """
 
     body: BlockPlan
     views: dict[Value, View]
     carried: dict[Value, View]
     inductions: dict[Value, Induction]
+    aliasing: Aliasing
     cost: CostModel = field(default_factory=CostModel)
     depth: dict[Value, int] = field(default_factory=dict)
     arena: int = 0
@@ -303,3 +311,8 @@ class Plan:
 def changes_memory(op: Op) -> bool:
     """Whether ``op`` writes memory, or what the host reads in its order."""
     return op.name == "tt.print" or WRITE_GLOBAL in (Effects.declared_by(op.name) or NOTHING)
+
+
+def is_barrier(op: Op) -> bool:
+    """Whether accesses before ``op`` are over when those after it begin."""
+    return SYNCHRONIZE_CTA in (Effects.declared_by(op.name) or NOTHING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.arena import assign_offsets, derive_views
 from tri_backend_cpu.analysis.coalesce import coalesce
 from tri_backend_cpu.analysis.depth import depths, prime
@@ -15,11 +16,14 @@ from tri_backend_cpu.graph import Block
 __all__ = ["make_plan"]
 
 
-def make_plan(body: Block) -> Plan:
-    """Steps and memory for ``body``, which is rewritten where that is better."""
+def make_plan(body: Block, *, ordered: bool = False) -> Plan:
+    """Steps and memory for ``body``, which is rewritten where that is better.
+
+    ``ordered``: right for arguments that overlap, too; otherwise ``plan.aliasing`` says which are taken not to.
+    """
     widen_dots(body)
     reduce_early(body)
-    plan = schedule(body)
+    plan = schedule(body, Aliasing(ordered))
     plan.depth = depths(body)
     prime(body, plan.cost.compute, plan.cost.is_index)
     demands = materialise(plan, body)

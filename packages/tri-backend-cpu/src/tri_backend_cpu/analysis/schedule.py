@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tri_backend_cpu.analysis.aliasing import conflict
+from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.induction import Induction, find_inductions
 from tri_backend_cpu.analysis.plan import (
     BlockPlan,
@@ -44,9 +44,9 @@ _CONTROL = {"scf.for", "scf.if", "scf.while"}
 _TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
 
 
-def schedule(body: Block) -> Plan:
+def schedule(body: Block, aliasing: Aliasing | None = None) -> Plan:
     """Steps for every op of ``body`` that needs one; views for the values that they write."""
-    plan = Plan(BlockPlan(), {}, {}, {})
+    plan = Plan(BlockPlan(), {}, {}, {}, aliasing or Aliasing())
     _Scheduler(plan, plan.body).block(body)
     return plan
 
@@ -143,6 +143,7 @@ class _Scheduler:
     def conflicts(self, op: Op) -> bool:
         """Whether the open nest writes what ``op`` writes, at other points."""
         assert self.open is not None
+        conflict = self.plan.aliasing.conflict
         return any(conflict(pointer, op.operands[0]) for _, pointer in self.open.writes())
 
     def reduce(self, op: Op) -> None:

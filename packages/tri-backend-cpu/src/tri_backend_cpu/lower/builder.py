@@ -56,10 +56,12 @@ class Builder:
         *,
         contract: bool = True,
         native_half: bool = True,
+        declared: set[str] | None = None,
     ) -> None:
+        """``declared``: functions and tables that ``module`` has, shared by all that build into it."""
         self.module = module
         self.entry = entry
-        self._declared: set[str] = set()
+        self._declared: set[str] = set() if declared is None else declared
         self.native_half = native_half
         self.ip = ir.InsertionPoint(entry)
         self.location: ir.Location = ir.Location.unknown()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from tri_backend_cpu import launch_abi as abi
+from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import prime
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
@@ -35,13 +37,38 @@ def lower_kernel(
 ) -> Lowered:
     """The TTIR kernel in ``module`` as loops of vector instructions, in a new module.
 
-    ``contract``: float products and sums may be fused; ``checked``: with a check of every access.
+    ``contract``: float products and sums may be fused; ``checked``: with a check of every access.  A kernel that is
+    right only for arguments that don't overlap has a second function beside it, for those that do; a checked one is
+    right for both.
     """
-    kernel = read_kernel(module)
-    plan = make_plan(kernel.body)
     made = ir.Module.create()
-    entry = _function(made, kernel.name, features.bits)
-    b = Builder(made, entry, contract=contract, native_half=features.half)
+    declared: set[str] = set()
+    emit = partial(_emit, module, made, features, declared, contract=contract, checked=checked)
+    name, facts, aliasing = emit(ordered=checked)
+    facts = replace(facts, apart=[list(a) for a in aliasing.assumptions()])
+    if facts.apart and not checked:
+        _, ordered, _ = emit(ordered=True)
+        facts = replace(facts, ordered=ordered)
+    Builder(made, made.body).text(abi.facts_symbol(name), facts.to_text())
+    return Lowered(made, name, facts)
+
+
+def _emit(
+    module: ir.Module,
+    made: ir.Module,
+    features: VectorFeatures,
+    declared: set[str],
+    *,
+    contract: bool,
+    checked: bool,
+    ordered: bool,
+) -> tuple[str, abi.Facts, Aliasing]:
+    """One version of the kernel in ``module`` as a function of ``made``: the kernel's name, and what is to be known."""
+    kernel = read_kernel(module)  # anew: a plan rewrites it
+    plan = make_plan(kernel.body, ordered=ordered)
+    name = abi.ordered_symbol(kernel.name) if ordered and not checked else kernel.name
+    entry = _function(made, name, features.bits)
+    b = Builder(made, entry, contract=contract, native_half=features.half, declared=declared)
     context = _context(b, kernel, plan, features)
     if checked:
         context.checks = Checks(b, context.task, kernel.body.arguments, context.start)
@@ -53,8 +80,7 @@ def lower_kernel(
     sizes = [p.dtype.nbytes for p in kernel.body.arguments]
     accesses = context.checks.accesses if context.checks is not None else []
     facts = abi.Facts(plan.arena, _stored(plan), reports.assertions, reports.prints, sizes, accesses)
-    b.text(abi.facts_symbol(kernel.name), facts.to_text())
-    return Lowered(made, kernel.name, facts)
+    return kernel.name, facts, plan.aliasing
 
 
 def _stored(plan: Plan) -> int:

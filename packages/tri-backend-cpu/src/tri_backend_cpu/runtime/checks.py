@@ -17,8 +17,9 @@ from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.mappings import mapped_range
 from tri_core import forks
 from tri_core.api import Argument, ArrayArgument, InvalidAccess, OutOfBounds, SourceLocation
+from tri_core.notices import TriWarning, warn
 
-__all__ = ["AccessChecker", "BoundedPointer", "place_of"]
+__all__ = ["AccessChecker", "BoundedPointer", "OverlapWarning", "place_of"]
 
 _KIND = ctypes.CFUNCTYPE(
     ctypes.c_int32,
@@ -28,6 +29,10 @@ _KIND = ctypes.CFUNCTYPE(
 _MASK64 = 2**64 - 1
 #: no address is within
 _NOTHING = (2**63 - 1, 0)
+
+
+class OverlapWarning(TriWarning):
+    """Arrays of a launch overlap, and the kernel's accesses through them have no order."""
 
 
 class BoundedPointer(int):
@@ -76,6 +81,8 @@ class AccessChecker:
         self._name = kernel.name
         self._parameters = kernel.parameters
         self._sites = kernel.facts.accesses
+        self._apart = kernel.apart
+        self._told: set[tuple[int, int]] = set()
         self._function = _KIND(self._check)
         self._address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
         self._lock = forks.Lock()
@@ -92,8 +99,27 @@ class AccessChecker:
     def begin(self, memory: ctypes.Array[ctypes.c_char], task: int, args: Sequence[Argument]) -> None:
         """Before a launch: write ranges of ``args`` into ``memory``, that of the task at address ``task``."""
         self._arguments[task] = args
+        for first, second, in_place in self._apart:
+            self._tell_overlap(first, second, args, in_place=in_place)
         ranges = [edge for argument in args for edge in _ranges(argument)]
         self._layout.pack_into(memory, self.offset, self._address, *ranges, *_NOTHING, *_NOTHING)
+
+    def _tell_overlap(self, first: int, second: int, args: Sequence[Argument], *, in_place: bool) -> None:
+        """Warn, once, of two arrays that overlap where the order of accesses through them is undefined."""
+        one, other = args[first], args[second]
+        if not isinstance(one, BoundedPointer) or not isinstance(other, BoundedPointer):
+            return
+        common = min(one.high, other.high) - max(one.low, other.low)
+        if common <= 0 or (in_place and one == other) or (first, second) in self._told:
+            return
+        self._told.add((first, second))
+        names = " and ".join(repr(self._parameters[i].name) for i in (first, second))
+        warn(
+            f"arguments {names} of {self._name} overlap by {common} bytes, and it stores through one of them what it may "
+            "load or store through the other: their order is undefined on targets where threads share a program; pass "
+            "arrays that don't overlap, or put tl.debug_barrier() between the accesses",
+            OverlapWarning,
+        )
 
     def end(self, task: int) -> InvalidAccess | None:
         """After a launch: what its first forbidden access was."""

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED, TASK
+from tri_backend_cpu.launch_abi import ARGUMENTS, FAILED, FAILED_PROGRAM, REFUSED, TASK, Facts
 from tri_backend_cpu.runtime.checks import AccessChecker, place_of
 from tri_backend_cpu.runtime.kernel import CpuKernel
 from tri_backend_cpu.runtime.pool import ThreadPool
@@ -16,7 +16,7 @@ from tri_core import knobs
 from tri_core.api import Argument, InvalidAccess, KernelFault, Launch, LaunchError
 from tri_runtime import ArgumentTable, argument_table, check_grid
 
-__all__ = ["make_launch"]
+__all__ = ["make_launch", "make_ordered_launch"]
 
 #: what a launch fills: the fields of the task before those of the thread pool
 _HEADER = TASK.head("stream")
@@ -39,17 +39,42 @@ class _Task:
 
 
 def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
-    """``launch(grid, stream, args)`` for ``kernel``; streams mean nothing here."""
+    """``launch(grid, stream, args)`` for ``kernel``; streams mean nothing here.
+
+    Pointers tell that two arguments are one array; arrays that overlap in part are for :func:`make_ordered_launch`.
+    """
+    plain = _make_launch(kernel, *kernel.versions[0], pool)
+    differ = [(first, second) for first, second, in_place in kernel.apart if not in_place]
+    if not differ or len(kernel.versions) == 1:
+        return plain
+    ordered = make_ordered_launch(kernel, pool)
+
+    def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
+        for first, second in differ:
+            if args[first] == args[second]:
+                ordered(grid, stream, args)
+                return
+        plain(grid, stream, args)
+
+    return launch
+
+
+def make_ordered_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
+    """The same for arrays that overlap: what a program loads, it loads before it stores what its text has behind."""
+    return _make_launch(kernel, *kernel.versions[-1], pool)
+
+
+def _make_launch(kernel: CpuKernel, address: int, facts: Facts, pool: ThreadPool) -> Launch:
     table = argument_table(kernel.parameters)
     pointers = tuple(i for i, p in enumerate(kernel.parameters) if p.is_pointer)
-    printer = Printer(kernel.facts.prints)
+    printer = Printer(facts.prints)
     printer_address = printer.address
-    checker = AccessChecker(kernel, ARGUMENTS + table.size) if kernel.facts.accesses else None
-    reports = bool(kernel.facts.assertions or checker)
+    checker = AccessChecker(kernel, ARGUMENTS + table.size) if facts.accesses else None
+    reports = bool(facts.assertions or checker)
     free = [_Task(table, checker)]
-    address, arena_bytes = kernel.address, kernel.facts.arena
+    arena_bytes = facts.arena
     pack_header, threads_of, run = _HEADER.pack_into, knobs.get, pool.run
-    stored, stream_from = kernel.facts.stored, knobs.get("CPU_STREAM_BYTES")
+    stored, stream_from = facts.stored, knobs.get("CPU_STREAM_BYTES")
 
     def launch(grid: tuple[int, int, int], stream: int | None, args: Sequence[Argument]) -> None:
         x, y, z = grid
@@ -89,7 +114,7 @@ def make_launch(kernel: CpuKernel, pool: ThreadPool) -> Launch:
         else:
             refused = _checked(checker, task, args, partial(run, address, task.address, arena_bytes, threads))
         if reports and _FAILED.unpack_from(task.memory, FAILED) != (0,):
-            raise _failure(kernel, bytes(task.memory), refused)
+            raise _failure(kernel, facts, bytes(task.memory), refused)
         free.append(task)
 
     launch.printer = printer  # type: ignore[attr-defined]  # kept alive as long as the launch
@@ -117,13 +142,13 @@ def _null(kernel: CpuKernel, index: int) -> LaunchError:
     )
 
 
-def _failure(kernel: CpuKernel, task: bytes, refused: KernelFault | None) -> KernelFault:
+def _failure(kernel: CpuKernel, facts: Facts, task: bytes, refused: KernelFault | None) -> KernelFault:
     """What failed first: an access that was refused, or an assertion."""
     (number,) = _FAILED.unpack_from(task, FAILED)
     if number == REFUSED and refused is not None:
         return refused
     program = _PROGRAM.unpack_from(task, FAILED_PROGRAM)
-    record = kernel.facts.assertions[number - 1]
+    record = facts.assertions[number - 1]
     return KernelFault(
         f"assertion {record['message']!r} failed in {kernel.name}, in program {program}",
         remedy="the arrays that the kernel writes may be half written",

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from tri_backend_cpu.runtime.checks import BoundedPointer
 from tri_backend_cpu.runtime.kernel import CpuKernel
-from tri_backend_cpu.runtime.launcher import make_launch
+from tri_backend_cpu.runtime.launcher import make_launch, make_ordered_launch
 from tri_backend_cpu.runtime.pool import ThreadPool
 from tri_backend_cpu.target import DEVICE_KIND, host_device, is_host
 from tri_core.api import (
@@ -18,6 +18,7 @@ from tri_core.api import (
     KernelImage,
     Launch,
     LoadedKernel,
+    OverlapLaunch,
     TargetError,
 )
 from tri_runtime import RuntimeBase
@@ -58,6 +59,14 @@ class CpuRuntime(RuntimeBase):
         if not isinstance(kernel, CpuKernel):
             raise TypeError(f"{kernel!r} was not loaded by this runtime")
         return make_launch(kernel, self._pool)
+
+    def overlapping(self, kernel: LoadedKernel, image: KernelImage) -> OverlapLaunch | None:
+        """How ``kernel`` is launched on arrays that overlap; None where its code is the same."""
+        del image
+        if not isinstance(kernel, CpuKernel) or len(kernel.versions) == 1:
+            return None
+        pairs = tuple((first, second) for first, second, _ in kernel.apart)
+        return OverlapLaunch(pairs, make_ordered_launch(kernel, self._pool))
 
     def staged(self, arrays: Sequence[ArrayArgument]) -> AbstractContextManager[Sequence[Argument]]:
         """Pointers that know the arrays' extents."""

@@ -35,6 +35,8 @@ __all__ = [
     "memory_bytes",
     "mocked",
     "place_of",
+    "reach",
+    "reaches",
     "read_only",
     "reinterpret",
 ]
@@ -131,6 +133,15 @@ def _span(array: Any) -> int:
     return int(array.itemsize + sum((n - 1) * step for n, step in steps if step > 0))
 
 
+def _reach_numpy(array: Any) -> tuple[int, int]:
+    if array.flags.c_contiguous:
+        return 0, array.nbytes
+    if 0 in array.shape:
+        return 0, 0
+    steps = zip(array.shape, array.strides, strict=True)
+    return sum((1 - n) * step for n, step in steps if step < 0), _span(array)
+
+
 # --- PyTorch --------------------------------------------------------------------------------------------
 
 
@@ -199,6 +210,10 @@ def _describe_torch(tensor: Any) -> ArrayArgument:
     elements = 0 if 0 in tensor.shape else 1 + sum((n - 1) * step for n, step in steps)
     device = place.device if isinstance(place, Place) else None
     return ArrayArgument(pointer, dtype, elements * tensor.element_size(), device, True, tensor)
+
+
+def _reach_torch(tensor: Any) -> tuple[int, int]:
+    return 0, tensor.nbytes if tensor.is_contiguous() else _describe_torch(tensor).nbytes
 
 
 # --- other dtypes of the same bytes ---------------------------------------------------------------------
@@ -467,6 +482,40 @@ def describe(array: Any) -> ArrayArgument:
     if found is None:
         raise LookupError(type(array))
     return found[1](array)
+
+
+class _Reaches(dict[type, Callable[[Any], tuple[int, int]]]):
+    """Class of arrays -> how far they reach, filled as classes are met."""
+
+    def __missing__(self, cls: type) -> Callable[[Any], tuple[int, int]]:
+        found: Callable[[Any], tuple[int, int]]
+        if _is_array_of(cls, "numpy", "ndarray"):
+            found = _reach_numpy
+        elif _is_array_of(cls, "torch", "Tensor"):
+            found = _reach_torch
+        elif cls in (TensorWrapper, TensorDescriptor):
+            found = _reach_base
+        else:
+            found = _reach_described
+        self[cls] = found
+        return found
+
+
+def _reach_base(array: Any) -> tuple[int, int]:
+    return reach(array.base)
+
+
+def _reach_described(array: Any) -> tuple[int, int]:
+    return 0, describe(array).nbytes
+
+
+#: for code that cannot afford the call of :func:`reach`
+reaches = _Reaches()
+
+
+def reach(array: Any) -> tuple[int, int]:
+    """Bytes of ``array`` (or the base of a descriptor) before its first element, and from there to the end of the last."""
+    return reaches[type(array)](array)
 
 
 def _describe_descriptor(desc: TensorDescriptor) -> ArrayArgument:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
+from tri.launch.observers import overlap_launch
+from tri.launch.overlaps import any_overlap
 from tri.launch.readers import Rules, readers
 from tri.launch.specialize import only_place
 from tri.launch.streams import named_stream
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
     from tri.launch.arrays import Place
     from tri_core.compiler import CompiledKernel
-    from tri_core.runtime import Launch, Runtime
+    from tri_core.runtime import Launch, OverlapLaunch, Runtime
     from tri_core.target import DeviceInfo
 
 __all__ = ["forget", "launch", "run"]
@@ -28,7 +30,7 @@ Attributes = Mapping[str, Sequence[Sequence[Any]]]
 _SMALL = 1 << 31
 
 #: by kernel, device and the runtime's identity
-_launches: dict[tuple[str, DeviceInfo, int], Launch] = {}
+_launches: dict[tuple[str, DeviceInfo, int], tuple[Launch, OverlapLaunch | None]] = {}
 
 
 def forget() -> None:
@@ -77,7 +79,9 @@ def run(
     given = _taken_apart(given)
     owner = runtime(resolve(kernel.metadata.target).device_kind)
     values, host, place = _values(kernel, wanted, given, attributes)
-    start = _loaded(owner, kernel, owner.current_device() if place is None else place.device)
+    start, ordered = _loaded(owner, kernel, owner.current_device() if place is None else place.device)
+    if ordered is not None and any_overlap(ordered.pairs, values, lambda i: given[wanted[i]]):
+        start = ordered.launch
     bound = _Bound(owner, place, tuple(host) if host and owner.host_memory != "direct" else ())
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     x, y, z = (*shape, 1, 1)[:3]
@@ -102,15 +106,18 @@ class _Bound:
     staged: tuple[int, ...]
 
 
-def _loaded(owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Launch:
-    """The launcher of ``kernel`` on ``device``, made once."""
+def _loaded(
+    owner: Runtime, kernel: CompiledKernel, device: DeviceInfo
+) -> tuple[Launch, OverlapLaunch | None]:
+    """The launcher of ``kernel`` on ``device``, and that for arrays that overlap, made once."""
     key = (kernel.hash, device, id(owner))
-    start = _launches.get(key)
-    if start is None:
+    found = _launches.get(key)
+    if found is None:
         loaded = owner.load(kernel.image, device)
         kernel.loaded.update(getattr(loaded, "resources", {}))
-        start = _launches[key] = owner.launcher(loaded, kernel.image)
-    return start
+        start = owner.launcher(loaded, kernel.image)
+        found = _launches[key] = start, overlap_launch(owner, loaded, kernel)
+    return found
 
 
 def _taken_apart(given: Mapping[str, Any]) -> dict[str, Any]:

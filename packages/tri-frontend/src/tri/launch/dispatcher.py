@@ -29,7 +29,8 @@ from tri.launch.hooks import (
     LaunchFacts,
     cache_hook_facts,
 )
-from tri.launch.observers import observed, tell_load
+from tri.launch.observers import observed, overlap_launch, tell_load
+from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
@@ -73,7 +74,7 @@ class Entry:
 
     ``pick`` takes the run-time parameters out of the binder's values (None: all of them); ``staged`` names
     the host arrays among these that have to be copied, ``parameters`` says which parameter each of these is,
-    and where in it for an item of a tuple.
+    and where in it for an item of a tuple.  Where ``overlap`` says that arrays do, ``launch_ordered`` is for them.
     """
 
     kernel: CompiledKernel
@@ -83,6 +84,8 @@ class Entry:
     runtime: Runtime
     staged: tuple[int, ...] = ()
     parameters: tuple[tuple[int, ...], ...] = ()
+    overlap: OverlapCheck | None = None
+    launch_ordered: Launch | None = None
 
 
 class Dispatcher:
@@ -244,10 +247,13 @@ class Dispatcher:
         if stream is None and place is not None and place.current_stream is not None:
             stream = place.current_stream(place.device.index)
         if 0 not in shape:
+            launch = entry.launch
+            if entry.overlap is not None and entry.overlap(arguments, args, kwargs):
+                launch = entry.launch_ordered or launch
             if _ENTER or _EXIT:
-                self._report_launch(entry, entry.launch, shape, stream, arguments, (args, kwargs))
+                self._report_launch(entry, launch, shape, stream, arguments, (args, kwargs))
             else:
-                entry.launch(shape, stream, arguments)
+                launch(shape, stream, arguments)
         return entry.kernel
 
     def _report_launch(
@@ -480,18 +486,22 @@ class Dispatcher:
         host = tuple(i for i, where in version.arrays if where is None)
         staged = self._host_arrays(owner, host, target, checked=bool(kernel.metadata.options.get("debug")))
         device = place.device if place is not None else owner.current_device()
-        launch = self._load(owner, kernel, device)
+        loaded = self._load(owner, kernel, device)
         count = sum(not p.is_constexpr for p in self.function.params)
         whole = version.kept == tuple((i,) for i in range(count))
         numbers = [p.num for p in self.function.params if not p.is_constexpr]
+        paths = tuple((numbers[first], *rest) for first, *rest in version.kept)
+        ordered = loaded.ordered
         return Entry(
             kernel,
-            launch,
+            loaded.launch,
             None if whole else _picker(version.kept),
             place,
             owner,
             staged,
-            tuple((numbers[first], *rest) for first, *rest in version.kept),
+            paths,
+            None if ordered is None else OverlapCheck(self.function, ordered.pairs, paths, self.defaults),
+            None if ordered is None else ordered.launch,
         )
 
     def _host_arrays(
@@ -512,7 +522,7 @@ class Dispatcher:
             remedy=getattr(owner, "host_array_remedy", "move the array to the device first"),
         )
 
-    def _load(self, owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Launch:
+    def _load(self, owner: Runtime, kernel: CompiledKernel, device: DeviceInfo) -> Loaded:
         key = (kernel.metadata.hash, device)
         found = self._loaded.get(key)
         if found is None:
@@ -520,9 +530,11 @@ class Dispatcher:
             kernel.loaded.update(getattr(loaded, "resources", {}))
             plain = owner.launcher(loaded, kernel.image)
             launch = observed(plain, kernel)
-            found = self._loaded[key] = Loaded(owner, loaded, kernel.image, launch, launch is not plain)
+            ordered = overlap_launch(owner, loaded, kernel)
+            found = Loaded(owner, loaded, kernel.image, launch, launch is not plain, ordered)
+            self._loaded[key] = found
             tell_load(kernel, device)
-        return found.launch
+        return found
 
 
 def _at(values: Sequence[Any], path: Sequence[int]) -> Any:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tri.dependencies import Watch
     from tri.jit import KernelParameter
     from tri_core.image import KernelImage
-    from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, Runtime
+    from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, OverlapLaunch, Runtime
     from tri_runtime.native import Condition, Exchange, FastLaunches, Item, Pattern
 
 __all__ = ["Environment", "FastLaunchTable", "Loaded", "RecordedCall"]
@@ -93,13 +93,17 @@ class RecordedCall:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The kernel of ``image`` on a device, with its launcher; ``is_observed``: observers are called at every launch."""
+    """The kernel of ``image`` on a device, with its launcher; ``is_observed``: observers are called at every launch.
+
+    ``ordered``: how it is launched on arrays that overlap, where that is another way.
+    """
 
     owner: Runtime
     kernel: LoadedKernel
     image: KernelImage
     launch: Launch
     is_observed: bool
+    ordered: OverlapLaunch | None = None
 
     @forks.cached_property
     def plan(self) -> LaunchPlan | None:

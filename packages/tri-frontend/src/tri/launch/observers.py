@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.extensions import Observer
-    from tri_core.runtime import Argument, Launch
+    from tri_core.runtime import Argument, Launch, LoadedKernel, OverlapLaunch, Runtime
     from tri_core.target import DeviceInfo
 
-__all__ = ["observed", "tell_load"]
+__all__ = ["observed", "overlap_launch", "tell_load"]
 
 Callback = Callable[[Mapping[str, Any]], None]
 
@@ -52,3 +53,10 @@ def observed(launch: Launch, kernel: CompiledKernel) -> Launch:
         leave[:] = [(o, callback) for o, callback in leave if _tell(o, "launch_exit", callback, facts)]
 
     return launch_and_tell
+
+
+def overlap_launch(owner: Runtime, loaded: LoadedKernel, kernel: CompiledKernel) -> OverlapLaunch | None:
+    """How ``loaded`` is launched on arrays that overlap, observed as any launch; None where that is the usual way."""
+    ask = getattr(owner, "overlapping", None)
+    found: OverlapLaunch | None = None if ask is None else ask(loaded, kernel.image)
+    return None if found is None else replace(found, launch=observed(found.launch, kernel))

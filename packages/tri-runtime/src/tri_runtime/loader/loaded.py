@@ -30,12 +30,20 @@ _llvm = forks.RLock()
 class LoadedObject:
     """Code in memory, freed with this object; ``addresses`` of the ``symbols`` asked for, in their order.
 
+    Behind them are those of the ``optional`` symbols that it has.
+
     ``data`` is an ELF relocatable object for this machine; ``imports`` are addresses of functions that it calls, by
     name; others are looked up in the process.  DeviceError for an object that is damaged, asks for more than the
     loader does (:mod:`tri_runtime.loader.relocations`), or calls what nobody has.
     """
 
-    def __init__(self, data: bytes, symbols: Sequence[str], imports: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        symbols: Sequence[str],
+        imports: Mapping[str, int] | None = None,
+        optional: Sequence[str] = (),
+    ) -> None:
         made = read_object(data)
         layout = lay_out(made, mmap.PAGESIZE)
         self._memory = CodeMemory(max(layout.size, mmap.PAGESIZE))
@@ -51,11 +59,11 @@ class LoadedObject:
             )
         if layout.fixed:
             self._memory.seal(layout.fixed)
-        found = dict(addresses_of(made, layout, address, list(symbols)))
+        found = dict(addresses_of(made, layout, address, [*symbols, *optional]))
         missing = [name for name in symbols if name not in found]
         if missing:
             raise damaged(f"it does not define {', '.join(missing)}")
-        self.addresses: list[int] = [found[name] for name in symbols]
+        self.addresses: list[int] = [found[name] for name in (*symbols, *(n for n in optional if n in found))]
         debugger.show(self._memory, data, {i: address + at for i, at in layout.sections.items()})
 
 
