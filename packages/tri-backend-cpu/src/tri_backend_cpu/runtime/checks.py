@@ -82,7 +82,7 @@ class AccessChecker:
         self._parameters = kernel.parameters
         self._sites = kernel.facts.accesses
         self._apart = kernel.apart
-        self._told: set[tuple[int, int]] = set()
+        self._reported: set[tuple[int, int]] = set()
         self._function = _KIND(self._check)
         self._address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
         self._lock = forks.Lock()
@@ -110,9 +110,9 @@ class AccessChecker:
         if not isinstance(one, BoundedPointer) or not isinstance(other, BoundedPointer):
             return
         common = min(one.high, other.high) - max(one.low, other.low)
-        if common <= 0 or (in_place and one == other) or (first, second) in self._told:
+        if common <= 0 or (in_place and one == other) or (first, second) in self._reported:
             return
-        self._told.add((first, second))
+        self._reported.add((first, second))
         names = " and ".join(repr(self._parameters[i].name) for i in (first, second))
         warn(
             f"arguments {names} of {self._name} overlap by {common} bytes, and it stores through one of them what it may "
