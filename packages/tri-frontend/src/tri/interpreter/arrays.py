@@ -18,7 +18,7 @@ from tri.interpreter.location import here
 from tri.language import types as t
 from tri_core.errors import CompilationError, SourceLocation, Unsupported
 
-__all__ = ["Array", "Data", "Diverged", "numpy_type", "shape_of", "unsigned", "wide"]
+__all__ = ["Array", "Data", "Diverged", "numpy_type", "read_as", "shape_of", "unsigned", "wide"]
 
 Data = npt.NDArray[Any]
 
@@ -105,6 +105,11 @@ def unsigned(data: Data) -> Data:
     """The same bits read as unsigned integers."""
     kind = _UNSIGNED.get(data.dtype)
     return data if kind is None else data.view(kind)
+
+
+def read_as(type_: t.dtype, data: Data) -> Data:
+    """Integers as ``type_`` of the language says: with a sign or without."""
+    return unsigned(data) if type_.scalar.is_int_unsigned() else data
 
 
 def wide(value: Array, *, signed: bool) -> Data:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tri.interpreter.arrays import Array, Data, shape_of, wide
+from tri.interpreter.arrays import Array, Data, read_as, shape_of, wide
 from tri.interpreter.calls import Call, Rule
 
 __all__ = ["RULES"]
@@ -43,18 +43,19 @@ def _gather(call: Call) -> Array:
     source, indices = call.operands
     axis = call.attributes["axis"]
     size = source.data.shape[axis]
-    wanted = indices.data.astype(np.int64)
-    if ((wanted < 0) | (wanted >= size)).any():
-        bad = int(wanted[(wanted < 0) | (wanted >= size)].flat[0])
+    numbers = read_as(call.types[1], indices.data)
+    outside = (numbers < 0) | (numbers >= size)
+    if outside.any():
+        bad = int(numbers[outside].flat[0])
         raise call.machine.kernel_error(
             f"gather's index {bad} is outside of the dimension of {size}",
             remedy="clamp the indices, or mask the result",
         )
-    return source.shaped(lambda a: np.take_along_axis(a, wanted, axis))
+    return source.shaped(lambda a: np.take_along_axis(a, numbers.astype(np.int64), axis))
 
 
 def _histogram(call: Call) -> Array:
-    values = call.operands[0].data
+    values = read_as(call.types[0], call.operands[0].data)
     if len(call.operands) > 1:
         values = values[call.operands[1].data]
     (bins,) = shape_of(call.result)

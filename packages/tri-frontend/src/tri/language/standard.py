@@ -65,6 +65,12 @@ def extremum_dtype(element: t.dtype) -> t.dtype:
 
 
 @constexpr_function
+def accumulator_dtype(result: t.dtype) -> t.dtype:
+    """The dtype that the numbers of a sum or product of dtype ``result`` are combined in: narrow floats as float32."""
+    return t.float32 if result.is_floating() and result.primitive_bitwidth < 32 else result
+
+
+@constexpr_function
 def without(shape: Any, dim: int) -> list[int]:
     """``shape`` without dimension ``dim``."""
     sizes = [int(d) for d in shape]
@@ -213,8 +219,10 @@ def argmin_fast(value1, index1, value2, index2):
 @member
 @jit
 def sum(input, axis=None, keep_dims: constexpr = False, dtype: constexpr = None):
-    """The sum along ``axis`` (of all elements by default); narrow integers add up in 32 bits."""
-    return reduce(input.to(sum_dtype(dtype, input.dtype)), axis, sum_combine, keep_dims=keep_dims)
+    """The sum along ``axis`` (of all elements by default); narrow numbers add up in 32 bits, floats are rounded once."""
+    result: constexpr = sum_dtype(dtype, input.dtype)
+    wide = input.to(accumulator_dtype(result))
+    return reduce(wide, axis, sum_combine, keep_dims=keep_dims).to(result)
 
 
 @member
@@ -340,12 +348,16 @@ def flip(x, dim: constexpr = None):
 @member
 @jit
 def cumsum(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running sum along ``axis``; narrow integers add up in 32 bits."""
-    return associative_scan(input.to(sum_dtype(dtype, input.dtype)), axis, sum_combine, reverse)
+    """The running sum along ``axis``; narrow numbers add up in 32 bits, floats are rounded once."""
+    result: constexpr = sum_dtype(dtype, input.dtype)
+    wide = input.to(accumulator_dtype(result))
+    return associative_scan(wide, axis, sum_combine, reverse).to(result)
 
 
 @member
 @jit
 def cumprod(input, axis=0, reverse: constexpr = False, dtype: constexpr = None):
-    """The running product along ``axis``; narrow integers are multiplied in 32 bits."""
-    return associative_scan(input.to(sum_dtype(dtype, input.dtype)), axis, product_combine, reverse)
+    """The running product along ``axis``; narrow numbers are multiplied in 32 bits, floats are rounded once."""
+    result: constexpr = sum_dtype(dtype, input.dtype)
+    wide = input.to(accumulator_dtype(result))
+    return associative_scan(wide, axis, product_combine, reverse).to(result)
