@@ -11,7 +11,7 @@ import pytest
 from tri_core.errors import DeviceError, LaunchError, Unsupported
 from tri_core.mlir import ir, session
 from tri_runtime.simulator import CTA, External, simulate
-from tri_runtime.simulator.ops import _fma
+from tri_runtime.simulator.ops import _divide, _fma, _remainder
 
 Array = npt.NDArray[Any]
 THREADS = 64
@@ -326,3 +326,17 @@ def _nearest(exact: Fraction, dtype: Any) -> Any:
     return min(
         candidates, key=lambda c: (abs(Fraction(float(c)) - exact), int(c.view(kind)) & 1), default=near
     )
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_division_of_the_least_number(dtype: type) -> None:
+    """By -1 it wraps, as on hardware; everything else is toward zero."""
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    numbers = [least, least + 1, -7, -1, 0, 1, 5, most]
+    pairs = [(x, y) for x in numbers for y in numbers if y]
+    x, y = (np.array(side, dtype) for side in zip(*pairs, strict=True))
+    quotients = [(abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) for a, b in pairs]
+    wrapped = [least if q == most + 1 else q for q in quotients]
+    np.testing.assert_array_equal(_divide(x, y), np.array(wrapped, dtype))
+    rest = [a - q * b for (a, b), q in zip(pairs, quotients, strict=True)]
+    np.testing.assert_array_equal(_remainder(x, y), np.array(rest, dtype))

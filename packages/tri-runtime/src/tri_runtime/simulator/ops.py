@@ -24,14 +24,15 @@ Maker = Callable[[ir.OpView], Function]
 
 
 def _divide(x: Array, y: Array) -> Array:
-    """C's division: toward zero."""
-    quotient = np.abs(unsigned_size(x)) // np.maximum(np.abs(unsigned_size(y)), 1)
-    return np.where((x < 0) != (y < 0), -quotient, quotient).astype(x.dtype)
+    """C's division: toward zero; the least number by -1, which C leaves open, is itself, as on hardware that wraps."""
+    quotient = (_size(x) // np.maximum(_size(y), 1)).astype(unsigned(x).dtype)
+    return np.where((x < 0) != (y < 0), np.negative(quotient), quotient).astype(x.dtype)
 
 
-def unsigned_size(x: Array) -> Any:
-    """A signed array widened so that its smallest value has a positive counterpart."""
-    return x.astype(object) if x.dtype == np.int64 else x.astype(np.int64)
+def _size(x: Array) -> Array:
+    """Absolute values, as unsigned numbers of the same bytes: that of the least one too."""
+    bits = unsigned(x)
+    return np.where(x < 0, np.negative(bits), bits)
 
 
 def _remainder(x: Array, y: Array) -> Array:
