@@ -258,6 +258,20 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def walks(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
+    """Callbacks that MLIR's bindings call in a walk, whose exceptions they replace: tri_core.ir.walking has a walk."""
+    del package
+    if path.name == "walking.py":
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="walk", value=owner), args=[ast.Name(), *_]) if ast.unparse(
+                owner
+            ) not in ("ast", "os", "walking"):
+                message = "a walk of the bindings: call tri_core.ir.walking.walk, from which Ctrl-C arrives as itself"
+                yield Finding(path, node.lineno, message)
+
+
 FileRule = Callable[[Package, Path, ast.Module], Iterator[Finding]]
 FILE_RULES: tuple[FileRule, ...] = (
     vendor_names,
@@ -268,6 +282,7 @@ FILE_RULES: tuple[FileRule, ...] = (
     linkers,
     lists_of_ops,
     policies,
+    walks,
 )
 
 

@@ -16,6 +16,7 @@ from tri_core.api import CommonOptions, Pass, StageContext, Target, TargetKey, T
 from tri_core.dialects.tt import TT
 from tri_core.errors import TriError
 from tri_core.ir.rewriting import clone_mapped
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_gpu_dialect import passes
 from tri_gpu_dialect.dialect import TTG, MemDescType
@@ -87,7 +88,7 @@ def _names(op: ir.Operation) -> set[str]:
         found.add(inner.name)
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    walk(op, visit)
     return found
 
 
@@ -102,7 +103,7 @@ def _outside(op: ir.Operation) -> list[ir.Value]:
         own.update(a for region in inner.regions for block in region.blocks for a in block.arguments)
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    walk(op, visit)
     return [v for v in dict.fromkeys(used) if v not in own]
 
 

@@ -42,6 +42,7 @@ PLANTED = {
         {"a.py": "def f(llvm):\n    llvm.create_lljit_compiler()\n"},
         "load objects by tri_runtime.loader",
     ),
+    "walk": ({"a.py": "def f(op, visit):\n    op.walk(visit)\n"}, "call tri_core.ir.walking.walk"),
     "cycle": ({"a.py": "from pkg import b\n", "b.py": "from pkg import a\n"}, "import cycle: "),
     "cycle of types": (
         {

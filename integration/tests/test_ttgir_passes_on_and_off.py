@@ -15,6 +15,7 @@ from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, agree, run
 from integration.random_kernels.strategy import random_kernels
 from tri_core.api import Pass, StageContext
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 
 TARGETS = ("sim:nvidia:sm_80", "sim:nvidia:sm_90a")
@@ -82,7 +83,7 @@ class Wrong(Pass):
                 op.results[0].replace_all_uses_with(made.result)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
+        walk(module.operation, visit)
 
 
 def test_a_pass_that_is_wrong_is_seen() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -250,3 +251,22 @@ def test_a_stranger_with_a_file_in_another_encoding_is_left_alone(site: Any) -> 
     manager = PluginManager()
     assert "tri-stranger" not in {r.dist for r in manager.plugins()}
     assert not [r for r in manager.quarantine() if r.dist == "tri-stranger"]
+
+
+def test_a_busy_machine_is_not_the_plugins_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time in want of a processor does not count; what is told says how much of it was."""
+    monkeypatch.setattr(foreign, "PATIENCE", 0.2)
+    started = foreign.time.monotonic()
+    monkeypatch.setattr(foreign, "_queued", lambda thread: foreign.time.monotonic() - started)
+    watch = foreign.Watch()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with watch.running(), watch.at("slow", "compiling"):
+            foreign.time.sleep(0.8)
+    assert not seen
+    monkeypatch.setattr(foreign, "_queued", lambda thread: 0.0)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with (watch := foreign.Watch()).running(), watch.at("slow", "compiling"):
+            foreign.time.sleep(0.5)
+    assert "s of processor time, 0.0 s in want of a processor" in str(seen[0].message)

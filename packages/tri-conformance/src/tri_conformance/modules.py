@@ -14,6 +14,7 @@ from tri_conformance.subject import Subject
 from tri_core import mlir
 from tri_core.api import StageContext
 from tri_core.codegen import service
+from tri_core.ir import walking
 from tri_core.plugins import manager
 
 __all__ = ["CORPUS", "Held", "Sample", "encodings_of", "walk"]
@@ -125,7 +126,7 @@ def _of_module(module: Any, sample: str, stage: str) -> Iterator[Held]:
         types.update(result.type for result in op.results)
         return mlir.ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    walking.walk(module.operation, visit)
     for type_ in types:
         attribute, shape = _placement(type_)
         if attribute is not None:

@@ -15,6 +15,7 @@ import re
 import struct
 
 from tri_core.errors import InternalError
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir, llvm
 
 __all__ = ["CONVERGENT", "normalize_floats", "to_llvm_text"]
@@ -60,7 +61,7 @@ def _convergent_assembly(module: ir.Module) -> set[tuple[str, str]]:
             found.add((text, constraints))
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    walk(module.operation, visit)
     return found
 
 

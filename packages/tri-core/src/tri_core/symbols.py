@@ -10,6 +10,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from tri_core.ir.walking import walk
+
 if TYPE_CHECKING:
     from tri_core.mlir import ir
 
@@ -130,4 +132,4 @@ def rename_functions(module: ir.Module) -> None:
             op.attributes["callee"] = ir.FlatSymbolRefAttr.get(renamed.get(callee, callee))
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(call)
+    walk(module.operation, call)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir, registry
 
 __all__ = ["is_type_clash", "parse_with_twins", "verify_with_twins"]
@@ -107,7 +108,7 @@ def _collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    root.walk(visit, ir.WalkOrder.POST_ORDER)
+    walk(root, visit, ir.WalkOrder.POST_ORDER)
     return found
 
 

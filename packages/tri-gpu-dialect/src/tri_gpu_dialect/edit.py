@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tri_core.api import VerificationError
 from tri_core.ir.traits import is_view, moves_data
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -77,7 +78,7 @@ def all_ops(root: ir.Operation) -> list[ir.Operation]:
         found.append(op)
         return ir.WalkResult.ADVANCE
 
-    root.walk(visit)
+    walk(root, visit)
     return found
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 
 __all__ = [
@@ -120,7 +121,7 @@ def clone_mapped(
         return ir.WalkResult.ADVANCE
 
     if len(made.regions):
-        made.walk(visit)
+        walk(made, visit)
     else:
         visit(made)
     known.update(zip(op.results, made.results, strict=True))

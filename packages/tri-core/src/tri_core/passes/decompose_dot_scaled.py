@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
 from tri_core.errors import Unsupported
+from tri_core.ir.walking import walk
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -49,7 +50,7 @@ class DecomposeDotScaled(Pass):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
+        walk(module.operation, visit)
         reasons = dict[str, None]()
         for op in found:
             reason = "" if self.refuses is None else self.refuses(op)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tri_core.ir.rewriting import replace_with
 from tri_core.ir.traits import Decomposable, decompose
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext
@@ -29,7 +30,7 @@ class DecomposeOps(Pass):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
+        walk(module.operation, visit)
         while found:
             op = found.pop()
             made, values = decompose(op)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.errors import CompilationError, Unsupported, VerificationError
+from tri_core.ir.walking import walk
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -82,7 +83,7 @@ def _calls(function: ir.Operation) -> list[ir.Operation]:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit)
+    walk(function, visit)
     return found
 
 
@@ -114,4 +115,4 @@ def _set_call_site(root: ir.Operation, caller: ir.Location) -> None:
         op.location = ir.Location.callsite(op.location, [caller])
         return ir.WalkResult.ADVANCE
 
-    root.walk(visit)
+    walk(root, visit)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.effects import READ_GLOBAL, effects_of
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
@@ -92,5 +93,5 @@ def _only_reads(loop: ir.Operation) -> bool:
         found = found and effects is not None and effects <= _READ_ONLY and not again
         return ir.WalkResult.ADVANCE if found else ir.WalkResult.INTERRUPT
 
-    loop.walk(visit)
+    walk(loop, visit)
     return found

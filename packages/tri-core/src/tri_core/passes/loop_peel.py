@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
@@ -117,5 +118,5 @@ def _has_loops(loop: ir.Operation) -> bool:
         found = found or (op != loop and op.name in ("scf.for", "scf.while"))
         return ir.WalkResult.ADVANCE
 
-    loop.walk(visit)
+    walk(loop, visit)
     return found

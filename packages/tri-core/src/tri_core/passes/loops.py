@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make
 
@@ -36,7 +37,7 @@ def for_loops(module: ir.Module) -> list[ir.Operation]:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    walk(module.operation, visit)
     return found
 
 
@@ -131,7 +132,7 @@ def _replace_operands(root: ir.Operation, made: dict[ir.Value, ir.Value]) -> Non
         return ir.WalkResult.ADVANCE
 
     if len(root.regions):
-        root.walk(visit)
+        walk(root, visit)
     else:
         visit(root)
 

@@ -28,6 +28,7 @@ from typing import ClassVar
 from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.traits import is_cast, is_rematerializable
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
@@ -191,7 +192,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(function, visit, ir.WalkOrder.PRE_ORDER)
     return iter(found)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.ir.traits import is_pure
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.passes.loops import body, for_loops, yielded
@@ -80,7 +81,7 @@ def _operations(module: ir.Module) -> Iterator[ir.Operation]:
         found.append(op)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module.operation, visit, ir.WalkOrder.PRE_ORDER)
     return iter(found)
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt import PointerType, TensorDescType
 from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.ir.walking import walk
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -80,7 +81,7 @@ def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) ->
             makers.append(op)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    walk(module.operation, visit)
     kept: list[ir.Operation] = []
     reasons: list[str] = []
     for maker in makers:
@@ -114,7 +115,7 @@ def _has_descriptors(module: ir.Module) -> bool:
         found = found or (name == "tt.func" and "tensordesc" in str(op.attributes["function_type"]))
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module.operation, visit, ir.WalkOrder.PRE_ORDER)
     return found
 
 

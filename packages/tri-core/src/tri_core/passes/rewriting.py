@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 
 __all__ = ["Rule", "RuleTable", "constant", "made_by", "make", "producer", "rewrite"]
@@ -91,7 +92,7 @@ def _candidates(module: ir.Module, table: RuleTable) -> list[tuple[ir.Operation,
                     found[user] = found.get(user, []) + rules
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    walk(module.operation, visit, ir.WalkOrder.PRE_ORDER)
     return list(found.items())
 
 

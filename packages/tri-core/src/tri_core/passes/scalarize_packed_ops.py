@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext
@@ -35,7 +36,7 @@ class ScalarizePackedOps(Pass):
                 found.append((op, ir.IntegerAttr(op.attributes[_PACKS[op.name]]).value))
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
+        walk(module.operation, visit)
         for op, pack in found:
             rewriter = _Rewriter(op, pack)
             if op.name == "tt.elementwise_inline_asm" and (pack > 1 or rewriter.has_narrow()):

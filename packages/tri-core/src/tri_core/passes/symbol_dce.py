@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext
@@ -53,5 +54,5 @@ def _callees(function: ir.Operation) -> Iterator[str]:
             names.append(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit)
+    walk(function, visit)
     return iter(names)

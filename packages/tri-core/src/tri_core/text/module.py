@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tri_core.ir.walking import walk
 from tri_core.text.reader import Source, from_text
 from tri_core.text.writer import to_text
 
@@ -66,7 +67,7 @@ def _place(module: ir.Module, source: Source, path: str) -> None:
             op.location = ir.Location.name(named[1], place) if named else place
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(one)
+    walk(module.operation, one)
 
 
 def _explained(error: ir.MLIRError, source: Source, path: str) -> VerificationError:
