@@ -43,7 +43,7 @@ def test_occupancy(name: str, waves: int, registers: int, shared: int, groups: i
 def test_wavefronts_and_local_memory() -> None:
     facts = {n: (target(TargetKey("amd", n), None).spec) for n in ARCHITECTURES}
     assert {n: s.threads_per_warp[0] for n, s in facts.items()} == {
-        "gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32, "gfx1201": 32,
+        "gfx908": 64, "gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1030": 32, "gfx1100": 32, "gfx1200": 32, "gfx1201": 32,
     }  # fmt: skip
     assert facts["gfx950"].limits["shared"] == 160 * 1024
     assert facts["gfx942"].limits["shared"] == 64 * 1024

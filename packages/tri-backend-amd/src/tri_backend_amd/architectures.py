@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
+from tri_backend_amd.mfma.forms import Form, forms
 from tri_backend_amd.options import AmdOptions
 from tri_core.api import (
     ComputeUnit,
@@ -45,28 +46,6 @@ _DATA_LAYOUT = (
 #: matrix shapes as (m, n, k) by operand type
 Shapes = dict[str, tuple[tuple[int, int, int], ...]]
 
-_CDNA2: Shapes = {
-    "fp16": ((32, 32, 8), (16, 16, 16)),
-    "bf16": ((32, 32, 8), (16, 16, 16)),
-    "i8": ((32, 32, 8), (16, 16, 16)),
-    "fp32": ((32, 32, 2), (16, 16, 4)),
-    "fp64": ((16, 16, 4),),
-}
-_CDNA3: Shapes = {
-    **_CDNA2,
-    "i8": ((32, 32, 16), (16, 16, 32)),
-    "fp8e4b8": ((32, 32, 16), (16, 16, 32)),
-    "fp8e5b16": ((32, 32, 16), (16, 16, 32)),
-    "tf32": ((32, 32, 4), (16, 16, 8)),
-}
-_CDNA4: Shapes = {
-    **_CDNA2,
-    "fp16": ((32, 32, 16), (16, 16, 32)),
-    "bf16": ((32, 32, 16), (16, 16, 32)),
-    "i8": ((32, 32, 32), (16, 16, 64)),
-    "fp8e4nv": ((32, 32, 64), (16, 16, 128)),
-    "fp8e5": ((32, 32, 64), (16, 16, 128)),
-}
 _RDNA3: Shapes = dict.fromkeys(("fp16", "bf16", "i8"), ((16, 16, 16),))
 _RDNA4: Shapes = dict.fromkeys(("fp16", "bf16", "i8", "fp8e4nv", "fp8e5"), ((16, 16, 16),))
 
@@ -76,7 +55,7 @@ class Architecture:
     """One row: ``waves`` sizes with the preferred one first, ``lds`` bytes per work group in ``banks``.
 
     ``machine`` is the number in the ELF header's flags; ``vgprs`` per work item; ``matrix`` the name of
-    the matrix unit's instructions; ``max_waves`` wavefronts per SIMD.
+    the matrix unit's instructions, ``shapes`` those of WMMA (MFMA's are :mod:`.mfma.forms`); ``max_waves`` wavefronts per SIMD.
     """
 
     name: str
@@ -92,10 +71,12 @@ class Architecture:
     shapes: tuple[tuple[str, tuple[tuple[int, int, int], ...]], ...] = ()
 
 
-def _cdna(name: str, title: str, family: str, machine: int, shapes: Shapes, lds: int = 65536) -> Architecture:
+def _cdna(
+    name: str, title: str, family: str, machine: int, *, lds: int = 65536, waves: int = 8, vgprs: int = 512
+) -> Architecture:
     return Architecture(
         name=name, title=title, family=family, machine=machine, lds=lds, banks=64 if lds > 65536 else 32,
-        waves=(64,), max_waves=8, vgprs=512, matrix="mfma", shapes=tuple(shapes.items()),
+        waves=(64,), max_waves=waves, vgprs=vgprs, matrix="mfma",
     )  # fmt: skip
 
 
@@ -109,9 +90,11 @@ def _rdna(name: str, title: str, family: str, machine: int, shapes: Shapes) -> A
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        _cdna("gfx90a", "Instinct MI200", "cdna2", 0x3F, _CDNA2),
-        _cdna("gfx942", "Instinct MI300", "cdna3", 0x4C, _CDNA3),
-        _cdna("gfx950", "Instinct MI350", "cdna4", 0x4F, _CDNA4, lds=163840),
+        # accumulators have registers of their own, as many again
+        _cdna("gfx908", "Instinct MI100", "cdna1", 0x30, waves=10, vgprs=256),
+        _cdna("gfx90a", "Instinct MI200", "cdna2", 0x3F),
+        _cdna("gfx942", "Instinct MI300", "cdna3", 0x4C),
+        _cdna("gfx950", "Instinct MI350", "cdna4", 0x4F, lds=163840),
         _rdna("gfx1030", "Radeon RX 6800 and 6900", "rdna2", 0x36, {}),
         _rdna("gfx1100", "Radeon RX 7900", "rdna3", 0x41, _RDNA3),
         _rdna("gfx1200", "Radeon RX 9060", "rdna4", 0x48, _RDNA4),
@@ -119,17 +102,32 @@ ARCHITECTURES: dict[str, Architecture] = {
     )
 }
 
-_ACCUMULATOR = {"i8": "i32", "fp64": "fp64"}
+#: MLIR's element types -> the language's
+_DTYPES = {
+    "f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp64", "i8": "i8", "i32": "i32",
+    "f8E4M3FN": "fp8e4nv", "f8E5M2": "fp8e5", "f8E4M3FNUZ": "fp8e4b8", "f8E5M2FNUZ": "fp8e5b16",
+}  # fmt: skip
 _INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 _FLOATS = ("fp16", "fp32", "fp64")
 _ATOMIC_INTEGER = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg", "cas")
 
 
+def _mfma(form: Form) -> MmaDesc:
+    a, b, total = ("tf32" if form.xf32 and t == form.a else _DTYPES[t] for t in (form.a, form.b, form.total))
+    kinds = a if a == b else f"{a}.{b}"
+    acc = "fp32" if form.xf32 else total
+    return MmaDesc(
+        name=f"mfma.{form.m}x{form.n}x{form.k}.{kinds}", a=a, b=b, acc=acc, m=form.m, n=form.n, k=form.k
+    )
+
+
 def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
+    if row.matrix == "mfma":
+        return tuple(map(_mfma, forms(row.name)))
     return tuple(
         MmaDesc(
             name=f"{row.matrix}.{m}x{n}x{k}.{dtype}",
-            a=dtype, b=dtype, acc=_ACCUMULATOR.get(dtype, "fp32"), m=m, n=n, k=k,
+            a=dtype, b=dtype, acc="i32" if dtype == "i8" else "fp32", m=m, n=n, k=k,
         )
         for dtype, shapes in row.shapes
         for m, n, k in shapes
@@ -143,7 +141,7 @@ def _unit(row: Architecture) -> ComputeUnit:
     """
     if row.matrix == "mfma":
         return ComputeUnit(
-            partitions=4, warps=row.max_waves, registers=512, register_unit=8,
+            partitions=4, warps=row.max_waves, registers=row.vgprs, register_unit=8 if row.vgprs > 256 else 4,
             shared=row.lds, shared_unit=1280 if row.lds > 65536 else 512, blocks=16,
         )  # fmt: skip
     large = row.family != "rdna2"

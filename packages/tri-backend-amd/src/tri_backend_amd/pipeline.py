@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
+from tri_backend_amd.mfma.policy import mfma_policy
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
-from tri_core.api import CommonOptions, Pass, Pipeline, Target
+from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
+from tri_gpu_dialect.policy import DefaultPolicy
 
-__all__ = ["pipeline", "simulated"]
+__all__ = ["pipeline", "policy", "simulated"]
 
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:
@@ -26,12 +28,21 @@ def _passes() -> Mapping[str, Sequence[Pass]]:
     return {"ttgir.begin": [UniformOffsets()], "ttgir.end": [ConvertToBufferOps()]}
 
 
+def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
+    """What the shared passes know of ``target``: its matrix instructions."""
+    return mfma_policy(target.key.arch, options.num_warps)
+
+
+def _ttgir(target: Target, options: CommonOptions) -> Stage:
+    return ttgir_stage(target, options, policy(target, options), _passes())
+
+
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
     return Pipeline(
         stages=(
             ttir_stage(),
-            ttgir_stage(target, options, passes=_passes()),
+            _ttgir(target, options),
             llir_stage(make_primitives, _table, target),
             *assembly_and_object_stages(),
         )
@@ -40,4 +51,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(ttgir_stage(target, options, passes=_passes()), make_primitives, _table)
+    return simulated_pipeline(_ttgir(target, options), make_primitives, _table)

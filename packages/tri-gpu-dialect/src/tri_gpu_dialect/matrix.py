@@ -27,6 +27,7 @@ __all__ = [
     "choose",
     "contiguous_dimension",
     "dot_blocks",
+    "is_made_of_dot",
     "operand_sources",
     "split_warps",
 ]
@@ -37,7 +38,7 @@ Shape = tuple[int, ...]
 OperandMemory = Callable[[int, Shape, int], SharedEncoding | None]
 
 #: element types whose values another type holds exactly, by MLIR's names: operands may be widened so
-_WIDER = {"f8E4M3FN": "f16", "f8E5M2": "f16"}
+_WIDER = dict.fromkeys(("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"), "f16")
 
 _DOTS = frozenset({"tt.dot", "ttg.warp_group_dot", "ttg.warp_group_dot_wait"})
 #: how many values are looked at to find out whether one is made of a dot's result
@@ -140,7 +141,7 @@ def operand_sources(row: MatrixInstruction, dot: ir.Operation) -> tuple[OperandS
     found = []
     for index in (0, 1):
         value = dot.operands[index]
-        made_of_dot = _is_made_of_dot(value)
+        made_of_dot = is_made_of_dot(value)
         if row.transposed and made_of_dot:
             return None
         if index in row.in_registers and (row.transposed or made_of_dot):
@@ -211,7 +212,7 @@ def contiguous_dimension(value: ir.Value) -> int:
     return vector_order(info.shape, max(info.bitwidth, 8), layouts.of(value.type))[0]
 
 
-def _is_made_of_dot(value: ir.Value) -> bool:
+def is_made_of_dot(value: ir.Value) -> bool:
     """Whether ``value`` is computed from a dot's result by elementwise ops alone."""
     ahead, seen = [value], {value}
     while ahead and len(seen) < _HORIZON:

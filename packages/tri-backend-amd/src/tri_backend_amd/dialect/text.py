@@ -1,8 +1,9 @@
-"""The text of ``amdg``'s ops on tensors, as Triton 3.9 writes them."""
+"""The text of ``amdg``'s ops on tensors and of its encodings, as Triton 3.9 writes them."""
 
 from __future__ import annotations
 
-from tri_core.text import CACHE_POLICY, DialectSyntax, Integers, add_syntax, op
+from tri_core.text import CACHE_POLICY, DialectSyntax, Integers, TypeSyntax, add_syntax, op
+from tri_core.text.scan import split_pairs
 
 __all__ = ["SYNTAX"]
 
@@ -21,6 +22,22 @@ OPS = {
 }
 # fmt: on
 
-SYNTAX = DialectSyntax(namespace="amdg", ops=OPS, kinds={"long_integers": Integers(bits=64)})
+_MFMA = ("version", "warpsPerCTA", "instrShape", "isTransposed")
+#: keys that Triton leaves out where they have these values
+_DEFAULTS = {"elementBitWidth": "32"}
+
+
+def _write_mfma(body: str) -> str:
+    fields = dict(split_pairs(body[1:-1].replace(" : i64", "")))
+    rest = [k for k in fields if k not in _MFMA and fields[k] != _DEFAULTS.get(k)]
+    return "<{" + ", ".join(f"{k} = {fields[k]}" for k in (*_MFMA, *rest)) + "}>"
+
+
+SYNTAX = DialectSyntax(
+    namespace="amdg",
+    ops=OPS,
+    kinds={"long_integers": Integers(bits=64)},
+    types=(TypeSyntax("#ttg.amd_mfma", generic="#amdg.amd_mfma", alias="mma", write=_write_mfma),),
+)
 
 add_syntax(SYNTAX)

@@ -20,6 +20,7 @@ from tri_backend_amd.dialect import (
 from tri_backend_amd.dialect.buffers import Window
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import xor_lanes
+from tri_backend_amd.mfma import words as matrix_words
 from tri_backend_amd.options import amd_options
 from tri_core.dialects.tt.enums import MemSyncScope
 from tri_core.errors import Unsupported
@@ -146,6 +147,25 @@ class AmdPrimitives(Primitives):
             super().store_global(b, pointer, value, predicate, access)
         else:
             self._buffer.store(b, pointer, value, predicate, access)
+
+    # --- matrices -----------------------------------------------------------------------------------------
+
+    def matrix_operand(
+        self, b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Value]
+    ) -> Sequence[ir.Value]:
+        """Words of LLVM's types, one for each instruction."""
+        return matrix_words.operand(b, self.target, dot, registers)
+
+    def matrix_multiply(
+        self,
+        b: Builder,
+        dot: ir.Operation,
+        left: Sequence[ir.Value],
+        right: Sequence[ir.Value],
+        total: Sequence[ir.Value],
+    ) -> Sequence[ir.Value]:
+        """MFMA."""
+        return matrix_words.multiply(b, self.target, dot, left, right, total)
 
     def sync_scope(self, scope: MemSyncScope) -> str:
         """LLVM's names of the scopes."""

@@ -137,7 +137,7 @@ def dot(
     """
     b = _semantic
     _check_operands(b, input, other)
-    if any(x.dtype.is_fp8() and x.dtype.name not in _computable(b) for x in (input, other)):
+    if any(x.dtype.is_fp8() for x in (input, other)) and not _multiplies(b, input.dtype, other.dtype):
         input, other = convert(b, input, t.float16), convert(b, other, t.float16)
     precision = _precision(b, input_precision, allow_tf32)
     scalar = _accumulator_type(input.dtype, out_dtype, acc)
@@ -149,9 +149,12 @@ def dot(
     return b.value("tt.dot", accumulator.type, input, other, accumulator, attributes=attributes)
 
 
-def _computable(b: Builder) -> frozenset[str]:
-    """The dtypes that the target multiplies; fp8e4b15 is bytes to every one."""
-    return b.target.spec.dtypes - {"fp8e4b15"}
+def _multiplies(b: Builder, left: t.dtype, right: t.dtype) -> bool:
+    """Whether the target multiplies these 8-bit floats: by a matrix instruction or one by one; fp8e4b15 is bytes to every one."""
+    spec, names = b.target.spec, {left.name, right.name}
+    if "fp8e4b15" in names:
+        return False
+    return names <= spec.dtypes or any((d.a, d.b) == (left.name, right.name) for d in spec.dot)
 
 
 def _imprecise(count: object, input: tensor) -> int:
