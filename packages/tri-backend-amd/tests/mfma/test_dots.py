@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import tri
 import tri.language as tl
 from mfma_kernels import DTYPES, matmul, run
+from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import VERSIONS, Form, forms
 from tri_core.api import VerificationError
 from tri_core.mlir import ir, session
@@ -134,25 +136,31 @@ def test_text_is_as_triton_writes_it(fields: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"version": "5"}, "version 5"),
-        ({"instrShape": "[8, 8, 4]"}, "instrShape"),
-        ({"instrShape": "[4, 64, 64]"}, "64 x 4 alone is transposed"),
-        ({"elementBitWidth": "16"}, "elementBitWidth 16"),
-        ({"elementBitWidth": "64"}, "16, 16, 4"),
-        ({"tilesPerWarp": "[2, 1]"}, "tilesPerWarp"),
+        ({"version": 5}, "version 5"),
+        ({"instrShape": (8, 8, 4)}, "instrShape"),
+        ({"instrShape": (32, 32)}, "instrShape"),
+        ({"instrShape": (4, 64, 64)}, "64 x 4 alone is transposed"),
+        ({"elementBitWidth": 16}, "elementBitWidth 16"),
+        ({"elementBitWidth": 64}, "16, 16, 4"),
+        ({"tilesPerWarp": (2, 1)}, "tilesPerWarp"),
     ],
 )
-def test_text_that_means_nothing_is_refused(changes: dict[str, str], said: str) -> None:
+def test_text_that_means_nothing_is_refused(changes: dict[str, Any], said: str) -> None:
     manager()
-    fields = {
-        "version": "3",
-        "warpsPerCTA": "[2, 2]",
-        "instrShape": "[32, 32, 8]",
-        "isTransposed": "true",
-    } | changes
-    text = ", ".join(f"{k} = {v}" for k, v in fields.items())
-    with session(), pytest.raises(VerificationError, match=said):
-        decode(ir.Attribute.parse(f"#amdg.amd_mfma<{{{text}}}>"))
+    fields = {"version": 3, "warpsPerCTA": (2, 2), "instrShape": (32, 32, 8), "isTransposed": True} | changes
+    with session():
+        attribute = AmdMfma().to_attr()
+        made = type(attribute).get(ir.DictAttr.get({k: _attribute(v) for k, v in fields.items()}))
+        with pytest.raises(VerificationError, match=said):
+            decode(made)
+
+
+def _attribute(value: Any) -> ir.Attribute:
+    if isinstance(value, tuple):
+        return ir.ArrayAttr.get([_attribute(each) for each in value])
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def test_every_type_of_the_tables_has_numbers() -> None:
