@@ -63,7 +63,7 @@ def test_the_loop_carries_offsets_of_small_arrays_only() -> None:
         return text[text.index("scf.for") :].split("{\n")[0]
 
     assert "!tt.ptr" not in carried(True)
-    assert "#blocked2>, i32, i32)" in carried(True)
+    assert "#mma>, i32, i32)" in carried(True)
     assert carried(False).count("!tt.ptr") == 2
 
 
