@@ -25,6 +25,7 @@ from tri_gpu_dialect.passes import (
     AccelerateMatmul,
     AccumulatorInit,
     AllocateSharedMemory,
+    BufferCSE,
     Coalesce,
     ConvertTritonToTritonGPU,
     CreateTensormaps,
@@ -134,7 +135,10 @@ def _loop_passes(num_stages: int, policy: DefaultPolicy) -> list[Pass | Anchor]:
         MakePersistent(policy=policy),
         SplitLoops(policy=policy),
         WarpSpecialize(num_stages=num_stages, policy=policy),
+        BufferCSE(),
         Pipeline(num_stages=num_stages, policy=policy),
+        # what no loop keeps in stages, which have views of their own
+        BufferCSE(transposed=True),
         AccumulatorInit(),
         PipelineChainedDots(policy=policy),
         HoistAsyncDots(policy=policy),

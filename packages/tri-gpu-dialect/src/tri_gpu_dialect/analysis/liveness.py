@@ -18,7 +18,7 @@ Dots that run on their own read their buffers until they are waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tri_core.mlir import ir
@@ -27,7 +27,7 @@ from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
 
-__all__ = ["AWAITED", "Buffer", "buffers"]
+__all__ = ["AWAITED", "Buffer", "Lives", "buffers", "lives"]
 
 #: the attribute of allocations that partitions fill by copies, each of which the default region waits for
 AWAITED = "ttg.awaited"
@@ -60,12 +60,26 @@ class Buffer:
         return self.start <= other.end and other.start <= self.end
 
 
+@dataclass(frozen=True)
+class Lives:
+    """``buffers`` and scratch memories of a function in program order; ``loops``: the op numbers that each loop takes."""
+
+    buffers: Sequence[Buffer]
+    loops: Mapping[ir.Operation, tuple[int, int]]
+
+
 def buffers(function: ir.Operation, scratch_bytes: Callable[[ir.Operation], int]) -> list[Buffer]:
     """All buffers and scratch memories of ``function`` with their lives, in program order."""
+    return list(lives(function, scratch_bytes).buffers)
+
+
+def lives(function: ir.Operation, scratch_bytes: Callable[[ir.Operation], int]) -> Lives:
+    """The lives of all buffers and scratch memories of ``function``, and its loops."""
     analysis = _Liveness(aliases(function), scratch_bytes)
     for block in function.regions[0].blocks:
         analysis.block(block)
-    return sorted([*analysis.allocated.values(), *analysis.scratch], key=lambda b: b.start)
+    found = sorted([*analysis.allocated.values(), *analysis.scratch], key=lambda b: b.start)
+    return Lives(found, analysis.spans)
 
 
 @dataclass
@@ -85,6 +99,7 @@ class _Liveness:
     partition: int | None = None
     #: buffers that dots may be reading
     under_way: set[int] = field(default_factory=set)
+    spans: dict[ir.Operation, tuple[int, int]] = field(default_factory=dict)
 
     def block(self, block: ir.Block) -> None:
         for view in block:
@@ -144,6 +159,7 @@ class _Liveness:
                 for value in terminator(block).operands:
                     carried |= self.aliases.of.get(value, frozenset())
         self.loops.pop()
+        self.spans[op] = (loop.start, self.number)
         for index in loop.touched | carried:
             buffer = self.allocated[index]
             if buffer.start < loop.start or index in carried:

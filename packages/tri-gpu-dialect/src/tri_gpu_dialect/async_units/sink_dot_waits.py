@@ -15,7 +15,7 @@ the loop, an assembler would have to wait everywhere.  Loops that ``pipeline-cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,7 +26,7 @@ from tri_gpu_dialect.async_units.pipeline_chained_dots import PLACED
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, functions, terminator
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
 
-__all__ = ["SinkDotWaits", "carried_dots"]
+__all__ = ["SinkDotWaits", "late_dots"]
 
 _DOT, _WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 
@@ -67,8 +67,14 @@ class _Carried:
         return len(uses) == 1 and uses[0].owner.operation == self.dot and uses[0].operand_number == 2
 
 
+def late_dots(loop: ir.Operation, staged: Collection[ir.Value]) -> list[_Carried]:
+    """The dots of ``loop`` that will stay under way into the next iteration, once the buffers ``staged`` are stages of rings."""
+    body = loop.regions[0].blocks[0]
+    return [each for each in carried_dots(loop) if _reads_what_stays(each.dot, body, staged)]
+
+
 def carried_dots(loop: ir.Operation) -> list[_Carried]:
-    """The dots of ``loop``, an ``scf.for``, that could stay under way into the next iteration."""
+    """The dots of ``loop``, an ``scf.for``, whose results the next iteration alone uses."""
     end = terminator(loop.regions[0].blocks[0])
     found = []
     for op in block_ops(end.block):
@@ -210,24 +216,25 @@ def _overlap_iterations(loop: ir.Operation) -> None:
     _drain(loop, [each.index for each in carried])
 
 
-def _reads_what_stays(dot: ir.Operation, body: ir.Block) -> bool:
-    """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads.
+def _reads_what_stays(dot: ir.Operation, body: ir.Block, staged: Collection[ir.Value] = ()) -> bool:
+    """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads; ``staged`` will be stages of rings.
 
     It does with stages of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
     nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
     Nor does it with a stage that a producer is allowed to fill again.
     """
     operands = list(dot.operands)
-    made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body]
+    made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body and v not in staged]
     arrivals = [op for op in block_ops(body) if op.name == "ttg.arrive_barrier"]
     freed = {_root(v) for op in arrivals for v in op.operands}
     if any(not _frees(op) for op in arrivals) or any(_root(v) in freed for v in made):
         return False
-    return not any(isinstance(v.type, ir.RankedTensorType) or _is_alloc(v) for v in made)
+    return not any(isinstance(v.type, ir.RankedTensorType) or _is_filled_in(body, _root(v)) for v in made)
 
 
-def _is_alloc(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.local_alloc"
+def _is_filled_in(body: ir.Block, buffer: ir.Value) -> bool:
+    is_alloc = not isinstance(buffer.owner, ir.Block) and buffer.owner.operation.name == "ttg.local_alloc"
+    return is_alloc and block_of(buffer) == body
 
 
 def _wait_before_use(body: ir.Block, value: ir.Value) -> None:

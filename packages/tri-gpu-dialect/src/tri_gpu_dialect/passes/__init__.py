@@ -25,6 +25,7 @@ from tri_gpu_dialect.transforms.layout.remove_layout_conversions import RemoveLa
 from tri_gpu_dialect.transforms.layout.sink_conversions import SinkConversions
 from tri_gpu_dialect.transforms.layout.verify_layouts import VerifyLayouts
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.buffer_cse import BufferCSE
 from tri_gpu_dialect.transforms.memory.fit_shared_memory import FitSharedMemory
 from tri_gpu_dialect.transforms.memory.fold_comparisons import FoldComparisons
 from tri_gpu_dialect.transforms.memory.insert_barriers import InsertBarriers
@@ -39,6 +40,7 @@ __all__ = [
     "AccelerateMatmul",
     "AccumulatorInit",
     "AllocateSharedMemory",
+    "BufferCSE",
     "Coalesce",
     "ConvertTritonToTritonGPU",
     "CreateTensormaps",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tri_core.ir.rewriting import attributes_of, for_like
@@ -14,6 +14,7 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers, transposed
+from tri_gpu_dialect.transforms.pipeline.rings import Rings
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = ["Expansion"]
@@ -48,8 +49,7 @@ class Expansion:
     loop: ir.Operation
     plan: Schedule
     buffers: list[CopyBuffer]
-    stages: int
-    depth: int
+    rings: Rings
     memory: list[ir.Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -58,11 +58,13 @@ class Expansion:
         self.inits = list(self.loop.operands)[3:]
         self.i32 = ir.IntegerType.get_signless(32)
         self.token = ir.Type.parse("!ttg.async_token")
+        self.stages = self.rings.stages
+        self.depths = [self.rings.depth(number) for number in range(len(self.buffers))]
 
     def run(self) -> None:
         """Replace the loop."""
         with ir.InsertionPoint(self.loop), self.loop.location:
-            self.memory = [self.allocated(*pair) for pair in zip(self.plan.loads, self.buffers, strict=True)]
+            self.memory = [self.allocated(number) for number in range(len(self.buffers))]
             ahead = self.prologue()
             distance = _op("arith.muli", [_int(self.step.type, self.stages - 1), self.step], [self.step.type])
             limit = _op("arith.subi", [self.upper, distance], [self.upper.type])
@@ -76,12 +78,12 @@ class Expansion:
         self.loop.erase()
         _drop_dead(made)
 
-    def allocated(self, load: ir.Operation, buffer: CopyBuffer) -> ir.Value:
-        """The stages of a load."""
-        info = tensor_info(load.results[0].type)
+    def allocated(self, number: int) -> ir.Value:
+        """The stages of load ``number``."""
+        info = tensor_info(self.plan.loads[number].results[0].type)
         assert info is not None
-        attr = buffer.encoding.to_attr()
-        type_ = MemDescType.of((self.depth, *info.shape), info.element_type, attr, mutable=True)
+        attr = self.buffers[number].encoding.to_attr()
+        type_ = MemDescType.of((self.depths[number], *info.shape), info.element_type, attr, mutable=True)
         return _op("ttg.local_alloc", [], [type_])
 
     def slot(self, number: int, index: ir.Value) -> ir.Value:
@@ -101,15 +103,19 @@ class Expansion:
         index, ahead = self.lower, [self.inits[i] for i in self.plan.carried]
         for number in range(self.stages - 1):
             live = _compare(_SLT, index, self.upper)
-            ahead = self.issue(index, ahead, live, _int(self.i32, number))
+            stage = _int(self.i32, number)
+            ahead = self.issue(index, ahead, live, dict.fromkeys(self.depths, stage))
             if number + 2 < self.stages:
                 index = _op("arith.addi", [index, self.step], [index.type])
         return ahead
 
     def issue(
-        self, index: ir.Value, ahead: Sequence[ir.Value], live: ir.Value, slot: ir.Value
+        self, index: ir.Value, ahead: Sequence[ir.Value], live: ir.Value, stages: Mapping[int, ir.Value]
     ) -> list[ir.Value]:
-        """The first stage at induction value ``index``, where ``live``; gives what it hands to its next time."""
+        """The first stage at induction value ``index``, where ``live``; gives what it hands to its next time.
+
+        ``stages``: the number of the stage that is filled, for each depth of rings.
+        """
         body = self.body.arguments
         known: dict[ir.Value, ir.Value] = {body[0]: index}
         known.update((body[1 + i], value) for i, value in zip(self.plan.carried, ahead, strict=True))
@@ -117,7 +123,8 @@ class Expansion:
         for op in self.plan.ops:
             operands = [known.get(v, v) for v in op.operands]
             if op in self.plan.loads:
-                tokens.append(self.copy(op, known, live, slot))
+                depth = self.depths[self.plan.loads.index(op)]
+                tokens.append(self.copy(op, known, live, stages[depth]))
                 if not self.is_needed_ahead(op):
                     continue
             made = self.masked_load(op, known, live) if op.name == "tt.load" else _clone(op, operands)
@@ -171,10 +178,12 @@ class Expansion:
 
     def steady(self, ahead: Sequence[ir.Value], distance: ir.Value, limit: ir.Value) -> ir.Operation:
         """The new loop: it carries what the old one did, the first stage's values, and the stages' numbers."""
-        depth = [_int(self.i32, self.stages - 1), _int(self.i32, 0)]
-        carried = [*self.inits, *ahead, *depth]
+        # the stage that is filled next, and the one that is read next, for each depth of rings
+        depths = sorted(set(self.depths))
+        numbers = [_int(self.i32, n) for depth in depths for n in ((self.stages - 1) % depth, 0)]
+        carried = [*self.inits, *ahead, *numbers]
         # dots may stay under way into the next iteration
-        late = {LATE: ir.UnitAttr.get()} if self.depth > self.stages else {}
+        late = {LATE: ir.UnitAttr.get()} if self.rings.is_late else {}
         made = for_like(
             self.loop,
             [self.lower, self.upper, self.step],
@@ -183,34 +192,44 @@ class Expansion:
             without={"tt.num_stages"},
         )
         block = made.regions[0].blocks[0]
-        count = len(self.inits)
+        count, end = len(self.inits), len(carried) - len(numbers)
         with ir.InsertionPoint(block):
             index, *inner = block.arguments
-            own, first, (target, source) = inner[:count], inner[count:-2], inner[-2:]
+            own, first, stage = inner[:count], inner[count:end], inner[end:]
+            target, source = dict(zip(depths, stage[::2], strict=True)), dict(zip(depths, stage[1::2], strict=True))
             self.wait(self.stages - 2)
             if any(buffer.is_read_in_place for buffer in self.buffers):
                 ir.Operation.create("ttg.fence_async_shared")
-            future = _op("arith.addi", [index, distance], [index.type])
-            again = self.issue(future, first, _compare(_SLT, index, limit), target)
+            copied = _Copies(self, index, first, target, distance, limit)
+            if not self.rings.is_tight:
+                copied.issue()
             known = dict(zip(self.body.arguments, [index, *own], strict=True))
-            yielded = self.second(known, source)
-            following = [self.following(target), self.following(source)]
-            ir.Operation.create("scf.yield", operands=[*yielded, *again, *following])
+            yielded = self.second(known, source, copied)
+            following = [self.following(n, depth) for depth in depths for n in (target[depth], source[depth])]
+            ir.Operation.create("scf.yield", operands=[*yielded, *copied.handed_on, *following])
         return made
 
-    def following(self, slot: ir.Value) -> ir.Value:
-        """The stage after ``stage``."""
-        raised = _op("arith.addi", [slot, _int(self.i32, 1)], [self.i32])
-        last = _compare(_EQ, raised, _int(self.i32, self.depth))
+    def following(self, stage: ir.Value, depth: int) -> ir.Value:
+        """The number of the stage after ``stage`` of rings of ``depth``."""
+        raised = _op("arith.addi", [stage, _int(self.i32, 1)], [self.i32])
+        last = _compare(_EQ, raised, _int(self.i32, depth))
         return _op("arith.select", [last, _int(self.i32, 0), raised], [self.i32])
 
-    def second(self, known: dict[ir.Value, ir.Value], slot: ir.Value) -> list[ir.Value]:
-        """Everything, with loads from ``stage``; gives what is yielded."""
+    def second(
+        self, known: dict[ir.Value, ir.Value], stages: Mapping[int, ir.Value], copied: _Copies
+    ) -> list[ir.Value]:
+        """Everything, with loads from the stages of their depth; gives what is yielded.
+
+        Copies that were not ``copied`` yet are issued behind the last load that is read at once.
+        """
         pending: dict[ir.Value, tuple[ir.Operation, ir.Value]] = {}
+        last = [load for load, ring in zip(self.plan.loads, self.rings.rings, strict=True) if ring.at_once][-1:]
         for op in block_ops(self.body)[:-1]:
             if op in self.plan.loads:
-                view = self.slot(self.plan.loads.index(op), slot)
-                self.read(op, view, known, pending)
+                number = self.plan.loads.index(op)
+                self.read(op, self.slot(number, stages[self.depths[number]]), known, pending)
+                if op in last:
+                    copied.issue()
             elif op.name == "ttg.local_dealloc" and op.operands[0] in pending:
                 continue
             elif not (op.results and op.results[0] in pending):
@@ -261,6 +280,26 @@ class Expansion:
                     _, view = pending[value]
                     is_buffer = isinstance(value.type, MemDescType)
                     known[value] = view if is_buffer else _op("ttg.local_load", [view], [value.type])
+
+
+@dataclass
+class _Copies:
+    """The copies of an iteration, ahead of it; ``handed_on``: what the next ones start from, once these are issued."""
+
+    expansion: Expansion
+    index: ir.Value
+    ahead: Sequence[ir.Value]
+    stages: Mapping[int, ir.Value]
+    distance: ir.Value
+    limit: ir.Value
+    handed_on: Sequence[ir.Value] | None = None
+
+    def issue(self) -> None:
+        """Issue them here, once."""
+        if self.handed_on is None:
+            future = _op("arith.addi", [self.index, self.distance], [self.index.type])
+            live = _compare(_SLT, self.index, self.limit)
+            self.handed_on = self.expansion.issue(future, self.ahead, live, self.stages)
 
 
 def _only(

@@ -23,22 +23,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.api import Pass, StageContext
+from tri_core.api import Pass, StageContext, Target
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, schedule
-from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.async_units.sink_dot_waits import late_dots
+from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import OFFSET, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
-from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
-from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
     CopyBuffer,
     chosen_encoding,
@@ -46,6 +44,7 @@ from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
     stays_in_block,
 )
 from tri_gpu_dialect.transforms.pipeline.loop_expansion import Expansion
+from tri_gpu_dialect.transforms.pipeline.rings import Ring, Rings, Room, choose
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Pipeline"]
@@ -67,9 +66,10 @@ class Pipeline(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the innermost loops of every function of ``module``."""
         widths = self.policy.pipeline.async_copy_bits
-        limit = context.target.spec.limits.get("shared") if context is not None else None
+        target = context.target if context is not None else None
         if not widths:
             return
+        warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
             loops = [op for op in all_ops(function) if op.name == "scf.for" and _is_innermost(op)]
             if not loops:
@@ -79,47 +79,45 @@ class Pipeline(Pass):
             plans = [schedule(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is not None:
-                    self.loop(function, loop, plan, limit)
+                    self.loop(function, loop, plan, target, warps)
 
-    def loop(self, function: ir.Operation, loop: ir.Operation, plan: Schedule, limit: int | None) -> None:
+    def loop(
+        self, function: ir.Operation, loop: ir.Operation, plan: Schedule, target: Target | None, warps: int
+    ) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         given = loop.attributes.get("tt.num_stages", None)
         stages = ir.IntegerAttr(given).value if given is not None else self.num_stages
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
-        depth = stages + bool(carried_dots(loop))
-        if limit is not None:
-            each, free = sum(b.bytes for b in buffers), limit - _beside(function, loop, plan)
-            depth = min(depth, free // each)
-            if depth < stages:
-                have = (
-                    f"has {depth} of {stages} stages"
-                    if depth >= 2
-                    else f"is not pipelined in {stages} stages"
-                )
-                add_remark(
-                    loop,
-                    f"the loop {have}: each takes {each} bytes of shared memory, {max(free, 0)} of {limit} are free",
-                )
-        if depth >= 2:
-            # with two stages nothing can be under way in one while the other is filled
-            is_late = bool(carried_dots(loop)) and depth > 2
-            Expansion(loop, plan, buffers, depth - is_late, depth).run()
+        staged = {reader.results[0] for load in plan.loads for reader in readers(load)}
+        wanted = Rings(
+            tuple(
+                Ring(b.bytes, in_place=b.is_read_in_place, at_once=not readers(load))
+                for b, load in zip(buffers, plan.loads, strict=True)
+            ),
+            stages,
+            # dots may stay under way into the next iteration
+            is_late=bool(late_dots(loop, staged)),
+        )
+        room = Room.around(loop, function, staged, target, warps)
+        rings = choose(wanted, room)
+        if rings is None or rings.buffers < stages:
+            add_remark(loop, _too_little(wanted, rings, room))
+        if rings is not None:
+            Expansion(loop, plan, buffers, rings).run()
 
 
 def _is_innermost(loop: ir.Operation) -> bool:
     return not any(op.name in ("scf.for", "scf.while") for op in all_ops(loop) if op != loop)
 
 
-def _beside(function: ir.Operation, loop: ir.Operation, plan: Schedule) -> int:
-    """Bytes of shared memory that are in use while ``loop`` runs, beside what its loads will take, at most."""
-    gone = {reader.results[0] for load in plan.loads for reader in readers(load)}
-    inside = [
-        scratch_bytes(op) for op in all_ops(loop) if not (op.results and op.results[0] in gone) and op != loop
-    ]
-    held = [op for op in all_ops(function) if op.name == "ttg.local_alloc" and op.results[0] not in gone]
-    return 2 * max(inside, default=0) + sum(buffer_bytes(op.results[0].type) for op in held)
+def _too_little(wanted: Rings, rings: Rings | None, room: Room) -> str:
+    """Why the loop has ``rings`` and not what was ``wanted``."""
+    asked = wanted.stages
+    has = f"is not pipelined in {asked} stages" if rings is None else f"has {rings.buffers} of {asked} stages"
+    each = sum(ring.bytes for ring in wanted.rings)
+    return f"the loop {has}: each takes {each} bytes of shared memory, {room.free} of {room.limit} are free"
 
 
 def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:

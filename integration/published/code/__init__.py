@@ -1,0 +1,1 @@
+"""Machine code of published kernels, beside Triton's."""

@@ -1,0 +1,171 @@
+"""Common subexpressions of shared memory: equal buffers that nobody writes become one.
+
+    a = local_alloc x; for: y = dot(a, ...)            a = local_alloc x; for: y = dot(a, ...)
+    b = local_alloc x; for: z = dot(b, ...)      ->                       for: z = dot(a, ...)
+
+Two buffers are equal where they hold the same tensor, whatever layout it had in registers, in the same order in memory.
+``transposed``: a buffer of the transpose of a tensor is a view of that tensor's own buffer, where the order in memory is the same.
+
+A buffer takes the place of another one where it is made before it on every way there.  It then lives until the last use of both:
+of a function that would need more than the target has, the buffers stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tri_core.api import Pass, StageContext
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.liveness import buffers
+from tri_gpu_dialect.async_units.partitions import NAME
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
+from tri_gpu_dialect.encodings import SharedEncoding, decode
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.transforms.memory.placement import Need, extent, place
+
+__all__ = ["BufferCSE"]
+
+_FREE = "ttg.local_dealloc"
+
+
+@dataclass(frozen=True)
+class BufferCSE(Pass):
+    """See the module; buffers that ops may write to (mutable ones) are left alone."""
+
+    name: ClassVar[str] = "buffer-cse"
+
+    transposed: bool = False
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite every function of ``module``."""
+        limit = context.target.spec.limits.get("shared") if context is not None else None
+        for function in functions(module):
+            pairs = list(self.pairs(function))
+            if pairs and (limit is None or self.fits(function, pairs, limit)):
+                for kept, other in pairs:
+                    _merge(kept, other)
+
+    def pairs(self, function: ir.Operation) -> Iterator[tuple[_Filled, _Filled]]:
+        """Buffers of ``function``, each with one that takes its place."""
+        known: dict[ir.Value, list[_Filled]] = {}
+        for op in _in_order(function):
+            found = _Filled.of(op, look_through=self.transposed)
+            if found is None:
+                continue
+            earlier = known.setdefault(found.source, [])
+            kept = next((each for each in earlier if each.holds(found) and _comes_before(each.op, op)), None)
+            if kept is None:
+                earlier.append(found)
+            else:
+                yield kept, found
+
+    @staticmethod
+    def fits(function: ir.Operation, pairs: Sequence[tuple[_Filled, _Filled]], limit: int) -> bool:
+        """Whether ``function`` needs at most ``limit`` bytes once the first of each pair takes the second's place, or less than now."""
+        found = buffers(function, scratch_bytes)
+        own = {buffer.op: buffer for buffer in found}
+        now = extent(place([Need.of(buffer) for buffer in found]))
+        for kept, other in pairs:
+            own[kept.op] = replace(own[kept.op], end=max(own[kept.op].end, own[other.op].end))
+            del own[other.op]
+        return extent(place([Need.of(buffer) for buffer in own.values()])) <= max(now, limit)
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """A buffer that holds the tensor ``source``, its dimensions in ``order``, and is never written again."""
+
+    op: ir.Operation
+    source: ir.Value
+    order: tuple[int, ...]
+    encoding: SharedEncoding
+
+    @classmethod
+    def of(cls, op: ir.Operation, *, look_through: bool) -> _Filled | None:
+        """What ``op`` fills, if it is such a buffer; transposes are looked through where that is asked for."""
+        if op.name != "ttg.local_alloc" or len(op.operands) != 1 or op.results[0].type.mutable:
+            return None
+        encoding = decode(op.results[0].type.encoding)
+        if not isinstance(encoding, SharedEncoding):
+            return None
+        value = op.operands[0]
+        order = tuple(range(len(value.type.shape)))
+        while not isinstance(value.owner, ir.Block):
+            maker = value.owner.operation
+            if maker.name == "tt.trans" and look_through:
+                step = list(ir.DenseI32ArrayAttr(maker.attributes["order"]))
+                order = tuple(step[d] for d in order)
+            elif maker.name != "ttg.convert_layout":
+                break
+            value = maker.operands[0]
+        return cls(op, value, order, encoding)
+
+    def holds(self, other: _Filled) -> bool:
+        """Whether a view of this buffer is what ``other`` fills."""
+        return self.encoding.permuted(self.to(other)) == other.encoding
+
+    def to(self, other: _Filled) -> tuple[int, ...]:
+        """The order of the transpose that makes ``other`` of this."""
+        return tuple(self.order.index(d) for d in other.order)
+
+
+def _in_order(function: ir.Operation) -> Iterator[ir.Operation]:
+    """All ops of ``function``, outer ones first, in program order."""
+    for region in function.regions:
+        for block in region.blocks:
+            for op in block_ops(block):
+                yield op
+                yield from _in_order(op)
+
+
+def _comes_before(first: ir.Operation, second: ir.Operation) -> bool:
+    """Whether ``first``, which comes before ``second`` in the text, does on every way to it, in the same partition."""
+    op = second
+    while op.block != first.block:
+        op = op.parent.operation
+        if op.name in ("tt.func", NAME):
+            return False
+    return True
+
+
+def _merge(kept: _Filled, other: _Filled) -> None:
+    """Have ``kept`` take the place of ``other``."""
+    frees = [user for op in (kept.op, other.op) for user in _users(op) if user.name == _FREE]
+    old, order = other.op.results[0], kept.to(other)
+    if order == tuple(range(len(order))):
+        old.replace_all_uses_with(kept.op.results[0])
+    else:
+        type_ = MemDescType.of(old.type.shape, old.type.element_type, old.type.encoding)
+        with ir.InsertionPoint(other.op), other.op.location:
+            view = ir.Operation.create(
+                "ttg.memdesc_trans",
+                results=[type_],
+                operands=[kept.op.results[0]],
+                attributes={"order": ir.DenseI32ArrayAttr.get(order)},
+            )
+        old.replace_all_uses_with(view.results[0])
+    other.op.erase()
+    _free_once(kept.op, frees)
+
+
+def _free_once(op: ir.Operation, frees: list[ir.Operation]) -> None:
+    """Leave one of ``frees``, behind all others and all uses."""
+    if not frees:
+        return
+    places = {ancestor_in(user, op.block) for user in (*frees, *_users(op), *_users_of_views(op))}
+    last = next(each for each in reversed(block_ops(op.block)) if each in places)
+    with ir.InsertionPoint.after(last), op.location:
+        ir.Operation.create(_FREE, operands=[op.results[0]])
+    for each in frees:
+        each.erase()
+
+
+def _users(op: ir.Operation) -> list[ir.Operation]:
+    return [use.owner.operation for use in op.results[0].uses]
+
+
+def _users_of_views(op: ir.Operation) -> list[ir.Operation]:
+    return [user for view in _users(op) if view.name == "ttg.memdesc_trans" for user in _users(view)]

@@ -1,0 +1,158 @@
+"""How many stages the loads of a pipelined loop get: a choice by the CTAs that share a compute unit.
+
+A load that runs ``stages - 1`` iterations ahead needs as many buffers as there are copies under way, and one that is being read.  Two
+things change that by one:
+
+- Dots may stay under way into the next iteration where the buffers that they read have one more stage (*late*).
+- What is read to registers where an iteration begins leaves its buffer free for the copy of the same iteration (*tight*), at the
+  price of a barrier between the two.
+
+Of these the loop gets what lets most CTAs run on a compute unit beside each other: each of them hides the others' latency.  Among equals
+a late form is better than an early one, more stages than fewer, and a form without the barrier than one with it.
+
+Registers of machine code are not known here: those that the loop's tensors take are a lower bound (:mod:`tri_gpu_dialect.analysis.pressure`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tri_core.api import Target
+from tri_core.mlir import ir
+from tri_core.occupancy import occupancy
+from tri_core.target import ComputeUnit
+from tri_gpu_dialect.analysis.liveness import Buffer, lives
+from tri_gpu_dialect.analysis.pressure import most_registers
+from tri_gpu_dialect.edit import all_ops, block_ops
+from tri_gpu_dialect.plans import scratch_bytes
+from tri_gpu_dialect.transforms.memory.placement import ALIGNMENT, Need, extent, place
+
+__all__ = ["Ring", "Rings", "Room", "choose"]
+
+#: rings have no op yet
+_NOBODY: Any = None
+#: registers of a thread for numbers and addresses
+_OTHERS = 16
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The buffers of a load, each of ``bytes``.
+
+    ``in_place``: dots on their own read them there; ``at_once``: they are read to registers where an iteration begins.
+    """
+
+    bytes: int
+    in_place: bool = False
+    at_once: bool = False
+
+
+@dataclass(frozen=True)
+class Rings:
+    """The rings of a loop whose copies are issued ``stages - 1`` iterations ahead; see the module for the rest."""
+
+    rings: tuple[Ring, ...]
+    stages: int
+    is_late: bool = False
+    is_tight: bool = False
+
+    def depth(self, number: int) -> int:
+        """The stages of ring ``number``."""
+        ring = self.rings[number]
+        return self.stages + (self.is_late and ring.in_place) - (self.is_tight and ring.at_once)
+
+    @property
+    def bytes(self) -> tuple[int, ...]:
+        """What each ring takes."""
+        return tuple(ring.bytes * self.depth(i) for i, ring in enumerate(self.rings))
+
+    @property
+    def buffers(self) -> int:
+        """The buffers of the loads that have most."""
+        return self.stages + self.is_late
+
+
+@dataclass(frozen=True)
+class Room:
+    """What is beside the rings of a loop: ``others``, of which those count that live while op numbers ``span`` run.
+
+    ``limit``: bytes of shared memory that a CTA may have (None: nobody says); ``scratch``: what conversions in the loop may need
+    twice; ``unit``, ``warps`` and ``registers``: what CTAs share, a CTA's warps, registers of a thread at least.
+    """
+
+    others: tuple[Need, ...]
+    span: tuple[int, int]
+    scratch: int = 0
+    limit: int | None = None
+    unit: ComputeUnit | None = None
+    warps: int = 1
+    registers: int = 0
+
+    @classmethod
+    def around(
+        cls,
+        loop: ir.Operation,
+        function: ir.Operation,
+        replaced: Collection[ir.Value],
+        target: Target | None,
+        warps: int,
+    ) -> Room:
+        """The room for the rings of ``loop``, which take the place of what makes the values ``replaced``."""
+        found = lives(function, scratch_bytes)
+        left = [b for b in found.buffers if not (b.op.results and b.op.results[0] in replaced)]
+        inside = [scratch_bytes(op) for op in all_ops(loop) if any(b.op == op for b in left if b.is_scratch)]
+        spec = None if target is None else target.spec
+        return cls(
+            others=tuple(Need.of(b) for b in left),
+            span=found.loops[loop],
+            scratch=max(inside, default=0),
+            limit=None if spec is None else spec.limits.get("shared"),
+            unit=None if spec is None else spec.unit,
+            warps=warps,
+            registers=most_registers(block_ops(loop.regions[0].blocks[0])) + _OTHERS,
+        )
+
+    def bytes(self, rings: Rings) -> int:
+        """Shared memory of the kernel with ``rings``."""
+        start, end = self.span
+        own = [Need(Buffer(_NOBODY, start, end), size, ALIGNMENT) for size in rings.bytes]
+        return extent(place([*self.others, *own]))
+
+    @property
+    def free(self) -> int:
+        """Bytes that rings may take."""
+        start, end = self.span
+        beside = [n for n in self.others if n.buffer.start <= end and start <= n.buffer.end]
+        return max((self.limit or 0) - extent(place(beside)) - self.scratch, 0)
+
+    def fits(self, rings: Rings) -> bool:
+        """Whether a CTA may have ``rings``."""
+        return self.limit is None or self.bytes(rings) + self.scratch <= self.limit
+
+    def ctas(self, rings: Rings) -> int:
+        """CTAs that a compute unit holds beside each other; 1 where nothing is known of it."""
+        if self.unit is None:
+            return 1
+        return occupancy(
+            self.unit, warps=self.warps, registers=self.registers, shared=self.bytes(rings)
+        ).blocks
+
+
+def choose(wanted: Rings, room: Room) -> Rings | None:
+    """The rings of a loop for which ``wanted`` was asked, as late as it may be; None where no two stages fit."""
+    asked = [r for r in _forms(wanted, wanted.stages + wanted.is_late, wanted.stages) if room.fits(r)]
+    if asked:
+        return max(asked, key=room.ctas)  # the first of equals
+    return next((r for r in _forms(wanted, wanted.stages - 1, 2) if room.fits(r)), None)
+
+
+def _forms(wanted: Rings, most: int, fewest: int) -> Iterator[Rings]:
+    """The forms of ``wanted`` with at most ``most`` and at least ``fewest`` buffers, better ones first."""
+    tight = (False, True) if any(ring.at_once for ring in wanted.rings) else (False,)
+    for buffers in range(most, fewest - 1, -1):
+        # with two stages nothing can be under way in one while the other is filled
+        is_late = wanted.is_late and buffers > 2
+        for is_tight in tight:
+            yield Rings(wanted.rings, buffers - is_late, is_late, is_tight)
