@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.analysis.dot_stages import registers_of
 from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
 from tri_gpu_dialect.async_units.partitions import NAME, default_registers
-from tri_gpu_dialect.edit import all_ops
+from tri_gpu_dialect.edit import all_ops, terminator
+from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["compared_registers", "most_registers", "registers_for_tensors"]
+__all__ = ["accumulator_registers", "compared_registers", "most_registers", "registers_for_tensors"]
 
 #: registers of a thread for numbers and addresses
 _OTHERS = 16
@@ -55,6 +57,23 @@ def most_registers(ops: Sequence[ir.Operation]) -> int:
         live |= _tensors(v for v in _uses(op) if _source(v) in made)
         most = max(most, sum(registers_of(v) for v in live))
     return outside + most
+
+
+def accumulator_registers(loop: ir.Operation) -> int:
+    """Registers that the results of matrix instructions which ``loop`` carries take, and the largest that it makes beside them.
+
+    Machine code has no fewer: what else a loop computes may be done in pieces, or be kept in other forms.
+    """
+    carried = [v for v in loop.results if isinstance(encoding_of(v), MatrixEncoding)]
+    ends = set(terminator(loop.regions[0].blocks[0]).operands)
+    made = [r for op in all_ops(loop) if op != loop for r in op.results if r not in ends]
+    beside = [registers_of(r) for r in made if isinstance(encoding_of(r), MatrixEncoding) and _is_dot(r)]
+    return sum(map(registers_of, carried)) + max(beside, default=0) + _OTHERS
+
+
+def _is_dot(value: ir.Value) -> bool:
+    """Whether a dot that nobody has to wait for, or a wait, gives ``value``."""
+    return value.owner.operation.name in ("tt.dot", DOT_WAIT)
 
 
 def compared_registers(ops: Sequence[ir.Operation]) -> int:

@@ -6,8 +6,8 @@ as ``ttg.shared``.
 
 Small ones are kept apart from the first that is made when they are no longer needed, although they could share: that one may then
 be written while other warps still read the one before, which saves a barrier.  So are tiles that are copied out to descriptors, large
-as they may be, from what is before them, where as many CTAs as before have room beside each other: a tile is written while other
-warps still compute, and while the piece before it is copied.
+as they may be, from what is before them: a tile is written while other warps still compute, and while the piece before it is copied.
+Both only where as many CTAs as before have room beside each other.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import ClassVar
 from tri_core.api import OutOfResources, Pass, StageContext
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_core.occupancy import occupancy
+from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
-from tri_gpu_dialect.edit import functions, i32_attribute
+from tri_gpu_dialect.edit import functions, i32_attribute, module_int
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.nearest_fit import nearest_fit
 from tri_gpu_dialect.transforms.memory.placement import Need, extent, place
@@ -42,10 +44,12 @@ class AllocateSharedMemory(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
-        limit = context.target.spec.limits.get("shared") if context is not None else None
+        spec = context.target.spec if context is not None else None
+        limit = None if spec is None else spec.limits.get("shared")
+        room = _Room(limit, None if spec is None else spec.unit, module_int(module, "ttg.num-warps"))
         total = 0
         for function in functions(module):
-            placed = self.placed(function, limit)
+            placed = self.placed(function, room)
             for need, offset in placed:
                 need.buffer.op.attributes["allocation.offset"] = i32_attribute(offset)
             total = max(total, extent(placed))
@@ -68,14 +72,14 @@ class AllocateSharedMemory(Pass):
             nearest=fit.options,
         )
 
-    def placed(self, function: ir.Operation, limit: int | None) -> list[tuple[Need, int]]:
-        """Every buffer and scratch memory of ``function`` with its offset in bytes; kept apart if that fits."""
+    def placed(self, function: ir.Operation, room: _Room) -> list[tuple[Need, int]]:
+        """Every buffer and scratch memory of ``function`` with its offset in bytes; kept apart if that costs no CTA."""
         found = buffers(function, scratch_bytes)
         close = place([Need.of(b) for b in found])
         stored, none = frozenset(i for i, b in enumerate(found) if _is_stored(b)), frozenset[int]()
-        room = _room(extent(close), limit)
-        tries = [(frozenset(range(len(found))), stored, room), (stored, stored, room)] if stored else []
-        for before, after, most in (*tries, (none, none, limit)):
+        most = room.beside_as_many(extent(close))
+        tries = [(frozenset(range(len(found))), stored), (stored, stored)] if stored else []
+        for before, after in (*tries, (none, none)):
             wide = place([Need.of(b) for b in self.apart(found, before, after)])
             if most is None or extent(wide) <= most:
                 return wide
@@ -109,6 +113,20 @@ def _is_stored(buffer: Buffer) -> bool:
     return any(use.owner.name == "ttg.async_copy_local_to_descriptor" for use in buffer.op.results[0].uses)
 
 
-def _room(total: int, limit: int | None) -> int | None:
-    """The bytes that a CTA may take where as many have room in ``limit`` as if each took ``total``."""
-    return limit if limit is None or not 0 < total <= limit else limit // (limit // total)
+@dataclass(frozen=True)
+class _Room:
+    """The shared memory of a CTA of ``warps``, at most ``limit`` bytes, on a ``unit`` that several share (None: nobody says)."""
+
+    limit: int | None
+    unit: ComputeUnit | None
+    warps: int
+
+    def beside_as_many(self, total: int) -> int | None:
+        """The bytes that a CTA may take where as many have room beside each other as if each took ``total``."""
+        if self.limit is None or not 0 < total <= self.limit:
+            return self.limit
+        if self.unit is None:
+            return self.limit // (self.limit // total)
+        ctas = occupancy(self.unit, warps=self.warps, registers=None, shared=total).blocks
+        each = self.unit.shared // max(ctas, 1) // self.unit.shared_unit * self.unit.shared_unit
+        return min(self.limit, each - self.unit.shared_reserved)

@@ -21,7 +21,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import buffers
 from tri_gpu_dialect.async_units.partitions import NAME
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
+from tri_gpu_dialect.edit import ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.placement import Need, extent, place

@@ -196,7 +196,10 @@ class Expansion:
         with ir.InsertionPoint(block):
             index, *inner = block.arguments
             own, first, stage = inner[:count], inner[count:end], inner[end:]
-            target, source = dict(zip(depths, stage[::2], strict=True)), dict(zip(depths, stage[1::2], strict=True))
+            target, source = (
+                dict(zip(depths, stage[::2], strict=True)),
+                dict(zip(depths, stage[1::2], strict=True)),
+            )
             self.wait(self.stages - 2)
             if any(buffer.is_read_in_place for buffer in self.buffers):
                 ir.Operation.create("ttg.fence_async_shared")
@@ -223,7 +226,9 @@ class Expansion:
         Copies that were not ``copied`` yet are issued behind the last load that is read at once.
         """
         pending: dict[ir.Value, tuple[ir.Operation, ir.Value]] = {}
-        last = [load for load, ring in zip(self.plan.loads, self.rings.rings, strict=True) if ring.at_once][-1:]
+        last = [load for load, ring in zip(self.plan.loads, self.rings.rings, strict=True) if ring.at_once][
+            -1:
+        ]
         for op in block_ops(self.body)[:-1]:
             if op in self.plan.loads:
                 number = self.plan.loads.index(op)

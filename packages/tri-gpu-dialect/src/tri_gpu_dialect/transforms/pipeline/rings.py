@@ -10,7 +10,7 @@ things change that by one:
 Of these the loop gets what lets most CTAs run on a compute unit beside each other: each of them hides the others' latency.  Among equals
 a late form is better than an early one, more stages than fewer, and a form without the barrier than one with it.
 
-Registers of machine code are not known here: those that the loop's tensors take are a lower bound (:mod:`tri_gpu_dialect.analysis.pressure`).
+Registers of machine code are not known here: those of the loop's accumulators are a lower bound (:mod:`tri_gpu_dialect.analysis.pressure`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
 from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer, lives
-from tri_gpu_dialect.analysis.pressure import most_registers
-from tri_gpu_dialect.edit import all_ops, block_ops
+from tri_gpu_dialect.analysis.pressure import accumulator_registers
+from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.placement import ALIGNMENT, Need, extent, place
 
@@ -33,8 +33,6 @@ __all__ = ["Ring", "Rings", "Room", "choose"]
 
 #: rings have no op yet
 _NOBODY: Any = None
-#: registers of a thread for numbers and addresses
-_OTHERS = 16
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class Room:
             limit=None if spec is None else spec.limits.get("shared"),
             unit=None if spec is None else spec.unit,
             warps=warps,
-            registers=most_registers(block_ops(loop.regions[0].blocks[0])) + _OTHERS,
+            registers=accumulator_registers(loop),
         )
 
     def bytes(self, rings: Rings) -> int:
