@@ -27,7 +27,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 
-__all__ = ["Schedule", "is_dot_buffer", "schedule"]
+__all__ = ["Schedule", "is_dot_buffer", "obstacle", "schedule"]
 
 #: effects that loads may not pass, or that other threads' memory may depend on
 _ORDERING = (
@@ -74,6 +74,27 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
     found.ops = [op for op in ops if op.results and op.results[0] in reach.results]
     found.carried = sorted(reach.carried)
     return found
+
+
+def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str | None:
+    """Why ``loop``, an ``scf.for``, has no :func:`schedule`; None where none of its loads gives an operand to a dot."""
+    body = loop.regions[0].blocks[0]
+    ops = block_ops(body)
+    loads = [op for op in ops if op.name == "tt.load" and _feeds_dot(op)]
+    if not loads:
+        return None
+    written = _written(loop)
+    if written is None:
+        return "it does what loads must not be moved before"
+    if not any(suits(op) for op in loads):
+        return "no load of an operand is a copy of a matrix, in accesses of a width that asynchronous copies have"
+    roots = [argument_of(op.operands[0]) for op in loads]
+    if all(root is None or root in written for root in roots):
+        return "it may write what it loads, or it is not known which array that is"
+    reach = _Reach(body, ops)
+    if not any(suits(op) and reach.add(op, loop, written) for op in loads):
+        return "the addresses of its loads depend on what the iteration before computes"
+    return None
 
 
 # --- memory -----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tri_core.api import OutOfResources, StageContext, TargetSpec
 from tri_core.mlir import ir
+from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer
 from tri_gpu_dialect.dialect import MemDescType
 from tri_gpu_dialect.encodings import Blocked, Encoding, PaddedShared, SwizzledShared
@@ -208,7 +209,8 @@ OUT = f'"ttg.async_copy_local_to_descriptor"(%desc, %i0, %i0, %{{0}}) : ({DESC},
 def test_tiles_that_are_copied_out_are_apart_where_that_costs_no_cta(
     context: StageContext, limit: int, offsets: list[int], total: int
 ) -> None:
-    small = dataclasses.replace(context.target, spec=TargetSpec(limits={"shared": limit}))
+    unit = ComputeUnit(partitions=4, warps=16, registers=512, shared=limit, blocks=32)
+    small = dataclasses.replace(context.target, spec=TargetSpec(limits={"shared": limit}, unit=unit))
     slots = both("%i0 = arith.constant 0 : i32", SLOTTED.replace("SLOTS", str(memory((3, 64, 32)))))
     tiles = (line.format(name) for name in "ab" for line in (ALLOC, OUT))
     given = dataclasses.replace(context, target=small)

@@ -24,7 +24,8 @@ from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
 from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
-from tri_gpu_dialect.edit import functions, i32_attribute, module_int
+from tri_gpu_dialect.analysis.pressure import accumulator_registers
+from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, module_int
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.nearest_fit import nearest_fit
 from tri_gpu_dialect.transforms.memory.placement import Need, extent, place
@@ -46,9 +47,10 @@ class AllocateSharedMemory(Pass):
         """Set ``allocation.offset`` and ``ttg.shared``; OutOfResources when the target has too little."""
         spec = context.target.spec if context is not None else None
         limit = None if spec is None else spec.limits.get("shared")
-        room = _Room(limit, None if spec is None else spec.unit, module_int(module, "ttg.num-warps"))
+        unit, warps = None if spec is None else spec.unit, module_int(module, "ttg.num-warps")
         total = 0
         for function in functions(module):
+            room = _Room(limit, unit, warps, _least_registers(function))
             placed = self.placed(function, room)
             for need, offset in placed:
                 need.buffer.op.attributes["allocation.offset"] = i32_attribute(offset)
@@ -113,20 +115,30 @@ def _is_stored(buffer: Buffer) -> bool:
     return any(use.owner.name == "ttg.async_copy_local_to_descriptor" for use in buffer.op.results[0].uses)
 
 
+def _least_registers(function: ir.Operation) -> int:
+    """Registers of a thread that ``function`` takes at least."""
+    loops = [op for op in all_ops(function) if op.name == "scf.for"]
+    return max(map(accumulator_registers, loops), default=1)
+
+
 @dataclass(frozen=True)
 class _Room:
-    """The shared memory of a CTA of ``warps``, at most ``limit`` bytes, on a ``unit`` that several share (None: nobody says)."""
+    """The shared memory of a CTA, at most ``limit`` bytes, on a ``unit`` that several share (None: nobody says).
+
+    It has ``warps``, whose threads have ``registers`` at least.
+    """
 
     limit: int | None
     unit: ComputeUnit | None
     warps: int
+    registers: int
 
     def beside_as_many(self, total: int) -> int | None:
         """The bytes that a CTA may take where as many have room beside each other as if each took ``total``."""
         if self.limit is None or not 0 < total <= self.limit:
             return self.limit
         if self.unit is None:
-            return self.limit // (self.limit // total)
-        ctas = occupancy(self.unit, warps=self.warps, registers=None, shared=total).blocks
+            return self.limit
+        ctas = occupancy(self.unit, warps=self.warps, registers=self.registers, shared=total).blocks
         each = self.unit.shared // max(ctas, 1) // self.unit.shared_unit * self.unit.shared_unit
         return min(self.limit, each - self.unit.shared_reserved)

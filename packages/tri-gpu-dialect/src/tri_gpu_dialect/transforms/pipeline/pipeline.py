@@ -9,10 +9,11 @@ becomes
     wait for all copies
 
 Dots that run on their own read their stages where they are.  Where such a dot may stay under way into the next iteration
-(see :mod:`tri_gpu_dialect.async_units.sink_dot_waits`), there is one more stage, if shared memory has room for it.
+(see :mod:`tri_gpu_dialect.async_units.sink_dot_waits`), there is one more stage, where that costs no CTA on a compute unit (see
+:mod:`tri_gpu_dialect.transforms.pipeline.rings`).
 
 Copies past the last iteration are masked off.  The stage that a copy goes to was read one iteration before, so the
-barrier that comes with the wait is the only one.  What addresses and masks are computed from runs ahead with
+barrier that comes with the wait is the only one; but for loads with one stage fewer, whose copies follow what reads the stage.  What addresses and masks are computed from runs ahead with
 values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what only the loads needed goes.
 """
 
@@ -29,7 +30,7 @@ from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
-from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, schedule
+from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, schedule
 from tri_gpu_dialect.async_units.sink_dot_waits import late_dots
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
@@ -54,8 +55,8 @@ __all__ = ["Pipeline"]
 class Pipeline(Pass):
     """See the module; ``num_stages`` iterations at once, unless a loop's ``tt.num_stages`` says otherwise.
 
-    Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty) nothing is done; with too little shared
-    memory a loop gets fewer stages, and a remark says so.
+    Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty) nothing is done.  Of a loop that loads operands of dots and
+    gets fewer stages than that, or is left as it is, a remark says why, with the bytes of shared memory that it lacks.
     """
 
     name: ClassVar[str] = "pipeline"
@@ -78,15 +79,22 @@ class Pipeline(Pass):
             suits = functools.partial(_suits, axes=axis_info(function), widths=widths)
             plans = [schedule(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
+                if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
+                    add_remark(loop, f"the loop is not pipelined: {why}")
+            for loop, plan in zip(loops, plans, strict=True):
                 if plan is not None:
                     self.loop(function, loop, plan, target, warps)
+
+    def stages_of(self, loop: ir.Operation) -> int:
+        """The stages that were asked for."""
+        given = loop.attributes.get("tt.num_stages", None)
+        return ir.IntegerAttr(given).value if given is not None else self.num_stages
 
     def loop(
         self, function: ir.Operation, loop: ir.Operation, plan: Schedule, target: Target | None, warps: int
     ) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
-        given = loop.attributes.get("tt.num_stages", None)
-        stages = ir.IntegerAttr(given).value if given is not None else self.num_stages
+        stages = self.stages_of(loop)
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
