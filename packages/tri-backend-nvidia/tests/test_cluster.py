@@ -123,7 +123,9 @@ def test_a_matmul_is_split_by_rows_and_columns(ctas: int, width: int, blocks: st
     assert "mapa" not in ptx
     assert "barrier.cluster" not in ptx
     assert kernel.resources.spills == 0
-    assert kernel.resources.shared == 4 * (256 // 2 * 64 + 64 * width) * 2
+    # a stage more than asked for, where two CTAs don't have room beside each other with three
+    stages = 4 if width == 256 else 3
+    assert kernel.resources.shared == stages * (256 // 2 * 64 + 64 * width) * 2
 
 
 # --- warps that copy, for several CTAs at once ------------------------------------------------------------

@@ -297,11 +297,13 @@ class _Copies:
     stages: Mapping[int, ir.Value]
     distance: ir.Value
     limit: ir.Value
-    handed_on: Sequence[ir.Value] | None = None
+    handed_on: Sequence[ir.Value] = ()
+    are_issued: bool = False
 
     def issue(self) -> None:
         """Issue them here, once."""
-        if self.handed_on is None:
+        if not self.are_issued:
+            self.are_issued = True
             future = _op("arith.addi", [self.index, self.distance], [self.index.type])
             live = _compare(_SLT, self.index, self.limit)
             self.handed_on = self.expansion.issue(future, self.ahead, live, self.stages)
