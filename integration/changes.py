@@ -68,8 +68,8 @@ def passes_of(target: str, stage: str = "ttgir") -> list[str]:
 
 
 def optional_passes(target: str) -> list[str]:
-    """The passes over TTGIR of ``target`` that may be left out: all that are not in :data:`MANDATORY`."""
-    return [name for name in passes_of(target) if name not in MANDATORY]
+    """The passes over TTGIR of ``target`` that may be left out: all that are not in :data:`MANDATORY`, each once."""
+    return list(dict.fromkeys(name for name in passes_of(target) if name not in MANDATORY))
 
 
 @cache

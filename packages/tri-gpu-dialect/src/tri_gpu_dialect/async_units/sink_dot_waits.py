@@ -26,7 +26,7 @@ from tri_gpu_dialect.async_units.pipeline_chained_dots import PLACED
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, functions, terminator
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
 
-__all__ = ["SinkDotWaits", "late_dots"]
+__all__ = ["SinkDotWaits", "carried_dots", "late_dots"]
 
 _DOT, _WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 

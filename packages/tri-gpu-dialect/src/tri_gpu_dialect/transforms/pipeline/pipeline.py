@@ -31,7 +31,7 @@ from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, schedule
-from tri_gpu_dialect.async_units.sink_dot_waits import late_dots
+from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots, late_dots
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import OFFSET, vector_access
@@ -98,6 +98,7 @@ class Pipeline(Pass):
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
+        chains = bool(self.policy.async_units.pipeline_chained_dots)
         staged = {reader.results[0] for load in plan.loads for reader in readers(load)}
         wanted = Rings(
             tuple(
@@ -105,11 +106,11 @@ class Pipeline(Pass):
                 for b, load in zip(buffers, plan.loads, strict=True)
             ),
             stages,
-            # dots may stay under way into the next iteration
-            is_late=bool(late_dots(loop, staged)),
+            # dots may stay under way into the next iteration; who asks for chains of dots that overlap needs that of all
+            is_late=bool(carried_dots(loop) if chains else late_dots(loop, staged)),
         )
         room = Room.around(loop, function, staged, target, warps)
-        rings = choose(wanted, room)
+        rings = choose(wanted, room, late_anyway=chains)
         if rings is None or rings.buffers < stages:
             add_remark(loop, _too_little(wanted, rings, room))
         if rings is not None:

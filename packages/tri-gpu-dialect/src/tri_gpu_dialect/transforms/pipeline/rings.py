@@ -138,9 +138,14 @@ class Room:
         ).blocks
 
 
-def choose(wanted: Rings, room: Room) -> Rings | None:
-    """The rings of a loop for which ``wanted`` was asked, as late as it may be; None where no two stages fit."""
+def choose(wanted: Rings, room: Room, *, late_anyway: bool = False) -> Rings | None:
+    """The rings of a loop for which ``wanted`` was asked, as late as it may be; None where no two stages fit.
+
+    ``late_anyway``: dots stay under way wherever that fits, whatever it costs.
+    """
     asked = [r for r in _forms(wanted, wanted.stages + wanted.is_late, wanted.stages) if room.fits(r)]
+    if late_anyway:
+        asked = [r for r in asked if r.is_late] or asked
     if asked:
         return max(asked, key=room.ctas)  # the first of equals
     return next((r for r in _forms(wanted, wanted.stages - 1, 2) if room.fits(r)), None)
