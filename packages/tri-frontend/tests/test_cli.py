@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
+import tri
 from tri.cli.app import app, main
 from tri.cli.sources import parse_options, parse_signature, read_source
 from tri_core import knobs
@@ -137,3 +138,10 @@ def test_opt_lists_passes_and_shows_each_step(file, tmp_path):
     run("compile", f"{file}:scale", "-t", "fake:one", "-s", "*fp32, i32", "-e", "ttir", "-o", ttir)
     shown = CliRunner().invoke(app, ["opt", str(ttir), "-p", "cse,licm", "--print-after-all"]).stderr
     assert [line for line in shown.splitlines() if line.startswith("//")] == ["// after cse", "// after licm"]
+
+
+def test_version():
+    from importlib.metadata import version
+
+    assert run("--version") == f"tri {version('tri-frontend')}\n"
+    assert tri.__version__ == version("tri-frontend")

@@ -115,6 +115,11 @@ _LAZY: dict[str, tuple[str, str | None]] = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        globals()[name] = version("tri-frontend")
+        return globals()[name]
     if name not in _LAZY:
         raise AttributeError(f"module 'tri' has no attribute {name!r}")
     module, attribute = _LAZY[name]

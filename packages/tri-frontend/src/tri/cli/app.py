@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+import tri
 from tri.cli.explore import explore
 from tri.cli.layout import layout
 from tri.cli.new_backend import new_backend
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    help="Kernels in Python for any GPU and for the CPU.", no_args_is_help=True, add_completion=False
+    help="Kernels in Python for any GPU and for the CPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    invoke_without_command=True,
 )
 cache_app = typer.Typer(help="The cache of compiled kernels.", no_args_is_help=True)
 app.add_typer(cache_app, name="cache")
@@ -34,6 +38,18 @@ app.command(name="opt")(opt)
 app.command(name="layout")(layout)
 app.command(name="new-backend")(new_backend)
 app.command(name="explore")(explore)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Say the version of tri, and leave.")
+    ] = False,
+) -> None:
+    if version:
+        typer.echo(f"tri {tri.__version__}")
+        raise typer.Exit
+
 
 _STATE_STYLE = {"active": "green", "quarantined": "red"}
 
