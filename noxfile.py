@@ -263,6 +263,14 @@ def bench_gpu(session: nox.Session) -> None:
     session.run("python", "-m", "integration.bench_gpu", *session.posargs)
 
 
+@nox.session(name="bench-amd-static")
+def bench_amd_static(session: nox.Session) -> None:
+    """Count AMD machine code, without a GPU: ``nox -s bench-amd-static -- [--triton-python PYTHON] [--record]``."""
+    session.install("rich")
+    _install(session, [*CORE, *GPU, "tri-backend-amd"])
+    session.run("python", "-m", "integration.bench_amd_static", *session.posargs)
+
+
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build a wheel and an sdist of every package into ``dist/``."""

@@ -1,0 +1,1 @@
+"""Machine code of AMD targets counted, beside Triton's."""

@@ -1,0 +1,90 @@
+"""The kernels and chips, as either compiler compiles them; nothing here imports a compiler."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CASES", "Case", "kernel_of", "source_of"]
+
+_OWN = "integration.bench_amd_static.kernels"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel on a chip: types of its parameters (those left out are constexprs); arrays are small, sizes multiples of 16."""
+
+    module: str
+    kernel: str
+    label: str
+    types: str
+    constants: Mapping[str, object]
+    chip: str = "gfx942"
+    warps: int = 4
+    stages: int = 2
+
+    @property
+    def name(self) -> str:
+        return " ".join(word for word in (self.chip, self.kernel, self.label) if word)
+
+
+def _matmul(element: str, out: str, block: tuple[int, int, int], warps: int, chip: str = "gfx942") -> Case:
+    types = f"a_ptr: *{element}; b_ptr: *{element}; c_ptr: *{out}; M: i32; N: i32; K: i32; stride_am: i32; stride_bk: i32; stride_cm: i32"
+    sizes = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block, strict=True))
+    ones = dict.fromkeys(("stride_ak", "stride_bn", "stride_cn"), 1)
+    label = f"{element} {'x'.join(map(str, block))}"
+    return Case(
+        "integration.kernels.matmul", "matmul", label, types, {**sizes, **ones, "GROUP_M": 8}, chip, warps
+    )
+
+
+def _attention(width: int, chip: str = "gfx942") -> Case:
+    types = "; ".join(f"{name}: *fp16" for name in ("q_ptr", "k_ptr", "v_ptr", "out_ptr"))
+    constants = {"WIDTH": width, "BLOCK_M": 128, "BLOCK_N": 64}
+    return Case(
+        _OWN,
+        "attention_by_pointers",
+        f"D{width}",
+        f"{types}; scale: fp32; length: i32; stride: i32",
+        constants,
+        chip,
+    )
+
+
+_SMALL, _LARGE = ((128, 128, 64), 4), ((256, 256, 64), 8)
+_ROWS = "; x_stride: i32; out_stride: i32; n_cols: i32"
+_ELEMENTWISE = "out_ptr: *fp32; x_ptr: *fp32; y_ptr: *fp32; M: i32; N: i32; stride_out: i32; stride_x: i32; stride_y: i32"
+CASES: Sequence[Case] = (
+    *(_matmul("fp16", "fp16", *size, chip) for chip in ("gfx942", "gfx90a", "gfx950") for size in (_SMALL, _LARGE)),
+    _matmul("bf16", "bf16", *_SMALL),
+    _matmul("i8", "i32", *_SMALL),
+    _matmul("fp8e4b8", "fp16", *_SMALL),
+    _matmul("fp8e4nv", "fp16", *_SMALL, "gfx950"),
+    _attention(64),
+    *(_attention(128, chip) for chip in ("gfx942", "gfx90a", "gfx950")),
+    Case("integration.kernels.softmax", "softmax", "", f"out_ptr: *fp32; x_ptr: *fp32{_ROWS}", {"BLOCK": 4096}),
+    Case("integration.kernels.layernorm", "layernorm", "", "out_ptr: *fp32; x_ptr: *fp32; w_ptr: *fp32; b_ptr: *fp32; stride: i32; n_cols: i32; eps: fp32", {"BLOCK": 1024}),
+    Case("integration.kernels.vector_add", "vector_add", "", "x_ptr: *fp32; y_ptr: *fp32; out_ptr: *fp32; n: i32", {"BLOCK": 1024}),
+    Case(_OWN, "elementwise", "64x64", _ELEMENTWISE, {"BLOCK_M": 64, "BLOCK_N": 64}),
+    Case(_OWN, "paged_gather", "D128", "out_ptr: *fp16; cache_ptr: *fp16; pages_ptr: *i32; length: i32; stride: i32", {"BLOCK": 64, "PAGE": 16, "WIDTH": 128}),
+)  # fmt: skip
+
+
+def kernel_of(case: Case) -> Any:
+    """The function that is compiled."""
+    return getattr(importlib.import_module(case.module), case.kernel)
+
+
+def source_of(make: Any, kernel: Any, case: Case) -> Any:
+    """What ``make`` (``ASTSource`` of either compiler) gives for ``case``."""
+    given = dict(part.split(": ") for part in case.types.split("; "))
+    signature = {name: given.get(name, "constexpr") for name in kernel.arg_names}
+    facts = {}
+    for number, type_ in enumerate(signature.values()):
+        if type_[0] == "*":
+            facts[number,] = [["tt.divisibility", 16], ["tt.pointer_range", 32]]
+        elif type_ == "i32":
+            facts[number,] = [["tt.divisibility", 16]]
+    return make(kernel, signature, dict(case.constants), facts)

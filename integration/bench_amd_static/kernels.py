@@ -1,0 +1,63 @@
+"""Kernels that either compiler compiles: what ``integration.kernels`` has with descriptors, by pointers; and what gathers."""
+
+from __future__ import annotations
+
+import tri
+import tri.language as tl
+
+
+@tri.jit
+def attention_by_pointers(
+    q_ptr, k_ptr, v_ptr, out_ptr, scale, length, stride,
+    WIDTH: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """One block of queries of one head; rows are ``stride`` elements apart; ``length`` is a multiple of the blocks."""
+    head = tl.program_id(1) * length * stride
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.arange(0, WIDTH)
+    keys = tl.arange(0, BLOCK_N)
+    q = tl.load(q_ptr + head + rows[:, None] * stride + columns[None, :])
+    acc = tl.zeros([BLOCK_M, WIDTH], dtype=tl.float32)
+    total = tl.zeros([BLOCK_M], dtype=tl.float32)
+    largest = tl.zeros([BLOCK_M], dtype=tl.float32) - float("inf")
+    scale = scale * 1.4426950408889634
+    for start in range(0, length, BLOCK_N):
+        k = tl.load(k_ptr + head + (start + keys[None, :]) * stride + columns[:, None])
+        scores = tl.dot(q, k)
+        top = tl.maximum(largest, tl.max(scores, 1) * scale)
+        weights = tl.math.exp2(scores * scale - top[:, None])
+        shrink = tl.math.exp2(largest - top)
+        total = total * shrink + tl.sum(weights, 1)
+        acc = acc * shrink[:, None]
+        v = tl.load(v_ptr + head + (start + keys[:, None]) * stride + columns[None, :])
+        acc = tl.dot(weights.to(v.dtype), v, acc)
+        largest = top
+    out = (acc / total[:, None]).to(out_ptr.dtype.element_ty)
+    tl.store(out_ptr + head + rows[:, None] * stride + columns[None, :], out)
+
+
+@tri.jit
+def elementwise(
+    out_ptr, x_ptr, y_ptr, M, N, stride_out, stride_x, stride_y, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
+):  # fmt: skip
+    """A block of ``x * y + x``, masked on both sides."""
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    mask = (rows[:, None] < M) & (columns[None, :] < N)
+    x = tl.load(x_ptr + rows[:, None] * stride_x + columns[None, :], mask=mask, other=0.0)
+    y = tl.load(y_ptr + rows[:, None] * stride_y + columns[None, :], mask=mask, other=0.0)
+    tl.store(out_ptr + rows[:, None] * stride_out + columns[None, :], x * y + x, mask=mask)
+
+
+@tri.jit
+def paged_gather(
+    out_ptr, cache_ptr, pages_ptr, length, stride, BLOCK: tl.constexpr, PAGE: tl.constexpr, WIDTH: tl.constexpr
+):  # fmt: skip
+    """Rows of a cache in pages of PAGE rows, found through a table."""
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.arange(0, WIDTH)
+    mask = rows < length
+    page = tl.load(pages_ptr + rows // PAGE, mask=mask, other=0)
+    places = (page * PAGE + rows % PAGE)[:, None] * stride + columns[None, :]
+    values = tl.load(cache_ptr + places, mask=mask[:, None], other=0.0)
+    tl.store(out_ptr + rows[:, None] * WIDTH + columns[None, :], values, mask=mask[:, None])

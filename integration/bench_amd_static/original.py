@@ -1,0 +1,37 @@
+"""Assembly of the cases by Triton: ``PYTHON -m integration.bench_amd_static.original FOLDER``, in a Python that has it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from pathlib import Path
+
+from integration.bench_amd_static.cases import CASES, kernel_of, source_of
+
+
+def main(folder: Path) -> None:
+    """Write ``NUMBER.s`` for each case that Triton compiles, after its seconds and its bytes of local memory; the others' errors go to stderr."""
+    triton = importlib.import_module("triton")
+    sys.modules["tri"], sys.modules["tri.language"] = triton, importlib.import_module("triton.language")
+    compiler, backends = (
+        importlib.import_module(f"triton.{name}.compiler") for name in ("compiler", "backends")
+    )
+    for number, case in enumerate(CASES):
+        options = {"num_warps": case.warps, "num_stages": case.stages}
+        begun = time.perf_counter()
+        try:
+            source = source_of(compiler.ASTSource, kernel_of(case), case)
+            made = triton.compile(source, target=backends.GPUTarget("hip", case.chip, 64), options=options)
+        except Exception as error:
+            sys.stderr.write(f"{case.name}: {type(error).__name__} {str(error)[:300]}\n")
+            continue
+        # Triton's local memory is given at the launch: its size is not in the assembly
+        facts = (
+            f"; {time.perf_counter() - begun:.2f} s\n\t.group_segment_fixed_size: {made.metadata.shared}\n"
+        )
+        (folder / f"{number}.s").write_text(facts + made.asm["amdgcn"])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,58 @@
+"""Machine code for AMD gets no longer than it was: counts are held to the record of ``nox -s bench-amd-static -- --record``."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.bench_amd_static.cases import CASES, Case
+from integration.bench_amd_static.machine import counted, steady_loop
+from integration.bench_amd_static.record import measured, read
+
+#: counts that must not rise; registers may by 8, the granularity in which they are given out
+_HELD = {"loop": 0, "total": 0, "lds": 0, "waits": 0, "spills": 0, "vgprs": 8}
+#: cases whose compile takes long are left to the nightly session
+_LONG = ("256x256x64",)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if case.label.endswith(_LONG) else [])
+        for case in CASES
+    ],
+)
+def test_no_count_is_above_the_recorded_one(case: Case) -> None:
+    recorded = read()["tri"][case.name]
+    found = measured(case)[0].as_dict()
+    risen = {
+        name: (recorded[name], found[name])
+        for name, more in _HELD.items()
+        if found[name] > recorded[name] + more
+    }
+    assert not risen, "run the bench and look why; if it must be so, record it"
+    assert found["matrix"] == recorded["matrix"]
+
+
+TEXT = """
+k:
+	s_load_dwordx2 s[0:1], s[4:5], 0x0 ; comment
+.LBB0_1:
+	v_add_u32 v0, v0, v1
+.LBB0_2:                                ; inner
+	ds_read_b128 v[0:3], v4
+	buffer_load_dword v5, v6, s[0:3], 0 offen
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	v_mfma_f32_32x32x8_f16 v[0:15], v[0:1], v[2:3], v[0:15]
+	s_cbranch_scc1 .LBB0_2
+	s_cbranch_vccnz .LBB0_1
+	s_endpgm
+	.vgpr_count: 17
+	.vgpr_spill_count: 2
+"""
+
+
+def test_the_innermost_loop_is_counted() -> None:
+    found = counted(TEXT)
+    assert (found.loop, found.total, found.matrix, found.waits, found.wide) == (5, 8, 1, 1, 50)
+    assert (found.vgprs, found.spills, found.agprs) == (17, 2, 0)
+    assert steady_loop(["v_add_u32 v0, v0, v1"]) == []
