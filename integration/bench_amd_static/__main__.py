@@ -22,10 +22,11 @@ def main(
     record: Annotated[bool, typer.Option(help="keep these counts as the ones to hold")] = False,
 ) -> None:
     """Print the table, each count as ``ours (Triton's)``."""
-    mine, seconds = {}, {}
+    mine: dict[str, dict[str, int]] = {}
+    seconds: dict[str, float] = {}
     for case in CASES:
-        counts, seconds[case.name] = measured(case)
-        mine[case.name] = counts.as_dict()
+        found, seconds[case.name] = measured(case)
+        mine[case.name] = found.as_dict()
     other = theirs(triton_python) if triton_python else read()["triton"]
     if record:
         write({"tri": mine, "triton": other})

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["CASES", "Case", "kernel_of", "source_of"]
 
-_OWN = "integration.bench_amd_static.kernels"
+_OWN = "integration.kernels.by_pointers"
 
 
 @dataclass(frozen=True)
