@@ -8,6 +8,7 @@ from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.mfma.policy import mfma_policy
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
+from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import ttir_stage
@@ -25,7 +26,11 @@ def _table(target: Target, options: CommonOptions) -> LoweringTable:
 
 def _passes() -> Mapping[str, Sequence[Pass]]:
     """The backend's own passes of the stage ``ttgir``, by anchor."""
-    return {"ttgir.begin": [UniformOffsets()], "ttgir.end": [ConvertToBufferOps()]}
+    return {
+        "ttgir.begin": [UniformOffsets()],
+        "ttgir.matmul": [TransposeInThread()],
+        "ttgir.end": [ConvertToBufferOps()],
+    }
 
 
 def policy(target: Target, options: CommonOptions) -> DefaultPolicy:

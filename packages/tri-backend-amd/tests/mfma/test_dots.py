@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tri
-import tri.language as tl
-from mfma_kernels import DTYPES, matmul, run
+from mfma_kernels import DTYPES, machine_code, run
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import VERSIONS, Form, forms
 from tri_core.api import VerificationError
@@ -77,30 +75,16 @@ MNEMONICS = {
     ("gfx950", "i8"): "v_mfma_i32_32x32x32_i8",
     ("gfx950", "f8E5M2"): "v_mfma_f32_32x32x64_f8f6f4",
 }
-_POINTERS = {"f16": "fp16", "bf16": "bf16", "i8": "i8", "f8E4M3FNUZ": "fp8e4b8", "f8E5M2": "fp8e5"}
-
-
-def _assembly(chip: str, kind: str, block: tuple[int, int, int], **options: int) -> str:
-    total = tl.int32 if kind == "i8" else tl.float32
-    types = {
-        "a_ptr": f"*{_POINTERS[kind]}",
-        "b_ptr": f"*{_POINTERS[kind]}",
-        "c_ptr": f"*{'i32' if kind == 'i8' else 'fp32'}",
-    }
-    values = {**dict(zip(("BM", "BN", "BK"), block, strict=True)), "TOTAL": total, "PRECISION": "ieee"}
-    types |= dict.fromkeys(("M", "N", "K"), "i32") | dict.fromkeys(values, "constexpr")
-    source = tri.ASTSource(matmul, types, values)
-    return str(tri.compile(source, target=f"amd:{chip}", options={"num_warps": 4, **options}).asm["amdgcn"])
 
 
 @pytest.mark.parametrize(("chip", "kind"), MNEMONICS)
 def test_machine_code_has_that_instruction(chip: str, kind: str) -> None:
-    text = _assembly(chip, kind, (64, 64, 64))
+    text = machine_code(chip, kind, (64, 64, 64))
     assert set(re.findall(r"v_mfma\w+", text)) == {MNEMONICS[chip, kind]}
 
 
 def test_a_small_operand_is_handed_to_all_blocks() -> None:
-    text = _assembly("gfx942", "f16", (4, 64, 64), num_warps=1)
+    text = machine_code("gfx942", "f16", (4, 64, 64), num_warps=1)
     found = re.findall(r"v_mfma_f32_4x4x4_16b_f16 .*", text)
     assert {int(m[1]) if (m := re.search(r"abid:(\d+)", line)) else 0 for line in found} == set(range(16))
     assert all("cbsz:4" in line for line in found)

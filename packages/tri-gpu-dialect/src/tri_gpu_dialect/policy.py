@@ -25,10 +25,13 @@ class DotPolicy(TypedFields):
     ``instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
     ``threads_per_warp``: threads of the warps that they are for; kernels with dots that they compute have warps of that
     size (0: of the size that the options or the target say).
+    ``memory_by_cycles``: operands lie in shared memory as writer and reader access them in the fewest cycles, in whatever
+    order; else in rows, as matrix loads want them.
     """
 
     instructions: tuple[MatrixInstruction, ...] = ()
     threads_per_warp: int = 0
+    memory_by_cycles: bool = False
 
 
 @dataclass(frozen=True)

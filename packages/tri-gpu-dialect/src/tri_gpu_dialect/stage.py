@@ -144,7 +144,7 @@ def _loop_passes(num_stages: int, policy: DefaultPolicy) -> list[Pass | Anchor]:
         HoistAsyncDots(policy=policy),
         SinkDotWaits(),
         Prefetch(policy=policy),
-        StageMatrixOperands(),
+        StageMatrixOperands(policy=policy),
         ReorderInstructions(),
         PingPong(policy=policy),
         PreloadAccumulator(policy=policy),

@@ -68,7 +68,7 @@ def mfma_policy(processor: str, warps: int) -> DefaultPolicy:
     if not rows:
         return DefaultPolicy()
     return MfmaPolicy(
-        dots=DotPolicy(instructions=rows),
+        dots=DotPolicy(instructions=rows, memory_by_cycles=True),
         processor=processor,
         warps=warps,
         pairs=matrix_instructions(processor, 2),

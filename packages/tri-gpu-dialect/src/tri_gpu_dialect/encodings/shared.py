@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from tri_gpu_dialect.base import TTG
@@ -105,3 +105,10 @@ class SharedLinear(SharedEncoding):
         """The bases; ValueError when they do not fit ``shape``."""
         bases = {OFFSET: self.offset} | ({BLOCK: self.block} if self.block else {})
         return LinearLayout.from_bases(bases, dict(zip(dim_names(self.rank), shape, strict=True)))
+
+    def permuted(self, order: Shape) -> SharedLinear:
+        """The same places for the coordinates in another order."""
+        offset, block = (
+            tuple(tuple(basis[d] for d in order) for basis in bases) for bases in (self.offset, self.block)
+        )
+        return replace(self, offset=offset, block=block)

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tri_gpu_dialect.layouts import gf2
 from tri_gpu_dialect.layouts.linear import LANE, REGISTER, LinearLayout
+
+if TYPE_CHECKING:
+    from tri_core.api import Target
 
 __all__ = ["Banks", "VectorAccess", "bank_conflicts", "vector_access"]
 
@@ -27,6 +31,14 @@ class Banks:
     def row_bytes(self) -> int:
         """Bytes served in one cycle."""
         return self.count * self.bytes_per_bank
+
+    @classmethod
+    def of(cls, target: Target) -> Banks:
+        """Those of the shared memory of ``target``."""
+        for memory in target.spec.memories:
+            if memory.name == "shared":
+                return cls(memory.banks, memory.bank_bytes)
+        return cls()
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,7 @@ def convert(
 
 def banks(ctx: Lowering) -> Banks:
     """The banks of the target's shared memory."""
-    for memory in ctx.target.spec.memories:
-        if memory.name == "shared":
-            return Banks(memory.banks, memory.bank_bytes)
-    return Banks()
+    return Banks.of(ctx.target)
 
 
 # --- within warps -----------------------------------------------------------------------------------------

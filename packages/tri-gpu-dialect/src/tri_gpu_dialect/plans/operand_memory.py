@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from tri_gpu_dialect.encodings import DotOperand, Encoding, MatrixEncoding
-from tri_gpu_dialect.encodings.shared import SwizzledShared
+from tri_gpu_dialect.encodings import DotOperand, Encoding, MatrixEncoding, SharedEncoding
+from tri_gpu_dialect.encodings.shared import SharedLinear, SwizzledShared
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout, bank_conflicts, layout_for, vector_access
 from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
+from tri_gpu_dialect.plans.shared_cycles import cycles, fastest
 
-__all__ = ["PIECE_BYTES", "is_read_in_rows", "memory_in_block", "operand_memory", "vector_order"]
+__all__ = [
+    "PIECE_BYTES",
+    "is_read_in_rows",
+    "memory_by_cycles",
+    "memory_in_block",
+    "operand_memory",
+    "vector_order",
+]
 
 Shape = tuple[int, ...]
 
@@ -52,6 +60,20 @@ def is_read_in_rows(encoding: Encoding | None) -> bool:
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
         return False
     return encoding.parent.reads_rows(encoding.op_idx, encoding.k_width)
+
+
+def memory_by_cycles(
+    shape: Shape, bits: int, writer: LinearLayout, reader: LinearLayout, banks: Banks
+) -> SharedEncoding:
+    """The buffer of the fewest cycles for ``writer`` and ``reader``, rows swizzled where no other layout is better."""
+    rows = operand_memory(shape, bits, writer, (reader,), banks)
+    if any(map(any, writer.bases.get(BLOCK, ()))):
+        return rows
+    own = (writer.without_ins(BLOCK), reader.without_ins(BLOCK)) if writer.has_in(BLOCK) else (writer, reader)
+    made = fastest(*own, bits, banks)
+    in_rows = layout_for(rows, shape)
+    costs = [sum(cycles(side, memory, bits, banks) for side in own) for memory in (in_rows, made)]
+    return rows if costs[0] <= costs[1] else SharedLinear.of(made)
 
 
 def memory_in_block(

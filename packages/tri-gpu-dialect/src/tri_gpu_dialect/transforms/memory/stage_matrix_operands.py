@@ -21,11 +21,12 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, convert, functions
-from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding
-from tri_gpu_dialect.layouts import BLOCK, REGISTER
+from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, SharedEncoding
+from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
-from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_by_cycles, memory_in_block
+from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
@@ -41,14 +42,16 @@ class StageMatrixOperands(Pass):
     name: ClassVar[str] = "stage-matrix-operands"
 
     held: int = 32
+    policy: DefaultPolicy = DEFAULT_POLICY
     allocation: AllocateSharedMemory = field(default_factory=AllocateSharedMemory)
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the conversions of every function of ``module``."""
         limit = context.target.spec.limits.get("shared") if context is not None else None
+        banks = Banks.of(context.target) if context is not None else Banks()
         for function in functions(module):
             loads = [
-                _stage(op)
+                _stage(op, banks, by_cycles=self.policy.dots.memory_by_cycles)
                 for op in all_ops(function)
                 if op.name == "ttg.convert_layout"
                 and is_matrix_operand(op.results[0])
@@ -95,13 +98,12 @@ def _stays_in_block(op: ir.Operation) -> bool:
     return have == want
 
 
-def _stage(op: ir.Operation) -> ir.Operation:
+def _stage(op: ir.Operation, banks: Banks, *, by_cycles: bool) -> ir.Operation:
     """Replace the conversion ``op``; gives the load."""
     source, result = op.operands[0], op.results[0]
     info = tensor_info(source.type)
     assert info is not None
-    readers = () if is_read_in_rows(encoding_of(result)) else (layouts.of(result.type),)
-    encoding = memory_in_block(info.shape, info.bitwidth, layouts.of(source.type), readers)
+    encoding = _memory(source, result, banks, by_cycles=by_cycles)
     type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
     with ir.InsertionPoint(op), op.location:
         buffer = ir.Operation.create("ttg.local_alloc", results=[type_], operands=[source]).results[0]
@@ -109,6 +111,18 @@ def _stage(op: ir.Operation) -> ir.Operation:
     result.replace_all_uses_with(made.results[0])
     op.erase()
     return made
+
+
+def _memory(source: ir.Value, result: ir.Value, banks: Banks, *, by_cycles: bool) -> SharedEncoding:
+    """How a buffer lies that ``source`` is written to and ``result``, an operand, read from."""
+    info = tensor_info(source.type)
+    assert info is not None
+    writer, reader = layouts.of(source.type), layouts.of(result.type)
+    if is_read_in_rows(encoding_of(result)):
+        return memory_in_block(info.shape, info.bitwidth, writer, ())
+    if by_cycles:
+        return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks)
+    return memory_in_block(info.shape, info.bitwidth, writer, (reader,))
 
 
 def _buffer(load: ir.Operation) -> ir.Operation:

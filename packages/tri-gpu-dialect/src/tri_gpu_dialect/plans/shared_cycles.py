@@ -1,0 +1,52 @@
+"""The layout of shared memory between one writer and one reader that costs the fewest cycles of both.
+
+Made for targets whose operands are read by plain accesses alone: rows need not stay together, so the bits of an
+offset may be whatever writer and reader both access without conflicts, in the widest accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tri_gpu_dialect.layouts import (
+    LANE,
+    OFFSET,
+    REGISTER,
+    Banks,
+    LinearLayout,
+    bank_conflicts,
+    vector_access,
+)
+from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
+
+__all__ = ["cycles", "fastest"]
+
+#: the widest access, in bits, and one that more layouts have on both sides
+_WIDTHS = (128, 64)
+
+
+def fastest(writer: LinearLayout, reader: LinearLayout, bits: int, banks: Banks) -> LinearLayout:
+    """Of the layouts ``offset -> coordinates`` that suit both sides, the one of the fewest :func:`cycles`; ``bits`` of an element."""
+    found = [optimal_swizzle(writer, reader, bits, banks, width) for width in _WIDTHS if width >= bits]
+    found += [wide for made in found for wide in _wider_for(reader, made)]
+    return min(found, key=lambda made: sum(cycles(side, made, bits, banks) for side in (writer, reader)))
+
+
+def cycles(registers: LinearLayout, memory: LinearLayout, bits: int, banks: Banks) -> int:
+    """Cycles of all accesses of a warp: each is issued, and takes a cycle a phase and conflict."""
+    access = vector_access(registers, memory, max(128 // bits, 1))
+    bytes_ = max(access.width * bits // 8, 1) * registers.in_size(LANE)
+    phases = max(bytes_ // banks.row_bytes, 1)
+    return len(access.groups) * (1 + phases * bank_conflicts(registers, memory, bits, banks))
+
+
+def _wider_for(reader: LinearLayout, memory: LinearLayout) -> Iterator[LinearLayout]:
+    """``memory`` with further registers of ``reader`` right above its vector: it reads wider than the other side writes."""
+    columns = list(memory.packed(OFFSET))
+    own = {column for column in reader.packed(REGISTER) if column}
+    width = next((i for i, column in enumerate(columns) if column not in own), len(columns))
+    vector, rest = columns[:width], columns[width:]
+    more = [column for column in reader.packed(REGISTER) if column in rest]
+    for first in [*([column] for column in more), *(more[:count] for count in range(2, len(more) + 1))]:
+        moved = (*vector, *first, *(column for column in rest if column not in first))
+        yield LinearLayout(memory.ins, memory.outs, moved)

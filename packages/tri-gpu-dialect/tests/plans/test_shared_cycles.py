@@ -1,0 +1,68 @@
+"""Layouts of shared memory by cycles: places stay one to one, and nothing costs more than rows would."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tri_gpu_dialect.encodings import Blocked, SharedLinear
+from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, LinearLayout, layout_for
+from tri_gpu_dialect.plans.operand_memory import memory_by_cycles, operand_memory
+from tri_gpu_dialect.plans.shared_cycles import cycles, fastest
+
+WARPS, LANES = 4, 32
+
+
+def _layout(shape: tuple[int, int], size: tuple[int, int], order: tuple[int, int]) -> LinearLayout:
+    inner = order[0]
+    lanes = [1, 1]
+    lanes[inner] = min(LANES, max(shape[inner] // size[inner], 1))
+    lanes[1 - inner] = LANES // lanes[inner]
+    warps = (WARPS, 1)
+    return layout_for(Blocked(size, (lanes[0], lanes[1]), warps, order), shape).without_ins(BLOCK)
+
+
+SIZES = st.sampled_from([(1, 8), (8, 1), (2, 4), (4, 4), (4, 8), (1, 1), (2, 2)])
+ORDERS = st.sampled_from([(0, 1), (1, 0)])
+
+
+@settings(deadline=None)
+@given(
+    sizes=st.tuples(SIZES, SIZES),
+    orders=st.tuples(ORDERS, ORDERS),
+    bits=st.sampled_from([8, 16, 32, 64]),
+    banks=st.sampled_from([Banks(), Banks(64, 4)]),
+    shape=st.sampled_from([(32, 32), (64, 32), (128, 64), (16, 128)]),
+)
+def test_nothing_costs_more_than_rows(sizes, orders, bits, banks, shape) -> None:  # type: ignore[no-untyped-def]
+    writer, reader = (_layout(shape, size, order) for size, order in zip(sizes, orders, strict=True))
+    made = fastest(writer, reader, bits, banks)
+    places = made.images(OFFSET)
+    assert len(places) == len(set(places)) == shape[0] * shape[1]
+    chosen = layout_for(memory_by_cycles(shape, bits, writer, reader, banks), shape)
+    rows = layout_for(operand_memory(shape, bits, writer, (reader,), banks), shape)
+    costs = [sum(cycles(side, one, bits, banks) for side in (writer, reader)) for one in (chosen, rows)]
+    assert costs[0] <= costs[1]
+
+
+def test_a_transposition_is_read_in_the_widest_accesses() -> None:
+    """Blocks of 4 x 8 written, 8 neighbours along the other dimension read: 16 bytes at a time on both sides."""
+    writer, reader = _layout((64, 128), (4, 8), (1, 0)), _layout((64, 128), (8, 1), (0, 1))
+    found = memory_by_cycles((64, 128), 16, writer, reader, Banks())
+    assert isinstance(found, SharedLinear)
+    layout = layout_for(found, (64, 128))
+    # 64 x 128 elements in 128 threads are 8 accesses of 16 bytes for each, of four phases without conflicts
+    for side in (writer, reader):
+        assert cycles(side, layout, 16, Banks()) == 8 * (1 + 4)
+
+
+@pytest.mark.parametrize("order", [(1, 0), (0, 1)])
+def test_a_permuted_layout_has_the_same_places(order: tuple[int, int]) -> None:
+    made = fastest(_layout((64, 32), (4, 4), (1, 0)), _layout((64, 32), (8, 1), (0, 1)), 16, Banks())
+    encoding = SharedLinear.of(made)
+    shape = tuple((64, 32)[d] for d in order)
+    seen = layout_for(encoding.permuted(order), shape)
+    for offset in (0, 1, 77, 2047):
+        place = made.unpack_out(made.images(OFFSET)[offset])
+        assert seen.unpack_out(seen.images(OFFSET)[offset]) == tuple(place[d] for d in order)
