@@ -78,6 +78,8 @@ EXAMPLES: dict[str, Example] = {
     "optimize-thread-locality": Example("sums", f"{_GPU},coalesce,remove-layout-conversions"),
     "gather-across-cluster": Example("running-sum", f"{_GPU}{{num_ctas=2}},coalesce", target="nvidia:sm_90a"),
     "make-persistent": Example("programs", f"{_GPU},coalesce", options={"persistent": True}),
+    "amdg-convert-to-buffer-ops": Example("dot-small", target="amd:gfx942"),
+    "amdg-transpose-in-thread": Example("dot-small", target="amd:gfx942"),
     "amdg-uniform-offsets": Example("dot-small", target="amd:gfx942"),
     "buffer-cse": Example("dot-twice", _CHAIN, target="nvidia:sm_90a"),
     "pipeline": Example("dot-loop", _CHAIN),
