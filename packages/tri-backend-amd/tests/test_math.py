@@ -26,7 +26,9 @@ Array = npt.NDArray[Any]
 RNG = np.random.default_rng(21)
 WARPS = 2
 #: LLVM expands these, in f32; the simulator has NumPy's
-LLVM = ("exp", "exp2", "log", "log2", "log10")
+LLVM = ("log", "log2", "log10")
+#: a result that would be denormal may be zero
+FLUSHED = ("exp", "exp2")
 
 if "tt" not in registry.dialects:
     registry.add_dialect(TT)
@@ -65,7 +67,15 @@ def test_bounds(arch: str, name: str, width: int) -> None:
         module, symbol = lowered(name, columns, target)
         lanes = target.spec.threads_per_warp[0]
         simulate(module, symbol, (1, 1, 1), [*columns, result], num_threads=threads, threads_per_warp=lanes)
-    errors = ulp_errors(result, exact(name, *columns))
+    wanted = exact(name, *columns)
+    if width == 32 and name in FLUSHED:
+        least = np.finfo(np.float32).tiny * (1 + 1e-6)
+        with np.errstate(over="ignore"):
+            tiny = np.array([abs(float(w)) < least for w in wanted])
+        assert (np.abs(result[tiny]) < least).all()
+        columns, result = [c[~tiny] for c in columns], result[~tiny]
+        wanted = [w for w, flushed in zip(wanted, tiny, strict=True) if not flushed]
+    errors = ulp_errors(result, wanted)
     worst = int(errors.argmax())
     shown = [c[worst] for c in columns]
     assert errors[worst] <= BOUNDS[name, width], (

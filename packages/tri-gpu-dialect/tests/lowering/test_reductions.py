@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tri_core.errors import Unsupported
+from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Blocked, Linear, Slice
 from tri_gpu_dialect.layouts import LinearLayout
-from tri_gpu_dialect.testing import TensorSpec, distributed, kernel, run
+from tri_gpu_dialect.lowering import Builder, LaneReduction, Primitives
+from tri_gpu_dialect.testing import ReferencePrimitives, TensorSpec, distributed, kernel, run
 
 RNG = np.random.default_rng(11)
 
@@ -238,3 +241,34 @@ def test_scans_of_random_layouts(data: st.DataObject) -> None:
     else:
         for got, want in zip(found, affine_scan(a, b, axis, reverse), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def _fold(words: Primitives, mask: int, b: Builder, value: ir.Value) -> ir.Value:
+    """What the lane ``mask`` further has, as far as there is one; else nothing useful."""
+    lane = words.lane_id(b, words.thread_id(b))
+    source = b.and_(b.add(lane, b.int_(mask)), b.int_(words.threads_per_warp - 1))
+    missing = b.cmp("sge", b.add(lane, b.int_(mask)), b.int_(words.threads_per_warp))
+    return b.select(missing, b.int_(0x7FC00000), words.shuffle_idx(b, value, source))
+
+
+def _first(words: Primitives, masks: tuple[int, ...], b: Builder, value: ir.Value) -> ir.Value:
+    """What the first lane of those that differ by ``masks`` has."""
+    kept = words.threads_per_warp - 1 - sum(masks)
+    return words.shuffle_idx(b, value, b.and_(words.lane_id(b, words.thread_id(b)), b.int_(kept)))
+
+
+@pytest.mark.parametrize("lanes", [4, 16, 32])
+def test_a_target_chooses_how_lanes_combine(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
+    """Lanes without a neighbour get NaN, so only the first lane's total is one."""
+    asked = []
+
+    def reduce_lanes(words: Primitives, masks: tuple[int, ...]) -> LaneReduction:
+        asked.append(masks)
+        moves = tuple(partial(_fold, words, mask) for mask in reversed(masks))
+        return LaneReduction(moves, partial(_first, words, masks))
+
+    monkeypatch.setattr(ReferencePrimitives, "reduce_lanes", reduce_lanes)
+    spec = TensorSpec("f32", (8, 2 * lanes), Blocked((1, 2), (32 // lanes, lanes), (2, 1), (1, 0)))
+    x = ints(spec.shape)
+    np.testing.assert_array_equal(reduce_sum(x, 1, spec, 2, 32), x.sum(1))
+    assert asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_backend_amd.dialect.arithmetic import DivFixupOp, Exp2Op, ReciprocalOp
 from tri_backend_amd.dialect.block import (
     BufferAtomicCasOp,
     BufferAtomicRmwOp,
@@ -23,6 +24,7 @@ from tri_backend_amd.dialect.machine import (
     NumWorkgroupsOp,
     PermlaneX16Op,
     ReadFirstLaneOp,
+    ReadLaneOp,
     SwizzleOp,
     WorkgroupIdOp,
     WorkitemIdOp,
@@ -41,14 +43,18 @@ __all__ = [
     "ClockOp",
     "ConcatOp",
     "CondBarrierOp",
+    "DivFixupOp",
     "DppOp",
     "ExecutionBarrierOp",
+    "Exp2Op",
     "ExtractSliceOp",
     "InThreadTransposeOp",
     "MakeBufferOp",
     "NumWorkgroupsOp",
     "PermlaneX16Op",
     "ReadFirstLaneOp",
+    "ReadLaneOp",
+    "ReciprocalOp",
     "SwizzleOp",
     "WorkgroupIdOp",
     "WorkitemIdOp",

@@ -23,7 +23,7 @@ from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["AROUND", "FORWARD", "BufferLoadOp", "BufferStoreOp", "MakeBufferOp", "Window"]
+__all__ = ["AHEAD", "AROUND", "FORWARD", "BufferLoadOp", "BufferStoreOp", "MakeBufferOp", "Window"]
 
 _In = ext.Operand[Any]
 _Out = ext.Result[Any]
@@ -44,6 +44,8 @@ class Window:
 
 #: what a 31-bit offset reaches
 FORWARD = Window(before=0, size=(1 << 31) - 2, masked=1 << 31)
+#: what an unsigned offset reaches: an array of less than 2 GiB from any pointer that is no further than 2 GiB before it
+AHEAD = Window(before=0, size=(1 << 32) - 16, masked=(1 << 32) - 16)
 #: all that an array of less than 2 GiB can have, wherever in it the pointer points.  LLVM moves constants that are added
 #: to offsets into the instruction, and the hardware's sum of both has no end at 32 bits: in the middle of the window nothing
 #: comes near that, and 2**31 has no bits that could be moved

@@ -26,6 +26,7 @@ __all__ = [
     "NumWorkgroupsOp",
     "PermlaneX16Op",
     "ReadFirstLaneOp",
+    "ReadLaneOp",
     "SwizzleOp",
     "WorkgroupIdOp",
     "WorkitemIdOp",
@@ -118,6 +119,22 @@ class ReadFirstLaneOp(MachineOp, dialect=AMDG, name="readfirstlane"):
         return _from_lanes(cta, operands[0], np.repeat(waves.argmax(axis=1), cta.threads_per_warp))
 
 
+class ReadLaneOp(MachineOp, dialect=AMDG, name="readlane"):
+    """``value`` (i32) of lane ``lane``, in a scalar register."""
+
+    value: _In
+    lane: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        return b.intrinsic("llvm.amdgcn.readlane.i32", [self.value, b.int_(self.lane.value)], [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """That lane of each wavefront."""
+        return _from_lanes(cta, operands[0], np.full(cta.num_threads, self.lane.value))
+
+
 class ClockOp(MachineOp, dialect=AMDG, name="realtime"):
     """Nanoseconds since some time, i64; the clock counts 100 MHz on all processors here."""
 
@@ -171,13 +188,16 @@ class SwizzleOp(MachineOp, dialect=AMDG, name="ds_swizzle"):
         return _from_lanes(cta, operands[0], lane - lane % 32 + source)
 
 
-#: data-parallel primitives: control word -> source lane of lane 0 to 15 in each row of 16
+#: data-parallel primitives: control word -> source lane, itself where a lane has none
 def dpp_source(control: int, lane: Array) -> Array:
-    """The lane that ``lane`` reads under DPP ``control``, for the controls that stay in their row."""
+    """The lane that ``lane`` reads under DPP ``control``."""
     row, place = lane - lane % 16, lane % 16
     if control <= 0xFF:  # quad_perm: two bits for each lane of four
         return lane - lane % 4 + (control >> (2 * (lane % 4)) & 3)
     match control & 0x1F0, control & 0xF:
+        case 0x140, (2 | 3) as which:  # row_bcast:15, row_bcast:31: the last lane of 16, or of 32, before
+            size = 16 * (which - 1)
+            return np.where(lane < size, lane, lane - lane % size - 1)
         case 0x120, amount:  # row_ror
             return row + (place - amount) % 16
         case 0x140, 0:  # row_mirror
@@ -190,19 +210,19 @@ def dpp_source(control: int, lane: Array) -> Array:
 
 
 class DppOp(MachineOp, dialect=AMDG, name="dpp"):
-    """``value`` (i32) moved within rows of 16 lanes, as ``control`` says, at the speed of a move."""
+    """``value`` (i32) moved among lanes as ``control`` says, at the speed of a move; anything where a lane has no source."""
 
     value: _In
     control: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """All rows and banks; every lane has a source, so the old value never shows."""
+        """All rows and banks; the old value never shows."""
         operands = [b.undef(b.i32), self.value, b.int_(self.control.value), b.int_(15), b.int_(15), b.true()]
         return b.intrinsic("llvm.amdgcn.update.dpp.i32", operands, [b.i32])
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """A gather within each row."""
+        """A gather within each wavefront."""
         return _from_lanes(cta, operands[0], dpp_source(self.control.value, _lanes(cta)))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tri_backend_amd import tools
 from tri_backend_amd.architectures import CODE_OBJECT_VERSION
-from tri_backend_amd.hsaco import atomics
+from tri_backend_amd.hsaco import atomics, packing
 from tri_backend_amd.hsaco.code_object import CodeObject, KernelRecord, read_code_object
 from tri_backend_amd.hsaco.disassembly import disassemble
 from tri_core.api import (
@@ -54,17 +54,7 @@ class _Objects:
 
     def generate(self, llvm_ir: str, context: StageContext) -> StageResult:
         """LLVM IR to assembly; keeps the object."""
-        machine = _machine(context)
-        reply = context.codegen.compile(
-            CodegenRequest(
-                llvm_ir=atomics.on_device_memory(llvm_ir),
-                triple=machine.triple,
-                cpu=machine.cpu,
-                features=machine.features,
-                emit=("asm", "object"),
-                llvm_options=(_VERSION_OPTION,),
-            )
-        )
+        reply = packing.generate(context.codegen, _request(llvm_ir, context))
         text = reply.texts["asm"]
         self.by_text[_digest(text)] = reply.objects["object"]
         return StageResult(artifact=text)
@@ -80,6 +70,18 @@ class _Objects:
                 source.write_bytes(made)
             data = _link(source, context)
         return _checked(data, context)
+
+
+def _request(llvm_ir: str, context: StageContext) -> CodegenRequest:
+    machine = _machine(context)
+    return CodegenRequest(
+        llvm_ir=atomics.on_device_memory(llvm_ir),
+        triple=machine.triple,
+        cpu=machine.cpu,
+        features=machine.features,
+        emit=("asm", "object"),
+        llvm_options=(_VERSION_OPTION,),
+    )
 
 
 def _digest(text: str) -> str:

@@ -8,6 +8,7 @@ A descriptor covers 4 GiB at most, so one of these must hold:
 
 * the pointers are one scalar pointer plus offsets whose intervals lie in the 2 GiB behind it (:data:`FORWARD`), and those
   of all that these are summed up from, since LLVM moves constants among them into the instruction;
+* the scalar pointer was computed from a parameter that carries ``tt.pointer_range = 32``, and none of these is negative (:data:`AHEAD`);
 * they are computed from a parameter that carries ``tt.pointer_range = 32``: its array is smaller than 2 GiB (by 16 bytes), and all
   that may be accessed lies less than that before or behind the pointer (:data:`AROUND`).  Offsets are then computed
   modulo 2**32, which is exact for everything in the window: whatever their sign, width, or the way that they take.
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tri_backend_amd.dialect.block import BUFFER, UNIFORM
-from tri_backend_amd.dialect.buffers import AROUND, FORWARD, Window
+from tri_backend_amd.dialect.buffers import AHEAD, AROUND, FORWARD, Window
 from tri_backend_amd.lowering.primitives import AmdPrimitives
 from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.dialects.tt import PointerType
@@ -81,16 +82,15 @@ def place_of(pointers: ir.Value, pointee_bytes: int) -> Place | None:
     argument = argument_of(pointers)
     small = argument is not None and is_small(argument)
     found = decompose(pointers)
-    if found is not None and _is_forward(found, pointee_bytes, small and found.base == argument):
-        return Place(found.base, FORWARD)
+    if found is not None and _is_forward(found, pointee_bytes, small):
+        return Place(found.base, AHEAD if small else FORWARD)
     return Place(argument, AROUND) if argument is not None and small else None
 
 
 def _is_forward(found: Decomposed, pointee_bytes: int, small: bool) -> bool:
-    """Whether all offsets lie within the 2 GiB behind the base.
+    """Whether no offset is negative and, if the array isn't ``small``, all lie within the 2 GiB behind the base.
 
-    What is computed for an array that is ``small``, whose pointer is the base, is taken not to overflow: it then stays
-    in the array.
+    What is computed for an array that is ``small`` is taken not to overflow: it then stays in the array.
     """
     ranges = Ranges(no_overflow=small)
     if any(ranges.of(term).low < 0 for offset in found.offsets for term in _terms(offset)):
@@ -137,7 +137,7 @@ def _through_a_buffer(generic: Rule) -> Rule:
         place, words = _place(ctx, op), ctx.hw
         if place is None or not isinstance(words, AmdPrimitives):
             return generic(ctx, op)
-        uniform = _uniform(ctx, op.operands[0]) if place.window == AROUND else frozenset()
+        uniform = _uniform(ctx, op.operands[0]) if place.window != FORWARD else frozenset()
         with words.buffer(ctx.b, ctx.scalar(place.base), place.window, uniform):
             return generic(ctx, op)
 

@@ -18,8 +18,9 @@ from tri_backend_amd.dialect import (
     WorkitemIdOp,
 )
 from tri_backend_amd.dialect.buffers import Window
+from tri_backend_amd.lowering import exponential
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
-from tri_backend_amd.lowering.lanes import xor_lanes
+from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
 from tri_backend_amd.mfma import words as matrix_words
 from tri_backend_amd.options import amd_options
 from tri_core.dialects.tt.enums import MemSyncScope
@@ -27,7 +28,7 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
-from tri_gpu_dialect.lowering import Access, Builder, Primitives
+from tri_gpu_dialect.lowering import Access, Builder, LaneReduction, Primitives
 
 __all__ = ["AmdPrimitives", "make_primitives"]
 
@@ -36,7 +37,7 @@ _SCOPES = {MemSyncScope.GPU: "agent", MemSyncScope.CTA: "workgroup", MemSyncScop
 #: float types that LLVM computes on for every processor here, natively or by its own expansion
 _NATIVE = frozenset(("f16", "bf16", "f32", "f64", "fp16", "fp32", "fp64"))
 #: functions that LLVM expands well enough for f32 (1 ulp or so); it has no argument reduction for sin and cos
-_LLVM_MATH = frozenset(("exp", "exp2", "log", "log2", "log10"))
+_LLVM_MATH = frozenset(("log", "log2", "log10"))
 
 
 class AmdPrimitives(Primitives):
@@ -104,6 +105,11 @@ class AmdPrimitives(Primitives):
         """The cheapest instruction that does it: a DPP move, a swizzle, or a permute."""
         made = xor_lanes(b, value, mask, self.target.has("rdna"))
         return super().shuffle_xor(b, value, mask) if made is None else made
+
+    def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
+        """On CDNA by moves at the speed of registers."""
+        made = None if self.target.has("rdna") else reduce_wavefront(masks)
+        return super().reduce_lanes(masks) if made is None else made
 
     def nanoseconds(self, b: Builder) -> ir.Value:
         """The processor's steady clock."""
@@ -176,10 +182,12 @@ class AmdPrimitives(Primitives):
         return dtype in _NATIVE
 
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
-        """LLVM's own functions of f32, where they are exact enough."""
-        if name in _LLVM_MATH and args[0].type == b.f32:
-            return b.op(f"llvm.intr.{name}", args, b.f32)
-        return None
+        """Exponentials of f32 by the hardware's, and LLVM's own functions of f32, where they are exact enough."""
+        if args[0].type != b.f32:
+            return None
+        if name in exponential.FUNCTIONS:
+            return exponential.FUNCTIONS[name](b, args[0])
+        return b.op(f"llvm.intr.{name}", args, b.f32) if name in _LLVM_MATH else None
 
     def extern(
         self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type

@@ -18,7 +18,7 @@ from tri_gpu_dialect.lowering.convert import (
     simulated_pipeline,
 )
 from tri_gpu_dialect.lowering.machine import EmitMachineOps, MachineOp, SimulatedCTA, SimulatedMemory
-from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, Primitives
+from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, LaneMove, LaneReduction, Primitives
 from tri_gpu_dialect.lowering.rules import generic_table
 from tri_gpu_dialect.lowering.table import Condition, LoweringTable, Rule, RuleEntry
 
@@ -28,6 +28,8 @@ __all__ = [
     "Builder",
     "Condition",
     "EmitMachineOps",
+    "LaneMove",
+    "LaneReduction",
     "Lowered",
     "LoweredModule",
     "Lowering",

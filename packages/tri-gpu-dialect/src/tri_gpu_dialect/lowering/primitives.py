@@ -8,8 +8,9 @@ defaults made of plain LLVM, which a vendor replaces where its hardware does bet
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
@@ -20,7 +21,7 @@ from tri_core.target import Target
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
 from tri_gpu_dialect.lowering.builder import Builder
 
-__all__ = ["Access", "AtomicAccess", "Primitives"]
+__all__ = ["Access", "AtomicAccess", "LaneMove", "LaneReduction", "Primitives"]
 
 _ORDERINGS = {
     MemSemantic.RELAXED: 2,  # monotonic
@@ -63,6 +64,21 @@ class AtomicAccess:
 
     sem: MemSemantic = MemSemantic.ACQUIRE_RELEASE
     scope: MemSyncScope = MemSyncScope.GPU
+
+
+#: an i32 of another lane: emits the movement of one that every lane has
+LaneMove = Callable[[Builder, ir.Value], ir.Value]
+
+
+@dataclass(frozen=True)
+class LaneReduction:
+    """How lanes combine their values: with what each of ``moves`` brings, one after the other; ``spread`` then hands the total to all.
+
+    Without ``spread`` every lane has the total.  What a lane has that gets no total may be anything.
+    """
+
+    moves: tuple[LaneMove, ...]
+    spread: LaneMove | None = None
 
 
 class Primitives(abc.ABC):
@@ -138,6 +154,10 @@ class Primitives(abc.ABC):
         """``value`` (i32) of the lane whose number is this one's xor ``mask``."""
         lane = self.lane_id(b, self.thread_id(b))
         return self.shuffle_idx(b, value, b.xor(lane, b.int_(mask)))
+
+    def reduce_lanes(self, masks: tuple[int, ...]) -> LaneReduction:
+        """How lanes whose numbers differ by combinations of ``masks`` combine their values, in whatever order."""
+        return LaneReduction(tuple(partial(_exchange, self, mask) for mask in masks))
 
     def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
         """``value`` (i32) of lane ``lane - delta``; anything where there is none."""
@@ -405,6 +425,10 @@ class Primitives(abc.ABC):
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
         """Stop the kernel with ``message``; emitted inside a branch."""
         b.intrinsic("llvm.trap", [], [])
+
+
+def _exchange(words: Primitives, mask: int, b: Builder, value: ir.Value) -> ir.Value:
+    return words.shuffle_xor(b, value, mask)
 
 
 def _guarded_load(

@@ -12,6 +12,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, gf2
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
+from tri_gpu_dialect.lowering.primitives import LaneMove
 from tri_gpu_dialect.lowering.rules.registers import map_many
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import (
@@ -60,8 +61,7 @@ def reduce(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     combine = combiner(ctx, op)
     operands = [ctx.registers(o) for o in op.operands]
     found = {p: _tree(combine, [tuple(o[r] for o in operands) for r in g]) for p, g in plan.groups.items()}
-    for mask in plan.lane_masks:
-        found = {p: combine(t, _from_lane(ctx, t, mask)) for p, t in found.items()}
+    found = {p: _across_lanes(ctx, combine, t, plan.lane_masks) for p, t in found.items()}
     if plan.warp_masks:
         results = _across_warps(ctx, op, plan, combine, found)
     else:
@@ -77,6 +77,18 @@ def _tree(combine: Combine, values: Sequence[Tuple]) -> Tuple:
         pairs = [combine(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = pairs + list(values[len(pairs) * 2 :])
     return values[0]
+
+
+def _across_lanes(ctx: Lowering, combine: Combine, values: Tuple, masks: tuple[int, ...]) -> Tuple:
+    """``values`` of all lanes that differ by combinations of ``masks``, combined."""
+    steps = ctx.hw.reduce_lanes(masks)
+
+    def moved(move: LaneMove) -> Tuple:
+        return tuple(move_words(ctx, v, lambda word: move(ctx.b, word)) for v in values)
+
+    for move in steps.moves:
+        values = combine(values, moved(move))
+    return values if steps.spread is None else moved(steps.spread)
 
 
 def _from_lane(ctx: Lowering, values: Tuple, mask: int) -> Tuple:
