@@ -34,6 +34,7 @@ from integration.kernels.suite import (
     spin,
     transpose,
 )
+from tri_backend_intel.runtime.faults import wrong_on_cpu
 from tri_core import plugins
 from tri_core.api import OutOfResources
 
@@ -369,3 +370,34 @@ def test_high_halves_of_matmuls(dtype: str) -> None:
     high_matmuls[(1,)](x, y, o, N=64)
     bits = 8 * o.itemsize
     assert o.tolist() == [int(a) * int(b) >> bits for a, b in zip(x, y, strict=True)]
+
+
+@tri.jit
+def masked_high_halves(x_ptr, y_ptr, m_ptr, o_ptr, N: tl.constexpr):  # type: ignore[no-untyped-def]
+    i = tl.arange(0, N)
+    mask = tl.load(m_ptr + i) != 0
+    x, y = tl.load(x_ptr + i, mask=mask), tl.load(y_ptr + i, mask=mask)
+    tl.store(o_ptr + i, tl.umulhi(x, y), mask=mask)
+
+
+@pytest.mark.parametrize("count", [16, 128, 1024])
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_high_halves_under_a_mask(dtype: str, count: int) -> None:
+    top = np.iinfo(dtype).max
+    generator = np.random.default_rng(count)
+    x, y = (generator.integers(0, top, count, dtype=dtype, endpoint=True) for _ in range(2))
+    mask = generator.integers(0, 2, count, dtype=np.int8)
+    o = np.zeros_like(x)
+    masked_high_halves[(1,)](x, y, mask, o, N=count)
+    bits = 8 * o.itemsize
+    assert o.tolist() == [int(a) * int(b) >> bits if m else 0 for a, b, m in zip(x, y, mask, strict=True)]
+
+
+def test_no_builtin_multiplies_64_bits_by_64() -> None:
+    """What the OpenCL CPU runtime computes wrong in masked lanes is in no module."""
+    signature = {"x_ptr": "*u64", "y_ptr": "*u64", "o_ptr": "*u64", "N": "constexpr"}
+    source = tri.ASTSource(high_matmuls, signature, {"N": 64})
+    for arch in ("opencl-cpu", "pvc"):
+        kernel = tri.compile(source, target=f"intel:{arch}")
+        assert "_Z6mul_himm" not in kernel.asm["llir"]
+        assert wrong_on_cpu(kernel.asm["spv"]) is None

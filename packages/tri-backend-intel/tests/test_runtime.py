@@ -331,6 +331,28 @@ def test_an_image_is_tried_once(image: KernelImage, monkeypatch: pytest.MonkeyPa
         tried.clear()
 
 
+@pytest.mark.parametrize("builtin", ["mul_hi", "mad_hi"])
+def test_what_the_driver_computes_wrong_is_refused(builtin: str) -> None:
+    """The high half of a 64-bit product; that of a 32-bit one is right."""
+
+    def calls(bits: int) -> KernelImage:
+        def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+            type_ = b.int_type(bits)
+            place = b.gep(args[0], hw.thread_id(b), type_)
+            factors = [b.load(place, type_)] * (3 if builtin == "mad_hi" else 2)
+            name = f"_Z{len(builtin)}{builtin}{('m' if bits == 64 else 'j') * len(factors)}"
+            made = hw.extern(b, "", name, factors, type_)
+            hw.store_global(b, place, made, None, Access(bits // 8))
+
+        return image_of(to_spirv(llvm_of(body, 1, IntelOptions())), 1, IntelOptions())
+
+    device = runtime().current_device()
+    with knobs.scope(INTEL_TRIAL_BUILD="auto"):
+        runtime().load(calls(32), device)
+        with pytest.raises(ToolchainError, match=f"kernel k calls {builtin} of 64-bit integers"):
+            runtime().load(calls(64), device)
+
+
 # --- finding the driver ---------------------------------------------------------------------------------
 
 LISTING = "from tri_backend_intel.runtime.devices import probe; print([d.arch for d in probe()])"

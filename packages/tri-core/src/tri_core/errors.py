@@ -67,6 +67,8 @@ class TriError(Exception):
     """
 
     during: str | None = None
+    #: errors of the same kernel that were found with this one, which its notes tell
+    others: tuple[TriError, ...] = ()
 
     def __init__(
         self,
@@ -105,7 +107,12 @@ def _rebuild(cls: type[TriError], message: str, state: dict[str, Any]) -> TriErr
 
 
 class CompilationError(TriError):
-    """The kernel's source is wrong: a located error of the user's program."""
+    """The kernel's source is wrong: a located error of the user's program.
+
+    ``by_path``: a name holds one type or another, or nothing, by the path that is taken at run time.
+    """
+
+    by_path: bool = False
 
 
 class VerificationError(TriError):

@@ -83,6 +83,11 @@ def functions_in(values: Iterable[Any]) -> list[JITFunction]:
     return [code for value in values for code in _codes(value) if isinstance(code, JITFunction)]
 
 
+def reached(function: JITFunction) -> Iterator[JITFunction]:
+    """``function`` and the jit functions that it may call, those of the language's own library left out."""
+    return (found for found, _ in _reach([function]) if isinstance(found, JITFunction))
+
+
 def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
     """What ``function`` names of the outside and depends on, by path: functions, aggregates, compile-time values."""
     for use in _uses(function):

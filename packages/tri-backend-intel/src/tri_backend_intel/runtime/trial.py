@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import IO, cast
 
 from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.faults import wrong_on_cpu
 from tri_backend_intel.runtime.frames import read_frame, write_frames
 from tri_core import forks, knobs
 from tri_core.api import KernelImage, ToolchainError
@@ -136,10 +137,12 @@ class Trials:
         self._builders: dict[str, TrialBuilder] = {}
 
     def before_build(self, image: KernelImage, device: FoundDevice, options: str) -> None:
-        """Try ``image`` as the knob ``INTEL_TRIAL_BUILD`` says; ToolchainError when the driver cannot build it."""
+        """Try ``image`` as the knob ``INTEL_TRIAL_BUILD`` says; ToolchainError when the driver cannot build it, or computes something in it wrong."""
         when = knobs.get("INTEL_TRIAL_BUILD")
         if when == "never" or (when == "auto" and not device.is_cpu):
             return
+        if device.is_cpu and (builtin := wrong_on_cpu(image.data)) is not None:
+            raise _wrong(image.metadata.name, builtin)
         if when == "auto":
             options = _QUICK
         driver = device.sycl_device
@@ -177,6 +180,16 @@ def _died(name: str, code: int | None, log: str) -> ToolchainError:
         tool="SYCL",
         returncode=code,
         log=log,
+    )
+
+
+def _wrong(name: str, builtin: str) -> ToolchainError:
+    return ToolchainError(
+        f"kernel {name} calls {builtin} of 64-bit integers, which this driver computes wrong in masked lanes",
+        remedy="use tl.umulhi, which needs no builtin; TRI_INTEL_TRIAL_BUILD=never runs the kernel as it is",
+        tool="SYCL",
+        returncode=None,
+        log="",
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri.compiler.failures import Follows
+from tri.compiler.failures import Follows, paths_differ
 from tri.compiler.generator import Exit
 from tri.compiler.rules import rule
 from tri.compiler.values import NONE, describe, flatten, placeholder, rebuild, runtime, same_type
@@ -281,7 +281,7 @@ def _check_same(yields: tuple[list[Any], list[Any]], names: Sequence[str]) -> No
     for then_value, else_value, name in zip(*yields, names, strict=True):
         if not same_type(then_value, else_value):
             what = repr(name) if name.isidentifier() else name
-            raise CompilationError(
+            raise paths_differ(
                 f"{what} is {describe(then_value)} on the then side of a run-time condition "
                 f"and {describe(else_value)} on the else side",
                 remedy="give both sides one type, e.g. with .to(...) or tl.full",

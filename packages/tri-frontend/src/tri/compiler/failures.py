@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tri_core.errors import CompilationError, InternalError, TriError
+from tri_core.errors import CompilationError, InternalError, SourceLocation, TriError
 
 if TYPE_CHECKING:
     from tri.jit import JITFunction
 
-__all__ = ["Errors", "Follows", "Walk"]
+__all__ = ["Errors", "Follows", "Walk", "paths_differ"]
 
 #: how many errors are reported at once
 _MOST = 8
@@ -21,6 +21,13 @@ class Follows(CompilationError):
 
     def __init__(self) -> None:
         super().__init__("this follows from another error")
+
+
+def paths_differ(
+    message: str, *, remedy: str | None = None, location: SourceLocation | None = None
+) -> CompilationError:
+    """The error of a name that holds one type or another, or nothing, by the path that is taken at run time."""
+    return CompilationError(message, remedy=remedy, location=location, by_path=True)
 
 
 class Walk(Protocol):
@@ -67,6 +74,7 @@ class Errors:
         """The first error, the others as its notes; nothing is kept afterwards."""
         first, *others = self.kept
         self.kept = []
+        first.others = tuple(others)
         for other in others:
             first.add_note(f"another error: {other}")
         return first

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tri.compiler.assignment import bind
 from tri.compiler.branches import statements, truth
 from tri.compiler.calls import arguments, parameters_of
+from tri.compiler.failures import paths_differ
 from tri.compiler.rules import rule
 from tri.compiler.values import describe, flatten, has_tensors, rebuild, runtime, same_type, wrap
 from tri.language import loops
@@ -252,7 +253,7 @@ def _finish(
     lost = {name for name in before if name not in g.names and name != skip}
     for name in sorted(lost):
         if _is_read(node.body, name):
-            raise CompilationError(
+            raise paths_differ(
                 f"{name!r} has no value in the next iteration of the loop: {g.lost.get(name, 'it is not bound')}",
                 remedy=f"give {name} a value on every path through the loop",
                 location=g.source.locate(node),
@@ -294,6 +295,10 @@ def _leave(
     g.names = {name: value for name, value in after.items() if name not in lost}
 
 
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, tensor) and not dimensions(value)
+
+
 def _changes_type(
     g: Generator, node: ast.For | ast.While, name: str, initial: Any, value: Any
 ) -> CompilationError:
@@ -306,9 +311,9 @@ def _changes_type(
     remedy = "keep its type through the loop: cast with .to(...), or start with a value of the type it gets"
     if not has_tensors(initial):
         remedy = f"use another name inside of the loop, or make {name} a run-time value before it"
-    elif isinstance(initial, tensor) and not dimensions(initial) and dimensions(value):
+    elif _is_scalar(initial) and isinstance(value, tensor) and dimensions(value):
         remedy = f"start with a block, e.g. {name} = tl.zeros({list(dimensions(value))}, dtype=...)"
-    return CompilationError(
+    return paths_differ(
         f"{name!r} is {describe(initial)} before the loop and {describe(value)} after its body",
         remedy=remedy,
         location=g.source.locate(stores[-1]) if stores else g.source.locate(node),

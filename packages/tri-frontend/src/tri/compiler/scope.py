@@ -8,7 +8,7 @@ import difflib
 import types as python_types
 from typing import Any
 
-from tri.compiler.failures import Follows, Walk
+from tri.compiler.failures import Follows, Walk, paths_differ
 from tri.jit import JITFunction
 from tri.language import types as t
 from tri.language.aggregate import Aggregate
@@ -67,7 +67,7 @@ def _unknown(g: Walk, node: ast.Name) -> CompilationError:
     if name in g.errors.names:
         return Follows()
     if name in g.lost:
-        return CompilationError(
+        return paths_differ(
             f"{name!r} has no value here: {g.lost[name]}",
             remedy=f"give {name} a value on every path that leads here",
             location=location,

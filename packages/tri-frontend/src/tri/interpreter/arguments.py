@@ -35,7 +35,10 @@ __all__ = ["Arguments"]
 
 
 class Arguments:
-    """The arguments of a call of ``function``: specialized as for a compile, not yet in memory; ``known`` names are options."""
+    """The arguments of a call of ``function``: specialized as for a compile, not yet in memory; ``known`` names are options.
+
+    ``source`` is what a compile for them would take.
+    """
 
     def __init__(
         self,
@@ -46,7 +49,7 @@ class Arguments:
     ) -> None:
         facts, self._read, self.options = function._dispatcher.read(args, kwargs)
         version = specialize(function, facts, 16)
-        self._source, self._kept = version.source, version.kept
+        self.source, self._kept = version.source, version.kept
         own = {k: v for k, v in kwargs.items() if k not in self.options}
         bound = function.signature.bind(*args, **own)
         bound.apply_defaults()
@@ -62,7 +65,7 @@ class Arguments:
 
     def values(self, builder: EagerBuilder, extra: tuple[Any, ...], stack: ExitStack) -> dict[str, Any]:
         """The values by parameter name; ``stack`` copies back what had to be copied here."""
-        source, staging = self._source, _Staging(stack)
+        source, staging = self.source, _Staging(stack)
         given: dict[str, tensor] = {}
         for (name, type_), path in zip(runtime_parameters(source.types).items(), self._kept, strict=True):
             if type_.is_ptr():

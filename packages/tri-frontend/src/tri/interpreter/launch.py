@@ -17,6 +17,7 @@ from tri.context import chosen
 from tri.interpreter.arguments import Arguments
 from tri.interpreter.builder import EagerBuilder
 from tri.interpreter.location import raised_at
+from tri.interpreter.paths import check_paths
 from tri.interpreter.rewrite import as_python
 from tri.interpreter.state import Request, forced, running
 from tri.jit import JITFunction, KernelParameter
@@ -52,7 +53,9 @@ def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict
     choice = chosen()
     target = NEUTRAL if choice is None else choice.target
     arguments = Arguments(function, args, kwargs, target.options_type.__dataclass_fields__)
-    builder = EagerBuilder(function.__name__, target, _options(target, arguments.options), _expand)
+    options = _options(target, arguments.options)
+    check_paths(arguments.source, target, options)
+    builder = EagerBuilder(function.__name__, target, options, _expand)
     shape = function._dispatcher.shape(grid, args, kwargs)
     with ExitStack() as stack:
         request = forced() or Request(())
