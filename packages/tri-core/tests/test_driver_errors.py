@@ -48,6 +48,19 @@ def test_an_error_in_a_stage_names_stage_and_kernel(with_backend: Any, source: A
     assert (str(thawed), thawed.stage, thawed.kernel) == (str(caught.value), "text", "kernel")
 
 
+def test_what_earlier_stages_made_is_kept(with_backend: Any, source: Any) -> None:
+    """Of a compile that failed late, as of a kernel; across processes, too."""
+    with_backend("def text(module, context): raise ToolchainError('no assembler', tool='as')")
+    with pytest.raises(ToolchainError) as caught:
+        compile_kernel(source(), "toy:one")
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert list(error.asm) == ["ttir"]
+        assert "tt.func" in error.asm["ttir"]
+        with pytest.raises(KeyError, match="known: ttir"):
+            error.asm["text"]
+    assert list(TriError("x").asm) == []
+
+
 def test_a_failed_compile_is_tried_anew(with_backend: Any, source: Any, own_cache: Path) -> None:
     toy = with_backend(
         "BROKEN = True\ndef text(module, context):\n    if BROKEN: 1 / 0\n    return StageResult(artifact='x')"

@@ -9,7 +9,9 @@ autotuner treat the configuration as infeasible (:class:`OutOfResources`, :class
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 __all__ = [
@@ -63,12 +65,15 @@ class TriError(Exception):
 
     ``message`` says what went wrong and what was expected, ``remedy`` what to do about it, ``location``
     where in the user's source it happened.  Subclasses may add keyword fields; all of them pickle.
-    ``during`` says what tri was doing, where the driver knows it (stage, pass, kernel, target).
+    ``during`` says what tri was doing, where the driver knows it (stage, pass, kernel, target); ``asm`` has what earlier
+    stages of a compile made.
     """
 
     during: str | None = None
     #: errors of the same kernel that were found with this one, which its notes tell
     others: tuple[TriError, ...] = ()
+    #: what the stages before the one that failed made, as of a compiled kernel
+    asm: Mapping[str, str | bytes] = MappingProxyType({})
 
     def __init__(
         self,
@@ -94,6 +99,12 @@ class TriError(Exception):
         if self.remedy:
             parts.append(f"  remedy: {self.remedy}")
         return "\n".join(parts)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows, by a name that it looks for."""
+        from tri_core.tracebacks import lines_of
+
+        return lines_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, dict(self.__dict__))

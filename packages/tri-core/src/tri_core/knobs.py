@@ -136,6 +136,12 @@ CORE = KnobGroup(
             affects_codegen=True,
         ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
+        Knob(
+            name="FULL_TRACEBACK",
+            default=False,
+            parse=parse_bool,
+            help="show the frames of tri in tracebacks, too",
+        ),
         Knob(name="INTERPRET", default=False, parse=parse_bool, help="run kernels as Python"),
         Knob(
             name="INTERPRET_RACES",

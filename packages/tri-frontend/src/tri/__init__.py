@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.helpers import cdiv, next_power_of_2
 from tri.jit import JITFunction, jit
+from tri_core import tracebacks
 
 if TYPE_CHECKING:
     from tri import knobs, language, runtime, testing
@@ -77,6 +78,8 @@ __all__ = [
     "target",
     "testing",
 ]
+
+tracebacks.install()
 
 #: names that cost an import, loaded when asked for: name -> module (and the attribute there)
 _LAZY: dict[str, tuple[str, str | None]] = {

@@ -15,6 +15,7 @@ from tri_core import mlir
 from tri_core.abi import KernelSignature
 from tri_core.compiler.diagnose import explain
 from tri_core.compiler.dump import dump_stage
+from tri_core.compiler.kernel import Artifacts
 from tri_core.compiler.observe import Observers
 from tri_core.compiler.readable import readable
 from tri_core.compiler.signatures import signature_of
@@ -108,9 +109,16 @@ def run(job: Job) -> Outputs:
                 artifact = _read_in_place(job.overrides[stage.name], stage, outputs)
         except Exception as error:
             made = explain(error, stage.name, job.source.name, job.target, job.composition.inserted)
+            made.asm = _made_so_far(job, outputs)
             raise made from (error if made is not error else error.__cause__)
     _check_limits(job, outputs)
     return outputs
+
+
+def _made_so_far(job: Job, outputs: Outputs) -> Artifacts:
+    stages = job.composition.pipeline.stages
+    metadata = metadata_of(job, outputs, {})
+    return Artifacts(dict(outputs.stages), frozenset(outputs.texts), outputs.disassemblers(stages), metadata)
 
 
 def _context(job: Job) -> StageContext:
@@ -313,6 +321,7 @@ def _check_limits(job: Job, outputs: Outputs) -> None:
     """Refuse, before anything is loaded, what could not be launched."""
     spec = job.target.spec
     for refused in refusals(metadata_of(job, outputs, {}), spec.limits, spec.unit):
+        refused.asm = _made_so_far(job, outputs)
         raise refused
 
 
