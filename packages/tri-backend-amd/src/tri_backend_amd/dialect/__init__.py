@@ -14,7 +14,7 @@ from tri_backend_amd.dialect.block import (
     ExtractSliceOp,
     InThreadTransposeOp,
 )
-from tri_backend_amd.dialect.buffers import BufferLoadOp, BufferStoreOp, MakeBufferOp
+from tri_backend_amd.dialect.buffers import BufferAtomicOp, BufferLoadOp, BufferStoreOp, MakeBufferOp
 from tri_backend_amd.dialect.machine import (
     BarrierOp,
     BpermuteOp,
@@ -35,6 +35,7 @@ __all__ = [
     "BarrierOp",
     "BpermuteOp",
     "BufferAtomicCasOp",
+    "BufferAtomicOp",
     "BufferAtomicRmwOp",
     "BufferLoadBlockOp",
     "BufferLoadOp",

@@ -4,14 +4,18 @@ A load out of bounds gives zero and a store does nothing, both without touching 
 select of the offset instead of a branch.
 
 The address is the descriptor's base, plus the lane's offset, plus a uniform one from a scalar register, both unsigned.
-All chips check the lane's offset against the descriptor's bytes; CDNA takes the uniform one off these before ("Range
-checking" in AMD's instruction set guides of CDNA3 and RDNA3; LLVM leaves it out of bounds checking too).  What is
-masked must be out of bounds either way, and what is not in bounds either way.  Vectors are checked word by word.
+What is known of the check, and from where: accesses of several words are checked word by word, on the lane's offset, unsigned and without
+coming around (LLVM's "User Guide for AMDGPU Backend", relaxed out-of-bounds mode); atomics are checked as a whole, and the check is chosen
+by a field of the descriptor on RDNA (text of AMD's RDNA guide, section on range checking).  Whether the uniform offset counts is reported in
+two ways: LLVM's intrinsics leave it out, MLIR's ``amdgpu.raw_buffer_load`` says that it may count, and emulators of GCN compare the lane's
+offset with the size less the uniform one.  The CDNA3 guide was not at hand.  So what is masked is out of bounds either way here, and what
+is not is in bounds either way.
 """
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +23,23 @@ import numpy as np
 import numpy.typing as npt
 
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
+from tri_runtime.simulator import CTA
 
-__all__ = ["AHEAD", "AROUND", "FORWARD", "BufferLoadOp", "BufferStoreOp", "MakeBufferOp", "Window"]
+__all__ = [
+    "AHEAD",
+    "AROUND",
+    "ATOMICS",
+    "FORWARD",
+    "BufferAtomicOp",
+    "BufferLoadOp",
+    "BufferStoreOp",
+    "MakeBufferOp",
+    "Window",
+]
 
 _In = ext.Operand[Any]
 _Out = ext.Result[Any]
@@ -147,6 +163,61 @@ class BufferStoreOp(MachineOp, dialect=AMDG, name="raw_buffer_store"):
         address, inside = _resolved(cta, *place)
         cta.memory(1).store(address, value, inside)
         return []
+
+
+#: LLVM's names of read-modify-writes of 32 bits
+ATOMICS = {
+    AtomicOp.XCHG: "swap", AtomicOp.ADD: "add", AtomicOp.AND: "and", AtomicOp.OR: "or", AtomicOp.XOR: "xor", AtomicOp.MAX: "smax",
+    AtomicOp.MIN: "smin", AtomicOp.UMAX: "umax", AtomicOp.UMIN: "umin", AtomicOp.FADD: "fadd",
+}  # fmt: skip
+_UPDATES: dict[AtomicOp, Callable[[Array, Array], Array]] = {
+    AtomicOp.XCHG: lambda _, new: new, AtomicOp.ADD: np.add, AtomicOp.AND: np.bitwise_and, AtomicOp.OR: np.bitwise_or,
+    AtomicOp.XOR: np.bitwise_xor, AtomicOp.MAX: np.maximum, AtomicOp.MIN: np.minimum, AtomicOp.FADD: np.add,
+    AtomicOp.UMAX: lambda a, b: np.maximum(a.view(np.uint32), b.view(np.uint32)).view(np.int32),
+    AtomicOp.UMIN: lambda a, b: np.minimum(a.view(np.uint32), b.view(np.uint32)).view(np.int32),
+}  # fmt: skip
+
+
+class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
+    """Read-modify-write (``kind``, an ``AtomicOp``) of i32 or f32 at ``offset`` plus ``uniform`` bytes, relaxed; gives the old value.
+
+    Out of bounds nothing is done, and the old value is zero.
+    """
+
+    value: _In
+    buffer: _In
+    offset: _In
+    uniform: _In
+    kind: ir.IntegerAttr
+    cache: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic."""
+        name = ATOMICS[AtomicOp(self.kind.value)]
+        operands = [self.value, self.buffer, self.offset, self.uniform, b.int_(self.cache.value)]
+        type_ = self.value.type
+        return b.intrinsic(f"llvm.amdgcn.raw.ptr.buffer.atomic.{name}.{_suffix(type_)}", operands, [type_])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """One thread after the other, where in bounds."""
+        value, *place = operands
+        address, inside = _resolved(cta, *place)
+        update, memory = _UPDATES[AtomicOp(self.kind.value)], cta.memory(1)
+        old = np.zeros_like(value)
+        threads = np.flatnonzero(inside)
+        with _atomic(cta, address[threads], threads, value.dtype.itemsize), np.errstate(over="ignore"):
+            for thread in threads:
+                alone = np.arange(cta.num_threads) == thread
+                old[thread] = memory.load(address, value.dtype, alone)[thread]
+                after = update(old[thread : thread + 1], value[thread : thread + 1])
+                memory.store(address, np.broadcast_to(after, value.shape), alone)
+        return [old]
+
+
+def _atomic(cta: object, addresses: Array, threads: Array, nbytes: int) -> AbstractContextManager[None]:
+    """Tells a simulator that looks for races that relaxed atomics are done inside."""
+    return cta.memory(1).atomic(addresses, threads, nbytes) if isinstance(cta, CTA) else nullcontext()
 
 
 def _numpy_type(type_: ir.Type) -> tuple[np.dtype[np.generic], int]:

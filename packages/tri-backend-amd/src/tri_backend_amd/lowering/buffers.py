@@ -1,4 +1,4 @@
-"""Loads and stores through buffer descriptors, where base and offsets allow it.
+"""Loads, stores and atomics through buffer descriptors, where base and offsets allow it.
 
 A tensor of pointers into one array needs no 64-bit addresses: the array's pointer goes into a buffer descriptor,
 and a lane that is masked off gets an offset out of bounds.  The generic rules still do all the rest (vectors,
@@ -24,12 +24,13 @@ from tri_backend_amd.dialect.buffers import AHEAD, AROUND, FORWARD, Window
 from tri_backend_amd.lowering.primitives import AmdPrimitives
 from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.dialects.tt import PointerType
+from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.ir.traits import derives_pointer, moves_data
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
 from tri_core.passes.rewriting import made_by, producer
 from tri_gpu_dialect.analysis.ranges import Ranges
-from tri_gpu_dialect.lowering import Lowered, Lowering, LoweringTable, Rule, generic_table
+from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_table
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
 
 __all__ = ["Place", "add_rules", "decompose", "place_of"]
@@ -121,7 +122,7 @@ def _uniform(ctx: Lowering, pointers: ir.Value) -> frozenset[ir.Value]:
 
 
 def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
-    """Where ``op``, a load or a store of a tensor, may go through a buffer descriptor."""
+    """Where ``op``, an access of a tensor, may go through a buffer descriptor."""
     pointers = op.operands[0]
     if not isinstance(ctx.hw, AmdPrimitives) or not isinstance(pointers.type, ir.RankedTensorType):
         return None
@@ -155,8 +156,19 @@ def _applies(ctx: Lowering, op: ir.Operation) -> bool:
     return _place(ctx, op) is not None
 
 
+def _updates(ctx: Lowering, op: ir.Operation) -> bool:
+    """Whether ``op``, a read-modify-write, may be a buffer atomic."""
+    if not isinstance(ctx.hw, AmdPrimitives) or _place(ctx, op) is None:
+        return False
+    kind, sem, scope = (ir.IntegerAttr(op.attributes[n]).value for n in ("atomic_rmw_op", "sem", "scope"))
+    access = AtomicAccess(MemSemantic(sem), MemSyncScope(scope))
+    return ctx.hw.has_buffer_atomic(AtomicOp(kind), ctx.element(op.operands[1].type), access)
+
+
 def add_rules(table: LoweringTable) -> None:
     """Put the rules above the generic ones, for the accesses that they apply to."""
     for name, generic in (("tt.load", _load), ("tt.store", generic_table().rules["tt.store"][0].rule)):
         rule = _through_a_buffer(generic)
         table.add(name, rule, benefit=10, when=_applies, owner=f"{__name__}.{name}")
+    rule = _through_a_buffer(generic_table().rules["tt.atomic_rmw"][0].rule)
+    table.add("tt.atomic_rmw", rule, benefit=10, when=_updates, owner=f"{__name__}.tt.atomic_rmw")

@@ -1,4 +1,4 @@
-"""One array in global memory behind a buffer descriptor: loads and stores by 32-bit offsets in bytes."""
+"""One array in global memory behind a buffer descriptor: loads, stores and atomics by 32-bit offsets in bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Self
 
-from tri_backend_amd.dialect import BufferLoadOp, BufferStoreOp, MakeBufferOp
+from tri_backend_amd.dialect import BufferAtomicOp, BufferLoadOp, BufferStoreOp, MakeBufferOp
 from tri_backend_amd.dialect.buffers import Window, descriptor_flags
 from tri_backend_amd.lowering.cache_policy import aux_word
+from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.mlir import ir
 from tri_gpu_dialect.lowering import Access, Builder
 
@@ -17,6 +18,8 @@ __all__ = ["GlobalBuffer"]
 
 _DYNAMIC = -(1 << 31)
 _DESCRIPTOR_SPACE = 8
+#: aux bits of atomics for the device, by family; elsewhere atomics are done in the cache that all of it shares
+_DEVICE = {"rdna4": 16}
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,17 @@ class GlobalBuffer:
         place = [self.descriptor, *self._offsets(b, pointer, predicate)]
         cache = {"cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=True))}
         BufferStoreOp.build([words, *place], [], cache)
+
+    def atomic(
+        self, b: Builder, kind: AtomicOp, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None
+    ) -> ir.Value:
+        """A relaxed read-modify-write for all of the device, of i32 or f32, where ``predicate`` is true; gives the old value."""
+        attributes = {
+            "kind": ir.IntegerAttr.get(b.i32, kind),
+            "cache": ir.IntegerAttr.get(b.i32, _DEVICE.get(self.family, 0)),
+        }
+        place = [self.descriptor, *self._offsets(b, pointer, predicate)]
+        return BufferAtomicOp.build([value, *place], [value.type], attributes)[0]
 
     def _offsets(
         self, b: Builder, pointer: ir.Value, predicate: ir.Value | None

@@ -23,12 +23,12 @@ from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
 from tri_backend_amd.mfma import words as matrix_words
 from tri_backend_amd.options import amd_options
-from tri_core.dialects.tt.enums import MemSyncScope
+from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
-from tri_gpu_dialect.lowering import Access, Builder, LaneReduction, Primitives
+from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, LaneReduction, Primitives
 
 __all__ = ["AmdPrimitives", "make_primitives"]
 
@@ -153,6 +153,31 @@ class AmdPrimitives(Primitives):
             super().store_global(b, pointer, value, predicate, access)
         else:
             self._buffer.store(b, pointer, value, predicate, access)
+
+    def atomic_rmw(
+        self,
+        b: Builder,
+        kind: AtomicOp,
+        pointer: ir.Value,
+        value: ir.Value,
+        predicate: ir.Value | None,
+        access: AtomicAccess,
+    ) -> ir.Value:
+        """A buffer atomic inside :meth:`buffer`, else one of a whole address, in a branch."""
+        if self._buffer is None:
+            return super().atomic_rmw(b, kind, pointer, value, predicate, access)
+        return self._buffer.atomic(b, kind, pointer, value, predicate)
+
+    def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:
+        """Whether :meth:`buffer` knows ``kind`` on ``element``: what orders nothing else, of 32 bits.
+
+        MI100 adds floats without giving the old value, RDNA2 not at all.
+        """
+        if access.sem is not MemSemantic.RELAXED or access.scope is MemSyncScope.SYSTEM:
+            return False
+        if kind is AtomicOp.FADD:
+            return str(element) == "f32" and not (self.target.has("cdna1") or self.target.has("rdna2"))
+        return str(element) in ("i32", "f32")
 
     # --- matrices -----------------------------------------------------------------------------------------
 

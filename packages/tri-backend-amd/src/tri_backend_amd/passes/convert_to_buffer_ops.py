@@ -1,4 +1,4 @@
-"""Loads and stores by pointers become buffer operations: a scalar pointer, and a tensor of 32-bit offsets."""
+"""Loads, stores and relaxed atomics by pointers become buffer operations: a scalar pointer, and a tensor of 32-bit offsets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from tri_backend_amd.dialect.block import UNIFORM
 from tri_backend_amd.lowering.buffers import place_of
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import LoadOp, PointerType, StoreOp
+from tri_core.dialects.tt.enums import MemSemantic
+from tri_core.dialects.tt.memory import AtomicRmwOp
 from tri_core.errors import InternalError
 from tri_core.ir.rewriting import attributes_of, replace_with
 from tri_core.ir.traits import is_pure, moves_data
@@ -33,10 +35,10 @@ class ConvertToBufferOps(Pass):
     name: ClassVar[str] = "amdg-convert-to-buffer-ops"
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        """Rewrite every load and store of a tensor."""
+        """Rewrite every access of a tensor."""
         for function in functions(module):
             for op in all_ops(function):
-                if isinstance(op.opview, (LoadOp, StoreOp)):
+                if _converts(op.opview):
                     _convert(op, op.opview)
             _erase_unused(function)
         # offsets that several accesses share
@@ -53,20 +55,37 @@ def _convert(op: ir.Operation, view: Any) -> None:
     offsets = _Offsets(op, place.base).of(pointers)
     if offsets is None:
         return
-    loads = isinstance(view, LoadOp)
-    others = [view.mask, view.other] if loads else [view.mask]
-    values = [] if loads else [view.value]
+    name, values, others = _parts(view)
     given = [v for v in others if v is not None]
     counts = [*(1 for _ in values), 1, 1, 0, *(int(v is not None) for v in others)]
+    operands = [*values, place.base, offsets, *given]
+    if isinstance(view, AtomicRmwOp):  # the value stands behind the place
+        operands = [place.base, offsets, *values, *given]
     made = ir.Operation.create(
-        "amdg.buffer_load" if loads else "amdg.buffer_store",
+        name,
         results=[r.type for r in op.results],
-        operands=[*values, place.base, offsets, *given],
+        operands=operands,
         attributes=attributes_of(op, {_SIZES: ir.DenseI32ArrayAttr.get(counts)}),
         loc=op.location,
         ip=ir.InsertionPoint(op),
     )
     replace_with(op, list(made.results))
+
+
+def _parts(view: Any) -> tuple[str, list[ir.Value], list[ir.Value | None]]:
+    """The name of the buffer operation for ``view``, the values that it takes, and what it may have beside."""
+    if isinstance(view, LoadOp):
+        return "amdg.buffer_load", [], [view.mask, view.other]
+    if isinstance(view, StoreOp):
+        return "amdg.buffer_store", [view.value], [view.mask]
+    return "amdg.buffer_atomic_rmw", [view.val], [view.mask]
+
+
+def _converts(view: Any) -> bool:
+    """Loads, stores, and atomics that order nothing else."""
+    if isinstance(view, AtomicRmwOp):
+        return MemSemantic(view.sem.value) is MemSemantic.RELAXED
+    return isinstance(view, (LoadOp, StoreOp))
 
 
 def _erase_unused(function: ir.Operation) -> None:

@@ -1,0 +1,92 @@
+"""Atomics through buffer descriptors: which are made, and what they do."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+
+SMALL = [["tt.divisibility", 16], ["tt.pointer_range", 32]]
+
+
+@tri.jit
+def update(out, old, x, bins, n, BLOCK: tl.constexpr, KIND: tl.constexpr, SEM: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    place, value, mask = out + tl.load(bins + i), tl.load(x + i), i < n
+    if KIND == "add":
+        was = tl.atomic_add(place, value, mask=mask, sem=SEM)
+    elif KIND == "max":
+        was = tl.atomic_max(place, value, mask=mask, sem=SEM)
+    elif KIND == "min":
+        was = tl.atomic_min(place, value, mask=mask, sem=SEM)
+    elif KIND == "and":
+        was = tl.atomic_and(place, value, mask=mask, sem=SEM)
+    elif KIND == "or":
+        was = tl.atomic_or(place, value, mask=mask, sem=SEM)
+    elif KIND == "xor":
+        was = tl.atomic_xor(place, value, mask=mask, sem=SEM)
+    else:
+        was = tl.atomic_xchg(place, value, mask=mask, sem=SEM)
+    tl.store(old + i, was, mask=mask)
+
+
+@functools.cache
+def compiled(target: str, kind: str, element: str = "i32", sem: str = "relaxed", small: bool = True) -> Any:
+    types = {**dict.fromkeys(("out", "old", "x"), f"*{element}"), "bins": "*i32", "n": "i32"}
+    types |= dict.fromkeys(("BLOCK", "KIND", "SEM"), "constexpr")
+    facts: dict[Any, Any] = {(i,): SMALL for i in range(4)} if small else {}
+    source = tri.ASTSource(update, types, {"BLOCK": 64, "KIND": kind, "SEM": sem}, facts)
+    return tri.compile(source, target=target, options={"num_warps": 1})
+
+
+REDUCED = {
+    "add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "float32"])
+@pytest.mark.parametrize("kind", [*REDUCED, "xchg"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+def test_updates(arch: str, kind: str, dtype: str) -> None:
+    if dtype == "float32" and kind not in ("add", "xchg"):
+        pytest.skip("of integers only; those of floats are made of them")
+    rng = np.random.default_rng(5)
+    n, distinct = 101, kind == "xchg"
+    x = rng.integers(0, 1 << 20, 128).astype(dtype) - np.array(500).astype(dtype)
+    bins = (np.arange(128) if distinct else rng.integers(0, 16, 128)).astype(np.int32)
+    out = rng.integers(0, 99, 128).astype(dtype)
+    wanted, old = out.copy(), np.zeros(128, dtype)
+    element = {"int32": "i32", "uint32": "u32", "float32": "fp32"}[dtype]
+    compiled(f"sim:amd:{arch}", kind, element)[(2, 1, 1)](out, old, x, bins, n)
+    if distinct:
+        np.testing.assert_array_equal(old[:n], wanted[:n])
+        wanted[:n] = x[:n]
+    else:
+        REDUCED[kind].at(wanted, bins[:n], x[:n])
+    np.testing.assert_array_equal(out, wanted)
+    assert (old[n:] == 0).all()
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize(
+    ("kind", "element"), [("add", "i32"), ("add", "fp32"), ("max", "i32"), ("xchg", "i32")]
+)
+def test_instructions(arch: str, kind: str, element: str) -> None:
+    made = compiled(f"amd:{arch}", kind, element)
+    assert "amdg.buffer_atomic_rmw" in str(made.asm["ttgir"])
+    text = str(made.asm["amdgcn"])
+    assert re.search(r"\tbuffer_atomic_", text)
+    assert "cmpswap" not in text
+    assert ("scope:SCOPE_DEV" in text) == (arch == "gfx1201")
+
+
+@pytest.mark.parametrize(("arch", "small", "sem"), [("gfx942", False, "relaxed"), ("gfx942", True, "acq_rel"), ("gfx908", True, "relaxed"), ("gfx1030", True, "relaxed")])  # fmt: skip
+def test_others_have_whole_addresses(arch: str, small: bool, sem: str) -> None:
+    text = str(compiled(f"amd:{arch}", "add", "fp32", sem, small).asm["amdgcn"])
+    assert "buffer_atomic" not in text
