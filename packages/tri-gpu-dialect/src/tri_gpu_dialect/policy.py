@@ -38,12 +38,14 @@ class DotPolicy(TypedFields):
 class PipelinePolicy(TypedFields):
     """Software pipelining of loops.
 
-    ``async_copy_bits``: widths of the asynchronous copies from global to shared memory; none: no loop is pipelined.
+    ``async_copy_bits``: widths of the asynchronous copies from global to shared memory; none: there are none.
+    ``through_registers``: without them, loads are issued an iteration ahead to registers; else no loop is pipelined.
     ``prefetch``: operands of matrix instructions are read from their stages a slice ahead.
     ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes).
     """
 
     async_copy_bits: tuple[int, ...] = ()
+    through_registers: bool = False
     prefetch: bool = False
     split_loops: bool | None = None
 

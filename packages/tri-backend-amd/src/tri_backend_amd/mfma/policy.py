@@ -10,7 +10,7 @@ from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.table import form_of, matrix_instructions
 from tri_core.mlir import ir
 from tri_gpu_dialect.matrix import MatrixInstruction, choose, is_made_of_dot, split_warps
-from tri_gpu_dialect.policy import DefaultPolicy, DotPolicy
+from tri_gpu_dialect.policy import DefaultPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.types import shape_of
 
 __all__ = ["MfmaPolicy", "mfma_policy"]
@@ -69,6 +69,7 @@ def mfma_policy(processor: str, warps: int) -> DefaultPolicy:
         return DefaultPolicy()
     return MfmaPolicy(
         dots=DotPolicy(instructions=rows, memory_by_cycles=True),
+        pipeline=PipelinePolicy(through_registers=True),
         processor=processor,
         warps=warps,
         pairs=matrix_instructions(processor, 2),

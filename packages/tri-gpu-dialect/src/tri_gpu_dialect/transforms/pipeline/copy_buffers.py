@@ -10,10 +10,10 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_dot_buffer
 from tri_gpu_dialect.encodings import SharedEncoding, decode
-from tri_gpu_dialect.layouts import BLOCK, LinearLayout
+from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.plans import views
-from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_in_block
+from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_by_cycles, memory_in_block
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.types import tensor_info
 
@@ -29,8 +29,11 @@ class CopyBuffer:
     is_read_in_place: bool
 
     @classmethod
-    def of(cls, load: ir.Operation) -> CopyBuffer:
-        """The stage for ``load``, such that its readers find their elements in few accesses."""
+    def of(cls, load: ir.Operation, banks: Banks | None = None) -> CopyBuffer:
+        """The stage for ``load``, such that its readers find their elements in few accesses.
+
+        ``banks``: those of the memory in which it lies as ``load`` and one reader alone access it in the fewest cycles; None: in rows.
+        """
         result = load.results[0]
         info = tensor_info(result.type)
         assert info is not None
@@ -38,7 +41,10 @@ class CopyBuffer:
         chosen = chosen_encoding(load)
         by_element = [op for op in readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
         wanted = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
-        encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted)
+        if banks is not None and chosen is None and len(set(wanted)) == 1 and by_element:
+            encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks)
+        else:
+            encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted)
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
         return cls(encoding, size, is_read_in_place=chosen is not None)
 

@@ -17,10 +17,10 @@ from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers
 from tri_gpu_dialect.transforms.pipeline.rings import Rings
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
-__all__ = ["Expansion"]
+__all__ = ["Expansion", "build", "cloned", "compare", "drop_dead", "integer"]
 
 
-def _op(
+def build(
     name: str,
     operands: Sequence[ir.Value],
     results: Sequence[ir.Type],
@@ -30,13 +30,15 @@ def _op(
     return ir.Operation.create(name, results=results, operands=operands, attributes=attributes).results[0]
 
 
-def _int(type_: ir.Type, value: int) -> ir.Value:
-    return _op("arith.constant", [], [type_], {"value": ir.IntegerAttr.get(type_, value)})
+def integer(type_: ir.Type, value: int) -> ir.Value:
+    """The constant ``value`` of ``type_``, at the ambient insertion point."""
+    return build("arith.constant", [], [type_], {"value": ir.IntegerAttr.get(type_, value)})
 
 
-def _compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
+def compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
+    """The comparison of two integers by MLIR's number of its ``predicate``, at the ambient insertion point."""
     kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    return _op("arith.cmpi", [a, b], [ir.IntegerType.get_signless(1)], {"predicate": kind})
+    return build("arith.cmpi", [a, b], [ir.IntegerType.get_signless(1)], {"predicate": kind})
 
 
 _EQ, _SLT = 0, 2
@@ -66,8 +68,10 @@ class Expansion:
         with ir.InsertionPoint(self.loop), self.loop.location:
             self.memory = [self.allocated(number) for number in range(len(self.buffers))]
             ahead = self.prologue()
-            distance = _op("arith.muli", [_int(self.step.type, self.stages - 1), self.step], [self.step.type])
-            limit = _op("arith.subi", [self.upper, distance], [self.upper.type])
+            distance = build(
+                "arith.muli", [integer(self.step.type, self.stages - 1), self.step], [self.step.type]
+            )
+            limit = build("arith.subi", [self.upper, distance], [self.upper.type])
             made = self.steady(ahead, distance, limit)
         with ir.InsertionPoint.after(made), self.loop.location:
             self.wait(0)
@@ -76,7 +80,7 @@ class Expansion:
         for old, new in zip(self.loop.results, made.results, strict=False):
             old.replace_all_uses_with(new)
         self.loop.erase()
-        _drop_dead(made)
+        drop_dead(made)
 
     def allocated(self, number: int) -> ir.Value:
         """The stages of load ``number``."""
@@ -84,7 +88,7 @@ class Expansion:
         assert info is not None
         attr = self.buffers[number].encoding.to_attr()
         type_ = MemDescType.of((self.depths[number], *info.shape), info.element_type, attr, mutable=True)
-        return _op("ttg.local_alloc", [], [type_])
+        return build("ttg.local_alloc", [], [type_])
 
     def slot(self, number: int, index: ir.Value) -> ir.Value:
         """The view of stage ``index`` of load ``number``."""
@@ -92,21 +96,21 @@ class Expansion:
         assert info is not None
         attr = self.buffers[number].encoding.to_attr()
         type_ = MemDescType.of(info.shape, info.element_type, attr, mutable=True)
-        return _op("ttg.memdesc_index", [self.memory[number], index], [type_])
+        return build("ttg.memdesc_index", [self.memory[number], index], [type_])
 
     def wait(self, groups: int) -> None:
         """Until at most ``groups`` groups of copies are under way."""
-        _op("ttg.async_wait", [], [self.token], {"num": ir.IntegerAttr.get(self.i32, groups)})
+        build("ttg.async_wait", [], [self.token], {"num": ir.IntegerAttr.get(self.i32, groups)})
 
     def prologue(self) -> list[ir.Value]:
         """The first copies; gives the carried values that the next ones start from."""
         index, ahead = self.lower, [self.inits[i] for i in self.plan.carried]
         for number in range(self.stages - 1):
-            live = _compare(_SLT, index, self.upper)
-            stage = _int(self.i32, number)
+            live = compare(_SLT, index, self.upper)
+            stage = integer(self.i32, number)
             ahead = self.issue(index, ahead, live, dict.fromkeys(self.depths, stage))
             if number + 2 < self.stages:
-                index = _op("arith.addi", [index, self.step], [index.type])
+                index = build("arith.addi", [index, self.step], [index.type])
         return ahead
 
     def issue(
@@ -127,9 +131,9 @@ class Expansion:
                 tokens.append(self.copy(op, known, live, stages[depth]))
                 if not self.is_needed_ahead(op):
                     continue
-            made = self.masked_load(op, known, live) if op.name == "tt.load" else _clone(op, operands)
+            made = self.masked_load(op, known, live) if op.name == "tt.load" else cloned(op, operands)
             known.update(zip(op.results, made.results, strict=True))
-        _op("ttg.async_commit_group", tokens, [self.token])
+        build("ttg.async_commit_group", tokens, [self.token])
         coming = terminator(self.body).operands
         return [known.get(coming[i], coming[i]) for i in self.plan.carried]
 
@@ -144,10 +148,10 @@ class Expansion:
         view, info = load.opview, tensor_info(load.results[0].type)
         given = None if view.mask is None else known.get(view.mask, view.mask)
         if info is None:
-            return live if given is None else _op("arith.andi", [given, live], [live.type])
+            return live if given is None else build("arith.andi", [given, live], [live.type])
         type_ = tensor_type(info.shape, live.type, info.encoding)
-        spread = _op("tt.splat", [live], [type_])
-        return spread if given is None else _op("arith.andi", [given, spread], [type_])
+        spread = build("tt.splat", [live], [type_])
+        return spread if given is None else build("arith.andi", [given, spread], [type_])
 
     def copy(
         self, load: ir.Operation, known: dict[ir.Value, ir.Value], live: ir.Value, slot: ir.Value
@@ -159,7 +163,7 @@ class Expansion:
             operands.append(known.get(view.other, view.other))
         sizes = ir.DenseI32ArrayAttr.get([1, 1, 1, int(view.other is not None)])
         attributes = attributes_of(load, {"operandSegmentSizes": sizes})
-        return _op("ttg.async_copy_global_to_local", operands, [self.token], attributes)
+        return build("ttg.async_copy_global_to_local", operands, [self.token], attributes)
 
     def masked_load(
         self, load: ir.Operation, known: dict[ir.Value, ir.Value], live: ir.Value
@@ -180,7 +184,7 @@ class Expansion:
         """The new loop: it carries what the old one did, the first stage's values, and the stages' numbers."""
         # the stage that is filled next, and the one that is read next, for each depth of rings
         depths = sorted(set(self.depths))
-        numbers = [_int(self.i32, n) for depth in depths for n in ((self.stages - 1) % depth, 0)]
+        numbers = [integer(self.i32, n) for depth in depths for n in ((self.stages - 1) % depth, 0)]
         carried = [*self.inits, *ahead, *numbers]
         # dots may stay under way into the next iteration
         late = {LATE: ir.UnitAttr.get()} if self.rings.is_late else {}
@@ -214,16 +218,16 @@ class Expansion:
 
     def following(self, stage: ir.Value, depth: int) -> ir.Value:
         """The number of the stage after ``stage`` of rings of ``depth``."""
-        raised = _op("arith.addi", [stage, _int(self.i32, 1)], [self.i32])
-        last = _compare(_EQ, raised, _int(self.i32, depth))
-        return _op("arith.select", [last, _int(self.i32, 0), raised], [self.i32])
+        raised = build("arith.addi", [stage, integer(self.i32, 1)], [self.i32])
+        last = compare(_EQ, raised, integer(self.i32, depth))
+        return build("arith.select", [last, integer(self.i32, 0), raised], [self.i32])
 
     def second(
-        self, known: dict[ir.Value, ir.Value], stages: Mapping[int, ir.Value], copied: _Copies
+        self, known: dict[ir.Value, ir.Value], stages: Mapping[int, ir.Value], copied: _Copies | None
     ) -> list[ir.Value]:
         """Everything, with loads from the stages of their depth; gives what is yielded.
 
-        Copies that were not ``copied`` yet are issued behind the last load that is read at once.
+        Copies that were not ``copied`` yet (None: there are none) are issued behind the last load that is read at once.
         """
         pending: dict[ir.Value, tuple[ir.Operation, ir.Value]] = {}
         last = [load for load, ring in zip(self.plan.loads, self.rings.rings, strict=True) if ring.at_once][
@@ -233,13 +237,13 @@ class Expansion:
             if op in self.plan.loads:
                 number = self.plan.loads.index(op)
                 self.read(op, self.slot(number, stages[self.depths[number]]), known, pending)
-                if op in last:
+                if op in last and copied is not None:
                     copied.issue()
             elif op.name == "ttg.local_dealloc" and op.operands[0] in pending:
                 continue
             elif not (op.results and op.results[0] in pending):
                 self.fetch(op, known, pending)
-                made = _clone(op, [known.get(v, v) for v in op.operands], known)
+                made = cloned(op, [known.get(v, v) for v in op.operands], known)
                 known.update(zip(op.results, made.results, strict=True))
         end = terminator(self.body)
         self.fetch(end, known, pending)
@@ -266,7 +270,7 @@ class Expansion:
             if not (u.results and u.results[0] in straight) and not _only(u, through, pending)
         ]
         if others:
-            known[load.results[0]] = _op("ttg.local_load", [view], [load.results[0].type])
+            known[load.results[0]] = build("ttg.local_load", [view], [load.results[0].type])
         else:
             known[load.results[0]] = load.results[0]
             for op in through:
@@ -284,7 +288,7 @@ class Expansion:
                 if value in pending and value not in known:
                     _, view = pending[value]
                     is_buffer = isinstance(value.type, MemDescType)
-                    known[value] = view if is_buffer else _op("ttg.local_load", [view], [value.type])
+                    known[value] = view if is_buffer else build("ttg.local_load", [view], [value.type])
 
 
 @dataclass
@@ -304,8 +308,8 @@ class _Copies:
         """Issue them here, once."""
         if not self.are_issued:
             self.are_issued = True
-            future = _op("arith.addi", [self.index, self.distance], [self.index.type])
-            live = _compare(_SLT, self.index, self.limit)
+            future = build("arith.addi", [self.index, self.distance], [self.index.type])
+            live = compare(_SLT, self.index, self.limit)
             self.handed_on = self.expansion.issue(future, self.ahead, live, self.stages)
 
 
@@ -328,10 +332,10 @@ def _permuted(view: ir.Value, trans: ir.Operation) -> ir.Value:
     swapped = SharedEncoding.from_attr(old.encoding).permuted(tuple(order))
     shape = [old.shape[d] for d in order]
     type_ = MemDescType.of(shape, old.element_type, swapped.to_attr(), mutable=True)
-    return _op("ttg.memdesc_trans", [view], [type_], {"order": ir.DenseI32ArrayAttr.get(order)})
+    return build("ttg.memdesc_trans", [view], [type_], {"order": ir.DenseI32ArrayAttr.get(order)})
 
 
-def _clone(
+def cloned(
     op: ir.Operation, operands: Sequence[ir.Value], known: dict[ir.Value, ir.Value] | None = None
 ) -> ir.Operation:
     """A copy of ``op`` here with other operands; values used inside of its regions are replaced as ``known`` says."""
@@ -350,7 +354,7 @@ def _clone(
 # --- what nobody needs any more -----------------------------------------------------------------------------
 
 
-def _drop_dead(loop: ir.Operation) -> None:
+def drop_dead(loop: ir.Operation) -> None:
     """Remove ops of the loop's body that only computed what the loads needed, and carried values for them."""
     body = loop.regions[0].blocks[0]
     end = terminator(body)

@@ -34,7 +34,7 @@ from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, sched
 from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots, late_dots
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.layouts import OFFSET, vector_access
+from tri_gpu_dialect.layouts import OFFSET, Banks, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
@@ -45,6 +45,7 @@ from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
     stays_in_block,
 )
 from tri_gpu_dialect.transforms.pipeline.loop_expansion import Expansion
+from tri_gpu_dialect.transforms.pipeline.register_expansion import RegisterExpansion, lacking_registers
 from tri_gpu_dialect.transforms.pipeline.rings import Ring, Rings, Room, choose
 from tri_gpu_dialect.types import tensor_info
 
@@ -55,7 +56,9 @@ __all__ = ["Pipeline"]
 class Pipeline(Pass):
     """See the module; ``num_stages`` iterations at once, unless a loop's ``tt.num_stages`` says otherwise.
 
-    Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty) nothing is done.  Of a loop that loads operands of dots and
+    Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty), loads go through registers if
+    ``policy.pipeline.through_registers`` says so (:mod:`tri_gpu_dialect.transforms.pipeline.register_expansion`): two stages, however
+    many are asked for, if there are registers for them; else nothing is done.  Of a loop that loads operands of dots and
     gets fewer stages than that, or is left as it is, a remark says why, with the bytes of shared memory that it lacks.
     """
 
@@ -68,7 +71,7 @@ class Pipeline(Pass):
         """Rewrite the innermost loops of every function of ``module``."""
         widths = self.policy.pipeline.async_copy_bits
         target = context.target if context is not None else None
-        if not widths:
+        if not widths and not self.policy.pipeline.through_registers:
             return
         warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
@@ -76,7 +79,9 @@ class Pipeline(Pass):
             if not loops:
                 continue
             # all plans before any change: what is known of addresses is computed once
-            suits = functools.partial(_suits, axes=axis_info(function), widths=widths)
+            suits = (
+                functools.partial(_suits, axes=axis_info(function), widths=widths) if widths else _is_matrix
+            )
             plans = [schedule(loop, suits) for loop in loops]
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
@@ -97,6 +102,9 @@ class Pipeline(Pass):
         stages = self.stages_of(loop)
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
+        if not self.policy.pipeline.async_copy_bits:
+            self.through_registers(loop, plan, target, warps)
+            return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
         chains = bool(self.policy.async_units.pipeline_chained_dots)
         staged = {reader.results[0] for load in plan.loads for reader in readers(load)}
@@ -116,6 +124,16 @@ class Pipeline(Pass):
         if rings is not None:
             Expansion(loop, plan, buffers, rings).run()
 
+    def through_registers(
+        self, loop: ir.Operation, plan: Schedule, target: Target | None, warps: int
+    ) -> None:
+        """Pipeline ``loop``, if there are registers for what it loads."""
+        if lacking := lacking_registers(loop, plan, target, warps):
+            add_remark(loop, f"the loop is not pipelined: {lacking} registers are too few for its loads")
+            return
+        by_cycles = self.policy.dots.memory_by_cycles
+        RegisterExpansion.of(loop, plan, Banks.of(target) if by_cycles and target else None).run()
+
 
 def _is_innermost(loop: ir.Operation) -> bool:
     return not any(op.name in ("scf.for", "scf.while") for op in all_ops(loop) if op != loop)
@@ -127,6 +145,12 @@ def _too_little(wanted: Rings, rings: Rings | None, room: Room) -> str:
     has = f"is not pipelined in {asked} stages" if rings is None else f"has {rings.buffers} of {asked} stages"
     each = sum(ring.bytes for ring in wanted.rings)
     return f"the loop {has}: each takes {each} bytes of shared memory, {room.free} of {room.limit} are free"
+
+
+def _is_matrix(load: ir.Operation) -> bool:
+    """Whether ``load`` gives a tensor of two dimensions or more, in registers of the block that reads it."""
+    info = tensor_info(load.results[0].type)
+    return info is not None and info.rank > 1 and not reads_again(load) and stays_in_block(load)
 
 
 def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
