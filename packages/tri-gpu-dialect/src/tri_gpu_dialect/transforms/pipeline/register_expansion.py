@@ -45,7 +45,7 @@ _SLT = 2
 
 
 def lacking_registers(loop: ir.Operation, plan: Schedule, target: Target | None, warps: int) -> int:
-    """Registers of a thread that ``loop`` with the loads of ``plan`` under way needs and does not have; 0 where nobody knows what it has."""
+    """Registers of a thread that ``loop`` with the loads of ``plan`` under way needs and does not have; 0 where what it has is unknown."""
     if target is None or target.spec.unit is None:
         return 0
     unit = target.spec.unit
