@@ -271,6 +271,14 @@ def bench_amd_static(session: nox.Session) -> None:
     session.run("python", "-m", "integration.bench_amd_static", *session.posargs)
 
 
+@nox.session(name="bench-intel-static")
+def bench_intel_static(session: nox.Session) -> None:
+    """Count SPIR-V and Intel's machine code, without a GPU: ``nox -s bench-intel-static -- [--fetch] [--device D] [--record]``."""
+    session.install("rich", "typer")
+    _install(session, [*CORE, *GPU, "tri-backend-intel"])
+    session.run("python", "-m", "integration.bench_intel_static", *session.posargs)
+
+
 @nox.session
 def wheels(session: nox.Session) -> None:
     """Build a wheel and an sdist of every package into ``dist/``."""

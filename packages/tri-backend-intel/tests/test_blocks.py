@@ -113,6 +113,14 @@ def test_what_the_hardware_does_not_take_goes_by_elements(
     assert error("f2", size=size, offset=offset, extra=extra) <= 1e-6
 
 
+def test_dots_of_operands_by_elements_go_over_k_in_slices() -> None:
+    text = compiled("fp16", False, False, (64, 64, 64), 8).asm["ttgir"]
+    dots = [line for line in text.splitlines() if "tt.dot" in line]
+    assert ["64x16x" in line for line in dots] == [False, True]
+    # the operand of one step fits an instruction already
+    assert compiled("fp16", False, False, (64, 64, 16), 8).asm["ttgir"].count("scf.for") == 2
+
+
 @pytest.mark.parametrize("warps", [1, 8, 32])
 def test_any_number_of_warps(warps: int) -> None:
     assert error("f2", block=(64, 64, 32), warps=warps) <= 1e-6

@@ -9,7 +9,7 @@ from tri_backend_intel.lowering import make_primitives, tiles
 from tri_backend_intel.lowering.capabilities import RefuseFp64
 from tri_backend_intel.options import intel_options
 from tri_backend_intel.spirv.stage import spirv_stage
-from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, VersionTiles, surfaces
+from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, SliceDots, VersionTiles, surfaces
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import (
     Canonicalize,
@@ -58,7 +58,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
     own: dict[str, list[Pass]] = {}
     if target.has(_BLOCKS):
-        own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), PrefetchTiles()]
+        own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), SliceDots(), PrefetchTiles()]
     return ttgir_stage(target, options, policy(target, options), own)
 
 

@@ -1,0 +1,1 @@
+"""What kernels are on Intel GPUs, judged without a device: operations of SPIR-V, and the machine code of the driver's compiler."""

@@ -1,0 +1,90 @@
+"""The kernels, and how each is compiled."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tri
+from tri_core.compiler import CompiledKernel
+
+__all__ = ["CASES", "DEVICES", "Case", "compiled"]
+
+#: what the figures are of
+DEVICES = ("pvc", "bmg", "lnl", "ptl", "dg2")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of ``integration.kernels``, the types of its parameters (those left out are constants) and its warps."""
+
+    name: str
+    module: str
+    kernel: str
+    types: Mapping[str, str]
+    constants: Mapping[str, Any]
+    warps: int
+
+
+def _matmul(
+    element: str, block: tuple[int, int, int], warps: int, *, a_t: bool = False, b_t: bool = False
+) -> Case:
+    out = "i32" if element == "i8" else "fp32"
+    numbers = ("M", "N", "K", "stride_a", "stride_b", "stride_c")
+    order = {(0, 0): "", (1, 0): " A^T", (0, 1): " B^T", (1, 1): " A^T B^T"}[a_t, b_t]
+    return Case(
+        name=f"matmul {element}{order} {'x'.join(map(str, block))} w{warps}",
+        module="blocks_matmul",
+        kernel="blocks_matmul",
+        types={"a_ptr": f"*{element}", "b_ptr": f"*{element}", "c_ptr": f"*{out}"} | dict.fromkeys(numbers, "i32"),
+        constants=dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block, strict=True)) | {"A_T": a_t, "B_T": b_t},
+        warps=warps,
+    )  # fmt: skip
+
+
+def _attention(kernel: str, rows: str, columns: str, m: int, n: int, width: int, warps: int) -> Case:
+    blocks = dict.fromkeys(rows.split(), m) | dict.fromkeys(columns.split(), n)
+    vectors = ("lse_ptr",) if kernel == "attention" else ("lse_ptr", "delta_ptr")
+    return Case(
+        name=f"{kernel} D{width} {m}x{n} w{warps}",
+        module="attention",
+        kernel=kernel,
+        types={name: f"tensordesc<fp16[{size}, {width}]>" for name, size in blocks.items()}
+        | dict.fromkeys(vectors, "*fp32")
+        | {"scale": "fp32", "length": "i32"},
+        constants={"WIDTH": width, "BLOCK_M": m, "BLOCK_N": n, "CAUSAL": False},
+        warps=warps,
+    )
+
+
+_SIZES = (((128, 128, 32), 8), ((128, 128, 32), 32), ((256, 256, 32), 32))
+_ROW = {"out_ptr": "*fp32", "x_ptr": "*fp32", "x_stride": "i32", "out_stride": "i32", "n_cols": "i32"}
+_NORM = dict.fromkeys(("out_ptr", "x_ptr", "w_ptr", "b_ptr"), "*fp32")
+_NORM |= {"stride": "i32", "n_cols": "i32", "eps": "fp32"}
+
+CASES: Sequence[Case] = (
+    *(_matmul(kind, block, warps) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
+    *(_matmul(kind, block, warps, a_t=True) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
+    *(_matmul(kind, block, warps, b_t=True) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
+    _matmul("fp16", (128, 128, 32), 32, a_t=True, b_t=True),
+    _attention("attention", "q_desc out_desc", "k_desc v_desc", 128, 64, 64, 16),
+    _attention("gradients_of_keys", "q_desc grad_desc", "k_desc v_desc dk_desc dv_desc", 64, 64, 64, 16),
+    _attention("gradients_of_queries", "q_desc grad_desc dq_desc", "k_desc v_desc", 64, 64, 64, 16),
+    Case("softmax 4096 w8", "softmax", "softmax", _ROW, {"BLOCK": 4096}, 8),
+    Case("layernorm 4096 w8", "layernorm", "layernorm", _NORM, {"BLOCK": 4096}, 8),
+)  # fmt: skip
+
+
+def compiled(case: Case, device: str) -> CompiledKernel:
+    """``case`` for ``device``; pointers, sizes and strides are multiples of 16."""
+    kernel = getattr(importlib.import_module(f"integration.kernels.{case.module}"), case.kernel)
+    signature = {n: "constexpr" if n in case.constants else case.types[n] for n in kernel.arg_names}
+    whole = {
+        (i,): [["tt.divisibility", 16]]
+        for i, type_ in enumerate(signature.values())
+        if type_ == "i32" or type_[0] == "*"
+    }
+    source = tri.ASTSource(kernel, signature, dict(case.constants), whole)
+    return tri.compile(source, target=f"intel:{device}", options={"num_warps": case.warps})

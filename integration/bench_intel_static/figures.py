@@ -1,0 +1,128 @@
+"""The figures of a case on a device, the record of them, and the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from integration.bench_intel_static import igc
+from integration.bench_intel_static.assembly import instructions
+from integration.bench_intel_static.cases import Case, compiled
+from integration.bench_intel_static.spirv import operations
+
+__all__ = ["PAGE", "RECORD", "Figures", "measure", "page", "read", "write"]
+
+_TOP = Path(__file__).parents[2]
+#: what the tests compare with, and the page made of it
+RECORD = _TOP / "integration" / "tests" / "intel_static.json"
+PAGE = _TOP / "docs" / "measurements" / "intel.md"
+
+#: bytes of a register
+_REGISTER = {"pvc": 64, "bmg": 64, "lnl": 64, "ptl": 64}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of SPIR-V, everywhere: a step's ``operations``, DPAS, block loads, ``distance`` of prefetches, the module's ``bytes``, ``local`` memory.
+
+    Of machine code, where ``ocloc`` is (-1 else): a step's ``instructions``, ``moves`` between load and DPAS; ``registers`` of
+    the mode with the fewest ``spills``, bytes; ``private`` memory, bytes.
+    """
+
+    operations: int
+    dpas: int
+    loads: int
+    distance: int
+    bytes: int
+    local: int
+    instructions: int = -1
+    moves: int = -1
+    registers: int = -1
+    spills: int = -1
+    private: int = -1
+
+
+def measure(case: Case, device: str) -> Figures:
+    """Compile ``case``; 256 registers are asked for where 128 spill."""
+    kernel = compiled(case, device)
+    module = kernel.asm["spv"]
+    assert isinstance(module, bytes)
+    step = operations(module)
+    local = int(kernel.metadata.resources["shared"])
+    found: dict[str, Any] = {
+        "operations": step.operations, "dpas": step.dpas, "loads": step.loads, "distance": step.distance,
+        "bytes": len(module), "local": local,
+    }  # fmt: skip
+    if igc.ocloc() is None:
+        return Figures(**found)
+    built = igc.build(module, device)
+    if built.facts["spill_size"]:
+        built = min((built, igc.build(module, device, igc.LARGE)), key=lambda b: b.facts["spill_size"])
+    code = instructions(built.listing, _REGISTER.get(device, 32))
+    return Figures(
+        **found, instructions=code.instructions, moves=code.moves, registers=built.facts["grf_count"],
+        spills=built.facts["spill_size"], private=built.facts["private_size"],
+    )  # fmt: skip
+
+
+def read() -> dict[str, dict[str, Figures]]:
+    """The record: by case, by device."""
+    kept = json.loads(RECORD.read_text())["figures"] if RECORD.exists() else {}
+    return {name: {d: Figures(**numbers) for d, numbers in own.items()} for name, own in kept.items()}
+
+
+def write(figures: Mapping[str, Mapping[str, Figures]]) -> None:
+    """Put ``figures`` into the record, beside those of other cases and devices; write the page."""
+    before = read()
+    figures = {name: before.get(name, {}) | dict(figures.get(name, {})) for name in (*before, *figures)}
+    kept = {
+        name: {device: asdict(numbers) for device, numbers in own.items()} for name, own in figures.items()
+    }
+    lines = [
+        f"  {json.dumps(name)}: {{\n"
+        + ",\n".join(f"   {json.dumps(d)}: {json.dumps(n)}" for d, n in own.items())
+        + "\n  }"
+        for name, own in kept.items()
+    ]
+    text = ",\n".join(lines)
+    RECORD.write_text(f'{{\n "compiler": {json.dumps(igc.version())},\n "figures": {{\n{text}\n }}\n}}\n')
+    PAGE.write_text(page(figures))
+
+
+_INTRODUCTION = """# Intel GPUs without one
+
+`nox -s bench-intel-static -- --record` writes this page and what the tests hold. Counted is a step of k: the
+innermost loop that has both DPAS and block loads (for dg2, which has no blocks, DPAS). *operations* are
+SPIR-V's, *instructions* the GPU's, by the driver's own compiler (IGC, through `ocloc`); *moves* are
+instructions other than DPAS that read what a block load gave; *ahead* is the distance of prefetches in
+iterations; *spills*, *local* and *private* memory are bytes, of the register mode that spills least. Kernels
+are those of `integration/kernels`; fp32 is multiplied as tf32.
+"""
+
+_COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes")  # fmt: skip
+_TITLES = {"dpas": "DPAS", "distance": "ahead", "bytes": "module"}
+
+
+def page(figures: Mapping[str, Mapping[str, Figures]]) -> str:
+    """All of it, a table for each device."""
+    devices = list(dict.fromkeys(d for own in figures.values() for d in own))
+    parts = [_INTRODUCTION]
+    for device in devices:
+        rows = [(name, own[device]) for name, own in figures.items() if device in own]
+        parts += [f"## {device}\n", table(rows) + "\n"]
+    return "\n".join(parts)
+
+
+def table(rows: Iterable[tuple[str, Figures]]) -> str:
+    """A row for each case."""
+    lines = [
+        "| kernel | " + " | ".join(_TITLES.get(c, c) for c in _COLUMNS) + " |",
+        "| --- " + "| ---: " * len(_COLUMNS) + "|",
+    ]
+    for name, figures in rows:
+        cells = (getattr(figures, c) for c in _COLUMNS)
+        lines.append(f"| {name} | " + " | ".join("-" if n < 0 else str(n) for n in cells) + " |")
+    return "\n".join(lines)
