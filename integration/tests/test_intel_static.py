@@ -36,7 +36,9 @@ def recorded_on(*devices: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("name", "device"), recorded_on("pvc", "dg2"))
 def test_spirv_is_as_recorded(name: str, device: str) -> None:
     kernel, wanted = compiled(_cases[name], device), RECORDED[name][device]
-    found = operations(kernel.asm["spv"])
+    module = kernel.asm["spv"]
+    assert isinstance(module, bytes)
+    found = operations(module)
     assert found.operations <= wanted.operations
     assert (found.dpas, found.loads, found.distance) == (wanted.dpas, wanted.loads, wanted.distance)
     assert kernel.metadata.resources["shared"] <= wanted.local

@@ -113,6 +113,13 @@ def test_what_the_hardware_does_not_take_goes_by_elements(
     assert error("f2", size=size, offset=offset, extra=extra) <= 1e-6
 
 
+@pytest.mark.parametrize("kind", ["f2", "f4", "i1"])
+@pytest.mark.parametrize(("a_t", "b_t"), [(False, True), (True, False)])
+def test_slices_of_operands_in_any_order_are_right(kind: str, a_t: bool, b_t: bool) -> None:
+    # the base is no multiple of 64 bytes and rows are dense, so that no surface is taken
+    assert error(kind, a_t, b_t, block=(64, 32, 64), offset=16) <= (0 if kind == "i1" else 1e-6)
+
+
 def test_dots_of_operands_by_elements_go_over_k_in_slices() -> None:
     text = compiled("fp16", False, False, (64, 64, 64), 8).asm["ttgir"]
     dots = [line for line in text.splitlines() if "tt.dot" in line]
