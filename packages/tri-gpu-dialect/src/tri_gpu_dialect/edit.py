@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tri_core.api import VerificationError
+from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.traits import is_view, moves_data
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
@@ -19,6 +20,7 @@ __all__ = [
     "buffer_of",
     "constant",
     "convert",
+    "copies_to_shared",
     "functions",
     "guarded_buffers",
     "i32_attribute",
@@ -45,6 +47,11 @@ CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
 def forwards_elements(op: ir.Operation) -> bool:
     """Whether ``op`` gives its operand's elements as they are: moved, in another layout, or as a buffer."""
     return op.name in ("ttg.local_alloc", "ttg.local_load") or moves_data(op) or is_view(op)
+
+
+def copies_to_shared(op: ir.Operation) -> bool:
+    """Whether ``op`` declares to start a copy by the thread's own pointers that a later ``ttg.async_wait`` waits for."""
+    return Effects.declared_by(op.name) == frozenset({READ_GLOBAL, WRITE_SHARED, ASYNC})
 
 
 def functions(module: ir.Module) -> Iterator[ir.Operation]:

@@ -8,6 +8,7 @@ from tri_backend_amd.dialect.block import (
     BufferAtomicCasOp,
     BufferAtomicRmwOp,
     BufferLoadBlockOp,
+    BufferLoadToLocalOp,
     BufferStoreBlockOp,
     ConcatOp,
     CondBarrierOp,
@@ -15,6 +16,7 @@ from tri_backend_amd.dialect.block import (
     InThreadTransposeOp,
 )
 from tri_backend_amd.dialect.buffers import BufferAtomicOp, BufferLoadOp, BufferStoreOp, MakeBufferOp
+from tri_backend_amd.dialect.copies import BufferLoadLdsOp, WaitLoadsOp
 from tri_backend_amd.dialect.machine import (
     BarrierOp,
     BpermuteOp,
@@ -38,7 +40,9 @@ __all__ = [
     "BufferAtomicOp",
     "BufferAtomicRmwOp",
     "BufferLoadBlockOp",
+    "BufferLoadLdsOp",
     "BufferLoadOp",
+    "BufferLoadToLocalOp",
     "BufferStoreBlockOp",
     "BufferStoreOp",
     "ClockOp",
@@ -57,6 +61,7 @@ __all__ = [
     "ReadLaneOp",
     "ReciprocalOp",
     "SwizzleOp",
+    "WaitLoadsOp",
     "WorkgroupIdOp",
     "WorkitemIdOp",
 ]

@@ -11,10 +11,11 @@ from typing import Any
 
 from tri_backend_amd.dialect import verify
 from tri_backend_amd.dialect.amdg import AMDG
-from tri_core.ir.effects import READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBAL, Effects
+from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.traits import DataMovement, Decomposable, Pure, StoreLike
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.plans.scratch import measure_like
+from tri_gpu_dialect.transforms.memory.insert_barriers import effects_of
 
 __all__ = [
     "BUFFER",
@@ -22,6 +23,7 @@ __all__ = [
     "BufferAtomicCasOp",
     "BufferAtomicRmwOp",
     "BufferLoadBlockOp",
+    "BufferLoadToLocalOp",
     "BufferStoreBlockOp",
     "ConcatOp",
     "CondBarrierOp",
@@ -96,6 +98,42 @@ class BufferLoadBlockOp(AMDG.Operation, name="buffer_load", traits=[Effects(READ
             given = []  # it is never asked for
         sizes = (1, int(bool(given)), int(len(given) == 2))
         return [_access(self, "tt.load", [_pointers(self), *given], sizes).result]
+
+
+class BufferLoadToLocalOp(
+    AMDG.Operation,
+    name="buffer_load_to_local",
+    traits=[Effects(READ_GLOBAL, WRITE_SHARED, ASYNC), Decomposable],
+):
+    """Starts a copy of ``ptr[offsets]`` to buffer ``dest``, zeros where ``mask`` is false, without registers between.
+
+    ``other``, if given, is a splat of zero.  A commit puts it into a group, and ``ttg.async_wait`` waits for groups.
+    """
+
+    token: _Out
+    dest: _In
+    ptr: _In
+    offsets: _In
+    mask: _Opt = None
+    other: _Opt = None
+    stride: _Opt = None
+    verify_invariants = verify.rule(verify.offsets, verify.copies_to_local, verify.masked)
+
+    def decompose(self) -> Sequence[ir.Value]:
+        """An asynchronous copy."""
+        given = [v for v in (self.mask, self.other) if v is not None]
+        sizes = (1, 1, int(self.mask is not None), int(self.other is not None))
+        return [
+            _access(
+                self, "ttg.async_copy_global_to_local", [_pointers(self), self.dest, *given], sizes
+            ).result
+        ]
+
+
+@effects_of("amdg.buffer_load_to_local")
+def _fills(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
+    """Of shared memory: nothing is read, the buffer is written."""
+    return (), [op.opview.dest]
 
 
 class BufferStoreBlockOp(

@@ -39,6 +39,7 @@ __all__ = [
     "BufferStoreOp",
     "MakeBufferOp",
     "Window",
+    "resolved",
 ]
 
 _In = ext.Operand[Any]
@@ -108,7 +109,7 @@ def _suffix(type_: ir.Type) -> str:
     return str(type_)
 
 
-def _resolved(cta: SimulatedCTA, descriptor: Array, offset: Array, uniform: Array) -> tuple[Array, Array]:
+def resolved(cta: SimulatedCTA, descriptor: Array, offset: Array, uniform: Array) -> tuple[Array, Array]:
     """The address of every thread, and where it is in bounds on all chips."""
     lane, same = (v.astype(np.uint32).astype(np.int64) for v in (offset, uniform))
     inside = cta.active & (lane < descriptor[:, 1] - same)
@@ -135,7 +136,7 @@ class BufferLoadOp(MachineOp, dialect=AMDG, name="raw_buffer_load"):
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A load where in bounds."""
-        address, inside = _resolved(cta, *operands)
+        address, inside = resolved(cta, *operands)
         dtype, count = _numpy_type(self.result.type)
         values = cta.memory(1).load(address, dtype, inside, count).reshape(cta.num_threads, count)
         return [values if isinstance(self.result.type, ir.VectorType) else values[:, 0]]
@@ -160,7 +161,7 @@ class BufferStoreOp(MachineOp, dialect=AMDG, name="raw_buffer_store"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """A store where in bounds."""
         value, *place = operands
-        address, inside = _resolved(cta, *place)
+        address, inside = resolved(cta, *place)
         cta.memory(1).store(address, value, inside)
         return []
 
@@ -202,7 +203,7 @@ class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """One thread after the other, where in bounds."""
         value, *place = operands
-        address, inside = _resolved(cta, *place)
+        address, inside = resolved(cta, *place)
         update, memory = _UPDATES[AtomicOp(self.kind.value)], cta.memory(1)
         old = np.zeros_like(value)
         threads = np.flatnonzero(inside)

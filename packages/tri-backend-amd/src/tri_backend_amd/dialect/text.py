@@ -12,6 +12,7 @@ _ATOMIC = "$sem:sem, $scope:scope"
 # fmt: off
 OPS = {
     "amdg.buffer_load": op("%ptr[%offsets](?, %mask)(?, %other)(? stride = %stride){} : ^ptr -> ^result", "offsets=ints(result) mask=bool(result) other=result stride=i32", order="ptr offsets stride mask other", fold=CACHE_POLICY),
+    "amdg.buffer_load_to_local": op("%ptr[%offsets](? mask = %mask)(? other = %other)(? stride = %stride) into %dest{} : ^ptr[^offsets] (?^other) -> ^dest<!ttg.memdesc>", "mask=bool(offsets) stride=i32 token=!ttg.async_token", order="dest ptr offsets mask other stride", fold=CACHE_POLICY),
     "amdg.buffer_store": op("%value, %ptr[%offsets](?, %mask)(? stride = %stride){} : ^ptr -> ^value", "offsets=ints(value) mask=bool(value) stride=i32", order="value ptr offsets stride mask", fold=CACHE_POLICY),
     "amdg.buffer_atomic_rmw": op(f"$atomic_rmw_op:rmw, {_ATOMIC}, %value, %ptr[%offsets](?, %mask)(? stride = %stride){{}} : ^ptr -> ^result", "value=result offsets=ints(result) mask=bool(result) stride=i32", order="ptr offsets value stride mask"),
     "amdg.buffer_atomic_cas": op(f"{_ATOMIC}, %cmp, %val, %ptr[%offsets](? stride = %stride){{}} : ^ptr -> ^result", "cmp=result val=result offsets=ints(result) stride=i32", order="ptr offsets cmp val stride"),

@@ -10,10 +10,20 @@ from tri_backend_amd.dialect.tiles import origins, parts_of
 from tri_core.dialects.tt import PointerType
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect.verify import rule
 from tri_gpu_dialect.layouts import LANE, REGISTER, WARP
 
-__all__ = ["concatenates", "masked", "offsets", "pointee", "rule", "slices", "transposes_in_thread"]
+__all__ = [
+    "concatenates",
+    "copies_to_local",
+    "masked",
+    "offsets",
+    "pointee",
+    "rule",
+    "slices",
+    "transposes_in_thread",
+]
 
 Check = Callable[[Any], "str | None"]
 
@@ -43,6 +53,20 @@ def pointee(name: str) -> Check:
         return None
 
     return check
+
+
+def copies_to_local(op: Any) -> str | None:
+    """A buffer that may be written, of the offsets' shape and of what the pointer points to."""
+    held, places = op.dest.type, op.offsets.type
+    if not isinstance(held, MemDescType) or not held.mutable:
+        return f"dest is {held}; a mutable buffer in shared memory is expected"
+    if list(held.shape) != list(places.shape) or held.element_type != op.ptr.type.pointee_type:
+        return f"dest is {held}; the shape of the offsets, {places}, and what {op.ptr.type} points to are expected"
+    if op.other is not None and op.other.type != ir.RankedTensorType.get(
+        places.shape, held.element_type, places.encoding
+    ):
+        return f"other is {op.other.type}; the offsets' shape and layout, {places}, are expected"
+    return None
 
 
 def masked(op: Any) -> str | None:

@@ -17,7 +17,7 @@ A descriptor covers 4 GiB at most, so one of these must hold:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tri_backend_amd.dialect.block import BUFFER, UNIFORM
 from tri_backend_amd.dialect.buffers import AHEAD, AROUND, FORWARD, Window
@@ -33,7 +33,7 @@ from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_table
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
 
-__all__ = ["Place", "add_rules", "decompose", "place_of"]
+__all__ = ["Place", "add_rules", "decompose", "place_of", "place_of_access"]
 
 #: ops on tensors of pointers that leave every pointer as it is
 _ARRANGING = frozenset(("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans"))
@@ -53,10 +53,11 @@ class Decomposed:
 
 @dataclass(frozen=True)
 class Place:
-    """All that is accessed lies in ``window`` around ``base``, a scalar pointer."""
+    """All that is accessed lies in ``window`` around ``base``, a scalar pointer; ``uniform`` offsets may go to a scalar register."""
 
     base: ir.Value
     window: Window
+    uniform: frozenset[ir.Value] = frozenset()
 
 
 def decompose(pointers: ir.Value) -> Decomposed | None:
@@ -133,13 +134,20 @@ def _place(ctx: Lowering, op: ir.Operation) -> Place | None:
     return found
 
 
+def place_of_access(ctx: Lowering, op: ir.Operation) -> Place | None:
+    """Where ``op``, whose first operand is a tensor of pointers, may go through a buffer descriptor, and with which uniform offsets."""
+    place = _place(ctx, op)
+    if place is None or place.window == FORWARD:
+        return place
+    return replace(place, uniform=_uniform(ctx, op.operands[0]))
+
+
 def _through_a_buffer(generic: Rule) -> Rule:
     def rule(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered] | None:
-        place, words = _place(ctx, op), ctx.hw
+        place, words = place_of_access(ctx, op), ctx.hw
         if place is None or not isinstance(words, AmdPrimitives):
             return generic(ctx, op)
-        uniform = _uniform(ctx, op.operands[0]) if place.window != FORWARD else frozenset()
-        with words.buffer(ctx.b, ctx.scalar(place.base), place.window, uniform):
+        with words.buffer(ctx.b, ctx.scalar(place.base), place.window, place.uniform):
             return generic(ctx, op)
 
     return rule

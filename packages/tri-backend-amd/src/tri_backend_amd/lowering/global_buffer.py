@@ -7,7 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Self
 
-from tri_backend_amd.dialect import BufferAtomicOp, BufferLoadOp, BufferStoreOp, MakeBufferOp
+from tri_backend_amd.dialect import (
+    BufferAtomicOp,
+    BufferLoadLdsOp,
+    BufferLoadOp,
+    BufferStoreOp,
+    MakeBufferOp,
+)
 from tri_backend_amd.dialect.buffers import Window, descriptor_flags
 from tri_backend_amd.lowering.cache_policy import aux_word
 from tri_core.dialects.tt.enums import AtomicOp
@@ -73,6 +79,23 @@ class GlobalBuffer:
         place = [self.descriptor, *self._offsets(b, pointer, predicate)]
         cache = {"cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=True))}
         BufferStoreOp.build([words, *place], [], cache)
+
+    def copy(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        destination: ir.Value,
+        width: int,
+        predicate: ir.Value | None,
+        access: Access,
+    ) -> None:
+        """Start a copy of ``width`` bytes a lane to LDS at ``destination``, the wavefront's; zeros where ``predicate`` is false."""
+        attributes = {
+            "width": ir.IntegerAttr.get(b.i32, width),
+            "cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=False)),
+        }
+        place = [self.descriptor, destination, *self._offsets(b, pointer, predicate)]
+        BufferLoadLdsOp.build(place, [], attributes)
 
     def atomic(
         self, b: Builder, kind: AtomicOp, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None

@@ -14,6 +14,7 @@ from tri_backend_amd.dialect import (
     ExecutionBarrierOp,
     NumWorkgroupsOp,
     ReadFirstLaneOp,
+    WaitLoadsOp,
     WorkgroupIdOp,
     WorkitemIdOp,
 )
@@ -24,7 +25,7 @@ from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
 from tri_backend_amd.mfma import words as matrix_words
 from tri_backend_amd.options import amd_options
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
-from tri_core.errors import Unsupported
+from tri_core.errors import InternalError, Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
@@ -153,6 +154,24 @@ class AmdPrimitives(Primitives):
             super().store_global(b, pointer, value, predicate, access)
         else:
             self._buffer.store(b, pointer, value, predicate, access)
+
+    def copy_to_shared(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        destination: ir.Value,
+        width: int,
+        predicate: ir.Value | None,
+        access: Access,
+    ) -> None:
+        """Inside :meth:`buffer`: ``width`` bytes a lane to LDS, lane after lane from ``destination`` on, which all of a wavefront share."""
+        if self._buffer is None:
+            raise InternalError("copies to LDS go through a buffer descriptor")
+        self._buffer.copy(b, pointer, destination, width, predicate, access)
+
+    def wait_loads(self, b: Builder, count: int) -> None:
+        """Wait until at most ``count`` loads of the wavefront are under way."""
+        WaitLoadsOp.build([], [], {"count": ir.IntegerAttr.get(b.i32, count)})
 
     def atomic_rmw(
         self,

@@ -368,7 +368,7 @@ class Lowering:
         if "allocation.offset" not in op.attributes:
             raise InternalError(
                 f"{op.name} needs shared memory, but none is allocated for it",
-                remedy="TTGIR of another compiler takes `tri opt --passes allocate-shared-memory,insert-barriers` first",
+                remedy="remove ttg.shared from the module's attributes, so that shared memory is allocated again",
             )
         return self.shared_at(ir.IntegerAttr(op.attributes["allocation.offset"]).value)
 

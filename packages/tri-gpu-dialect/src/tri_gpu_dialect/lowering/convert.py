@@ -23,6 +23,8 @@ from tri_gpu_dialect.lowering.machine import EmitMachineOps
 from tri_gpu_dialect.lowering.primitives import Primitives
 from tri_gpu_dialect.lowering.specialize import lower_body
 from tri_gpu_dialect.lowering.table import LoweringTable
+from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
+from tri_gpu_dialect.transforms.memory.insert_barriers import InsertBarriers
 
 __all__ = ["LoweredModule", "PrimitivesFactory", "TableFactory", "llir_stage", "lower"]
 
@@ -36,6 +38,9 @@ FLATTEN = (
     "convert-cf-to-llvm",
     "reconcile-unrealized-casts",
 )
+
+#: bytes of shared memory of a CTA, an attribute of modules whose buffers have their places
+_SHARED_BYTES = "ttg.shared"
 
 #: makes a debug scope of each function, so that locations become LLVM's
 _LINE_INFO = "ensure-debug-info-scope-on-llvm-func"
@@ -87,7 +92,7 @@ class _Shape:
             read("ttg.total-num-warps", warps),
             read("ttg.threads-per-warp", 32),
             read("ttg.num-ctas", 1),
-            read("ttg.shared", 0),
+            read(_SHARED_BYTES, 0),
         )
 
 
@@ -206,6 +211,10 @@ def _machine_level(
 ) -> tuple[LoweredModule, Primitives]:
     """The ``llvm`` dialect with machine ops, and the words that it was written in."""
     target, options = context.target, context.options
+    if _SHARED_BYTES not in module.operation.attributes:
+        # text of another compiler, which places shared memory and barriers where it lowers
+        for step in (AllocateSharedMemory(), InsertBarriers()):
+            step.apply(module, context)
     shape = _Shape.of(module)
     words = primitives(target, options, shape.threads_per_warp, shape.total_num_warps)
     lowered = lower(module, target, options, words, table(target, options))

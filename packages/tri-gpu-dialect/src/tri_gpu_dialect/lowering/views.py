@@ -101,14 +101,21 @@ def load_from_peers(
 
 
 def addresses(
-    ctx: Lowering, registers: LinearLayout, view: SharedTensor, widest: int | None = None
+    ctx: Lowering,
+    registers: LinearLayout,
+    view: SharedTensor,
+    widest: int | None = None,
+    without: Sequence[str] = (),
 ) -> tuple[list[tuple[tuple[int, ...], ir.Value]], int]:
-    """For each vector, of at most ``widest`` elements, its registers and its address; and the vectors' width."""
+    """For each vector, of at most ``widest`` elements, its registers and its address; and the vectors' width.
+
+    ``without``: inputs of the layout that are taken as 0: without ``lane`` the addresses are those of a warp's first thread.
+    """
     b = ctx.b
     origin = _origin(view)
     most = _widest(ctx, view, origin)
     access = vector_access(registers, view.layout, most if widest is None else min(most, widest))
-    inputs = ctx.inputs()
+    inputs = {name: value for name, value in ctx.inputs().items() if name not in without}
     start = apply(b, access.conversion, inputs)[0]
     reached = reach(access.conversion, list(inputs))[0]
     offsets = access.conversion.images(REGISTER)

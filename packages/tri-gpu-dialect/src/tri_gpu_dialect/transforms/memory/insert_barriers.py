@@ -39,7 +39,16 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.async_units.ordered_barriers import drop_ordered_barriers
 from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
-from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions, is_barrier, terminator
+from tri_gpu_dialect.edit import (
+    SHARED,
+    all_ops,
+    barrier,
+    block_ops,
+    copies_to_shared,
+    functions,
+    is_barrier,
+    terminator,
+)
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
@@ -257,9 +266,9 @@ class _Insertion:
         if scratch is not None:
             own = own | _Pending(writes=frozenset({scratch}))
         pending = self.ordered(op, pending, own)
+        if copies_to_shared(op):
+            return pending | _Pending(coming=own.writes)  # under way until a wait, which orders it
         match op.name:
-            case "ttg.async_copy_global_to_local":
-                return pending | _Pending(coming=own.writes)  # under way until a wait, which orders it
             case "ttg.async_copy_descriptor_to_local":
                 return pending
             case "ttg.async_copy_local_to_descriptor":
