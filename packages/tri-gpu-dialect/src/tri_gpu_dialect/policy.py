@@ -41,7 +41,8 @@ class PipelinePolicy(TypedFields):
     ``async_copy_bits``: widths of the asynchronous copies from global to shared memory; none: there are none.
     ``through_registers``: without them, loads are issued an iteration ahead to registers; else no loop is pipelined.
     ``prefetch``: operands of matrix instructions are read from their stages a slice ahead.
-    ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes).
+    ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes); True: all loops of
+    dots are, and by masks of loads as well.
     """
 
     async_copy_bits: tuple[int, ...] = ()

@@ -69,7 +69,7 @@ def mfma_policy(processor: str, warps: int) -> DefaultPolicy:
         return DefaultPolicy()
     return MfmaPolicy(
         dots=DotPolicy(instructions=rows, memory_by_cycles=True),
-        pipeline=PipelinePolicy(through_registers=True),
+        pipeline=PipelinePolicy(through_registers=True, split_loops=True),
         processor=processor,
         warps=warps,
         pairs=matrix_instructions(processor, 2),

@@ -182,3 +182,72 @@ def test_nothing_is_split_without_a_producer() -> None:
         module = ir.Module.parse(source)
         SplitLoops(policy=policy).apply(module, None)  # type: ignore[arg-type]
         assert len(loops(module)) == 1
+
+
+# --- masks of loads ---------------------------------------------------------------------------------------
+
+EVERYWHERE = DefaultPolicy(pipeline=PipelinePolicy(split_loops=True))
+_TYPES = "tensor<1x32xi1, #acc>", "tensor<32x32xi1, #acc>", 'tensor<32x32x!tt.ptr<f32, "global">, #acc>'
+
+
+def loading(c: Comparison, *, both: bool) -> str:
+    """The loop of ``c``, whose row of comparisons masks a load, with another mask or alone, and where ``both`` a choice too."""
+    row, mask, pointers = _TYPES
+    start = c.text.index("      %mask =")
+    end = c.text.index('      %s = "ttg')
+    made = f"""      %ra = "tt.splat"(%ib) : (i32) -> !along
+      %rb = arith.addi %ra, %ca : !along
+      %rt = "tt.splat"(%top) : (i32) -> !along
+      %row = arith.cmpi {c.kind}, %rt, %rb : !along
+      %row1 = "tt.expand_dims"(%row) {{axis = 0 : i32}} : (tensor<32xi1, #ttg.slice<{{dim = 0 : i64, parent = #acc}}>>) -> {row}
+      %mask = "tt.broadcast"(%row1) : ({row}) -> {mask}
+      %and = arith.andi %mask, %keep : {mask}
+      %l0 = "tt.load"(%p, %mask, %zeros) {{cache = 1 : i32, evict = 1 : i32, isVolatile = false, operandSegmentSizes = array<i32: 1, 1, 1>}} : ({pointers}, {mask}, !sum) -> !sum
+      %l1 = "tt.load"(%p, %and) {{cache = 1 : i32, evict = 1 : i32, isVolatile = false, operandSegmentSizes = array<i32: 1, 1, 0>}} : ({pointers}, {mask}) -> !sum
+      %l = arith.addf %l0, %l1 : !sum
+"""
+    text = c.text[:start] + made + c.text[end:]
+    text = text.replace('"ttg.warp_group_dot"(%x, %x, %acc)', '"ttg.warp_group_dot"(%x, %x, %l)')
+    if not both:
+        text = text.replace(
+            "%y = arith.select %mask, %w, %zeros : tensor<32x32xi1, #acc>, !sum",
+            "%y = arith.addf %w, %acc : !sum",
+        )
+    text = text.replace("%high: i32):", f"%high: i32, %p: {pointers}, %keep: {mask}):")
+    return text.replace(
+        "(!sum, i32, i32, i32) -> !sum}", f"(!sum, i32, i32, i32, {pointers}, {mask}) -> !sum}}"
+    )
+
+
+def masks(loop: ir.Operation) -> list[int]:
+    """The operands of each load: pointers, mask, what else."""
+    return [len(op.operands) for op in all_ops(loop) if op.name == "tt.load"]
+
+
+@settings(max_examples=60)
+@given(comparisons.filter(lambda c: c.b), st.booleans(), small, small, st.integers(0, 700))
+def test_masks_of_loads_split_loops_where_that_is_asked_for(
+    c: Comparison, both: bool, top: int, low: int, length: int
+) -> None:
+    c = replace(c, a=0, d=0)
+    given = {TOP: top, LOW: low, HIGH: low + length - 60}
+    source = loading(c, both=both)
+    before, after = ir.Module.parse(source), ir.Module.parse(source)
+    for each in (SplitLoops(policy=EVERYWHERE), VerifyLayouts()):
+        each.apply(after, None)  # type: ignore[arg-type]
+    mlir.verify(after)
+    (whole,), made = loops(before), loops(after)
+    assert [i for loop in made for i in iterations(loop, given)] == list(iterations(whole, given))
+    assert len(made) == 2
+    for loop in made:
+        assert masks(loop) == ([3, 2] if is_masked(loop) else [1, 2])
+        always = {bool(c.holds(top, i).all()) for i in iterations(loop, given)}
+        assert always <= {not is_masked(loop)}
+        # what is chosen by may matter in many iterations, a mask of loads in the last one
+        assert ("tt.num_stages" in loop.attributes) == (is_masked(loop) and not both)
+
+
+def test_masks_of_loads_are_nothing_to_others() -> None:
+    module = ir.Module.parse(loading(Comparison("sge", 0, 1, 1, 0, 32), both=True))
+    SplitLoops(policy=POLICY).apply(module, None)  # type: ignore[arg-type]
+    assert len(loops(module)) == 1

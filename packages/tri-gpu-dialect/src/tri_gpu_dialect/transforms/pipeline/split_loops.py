@@ -6,6 +6,8 @@
 ``mid`` is where the least of ``rows - columns - i`` becomes negative; where ``i`` counts the other way, the loop with the mask is the first one.
 Both go on from each other, so that later passes may take them for one schedule in two pieces (:mod:`tri_gpu_dialect.async_units.pipeline_chained_dots`).
 
+Masks of loads may be such comparisons too: the mask along k of a matrix product, which matters in the last iteration.
+
 The comparison is read as ``offset + slope * iteration + sum(coefficient_d * range_d) >= 0`` (:mod:`tri_core.passes.tiles`), in which indices do not
 overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parallel Computing, 1996).
 """
@@ -13,18 +15,17 @@ overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parall
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
 from tri_gpu_dialect.async_units.analysis.slicing import DOT
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
-from tri_gpu_dialect.types import tensor_info
+from tri_gpu_dialect.transforms.pipeline.held_masks import drop, masked
 
 __all__ = ["SplitLoops"]
 
@@ -37,7 +38,11 @@ _AS_DIFFERENCE = {_SLT: (True, 1), _SLE: (True, 0), _SGT: (False, 1), _SGE: (Fal
 
 @dataclass(frozen=True)
 class SplitLoops(Pass):
-    """See the module; unless ``policy.pipeline.split_loops`` is False.  Runs before ``warp-specialize``, in functions that it takes apart."""
+    """See the module; unless ``policy.pipeline.split_loops`` is False.  Runs before ``warp-specialize``, in functions that it takes apart.
+
+    Where ``split_loops`` is True, in all functions, and by masks of loads as well: of the loops that come about by these the one with the
+    masks, which is seldom more than an iteration, is not pipelined.
+    """
 
     name: ClassVar[str] = "split-loops"
 
@@ -47,23 +52,29 @@ class SplitLoops(Pass):
         """Split the loops of every function of ``module``."""
         if self.policy.pipeline.split_loops is False:
             return
+        everywhere = self.policy.pipeline.split_loops is True
         for function in functions(module):
-            if self.policy.specialization(function) is None:
+            if not everywhere and self.policy.specialization(function) is None:
                 continue
-            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_of_dots(op)]:
-                found = _split(loop)
+            dots = (DOT, "tt.dot") if everywhere else (DOT,)
+            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_of_dots(op, dots)]:
+                found = _split(loop, loads=everywhere)
                 if found is not None:
                     found.run()
 
 
 @dataclass(frozen=True)
 class _Split:
-    """A ``loop`` and number ``place`` of its ops, ``offset + slope * iteration >= 0`` of which means that it holds for all elements."""
+    """A ``loop`` and comparisons, numbers ``places`` of its ops: they hold for all elements where ``offset + slope * iteration >= 0``.
+
+    ``loads``: it is loads alone that they mask.
+    """
 
     loop: ir.Operation
-    place: int
+    places: tuple[int, ...]
     offset: Polynomial
     slope: int
+    loads: bool = False
 
     def run(self) -> None:
         """Put two loops in place of the one."""
@@ -73,6 +84,9 @@ class _Split:
         holds_first = self.slope < 0
         first = self.piece((low, middle, step), carried(self.loop), holds_first)
         second = self.piece((middle, high, step), list(first.results), not holds_first)
+        if self.loads:
+            rest = second if holds_first else first
+            rest.attributes["tt.num_stages"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)
         for old, new in zip(self.loop.results, second.results, strict=True):
             old.replace_all_uses_with(new)
         self.loop.erase()
@@ -114,44 +128,46 @@ class _Split:
         return value.emitted(lambda n: _number(type_, n), scalar, _arithmetic)
 
     def piece(self, bounds: tuple[ir.Value, ...], initial: Sequence[ir.Value], holds: bool) -> ir.Operation:
-        """A copy of the loop with other ``bounds``, before it; ``holds``: without the comparison."""
+        """A copy of the loop with other ``bounds``, before it; ``holds``: without the comparisons."""
         made = make_loop(self.loop, bounds, initial)
         ip = ir.InsertionPoint(body(made))
         values = copy_body(self.loop, list(body(made).arguments), ip)
         ir.Operation.create("scf.yield", operands=values, loc=self.loop.location, ip=ip)
         if holds:
-            _drop(block_ops(body(made))[self.place])
+            ops = block_ops(body(made))
+            for place in self.places:
+                drop(ops[place])
         return made
 
 
-def _is_of_dots(loop: ir.Operation) -> bool:
-    """Whether dots stand in the body of ``loop`` itself, and no loop does."""
+def _is_of_dots(loop: ir.Operation, dots: Sequence[str]) -> bool:
+    """Whether one of the ``dots`` stands in the body of ``loop`` itself, and no loop does."""
     ops = all_ops(loop)
     if "unsignedCmp" in loop.attributes or any(
         op.name in ("scf.for", "scf.while") for op in ops if op != loop
     ):
         return False
-    return any(op.name == DOT for op in block_ops(body(loop)))
+    return any(op.name in dots for op in block_ops(body(loop)))
 
 
-def _split(loop: ir.Operation) -> _Split | None:
-    """Where to split ``loop``: by the first of its comparisons that allows it and chooses between values."""
-    reader = Reader()
+def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
+    """Where to split ``loop``: by the first of its comparisons that allows it and chooses between values, or, with ``loads``, masks loads.
+
+    Those that hold in the same iterations go with it.
+    """
+    reader, first = Reader(), None
     for place, op in enumerate(block_ops(body(loop))):
-        if op.name == "arith.cmpi" and _chooses(op) and (found := _difference(reader, op)) is not None:
-            offset, slope = _first_iteration(_least(op, found), loop)
-            split = _Split(loop, place, offset, slope)
-            if slope and split.is_useful:
-                return split
-    return None
-
-
-def _chooses(comparison: ir.Operation) -> bool:
-    """Whether ``comparison``, of tensors, does nothing but choose elements."""
-    if tensor_info(comparison.results[0].type) is None:
-        return False
-    uses = [(use.owner.operation.name, use.operand_number) for use in comparison.results[0].uses]
-    return bool(uses) and all(use == ("arith.select", 0) for use in uses)
+        if op.name != "arith.cmpi" or not (found := masked(op)) or (index := _difference(reader, op)) is None:
+            continue
+        of_loads = [user.name == "tt.load" for user in found]
+        if any(of_loads) and not loads:
+            continue
+        split = _Split(loop, (place,), *_first_iteration(_least(op, index), loop), all(of_loads))
+        if first is None and split.slope and split.is_useful:
+            first = split
+        elif first is not None and (split.offset, split.slope) == (first.offset, first.slope):
+            first = replace(first, places=(*first.places, place), loads=first.loads and split.loads)
+    return first
 
 
 def _difference(reader: Reader, op: ir.Operation) -> Index | None:
@@ -179,21 +195,6 @@ def _first_iteration(value: Polynomial, loop: ir.Operation) -> tuple[Polynomial,
     iteration = frozenset({(Trip(loop), 1)})
     slope = dict(value.terms).get(iteration, 0)
     return Polynomial.of({m: c for m, c in value.terms if m != iteration}), slope
-
-
-def _drop(comparison: ir.Operation) -> None:
-    """Choose as where ``comparison`` holds everywhere, and erase what nobody needs any more."""
-    for choice in [use.owner.operation for use in comparison.results[0].uses]:
-        choice.results[0].replace_all_uses_with(choice.operands[1])
-        choice.erase()
-    ahead = [comparison]
-    while ahead:
-        op = ahead.pop()
-        if not is_rematerializable(op) or any(len(list(r.uses)) for r in op.results):
-            continue
-        makers = [v.owner.operation for v in op.operands if not isinstance(v.owner, ir.Block)]
-        ahead += [maker for maker in dict.fromkeys(makers) if maker.block == op.block]
-        op.erase()
 
 
 def _arithmetic(name: str, left: ir.Value, right: ir.Value) -> ir.Value:

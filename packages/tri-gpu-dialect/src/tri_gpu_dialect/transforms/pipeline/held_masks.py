@@ -1,0 +1,98 @@
+"""What a comparison of tensors masks, and how that looks where it holds for all elements.
+
+Followed through what arranges elements, and through conjunctions, to choices (``arith.select``) and the masks of loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.traits import is_rematerializable
+from tri_core.mlir import ir
+from tri_gpu_dialect.edit import block_ops
+from tri_gpu_dialect.types import tensor_info
+
+__all__ = ["drop", "masked"]
+
+_ARRANGES = frozenset({"tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "ttg.convert_layout"})
+_AND, _SELECT, _LOAD = "arith.andi", "arith.select", "tt.load"
+
+
+def masked(comparison: ir.Operation) -> list[ir.Operation]:
+    """The choices and loads that ``comparison``, of tensors, masks; none if it does anything else."""
+    found: dict[ir.Operation, None] = {}
+    if tensor_info(comparison.results[0].type) is None:
+        return []
+    for value, user in _uses(comparison.results[0]):
+        if _masks(value, user):
+            found[user] = None
+        elif user.name != _AND and user.name not in _ARRANGES:
+            return []
+    return list(found)
+
+
+def _masks(value: ir.Value, user: ir.Operation) -> bool:
+    """Whether ``value`` is what ``user`` chooses or loads by, and nothing else of it."""
+    if sum(operand == value for operand in user.operands) != 1:
+        return False
+    return (user.name == _SELECT and user.operands[0] == value) or (
+        user.name == _LOAD and user.opview.mask == value
+    )
+
+
+def drop(comparison: ir.Operation) -> None:
+    """Have all that ``comparison`` masks as where it holds everywhere, and erase what nobody needs any more."""
+    ahead = [comparison.results[0]]
+    while ahead:
+        value = ahead.pop()
+        for user in dict.fromkeys(use.owner.operation for use in value.uses):
+            if user.name in _ARRANGES or (user.name == _AND and user.operands[0] == user.operands[1]):
+                ahead.append(user.results[0])
+            elif user.name == _AND:
+                left, right = user.operands
+                user.results[0].replace_all_uses_with(right if left == value else left)
+                user.erase()
+            elif user.name == _SELECT:
+                user.results[0].replace_all_uses_with(user.operands[1])
+                user.erase()
+            elif user.name == _LOAD:
+                user.results[0].replace_all_uses_with(_unmasked(user))
+                user.erase()
+        _erase_unused(value.owner.operation)
+
+
+def _unmasked(load: ir.Operation) -> ir.Value:
+    """``load`` of all elements, before it."""
+    attributes = attributes_of(load, {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0])})
+    types = [result.type for result in load.results]
+    with ir.InsertionPoint(load), load.location:
+        made = ir.Operation.create(_LOAD, results=types, operands=[load.opview.ptr], attributes=attributes)
+    return made.results[0]
+
+
+def _erase_unused(op: ir.Operation) -> None:
+    """Erase ``op``, and what is made for it alone in its block, if nobody uses it."""
+    block, found, ahead = op.block, {op}, [op]
+    while ahead:
+        for value in ahead.pop().operands:
+            maker = None if isinstance(value.owner, ir.Block) else value.owner.operation
+            if maker is not None and maker.block == block and maker not in found:
+                found.add(maker)
+                ahead.append(maker)
+    for each in reversed(block_ops(block)):
+        if each in found and is_rematerializable(each) and not any(len(list(r.uses)) for r in each.results):
+            each.erase()
+
+
+def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation]]:
+    """Every use of ``value`` and of what is made of it by arranging and conjunction."""
+    ahead, seen = [value], {value}
+    while ahead:
+        here = ahead.pop()
+        for use in here.uses:
+            user = use.owner.operation
+            yield here, user
+            if (user.name == _AND or user.name in _ARRANGES) and user.results[0] not in seen:
+                seen.add(user.results[0])
+                ahead.append(user.results[0])
