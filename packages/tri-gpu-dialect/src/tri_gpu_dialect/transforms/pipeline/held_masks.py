@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.traits import is_rematerializable, moves_data
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["drop", "masked"]
 
-_ARRANGES = frozenset({"tt.broadcast", "tt.expand_dims", "tt.trans", "tt.reshape", "ttg.convert_layout"})
 _AND, _SELECT, _LOAD = "arith.andi", "arith.select", "tt.load"
 
 
@@ -27,9 +26,14 @@ def masked(comparison: ir.Operation) -> list[ir.Operation]:
     for value, user in _uses(comparison.results[0]):
         if _masks(value, user):
             found[user] = None
-        elif user.name != _AND and user.name not in _ARRANGES:
+        elif user.name != _AND and not _arranges(user):
             return []
     return list(found)
+
+
+def _arranges(op: ir.Operation) -> bool:
+    """Whether ``op`` gives the elements of its one operand, in other places or more of them."""
+    return moves_data(op) and len(op.operands) == len(op.results) == 1
 
 
 def _masks(value: ir.Value, user: ir.Operation) -> bool:
@@ -47,7 +51,7 @@ def drop(comparison: ir.Operation) -> None:
     while ahead:
         value = ahead.pop()
         for user in dict.fromkeys(use.owner.operation for use in value.uses):
-            if user.name in _ARRANGES or (user.name == _AND and user.operands[0] == user.operands[1]):
+            if _arranges(user) or (user.name == _AND and user.operands[0] == user.operands[1]):
                 ahead.append(user.results[0])
             elif user.name == _AND:
                 left, right = user.operands
@@ -93,6 +97,6 @@ def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation]]:
         for use in here.uses:
             user = use.owner.operation
             yield here, user
-            if (user.name == _AND or user.name in _ARRANGES) and user.results[0] not in seen:
+            if (user.name == _AND or _arranges(user)) and user.results[0] not in seen:
                 seen.add(user.results[0])
                 ahead.append(user.results[0])

@@ -6,7 +6,7 @@
 ``mid`` is where the least of ``rows - columns - i`` becomes negative; where ``i`` counts the other way, the loop with the mask is the first one.
 Both go on from each other, so that later passes may take them for one schedule in two pieces (:mod:`tri_gpu_dialect.async_units.pipeline_chained_dots`).
 
-Masks of loads may be such comparisons too: the mask along k of a matrix product, which matters in the last iteration.
+Masks of loads may be such comparisons too: the mask along k of a GEMM, which matters in the last iteration.
 
 The comparison is read as ``offset + slope * iteration + sum(coefficient_d * range_d) >= 0`` (:mod:`tri_core.passes.tiles`), in which indices do not
 overflow.  Cf. index set splitting (Wolfe, High Performance Compilers for Parallel Computing, 1996).
