@@ -79,13 +79,13 @@ def tri_language() -> Sequence[LanguageExtension]:
 @hookimpl
 def tri_register_ir(registry: IRRegistry) -> None:
     """The machine ops, the encodings, their text, and the passes."""
-    from tri_backend_amd.dialect import AMDG
+    from tri_backend_amd.dialect import AMDG, encodings
     from tri_backend_amd.mfma import encoding, machine
     from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
     from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 
-    del encoding, machine  # what they define is part of the dialect from here on
+    del encoding, encodings, machine  # what they define is part of the dialect from here on
     registry.add_dialect(AMDG)
     registry.add_text("amdg", "tri_backend_amd.dialect.text")
     registry.add_pass(UniformOffsets)

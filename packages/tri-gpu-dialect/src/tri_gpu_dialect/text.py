@@ -137,20 +137,25 @@ def _write_padded(body: str) -> str:
     fields = _fields(body)
     pairs = re.findall(r"\[(\d+), (\d+)\]", fields["paddings"])
     gaps = ", ".join(f"{interval}:+{pad}" for interval, pad in pairs)
-    return f"<[{gaps}] {{order = {fields['order']}}}>"
+    if "order" in fields:
+        return f"<[{gaps}] {{order = {fields['order']}}}>"
+    return f"<[{gaps}] {{offset = {fields['offset']}, block = {fields.get('block', '[]')}}}>"
 
 
 def _read_padded(body: str) -> str:
     found = re.fullmatch(r"<\[([\d:+, ]*)\] (\{.*\})>", body)
     if found is None:
         raise ValueError(
-            f"#ttg.padded_shared<[interval:+pad, ...] {{order = [...]}}> is expected, found {body}"
+            f"#ttg.padded_shared<[interval:+pad, ...] {{order = [...]}}>, or with offset and block, is expected, found {body}"
         )
     fields = dict(split_pairs(found[2]))
-    if unknown := set(fields) - {"order", "shape"}:
-        raise ValueError(f"a padded encoding with {', '.join(sorted(unknown))} is not supported; give order")
+    if unknown := set(fields) - {"order", "shape", "offset", "block"}:
+        raise ValueError(
+            f"a padded encoding with {', '.join(sorted(unknown))} is not supported; give order, or offset and block"
+        )
     pairs = ", ".join(f"[{gap.replace(':+', ', ')}]" for gap in split(found[1]))
-    return f"<{{order = {fields['order']}, paddings = [{pairs}]}}>"
+    made = {k: v for k, v in fields.items() if k != "shape" and v != "[]"}
+    return f"<{dictionary({**made, 'paddings': f'[{pairs}]'})}>"
 
 
 def _write_shared_linear(body: str) -> str:

@@ -159,3 +159,32 @@ def test_scales_of_a_dot_lie_as_its_result_says() -> None:
 def test_what_has_no_scales(operand: int, parent: Encoding, error: type[Exception]) -> None:
     with pytest.raises(error, match=r"0 or 1|matrix instruction"):
         DotScale(operand, parent)
+
+
+def test_padded_bases_may_have_leading_dimensions_and_be_transposed() -> None:
+    """A ring of buffers lies one buffer after the other, each as its bases say."""
+    plain = PaddedShared(((4, 2),), offset=((0, 1), (1, 0), (0, 2)))
+    one = plain.linear_layout((2, 4)).images("offset")
+    ring = plain.linear_layout((3 + 1, 2, 4))
+    assert [ring.unpack_out(image) for image in ring.images("offset")] == [
+        (slot, *plain.linear_layout((2, 4)).unpack_out(image)) for slot in range(4) for image in one
+    ]
+    assert decode(ir.Attribute.parse(str(plain.to_attr()))) == plain
+    turned = plain.permuted((1, 0)).linear_layout((4, 2))
+    assert [turned.unpack_out(i)[::-1] for i in turned.images("offset")] == [
+        plain.linear_layout((2, 4)).unpack_out(image) for image in one
+    ]
+    rows = PaddedShared(((4, 2),), (0, 1))
+    assert rows.permuted((1, 0)) == PaddedShared(((4, 2),), (1, 0))
+    assert rows.linear_layout((2, 2, 4)).bases["offset"][-1] == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("order", "offset", "block"),
+    [((), (), ()), ((1, 0), ((1, 0),), ()), ((1, 0), (), ((1, 0),)), ((), ((1, 0), (1,)), ())],
+)
+def test_padded_encodings_that_say_two_things_or_none_are_refused(
+    order: tuple[int, ...], offset: tuple[tuple[int, ...], ...], block: tuple[tuple[int, ...], ...]
+) -> None:
+    with pytest.raises(ValueError, match=r"either|needs the bases|entries"):
+        PaddedShared(((4, 2),), order, offset, block)

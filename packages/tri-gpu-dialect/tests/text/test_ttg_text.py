@@ -82,6 +82,10 @@ def test_kernels(run: Callable[..., ir.Module], kernel: Callable[[str], str], na
         (Linear(1, warp=((1,),)), "#ttg.linear<{register = [], lane = [], warp = [[1]], block = []}>"),
         (Linear(2), "#ttg.linear<{register = [], lane = [], warp = [], block = [], rank = 2}>"),
         (PaddedShared(((64, 8), (512, 16)), (1, 0)), "#ttg.padded_shared<[64:+8, 512:+16] {order = [1, 0]}>"),
+        (
+            PaddedShared(((4, 2),), offset=((0, 1), (1, 0), (0, 2))),
+            "#ttg.padded_shared<[4:+2] {offset = [[0, 1], [1, 0], [0, 2]], block = []}>",
+        ),
         (SharedLinear(1, ((1,), (2,))), "#ttg.shared_linear<{offset = [[1], [2]]}, alignment = 16>"),
     ],
 )

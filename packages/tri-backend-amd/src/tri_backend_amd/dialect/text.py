@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tri_core.text import CACHE_POLICY, DialectSyntax, Integers, TypeSyntax, add_syntax, op
-from tri_core.text.scan import split_pairs
+from tri_core.text.scan import dictionary, split_pairs
 
 __all__ = ["SYNTAX"]
 
@@ -34,11 +34,50 @@ def _write_mfma(body: str) -> str:
     return "<{" + ", ".join(f"{k} = {fields[k]}" for k in (*_MFMA, *rest)) + "}>"
 
 
+_WMMA = ("version", "isTranspose", "ctaLayout", "instrShape")
+_TILES = ("register", "warp")
+_SQUARE = "[16, 16, 16]"
+
+
+def _write_wmma(body: str) -> str:
+    fields = dict(split_pairs(body[1:-1].replace(" : i64", "")))
+    tiles = [f"{k} = {fields.pop(k)}" for k in _TILES if k in fields]
+    fields["ctaLayout"] = "{" + ", ".join(tiles) + "}"
+    if fields.get("instrShape") == _SQUARE:
+        del fields["instrShape"]
+    return "<{" + ", ".join(f"{k} = {fields[k]}" for k in _WMMA if k in fields) + "}>"
+
+
+def _read_wmma(body: str) -> str:
+    fields = dict(split_pairs(body[1:-1]))
+    tiles = dict(split_pairs(fields.pop("ctaLayout", "{}")))
+    if unknown := [k for k in fields if k not in _WMMA] + [k for k in tiles if k not in _TILES]:
+        raise ValueError(f"#ttg.amd_wmma with {', '.join(unknown)} is not supported")
+    fields = {"instrShape": _SQUARE, **fields} | {k: v for k, v in tiles.items() if v != "[]"}
+    return f"<{dictionary(fields)}>"
+
+
+def _write_rotating(body: str) -> str:
+    fields = dict(split_pairs(body[1:-1].replace(" : i64", "")))
+    return "<{" + ", ".join(f"{k} = {fields[k]}" for k in ("vec", "perPhase", "maxPhase", "order")) + "}>"
+
+
 SYNTAX = DialectSyntax(
     namespace="amdg",
     ops=OPS,
     kinds={"long_integers": Integers(bits=64)},
-    types=(TypeSyntax("#ttg.amd_mfma", generic="#amdg.amd_mfma", alias="mma", write=_write_mfma),),
+    types=(
+        TypeSyntax("#ttg.amd_mfma", generic="#amdg.amd_mfma", alias="mma", write=_write_mfma),
+        TypeSyntax(
+            "#ttg.amd_wmma", generic="#amdg.amd_wmma", alias="mma", write=_write_wmma, read=_read_wmma
+        ),
+        TypeSyntax(
+            "#ttg.amd_rotating_shared",
+            generic="#amdg.amd_rotating_shared",
+            alias="shared",
+            write=_write_rotating,
+        ),
+    ),
 )
 
 add_syntax(SYNTAX)

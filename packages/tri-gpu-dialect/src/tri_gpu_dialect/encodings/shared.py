@@ -67,19 +67,61 @@ class SwizzledShared(SharedEncoding):
 @encoding(TTG, "padded_shared")
 @dataclass(frozen=True)
 class PaddedShared(SharedEncoding):
-    """Elements one after the other along ``order``, with gaps: ``paddings`` are (interval, pad) in elements."""
+    """Elements with gaps: ``paddings`` are (interval, pad) in elements.
+
+    Before padding they lie one after the other along ``order``, or as the bases of ``offset`` (and of ``block``, in a cluster) say.
+    """
 
     paddings: tuple[tuple[int, int], ...]
-    order: Shape
+    order: Shape = ()
+    offset: Bases = ()
+    block: Bases = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.order) == bool(self.offset):
+            raise ValueError("a padded encoding has either an order or the bases of its offsets")
+        if self.block and self.order:
+            raise ValueError("a padded encoding of a cluster needs the bases of its offsets")
+        ranks = {len(basis) for basis in (*self.offset, *self.block)}
+        if len(ranks) > 1:
+            raise ValueError(
+                f"the bases have {' and '.join(map(str, sorted(ranks)))} entries; as many are expected"
+            )
 
     @property
     def padding(self) -> tuple[tuple[int, int], ...]:
         """The gaps."""
         return self.paddings
 
+    @property
+    def blocks(self) -> int:
+        """By the bases."""
+        return 1 << len(self.block)
+
+    def permuted(self, order: Shape) -> PaddedShared:
+        """The same places for the coordinates in another order."""
+        if self.order:
+            return replace(self, order=tuple(order.index(d) for d in self.order))
+        offset, block = (
+            tuple(tuple(basis[d] for d in order) for basis in bases) for bases in (self.offset, self.block)
+        )
+        return replace(self, offset=offset, block=block)
+
     def linear_layout(self, shape: Shape) -> LinearLayout:
-        """The placement before padding."""
-        return shared.row_major(shape, self.order)
+        """The placement before padding; leading dimensions beyond the encoding's are slowest."""
+        rank = len(self.order or self.offset[0])
+        extra = len(shape) - rank
+        if self.order:
+            order = tuple(d + extra for d in self.order) + tuple(reversed(range(extra)))
+            return shared.row_major(shape, order)
+        moved = [tuple((0,) * extra + basis for basis in bases) for bases in (self.offset, self.block)]
+        leading = [
+            tuple(1 << bit if d == dim else 0 for d in range(len(shape)))
+            for dim in reversed(range(extra))
+            for bit in range(shape[dim].bit_length() - 1)
+        ]
+        bases = {OFFSET: (*moved[0], *leading)} | ({BLOCK: moved[1]} if self.block else {})
+        return LinearLayout.from_bases(bases, dict(zip(dim_names(len(shape)), shape, strict=True)))
 
 
 @encoding(TTG, "shared_linear")
