@@ -75,12 +75,15 @@ class IRRegistry:
         self.texts: dict[str, str] = {}
 
     def add_dialect(self, dialect: type[ext.Dialect]) -> None:
-        """Register ``dialect``; loaded at once when the context exists already."""
+        """Register ``dialect``; loaded at once when the context exists already, and no other thread works with it."""
         name: str = dialect.DIALECT_NAMESPACE
-        if self.dialects.setdefault(name, dialect) is not dialect:
-            raise ValueError(f"dialect {name!r} is registered twice")
-        if _context is not None:
-            _load(dialect, _context)
+        if self.dialects.get(name) is dialect:  # who uses it waits for the lock under which it is loaded
+            return
+        with _lock:
+            if self.dialects.setdefault(name, dialect) is not dialect:
+                raise ValueError(f"dialect {name!r} is registered twice")
+            if _context is not None:
+                _load(dialect, _context)
 
     def add_text(self, namespace: str, module: str) -> None:
         """Have ``module`` imported when text is read or written: it calls :func:`tri_core.text.add_syntax`."""
@@ -113,7 +116,7 @@ def context() -> ir.Context:
         if _context is None:
             made = ir.Context()
             made.enable_multithreading(False)
-            for dialect in registry.dialects.values():
+            for dialect in list(registry.dialects.values()):
                 _load(dialect, made)
             _context = made
         return _context
