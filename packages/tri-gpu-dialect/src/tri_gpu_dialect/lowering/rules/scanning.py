@@ -3,12 +3,17 @@
 Each register has a *prefix*, its scan within the block of elements joined so far among those of its own
 thread, and a *block*: the total of everything joined so far, and the *carry*, what comes before the
 thread's own part.  Carries are put before the prefixes once, at the end.
+
+Registers that hold the highest bits of the coordinate are gone through one after the other, with what comes before them all: then no
+carry waits for the others, and what came from other warps is read where it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import REGISTER
@@ -42,15 +47,28 @@ def scan(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     plan = plan_scan(ctx.layout(op.operands[0].type), axis)
     elements = list(zip(*(ctx.registers(o) for o in op.operands), strict=True))
     state = _Scan(ctx, op, combiner(ctx, op), reverse, elements)
-    for step in plan.steps:
+    first, last = _last_registers(plan.steps)
+    for step in first:
         if isinstance(step, WarpStep):
             state.across_warps(step)
         elif step.dim == REGISTER:
             state.across_registers(step)
         else:
             state.across_lanes(step)
-    rows = state.results()
+    rows = state.results_along(last) if last else state.results()
     return [[row[i] for row in rows] for i in range(len(op.operands))]
+
+
+def _last_registers(steps: Sequence[ScanStep | WarpStep]) -> tuple[Sequence[ScanStep | WarpStep], list[int]]:
+    """``steps`` without those over registers at their end, and the bits of these; only if lanes or warps come before."""
+    end = len(steps)
+    while end and isinstance(step := steps[end - 1], ScanStep) and step.dim == REGISTER:
+        end -= 1
+    return (
+        (steps[:end], [step.bit for step in steps[end:] if isinstance(step, ScanStep)])
+        if end
+        else (steps, [])
+    )
 
 
 class _Scan:
@@ -61,7 +79,7 @@ class _Scan:
     ) -> None:
         self.ctx, self.op, self.combine, self.reverse = ctx, op, combine, reverse
         self.prefix = elements
-        self.block = [Block(element) for element in elements]
+        self.block: Sequence[Block] = [Block(element) for element in elements]
         self.used_memory = False
 
     def across_registers(self, step: ScanStep) -> None:
@@ -110,6 +128,16 @@ class _Scan:
                 other, total = totals[key]
                 made[id(block)] = self._after(block, other, later, total)
         self.block = [made[id(block)] for block in self.block]
+        self._settle()
+
+    def _settle(self) -> None:
+        """Put the carries of blocks of a single register before its prefix: nothing is saved by waiting."""
+        count = Counter(id(block) for block in self.block)
+        alone = [r for r, block in enumerate(self.block) if count[id(block)] == 1]
+        prefix, blocks = list(self.prefix), list(self.block)
+        for r in alone:
+            prefix[r], blocks[r] = self._result(prefix[r], blocks[r]), Block(blocks[r].total)
+        self.prefix, self.block = prefix, blocks
 
     def _fetch(self, values: Tuple, mask: int) -> Tuple:
         ctx = self.ctx
@@ -129,6 +157,28 @@ class _Scan:
     def results(self) -> list[Tuple]:
         """The inclusive scan of every register."""
         return [self._result(p, block) for p, block in zip(self.prefix, self.block, strict=True)]
+
+    def results_along(self, bits: Sequence[int]) -> list[Tuple]:
+        """The inclusive scan of every register, of which those that differ in ``bits`` follow each other, the lowest bit first."""
+        found: dict[int, Tuple] = {}
+        before: dict[int, Tuple] = {}  # by the lowest register of those that follow each other
+        totals: dict[tuple[int, int], Tuple] = {}
+        mask = sum(1 << bit for bit in bits)
+        for r in sorted(range(len(self.prefix)), key=lambda r: (_rank(r, bits), r), reverse=self.reverse):
+            block, lead = self.block[r], r & ~mask
+            running = before.get(lead)
+            if running is None:
+                found[r], before[lead] = self._result(self.prefix[r], block), block.total
+                continue
+            carry = running
+            if block.carry is not None and block.has_carry is not None:
+                carry = self._select(block.has_carry, self.combine(running, block.carry), running)
+            found[r] = self.combine(carry, self.prefix[r])
+            key = id(running), id(block.total)
+            if key not in totals:
+                totals[key] = self.combine(running, block.total)
+            before[lead] = totals[key]
+        return [found[r] for r in range(len(self.prefix))]
 
     def _result(self, prefix: Tuple, block: Block) -> Tuple:
         if block.carry is None or block.has_carry is None:
@@ -152,11 +202,13 @@ class _Scan:
             self._write(block.total, bases, slot)
         ctx.barrier()
         mine = b.and_(start, b.int_((1 << step.bits) - 1))
-        made = {
-            key: self._among(block, self._read(block.total, bases, slot, step.bits), mine)
-            for key, (block, slot) in unique.items()
-        }
-        self.block = [made[id(block)] for block in self.block]
+        # read where they are needed
+        self.block = _Joined(
+            [id(block) for block in self.block],
+            lambda key: self._among(
+                unique[key][0], self._read(unique[key][0].total, bases, unique[key][1], step.bits), mine
+            ),
+        )
 
     def _bases(self, step: WarpStep) -> list[ir.Value]:
         b, base, offset, found = self.ctx.b, self.ctx.scratch(self.op), 0, []
@@ -201,6 +253,28 @@ class _Scan:
             before = self.combine(before, totals[i])
         has = b.cmp("ne", mine, b.int_(order[0]))
         return self._after(block, carry, has, before)
+
+
+def _rank(register: int, bits: Sequence[int]) -> int:
+    """The number that ``bits`` of ``register`` make, the first being the lowest."""
+    return sum((register >> bit & 1) << place for place, bit in enumerate(bits))
+
+
+class _Joined(Sequence[Block]):
+    """Blocks by register, each made when it is first asked for; registers with one key share a block."""
+
+    def __init__(self, keys: Sequence[int], make: Callable[[int], Block]) -> None:
+        self.keys, self.make = keys, make
+        self.made: dict[int, Block] = {}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, register: Any) -> Any:
+        key = self.keys[register]
+        if key not in self.made:
+            self.made[key] = self.make(key)
+        return self.made[key]
 
 
 RULES: dict[str, Rule] = {"tt.scan": scan}
