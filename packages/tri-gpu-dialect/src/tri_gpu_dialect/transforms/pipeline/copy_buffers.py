@@ -9,7 +9,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_dot_buffer
-from tri_gpu_dialect.encodings import SharedEncoding, decode
+from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.plans import views
@@ -17,16 +17,20 @@ from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_by_cycl
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["CopyBuffer", "chosen_encoding", "readers", "stays_in_block", "transposed"]
+__all__ = ["CopyBuffer", "chosen_encoding", "readers", "row_spread", "stays_in_block", "transposed"]
 
 
 @dataclass(frozen=True)
 class CopyBuffer:
-    """What a load is copied to: one stage of it, and whether dots read it there."""
+    """What a load is copied to: one stage of it, and whether dots read it there.
+
+    ``spread``: how threads share the copies of a row of elements, which a load may have in many copies; None: as they load it.
+    """
 
     encoding: SharedEncoding
     bytes: int
     is_read_in_place: bool
+    spread: Blocked | None = None
 
     @classmethod
     def of(cls, load: ir.Operation, banks: Banks | None = None) -> CopyBuffer:
@@ -37,6 +41,10 @@ class CopyBuffer:
         result = load.results[0]
         info = tensor_info(result.type)
         assert info is not None
+        if info.rank == 1:
+            return cls(
+                SwizzledShared(1, 1, 1, (0,)), info.shape[0] * info.bitwidth // 8, False, row_spread(load)
+            )
         own = layouts.of(result.type)
         chosen = chosen_encoding(load)
         by_element = [op for op in readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
@@ -47,6 +55,18 @@ class CopyBuffer:
             encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted)
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
         return cls(encoding, size, is_read_in_place=chosen is not None)
+
+
+def row_spread(load: ir.Operation) -> Blocked:
+    """The layout for the copies of a row of elements: neighbouring lanes copy neighbours, each of them once."""
+    warps, lanes = (_of_module(load, f"ttg.{name}") for name in ("num-warps", "threads-per-warp"))
+    return Blocked((1,), (lanes,), (warps,), (0,))
+
+
+def _of_module(op: ir.Operation, name: str) -> int:
+    while op.parent is not None:
+        op = op.parent.operation
+    return ir.IntegerAttr(op.attributes[name]).value
 
 
 def chosen_encoding(load: ir.Operation) -> SharedEncoding | None:

@@ -13,6 +13,7 @@ from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
+from tri_gpu_dialect.transforms.layout.rematerialize import rematerialized
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import CopyBuffer, readers, transposed
 from tri_gpu_dialect.transforms.pipeline.rings import Rings
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -39,6 +40,12 @@ def compare(predicate: int, a: ir.Value, b: ir.Value) -> ir.Value:
     """The comparison of two integers by MLIR's number of its ``predicate``, at the ambient insertion point."""
     kind = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
     return build("arith.cmpi", [a, b], [ir.IntegerType.get_signless(1)], {"predicate": kind})
+
+
+def _also(mask: ir.Value | None, live: ir.Value, type_: ir.Type) -> ir.Value:
+    """``mask``, where there is one, off where not ``live``."""
+    everywhere = build("tt.splat", [live], [type_])
+    return everywhere if mask is None else build("arith.andi", [mask, everywhere], [type_])
 
 
 _EQ, _SLT = 0, 2
@@ -149,18 +156,24 @@ class Expansion:
         given = None if view.mask is None else known.get(view.mask, view.mask)
         if info is None:
             return live if given is None else build("arith.andi", [given, live], [live.type])
-        type_ = tensor_type(info.shape, live.type, info.encoding)
-        spread = build("tt.splat", [live], [type_])
-        return spread if given is None else build("arith.andi", [given, spread], [type_])
+        return _also(given, live, tensor_type(info.shape, live.type, info.encoding))
 
     def copy(
         self, load: ir.Operation, known: dict[ir.Value, ir.Value], live: ir.Value, slot: ir.Value
     ) -> ir.Value:
         """``load`` as a copy to ``stage``; its token."""
         view, number = load.opview, self.plan.loads.index(load)
-        operands = [known.get(view.ptr, view.ptr), self.slot(number, slot), self.mask(load, known, live)]
-        if view.other is not None:
-            operands.append(known.get(view.other, view.other))
+        spread = self.buffers[number].spread
+        if spread is None:
+            mask = self.mask(load, known, live)
+            pointers, *others = (known.get(v, v) for v in (view.ptr, view.other) if v is not None)
+        else:
+            pointers, *others = (
+                rematerialized(v, spread, known) for v in (view.ptr, view.other) if v is not None
+            )
+            given = None if view.mask is None else rematerialized(view.mask, spread, known)
+            mask = _also(given, live, tensor_type(load.results[0].type.shape, live.type, spread))
+        operands = [pointers, self.slot(number, slot), mask, *others]
         sizes = ir.DenseI32ArrayAttr.get([1, 1, 1, int(view.other is not None)])
         attributes = attributes_of(load, {"operandSegmentSizes": sizes})
         return build("ttg.async_copy_global_to_local", operands, [self.token], attributes)

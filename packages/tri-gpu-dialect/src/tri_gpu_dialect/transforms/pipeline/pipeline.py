@@ -34,14 +34,16 @@ from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, sched
 from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots, late_dots
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.layouts import OFFSET, Banks, vector_access
+from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
+from tri_gpu_dialect.transforms.layout.rematerialize import can_be_rematerialized
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import (
     CopyBuffer,
     chosen_encoding,
     readers,
+    row_spread,
     stays_in_block,
 )
 from tri_gpu_dialect.transforms.pipeline.loop_expansion import Expansion
@@ -87,7 +89,7 @@ class Pipeline(Pass):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
                     add_remark(loop, f"the loop is not pipelined: {why}")
             for loop, plan in zip(loops, plans, strict=True):
-                if plan is not None:
+                if plan is not None and any(_is_block(load) for load in plan.loads):
                     self.loop(function, loop, plan, target, warps)
 
     def stages_of(self, loop: ir.Operation) -> int:
@@ -135,6 +137,11 @@ class Pipeline(Pass):
         RegisterExpansion.of(loop, plan, Banks.of(target) if by_cycles and target else None).run()
 
 
+def _is_block(load: ir.Operation) -> bool:
+    """Whether ``load`` gives a tensor of two dimensions or more: rows alone are not worth a ring."""
+    return len(load.results[0].type.shape) > 1
+
+
 def _is_innermost(loop: ir.Operation) -> bool:
     return not any(op.name in ("scf.for", "scf.while") for op in all_ops(loop) if op != loop)
 
@@ -154,18 +161,27 @@ def _is_matrix(load: ir.Operation) -> bool:
 
 
 def _suits(load: ir.Operation, axes: AxisInfos, widths: Sequence[int]) -> bool:
-    """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits."""
+    """Whether ``load`` can be an asynchronous copy: of matrices, in accesses of one of the ``widths`` in bits, or of rows."""
     view, info = load.opview, tensor_info(load.results[0].type)
-    if info is None or info.rank < 2 or info.bitwidth < 8 or reads_again(load):
+    if info is None or info.bitwidth < 8 or reads_again(load):
         return False
     if view.other is not None and not is_zero(view.other):
         return False
+    if info.rank == 1:
+        given = [v for v in (view.ptr, view.mask, view.other) if v is not None]
+        is_cheap = all(can_be_rematerialized(v, row_spread(load)) for v in given)
+        return is_cheap and info.bitwidth in widths and _is_one_block(load)
     if not stays_in_block(load):
         return False
     chosen = chosen_encoding(load)
     dims = range(info.rank) if chosen is None else [_contiguous(chosen, info.shape)]
     best = max(_run(view.ptr, view.mask, axes, dim, info.bitwidth) for dim in dims)
     return best * info.bitwidth >= min(widths)
+
+
+def _is_one_block(load: ir.Operation) -> bool:
+    """Whether no cluster shares what is loaded."""
+    return not layouts.of(load.results[0].type).bases.get(BLOCK, ())
 
 
 def _run(pointers: ir.Value, mask: ir.Value | None, axes: AxisInfos, dim: int, bits: int) -> int:
