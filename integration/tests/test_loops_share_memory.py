@@ -41,6 +41,29 @@ def gram(x, o, p, N: tl.constexpr, D: tl.constexpr):
     tl.store(p + width[:, None] * D + width[None, :], tl.dot(tl.trans(v), v))
 
 
+@tri.jit
+def rows_beside_blocks(
+    q, k, m, d, o, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, CARRIED: tl.constexpr
+):
+    """``o = (exp2(q k^T - m) * d) k``: a row of maxima and one of factors for each block of keys, every second element of their arrays."""
+    rows, width, columns = tl.arange(0, M), tl.arange(0, D), tl.arange(0, N)
+    x = tl.load(q + rows[:, None] * D + width[None, :])
+    total = tl.zeros((M, D), tl.float32)
+    pm = m + columns * 2
+    for start in range(0, length, N):
+        keys = start + columns
+        y = tl.load(k + keys[:, None] * D + width[None, :], mask=keys[:, None] < length, other=0.0)
+        if CARRIED:
+            most = tl.load(pm, mask=keys < length, other=0.0)
+            pm += N * 2
+        else:
+            most = tl.load(m + keys * 2, mask=keys < length, other=0.0)
+        factor = tl.load(d + keys * 2, mask=keys < length, other=0.0)
+        s = tl.exp2(tl.dot(x, tl.trans(y)) - most[None, :]) * factor[None, :]
+        total += tl.dot(s.to(x.dtype), y)
+    tl.store(o + rows[:, None] * D + width[None, :], total)
+
+
 def compiled(
     kernel: Any, target: str, types: dict[str, str], constants: dict[str, int], **options: int
 ) -> Any:
@@ -99,6 +122,45 @@ def test_they_are_right(target: str) -> None:
     x = k[:64].astype(np.float64)
     np.testing.assert_allclose(g, x @ x.T, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(p, x.T @ x, rtol=1e-4, atol=1e-3)
+
+
+ROWS = {"q": "*fp16", "k": "*fp16", "m": "*fp32", "d": "*fp32", "o": "*fp32", "length": "i32"}
+
+
+@pytest.mark.parametrize("target", ["nvidia:sm_80", "nvidia:sm_90a"])
+def test_rows_that_dots_depend_on_are_copied_ahead(target: str) -> None:
+    """A load of a row in the loop would be waited for in each iteration; addresses that a loop carries are in one layout."""
+    for carried in (0, 1):
+        made = compiled(
+            rows_beside_blocks,
+            target,
+            ROWS,
+            {"M": 64, "N": 64, "D": 64, "CARRIED": carried},
+            num_warps=4,
+            num_stages=3,
+            warp_specialize=False,
+        )
+        body = str(made.asm["ttgir"]).split("scf.for")[1].split("scf.yield")[0]
+        assert body.count("= ttg.async_copy_global_to_local ") == 3 - carried
+        assert len(re.findall(r"= tt\.load ", body)) == carried
+        assert len(re.findall(r"tensor<64x!tt\.ptr<f32>, #blocked\d*> -> <64xf32", body)) == 2 - carried
+
+
+@pytest.mark.parametrize("target", ["sim:nvidia:sm_80", "sim:nvidia:sm_90a"])
+@pytest.mark.parametrize("length", [64, 160, 250])
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_and_are_right(target: str, length: int, stages: int) -> None:
+    rng = np.random.default_rng(length)
+    q, k = (rng.standard_normal((n, 32)).astype(np.float16) / 4 for n in (64, length))
+    m, d = (rng.standard_normal(2 * length).astype(np.float32) for _ in range(2))
+    s = np.exp2(q.astype(np.float64) @ k.astype(np.float64).T - m[::2]) * d[::2]
+    for carried in (False, True):
+        o = np.full((64, 32), np.nan, np.float32)
+        with tri.target(target):
+            rows_beside_blocks[(1,)](
+                q, k, m, d, o, length, M=64, N=32, D=32, CARRIED=carried, num_stages=stages
+            )
+        np.testing.assert_allclose(o, s @ k.astype(np.float64), rtol=1e-2, atol=2e-2)
 
 
 def test_a_loop_with_fewer_stages_says_why() -> None:

@@ -1,4 +1,4 @@
-"""Software pipelining: loads of dots' operands are issued iterations ahead, as asynchronous copies to shared memory.
+"""Software pipelining: loads that dots depend on are issued iterations ahead, as asynchronous copies to shared memory.
 
     for i: x = load(p(i)); y = dot(x, ...)          num_stages = 3
 
@@ -13,7 +13,8 @@ Dots that run on their own read their stages where they are.  Where such a dot m
 :mod:`tri_gpu_dialect.transforms.pipeline.rings`).
 
 Copies past the last iteration are masked off.  The stage that a copy goes to was read one iteration before, so the
-barrier that comes with the wait is the only one; but for loads with one stage fewer, whose copies follow what reads the stage.  What addresses and masks are computed from runs ahead with
+barrier that comes with the wait is the only one; but for loads with one stage fewer, whose copies follow what reads the stage.  Rows of elements beside the matrices (maxima and sums of attention, say) are copied by neighbouring lanes, each element
+once, however many threads read it: their addresses are computed again in that layout.  What addresses and masks are computed from runs ahead with
 values of its own (see :mod:`tri_gpu_dialect.analysis.pipeline_schedule`); what only the loads needed goes.
 """
 
