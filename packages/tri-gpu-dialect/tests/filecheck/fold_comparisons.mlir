@@ -6,6 +6,8 @@
 // CHECK: "tt.load"(%{{.*}}) {{.*}}operandSegmentSizes = array<i32: 1, 0, 0>
 // CHECK: "tt.store"(%{{.*}}, %{{.*}}) {{.*}}operandSegmentSizes = array<i32: 1, 1, 0>
 // CHECK: %[[OPEN:.*]] = arith.cmpi slt
+// a branch that is always taken is part of what is around it
+// CHECK-NOT: scf.if
 // CHECK: "tt.store"(%{{.*}}, %{{.*}}, %[[OPEN]])
 "builtin.module"() ({
   "tt.func"() ({
@@ -23,6 +25,10 @@
       %mask = arith.cmpi slt, %o, %size : tensor<16xi32>
       %q = "tt.addptr"(%base, %o) : (tensor<16x!tt.ptr<f32, "global">>, tensor<16xi32>) -> tensor<16x!tt.ptr<f32, "global">>
       %x = "tt.load"(%q, %mask, %other) {cache = 1 : i32, evict = 1 : i32, isVolatile = false, operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<16x!tt.ptr<f32, "global">>, tensor<16xi1>, tensor<16xf32>) -> tensor<16xf32>
+      %in = arith.cmpi sge, %i, %zero : i32
+      scf.if %in {
+        "tt.store"(%q, %x) {cache = 1 : i32, evict = 1 : i32, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<16x!tt.ptr<f32, "global">>, tensor<16xf32>) -> ()
+      }
       "tt.store"(%q, %x, %mask) {cache = 1 : i32, evict = 1 : i32, operandSegmentSizes = array<i32: 1, 1, 1>} : (tensor<16x!tt.ptr<f32, "global">>, tensor<16xf32>, tensor<16xi1>) -> ()
     }
     %limit = "tt.splat"(%n) : (i32) -> tensor<16xi32>

@@ -35,7 +35,7 @@ class WarpStep:
     """Neighbouring bits of the coordinate that warps hold.
 
     ``slot`` sends (register, lane, warp) to the place of a block's total in shared memory, its lowest
-    ``bits`` being the block's number among the ``2 ** bits`` that this step joins.
+    ``bits`` being the block's number among the ``2 ** bits`` that this step joins, and the next ones those of lanes.
     """
 
     bits: int
@@ -69,7 +69,7 @@ def plan_scan(layout: LinearLayout, axis: int) -> ScanPlan:
     for dim, group in groupby(owners, key=lambda owner: owner[0]):
         bits = [bit for _, bit in group]
         if dim == WARP:
-            steps.append(WarpStep(len(bits), _slot(along, kept, first)))
+            steps.append(WarpStep(len(bits), _slot(along, kept, first, len(bits))))
         else:
             steps += [ScanStep(dim, bit) for bit in bits]
         first += len(bits)
@@ -95,8 +95,30 @@ def _owner(along: LinearLayout, kept: LinearLayout, bit: int, axis: int) -> tupl
     return dim, i
 
 
-def _slot(along: LinearLayout, kept: LinearLayout, first: int) -> LinearLayout:
-    """Inputs to slots: the coordinate without its ``first`` lowest bits, then the other coordinates."""
+def _slot(along: LinearLayout, kept: LinearLayout, first: int, joined: int) -> LinearLayout:
+    """Inputs to slots: ``joined`` bits of the coordinate from bit ``first`` on, then all that is above them and the other coordinates.
+
+    Of these the bits that lanes hold are the lowest: the slots of a warp's lanes are next to each other, in different banks.
+    """
     above = along.out_bits - first
-    columns = tuple((a >> first) | (k << above) for a, k in zip(along.columns, kept.columns, strict=True))
-    return LinearLayout(along.ins, (("slot", above + kept.out_bits),), columns)
+    columns = [(a >> first) | (k << above) for a, k in zip(along.columns, kept.columns, strict=True)]
+    held = {bit for column in _columns_of(along, LANE, columns) for bit in _bits(column)}
+    total = above + kept.out_bits
+    order = [*range(joined), *sorted(range(joined, total), key=lambda bit: bit not in held)]
+    place = {bit: to for to, bit in enumerate(order)}
+    moved = tuple(sum(1 << place[bit] for bit in _bits(column)) for column in columns)
+    return LinearLayout(along.ins, (("slot", total),), moved)
+
+
+def _columns_of(layout: LinearLayout, dim: str, columns: Sequence[int]) -> Sequence[int]:
+    """Those of ``columns``, one for each input bit of ``layout``, that belong to input ``dim``."""
+    start = 0
+    for name, bits in layout.ins:
+        if name == dim:
+            return columns[start : start + bits]
+        start += bits
+    return ()
+
+
+def _bits(number: int) -> list[int]:
+    return [bit for bit in range(number.bit_length()) if number >> bit & 1]

@@ -4,7 +4,8 @@
 
 becomes ``x = load(p)``.  With sizes that the compiler knows and that blocks divide, all masks of a kernel go, also those
 of a loop's last block: the loop's variable is known to stay below its bound.  A comparison that is false everywhere
-becomes a constant, too; accesses that never happen are left alone.
+becomes a constant, too; accesses that never happen are left alone.  Branches whose condition is known then are part of the code around
+them, or gone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
+from tri_core.mlir import ir, run_passes
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -47,6 +48,16 @@ class FoldComparisons(Pass):
             folding.accesses()
             if folding.true:
                 _drop_unused(function)
+        if any(_is_decided(op) for function in functions(module) for op in all_ops(function)):
+            run_passes(module, "canonicalize")
+
+
+def _is_decided(op: ir.Operation) -> bool:
+    """Whether ``op`` is a branch that is always, or never, taken: what its region does belongs to the code around it."""
+    if op.name != "scf.if":
+        return False
+    condition = op.operands[0].owner
+    return not isinstance(condition, ir.Block) and condition.operation.name == "arith.constant"
 
 
 def _drop_unused(function: ir.Operation) -> None:

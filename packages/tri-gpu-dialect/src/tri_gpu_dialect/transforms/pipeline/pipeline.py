@@ -28,6 +28,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext, Target
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.mlir import ir
+from tri_core.passes.loops import known_trips
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
@@ -103,6 +104,9 @@ class Pipeline(Pass):
     ) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         stages = self.stages_of(loop)
+        trips = known_trips(loop)
+        if trips is not None:
+            stages = min(stages, trips)  # copies for iterations that there are not
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
         if not self.policy.pipeline.async_copy_bits:
