@@ -27,7 +27,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 
-__all__ = ["Schedule", "is_dot_buffer", "obstacle", "schedule"]
+__all__ = ["DOT_OPERANDS", "Schedule", "is_dot_buffer", "obstacle", "schedule"]
 
 #: effects that loads may not pass, or that other threads' memory may depend on
 _ORDERING = (
@@ -43,7 +43,7 @@ _ORDERING = (
 _WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
 #: which operands of dots may come by copies ahead: operands, and scales where a dot reads them from registers
-_OPERANDS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
+DOT_OPERANDS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
 
 
 @dataclass
@@ -137,7 +137,7 @@ def _feeds_dot(load: ir.Operation) -> bool:
 
 def _is_operand(use: ir.OpOperand) -> bool:
     user = use.owner.operation
-    if use.operand_number in _OPERANDS.get(user.name, ()):
+    if use.operand_number in DOT_OPERANDS.get(user.name, ()):
         return isinstance(encoding_of(user.results[0]), MatrixEncoding)
     return is_dot_buffer(user)
 

@@ -4,7 +4,8 @@ For every access through a tensor of pointers the axis analysis says along which
 The access gets a blocked encoding that follows this dimension: each thread takes a vector of it, the lanes
 of a warp the vectors next to one another.  Accesses of one shape and order share one encoding, so that what
 is loaded, computed and stored needs no conversion in between; its vector is the widest that any of them can
-use, and no wider than the widest element among them makes of it.
+use, and no wider than the widest element among them makes of it.  What only dots read changes its layout on the way to them, whatever it
+was loaded in: such loads have an encoding of their own, so that bytes come in vectors as wide as those of what is stored.
 
 Blocks of tensor descriptors go through shared memory: there, too, neighbours in a row are accessed in vectors.
 
@@ -21,8 +22,10 @@ from typing import ClassVar
 from tri_core.api import Pass, Policy, StageContext
 from tri_core.dialects.tt import PointerType
 from tri_core.ir.effects import READ_GLOBAL, WRITE_GLOBAL, effects_of, may_have
+from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.pipeline_schedule import DOT_OPERANDS
 from tri_gpu_dialect.async_units.analysis.cta_split import wanted_blocks
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
@@ -86,7 +89,7 @@ class Coalesce(Pass):
 class _Access:
     """``order``: dimensions by contiguity; ``contiguous``: aligned neighbours along the first, in elements.
 
-    ``blocks``: how the blocks of a cluster share the tensor, where a dot says so.
+    ``blocks``: how the blocks of a cluster share the tensor, where a dot says so; ``feeds_dots_alone``: nothing else reads it.
     """
 
     op: ir.Operation
@@ -95,11 +98,12 @@ class _Access:
     contiguous: int
     bits: int
     blocks: ClusterBases | None = None
+    feeds_dots_alone: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
         """What accesses of one layout have in common."""
-        return self.info.shape, self.order, self.blocks
+        return self.info.shape, self.order, self.blocks, self.feeds_dots_alone
 
 
 def _groups(
@@ -115,9 +119,25 @@ def _groups(
         # equally contiguous dimensions keep row-major order
         order = tuple(sorted(range(info.rank), key=lambda d: (-contiguity[d], -d)))
         contiguous = infos.contiguous(pointers, order[0])
-        access = _Access(op, info, order, contiguous, pointee_bytes(pointers.type) * 8, blocks.get(op))
+        bits = pointee_bytes(pointers.type) * 8
+        access = _Access(op, info, order, contiguous, bits, blocks.get(op), _feeds_dots_alone(op))
         groups[access.key].append(access)
     return groups
+
+
+def _feeds_dots_alone(load: ir.Operation) -> bool:
+    """Whether what ``load`` gives becomes operands of dots, perhaps after cheap ops, and nothing else."""
+    ahead, seen = list(load.results), set(load.results)
+    while ahead:
+        for use in ahead.pop().uses:
+            user = use.owner.operation
+            if user.name in DOT_OPERANDS and use.operand_number in DOT_OPERANDS[user.name]:
+                continue
+            if not is_rematerializable(user):
+                return False
+            ahead += [r for r in user.results if r not in seen]
+            seen.update(user.results)
+    return bool(seen)
 
 
 def _block(op: ir.Operation, blocks: ClusterBases | None) -> _Access:
