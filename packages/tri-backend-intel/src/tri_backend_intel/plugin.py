@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tri_core.mlir import IRRegistry
 
 TRI_PLUGIN_API = (1, 0)
-TRI_REQUIRES = {"tri-gpu-dialect": ">=0.2,<0.5", "tri-runtime": ">=0.4,<0.5"}
+TRI_REQUIRES = {"tri-gpu-dialect": ">=0.4,<0.5", "tri-runtime": ">=0.4,<0.5"}
 
 
 @hookimpl
