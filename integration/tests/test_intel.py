@@ -375,7 +375,7 @@ def test_high_halves_of_matmuls(dtype: str) -> None:
 @tri.jit
 def masked_high_halves(x_ptr, y_ptr, m_ptr, o_ptr, N: tl.constexpr):  # type: ignore[no-untyped-def]
     i = tl.arange(0, N)
-    mask = tl.load(m_ptr + i) > 0
+    mask = tl.load(m_ptr + i).to(tl.int1)
     x, y = tl.load(x_ptr + i, mask=mask), tl.load(y_ptr + i, mask=mask)
     tl.store(o_ptr + i, tl.umulhi(x, y), mask=mask)
 

@@ -123,8 +123,11 @@ def operands(module: ir.Module) -> list[ir.Value]:
 @pytest.mark.parametrize("case", [c for c in CASES if c != "chained"])
 def test_operands_come_out_of_swizzled_buffers(run, case: str, warps: int) -> None:  # type: ignore[no-untyped-def]
     module: ir.Module = run(program(case), *PASSES, num_warps=warps)
-    for value in operands(module):
-        read = source(value)
+    made = [source(value) for value in operands(module)]
+    # what warps exchange among their own lanes needs no memory
+    reads = [op for op in made if op.name != "ttg.convert_layout" or scratch_bytes(op)]
+    assert reads
+    for read in reads:
         assert read.name == "ttg.local_load"
         memory = decode(read.operands[0].type.encoding)
         assert isinstance(memory, SwizzledShared)
