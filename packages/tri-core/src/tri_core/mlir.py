@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -76,23 +75,12 @@ class IRRegistry:
         self.texts: dict[str, str] = {}
 
     def add_dialect(self, dialect: type[ext.Dialect]) -> None:
-        """Register ``dialect``.
-
-        It is loaded at once, unless another thread works with IR: then when this one begins to.  Waiting for that
-        thread would be a deadlock: modules register dialects while they are imported, and it may import them, too.
-        """
+        """Register ``dialect``; loaded at once when the context exists already."""
         name: str = dialect.DIALECT_NAMESPACE
-        if self.dialects.get(name) is dialect:
-            return
         if self.dialects.setdefault(name, dialect) is not dialect:
             raise ValueError(f"dialect {name!r} is registered twice")
-        _unloaded.append(dialect)
-        if _lock.acquire(blocking=False):
-            try:
-                if _context is not None:
-                    _load_all(_context)
-            finally:
-                _lock.release()
+        if _context is not None:
+            _load(dialect, _context)
 
     def add_text(self, namespace: str, module: str) -> None:
         """Have ``module`` imported when text is read or written: it calls :func:`tri_core.text.add_syntax`."""
@@ -107,14 +95,6 @@ class IRRegistry:
 registry = IRRegistry()
 _lock = forks.RLock()
 _context: ir.Context | None = None
-#: registered dialects that the context lacks
-_unloaded: deque[type[ext.Dialect]] = deque()
-
-
-def _load_all(into: ir.Context) -> None:
-    """Load what is registered; the caller holds the lock."""
-    while _unloaded:
-        _load(_unloaded.popleft(), into)
 
 
 def _load(dialect: type[ext.Dialect], into: ir.Context) -> None:
@@ -133,8 +113,9 @@ def context() -> ir.Context:
         if _context is None:
             made = ir.Context()
             made.enable_multithreading(False)
+            for dialect in registry.dialects.values():
+                _load(dialect, made)
             _context = made
-        _load_all(_context)
         return _context
 
 

@@ -16,6 +16,12 @@ from tri_backend_amd.dialect.block import (
     InThreadTransposeOp,
 )
 from tri_backend_amd.dialect.buffers import BufferAtomicOp, BufferLoadOp, BufferStoreOp, MakeBufferOp
+from tri_backend_amd.dialect.conversions import (
+    ConvertScaledOp,
+    ScaledUpcastFp4Op,
+    ScaledUpcastFp8Op,
+    UpcastMxfpOp,
+)
 from tri_backend_amd.dialect.copies import BufferLoadLdsOp, WaitLoadsOp
 from tri_backend_amd.dialect.machine import (
     BarrierOp,
@@ -48,6 +54,7 @@ __all__ = [
     "ClockOp",
     "ConcatOp",
     "CondBarrierOp",
+    "ConvertScaledOp",
     "DivFixupOp",
     "DppOp",
     "ExecutionBarrierOp",
@@ -60,7 +67,10 @@ __all__ = [
     "ReadFirstLaneOp",
     "ReadLaneOp",
     "ReciprocalOp",
+    "ScaledUpcastFp4Op",
+    "ScaledUpcastFp8Op",
     "SwizzleOp",
+    "UpcastMxfpOp",
     "WaitLoadsOp",
     "WorkgroupIdOp",
     "WorkitemIdOp",

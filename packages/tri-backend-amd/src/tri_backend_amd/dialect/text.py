@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tri_core.text import CACHE_POLICY, DialectSyntax, Integers, TypeSyntax, add_syntax, op
+from tri_core.dialects.tt.enums import ScaleDotElemType
+from tri_core.text import CACHE_POLICY, DialectSyntax, Integers, Keyword, TypeSyntax, add_syntax, op
 from tri_core.text.scan import dictionary, split_pairs
 
 __all__ = ["SYNTAX"]
@@ -19,6 +20,9 @@ OPS = {
     "amdg.in_thread_transpose": op("%src{} : ^src -> ^result"),
     "amdg.concat": op("%sources*{} : ^sources* -> ^result"),
     "amdg.extract_slice": op("%source $static_offsets:long_integers{} : ^source to ^result"),
+    "amdg.scaled_upcast_fp4": op("%input scale %scale{} : ^input, ^scale -> ^output"),
+    "amdg.scaled_upcast_fp8": op("%input scale %scale{} : ^input, ^scale -> ^output"),
+    "amdg.upcast_mxfp": op("%src, %scale fp_type = $fp_type:scaled_float{} : ^src, ^scale -> ^result"),
     "amdg.cond_barrier": op("%pred{}", "pred=i1"),
 }
 # fmt: on
@@ -65,7 +69,7 @@ def _write_rotating(body: str) -> str:
 SYNTAX = DialectSyntax(
     namespace="amdg",
     ops=OPS,
-    kinds={"long_integers": Integers(bits=64)},
+    kinds={"long_integers": Integers(bits=64), "scaled_float": Keyword.of(ScaleDotElemType)},
     types=(
         TypeSyntax("#ttg.amd_mfma", generic="#amdg.amd_mfma", alias="mma", write=_write_mfma),
         TypeSyntax(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_amd.lowering import block_ops, buffers, comparisons, copies, division
+from tri_backend_amd.lowering import block_ops, buffers, comparisons, copies, division, microscaling
 from tri_backend_amd.lowering.primitives import AmdPrimitives, make_primitives
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -14,5 +14,6 @@ def add_rules(table: LoweringTable) -> None:
     buffers.add_rules(table)
     block_ops.add_rules(table)
     copies.add_rules(table)
+    microscaling.add_rules(table)
     comparisons.add_rules(table)
     division.add_rules(table)

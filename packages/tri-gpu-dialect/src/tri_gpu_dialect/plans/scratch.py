@@ -16,7 +16,14 @@ from tri_gpu_dialect.plans.conversion import ThroughShared, plan_conversion
 from tri_gpu_dialect.plans.reduction import plan_reduction
 from tri_gpu_dialect.plans.scanning import plan_scan
 
-__all__ = ["element_bits", "element_bytes", "measure_like", "scratch_alignment", "scratch_bytes"]
+__all__ = [
+    "element_bits",
+    "element_bytes",
+    "measure_conversion",
+    "measure_like",
+    "scratch_alignment",
+    "scratch_bytes",
+]
 
 #: bytes of a descriptor as copy engines have it, which is written in place
 _TENSORMAP_BYTES = 128
@@ -128,6 +135,19 @@ def measure_like(name: str, *names: str) -> None:
     """Ops called ``names`` take the memory that an op called ``name`` would with their results: they decompose to it."""
     for each in names:
         _MEASURES.setdefault(each, _MEASURES[name])
+
+
+def measure_conversion(
+    name: str, moves: Callable[[ir.Operation], tuple[LinearLayout, LinearLayout, int]]
+) -> None:
+    """Ops called ``name`` take the memory of a conversion of a tensor from one layout to another, of elements of some bits: ``moves(op)``."""
+
+    def measure(op: ir.Operation) -> int:
+        source, result, bits = moves(op)
+        plan = plan_conversion(source, result, bits)
+        return plan.scratch_bytes if isinstance(plan, ThroughShared) else 0
+
+    _MEASURES[name] = measure
 
 
 _MEASURES: dict[str, Callable[[ir.Operation], int]] = {
