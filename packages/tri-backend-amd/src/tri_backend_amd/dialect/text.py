@@ -23,6 +23,7 @@ OPS = {
     "amdg.scaled_upcast_fp4": op("%input scale %scale{} : ^input, ^scale -> ^output"),
     "amdg.scaled_upcast_fp8": op("%input scale %scale{} : ^input, ^scale -> ^output"),
     "amdg.upcast_mxfp": op("%src, %scale fp_type = $fp_type:scaled_float{} : ^src, ^scale -> ^result"),
+    "amdg.instruction_sched_hint": op("{}"),
     "amdg.cond_barrier": op("%pred{}", "pred=i1"),
 }
 # fmt: on
@@ -71,6 +72,17 @@ SYNTAX = DialectSyntax(
     ops=OPS,
     kinds={"long_integers": Integers(bits=64), "scaled_float": Keyword.of(ScaleDotElemType)},
     types=(
+        TypeSyntax(
+            "#amdg.InstCounter",
+            generic="#amdg.inst_counter",
+            write=lambda body: body.replace(" : i64", ""),
+        ),
+        TypeSyntax(
+            "#amdg.SchedHintVariant",
+            generic="#amdg.sched_hint_variant",
+            write=lambda body: body.replace('"', ""),
+            read=lambda body: f'<"{body[1:-1]}">',
+        ),
         TypeSyntax("#ttg.amd_mfma", generic="#amdg.amd_mfma", alias="mma", write=_write_mfma),
         TypeSyntax(
             "#ttg.amd_wmma", generic="#amdg.amd_wmma", alias="mma", write=_write_wmma, read=_read_wmma

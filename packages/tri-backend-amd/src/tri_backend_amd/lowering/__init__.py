@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tri_backend_amd.lowering import block_ops, buffers, comparisons, copies, division, microscaling
+from tri_backend_amd.lowering import (
+    block_ops,
+    buffers,
+    comparisons,
+    copies,
+    division,
+    microscaling,
+    scheduling,
+)
 from tri_backend_amd.lowering.primitives import AmdPrimitives, make_primitives
 from tri_gpu_dialect.lowering import LoweringTable
 
@@ -15,5 +23,6 @@ def add_rules(table: LoweringTable) -> None:
     block_ops.add_rules(table)
     copies.add_rules(table)
     microscaling.add_rules(table)
+    scheduling.add_rules(table)
     comparisons.add_rules(table)
     division.add_rules(table)
