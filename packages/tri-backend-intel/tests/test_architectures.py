@@ -6,7 +6,7 @@ import pytest
 
 from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.options import IntelOptions
-from tri_backend_intel.pipeline import policy
+from tri_backend_intel.pipeline import pipeline, policy
 from tri_backend_intel.runtime.devices import architecture_of
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
 from tri_core.occupancy import occupancy
@@ -40,6 +40,14 @@ def test_what_sets_the_architectures_apart() -> None:
     assert not made["arl-h"].has("2d-block-io")
     assert made["opencl-cpu"].spec.threads_per_warp == (16, 8, 4, 32, 64)
     assert all(t.spec.threads_per_warp[0] == 16 for t in made.values())
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_features_are_what_is_built(name: str) -> None:
+    made = target(TargetKey("intel", name), None)
+    assert made.has("dpas") == bool(policy(made, IntelOptions()).dots.instructions) == bool(made.spec.dot)
+    stages = pipeline(made, IntelOptions()).stages
+    assert made.has("2d-block-io") == any("FoldTiles(" in s.passes.text() for s in stages if s.passes)
 
 
 def test_a_bare_vendor_means_the_device() -> None:

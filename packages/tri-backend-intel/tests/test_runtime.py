@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from intel_support import image_of, llvm_of, random, runtime, to_spirv
+from intel_support import image_of, llvm_of, random, runtime, target_of, to_spirv
 from tri_backend_intel import adapters
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
@@ -37,6 +37,7 @@ from tri_core.api import (
     Unsupported,
 )
 from tri_core.mlir import ir
+from tri_core.resources import resources
 from tri_gpu_dialect.lowering import Access, Builder
 from tri_runtime import Buffer
 
@@ -216,6 +217,12 @@ def test_strides_and_offsets_count_elements() -> None:
     assert (described.dtype, described.pointer, described.nbytes) == ("fp32", base + 28, (1 + 40 + 8) * 4)
     with pytest.raises(LaunchError, match="<c8"):
         adapters.describe(_View(owner, typestr="<c8"))
+
+
+def test_private_memory_is_what_resources_call_a_stack(image: KernelImage) -> None:
+    kernel = runtime().load(image, runtime().current_device())
+    found = replace(image.metadata, resources=kernel.resources)
+    assert resources(found, target_of().spec).stack == kernel.kernel.private_mem_size
 
 
 # --- refusals -------------------------------------------------------------------------------------------

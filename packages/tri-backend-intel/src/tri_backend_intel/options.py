@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from tri_core.api import CommonOptions, OptionError
+from tri_core.api import CommonOptions, OptionError, OutOfResources, Target
 
-__all__ = ["IntelOptions", "intel_options"]
+__all__ = ["IntelOptions", "check_registers", "intel_options"]
 
 _GRF = ("default", "small", "large", "auto")
 
@@ -37,3 +37,22 @@ def intel_options(options: CommonOptions) -> IntelOptions:
     if isinstance(options, IntelOptions):
         return options
     return IntelOptions(**{field.name: getattr(options, field.name) for field in fields(CommonOptions)})
+
+
+def check_registers(target: Target, options: IntelOptions) -> None:
+    """OutOfResources when a core of ``target`` has too few registers for all warps of a work group.
+
+    With ``grf_mode="large"`` half as many hardware threads run on a core, and a work group runs on one.
+    """
+    if options.grf_mode != "large" or not target.has("gpu"):
+        return
+    most = target.spec.limits["hardware_threads"] // 2
+    if options.num_warps > most:
+        raise OutOfResources(  # which an autotuner takes for a configuration to skip
+            f'num_warps is {options.num_warps}; with grf_mode="large" a core of {target} runs {most} warps',
+            remedy=f'use num_warps={most}, or grf_mode="small"',
+            resource="hardware_threads",
+            need=options.num_warps,
+            have=most,
+            nearest={"num_warps": most},
+        )

@@ -7,7 +7,7 @@ from functools import partial
 from tri_backend_intel.dpas import dots
 from tri_backend_intel.lowering import make_primitives, tiles
 from tri_backend_intel.lowering.capabilities import RefuseFp64
-from tri_backend_intel.options import intel_options
+from tri_backend_intel.options import check_registers, intel_options
 from tri_backend_intel.spirv.stage import spirv_stage
 from tri_backend_intel.transforms import FoldTiles, PrefetchTiles, SliceDots, VersionTiles, surfaces
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
@@ -63,7 +63,8 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
 
 
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
-    """The stages for one compile."""
+    """The stages for one compile; OutOfResources for more warps than a core runs with their registers."""
+    check_registers(target, intel_options(options))
     return Pipeline(
         stages=(
             _ttir(target, options),

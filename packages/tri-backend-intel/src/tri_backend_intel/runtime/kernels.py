@@ -34,8 +34,8 @@ class SyclKernel:
 
     @property
     def resources(self) -> dict[str, int]:
-        """``threads`` per work group at most, and ``private`` bytes per work item (spills among them)."""
-        return {"threads": self.kernel.work_group_size, "private": self.kernel.private_mem_size}
+        """``threads`` per work group at most, and ``stack``: bytes of private memory per work item (spills among them)."""
+        return {"threads": self.kernel.work_group_size, "stack": self.kernel.private_mem_size}
 
 
 def check_architecture(image: KernelImage, device: FoundDevice) -> None:

@@ -22,7 +22,7 @@ _OPCODES = {10: "extension", 15: "entry point", 16: "execution mode", 17: "capab
 #: bytes of an address: modules are of the 64-bit memory model
 _ADDRESS = 8
 #: execution modes, section 3.6
-_LOCAL_SIZE, _SUBGROUP_SIZE = 17, 35
+_LOCAL_SIZE, _CONTRACTION_OFF, _SUBGROUP_SIZE = 17, 31, 35
 #: capabilities that a device may lack, section 3.31
 _CAPABILITIES = {
     9: "Float16",
@@ -63,6 +63,8 @@ class SpirvModule:
     sub_group_size: dict[str, int]
     #: bytes of each parameter of each kernel, None for one that is no number and no pointer
     parameters: dict[str, list[int | None]]
+    #: kernels whose products and sums the driver may fuse
+    contracted: frozenset[str]
 
 
 def _damaged(why: str) -> ToolchainError:
@@ -131,6 +133,7 @@ def read_module(data: bytes) -> SpirvModule:
         extensions=frozenset(extensions),
         kernels=tuple(kernels.values()),
         parameters=_parameters(words, kernels),
+        contracted=frozenset(n for i, n in kernels.items() if (i, _CONTRACTION_OFF) not in modes),
         local_size={
             n: _extent(modes[i, _LOCAL_SIZE]) for i, n in kernels.items() if (i, _LOCAL_SIZE) in modes
         },

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tri_backend_intel.lowering import PRECISE
 from tri_backend_intel.options import IntelOptions, intel_options
+from tri_backend_intel.spirv.contraction import with_contraction
 from tri_backend_intel.spirv.disassembly import disassemble, read_disassembly
 from tri_backend_intel.spirv.legalize import legalize
 from tri_backend_intel.spirv.lines import with_lines, with_markers
@@ -57,7 +58,8 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     target = context.target
     if target.spec.llvm is None:
         raise InternalError(f"{target} is not an Intel target")
-    data = _generate(llvm_ir, target, context.codegen, lines=bool(context.knobs.get("LINE_INFO")))
+    lines = bool(context.knobs.get("LINE_INFO"))
+    data = _generate(llvm_ir, target, context.codegen, lines=lines, fuse=context.options.enable_fp_fusion)
     module = read_module(data)
     _check(module, target)
     return StageResult(
@@ -69,8 +71,10 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     )
 
 
-def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: bool) -> bytes:
+def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: bool, fuse: bool) -> bytes:
     """Optimise, spell out what cannot be selected, emit: two jobs; with source ``lines`` if they are wanted.
+
+    With ``fuse``, the driver may contract what all of the kernel's operations allow.
 
     The second one has a process that has seen no other module: LLVM's SPIR-V target keeps the numbers of basic
     blocks, and gives them again to blocks that happen to lie at the same address.
@@ -83,6 +87,8 @@ def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: b
         llvm_options=(_extension_option(target),),
     )
     text = legalize(codegen.compile(optimised).texts["llvm-ir"])
+    if fuse:
+        text = with_contraction(text)
     if not target.has("gpu"):
         text = without_negation(text)
     text, places = with_markers(text) if lines else (text, ())
