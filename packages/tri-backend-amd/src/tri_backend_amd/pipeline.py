@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tri_backend_amd.hsaco.stages import assembly_and_object_stages
 from tri_backend_amd.lowering import make_primitives
 from tri_backend_amd.mfma.policy import mfma_policy
+from tri_backend_amd.options import amd_options
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
@@ -35,7 +36,8 @@ def _passes() -> Mapping[str, Sequence[Pass]]:
 
 def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
     """What the shared passes know of ``target``: its matrix instructions."""
-    return mfma_policy(target.key.arch, options.num_warps)
+    own = amd_options(options)
+    return mfma_policy(target.key.arch, options.num_warps, own.matrix_instr_nonkdim, own.kpack)
 
 
 def _ttgir(target: Target, options: CommonOptions) -> Stage:

@@ -83,6 +83,24 @@ def test_machine_code_has_that_instruction(chip: str, kind: str) -> None:
     assert set(re.findall(r"v_mfma\w+", text)) == {MNEMONICS[chip, kind]}
 
 
+@pytest.mark.parametrize(
+    ("size", "shape"), [(0, "32x32x8"), (16, "16x16x16"), (32, "32x32x8"), (4, "32x32x8")]
+)
+def test_an_option_says_which_instruction(size: int, shape: str) -> None:
+    """4 x 64 and 64 x 4 take a k of 64, which the dot does not have: another is taken then."""
+    text = machine_code("gfx942", "f16", (64, 64, 16), matrix_instr_nonkdim=size)
+    assert set(re.findall(r"v_mfma_f32_(\w+)_f16", text)) == {shape}
+
+
+def test_an_option_says_how_much_a_lane_reads() -> None:
+    widths = [
+        re.findall(r"ds_read\w*_b(?:64|128)", machine_code("gfx942", "f16", (64, 64, 64), kpack=kpack))
+        for kpack in (1, 2)
+    ]
+    assert "ds_read_b128" not in widths[0]
+    assert "ds_read_b128" in widths[1]
+
+
 def test_a_small_operand_is_handed_to_all_blocks() -> None:
     text = machine_code("gfx942", "f16", (4, 64, 64), num_warps=1)
     found = re.findall(r"v_mfma_f32_4x4x4_16b_f16 .*", text)

@@ -22,11 +22,13 @@ class MfmaPolicy(DefaultPolicy):
 
     ``pairs``: rows that take two instructions' operands at once.  A dot whose first operand is made of another dot's result takes
     that as it is, 4 neighbours in a lane, and none of these.
+    ``least``: the lesser of m and n of the rows that are taken if one of them computes the dot; 0: of all.
     """
 
     processor: str = ""
     warps: int = 4
     pairs: tuple[MatrixInstruction, ...] = ()
+    least: int = 0
 
     def mma(self, dot: ir.Operation) -> MatrixInstruction | None:
         """The cheapest row that computes ``dot``; None: plain FMA."""
@@ -35,6 +37,7 @@ class MfmaPolicy(DefaultPolicy):
             rows = (*self.pairs, *rows)
         shape, depth = shape_of(dot.results[0].type), shape_of(dot.operands[0].type)[-1]
         fitting = self._fitting(rows, dot)
+        fitting = [row for row in fitting if min(row.shape[:2]) == self.least] or fitting
         return min(fitting, key=lambda row: self._cost(row, shape, depth), default=None)
 
     def _fitting(self, rows: Sequence[MatrixInstruction], dot: ir.Operation) -> list[MatrixInstruction]:
@@ -62,8 +65,11 @@ class MfmaPolicy(DefaultPolicy):
         return steps * form.passes, alone * (down * m + across * n) * depth
 
 
-def mfma_policy(processor: str, warps: int) -> DefaultPolicy:
-    """The policy for ``processor``, whose CTAs have ``warps`` wavefronts; without MFMA, the default."""
+def mfma_policy(processor: str, warps: int, least: int = 0, kpack: int = 0) -> DefaultPolicy:
+    """The policy for ``processor``, whose CTAs have ``warps`` wavefronts; without MFMA, the default.
+
+    ``least`` and ``kpack`` are the options ``matrix_instr_nonkdim`` and ``kpack``.
+    """
     rows = matrix_instructions(processor)
     if not rows:
         return DefaultPolicy()
@@ -72,5 +78,6 @@ def mfma_policy(processor: str, warps: int) -> DefaultPolicy:
         pipeline=PipelinePolicy(through_registers=True, split_loops=True),
         processor=processor,
         warps=warps,
-        pairs=matrix_instructions(processor, 2),
+        pairs=() if kpack == 1 else matrix_instructions(processor, 2),
+        least=least,
     )
