@@ -114,6 +114,10 @@ def test_a_wait_leaves_the_last_groups_under_way(tmp_path: Path) -> None:
     np.testing.assert_array_equal(out, x)
     text = str(compiled(tmp_path, early, "gfx950").asm["llir"])
     assert text.index(f"s.waitcnt(i32 {0x0F72})") < text.index(f"s.waitcnt(i32 {0x0F70})")
+    # nothing else waits: neither the barrier nor the read
+    lines = str(compiled(tmp_path, early, "gfx950").asm["amdgcn"]).splitlines()
+    waits = [line.split("vmcnt")[1][:3] for line in lines if "s_waitcnt" in line and "vmcnt" in line]
+    assert waits == ["(2)", "(0)"]
     # the other is not: what it holds is neither array's
     x, out = run(tmp_path, body.replace("LEFT", "%b"), "gfx950", 4096, 0)
     assert not (out == 7).any()

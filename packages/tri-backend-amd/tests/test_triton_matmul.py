@@ -68,3 +68,13 @@ def test_wmma_is_read_and_refused_where_it_is_lowered(arch: str) -> None:
         tri.compile(IRSource.from_file(path(arch)), target=f"amd:{arch}")
     assert caught.value.location is not None
     assert caught.value.remedy
+
+
+def test_a_step_on_gfx950_waits_once_for_the_copies_of_the_one_before() -> None:
+    """The copies of the next step stay under way through its reads of LDS and its matrix instructions."""
+    text = str(tri.compile(IRSource.from_file(path("gfx950")), target="amd:gfx950").asm["amdgcn"])
+    lines = text.splitlines()
+    copies = [i for i, line in enumerate(lines) if "buffer_load_dwordx4" in line and " lds" in line]
+    first, last = copies[8], next(i for i in range(copies[-1], len(lines)) if "s_cbranch" in lines[i])
+    assert not [line for line in lines[first:last] if "vmcnt" in line or "s_barrier" in line]
+    assert sum("v_mfma" in line for line in lines[first:last]) == 16

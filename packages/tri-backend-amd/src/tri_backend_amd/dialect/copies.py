@@ -21,10 +21,13 @@ from tri_core.errors import DeviceError
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
-__all__ = ["BufferLoadLdsOp", "WaitLoadsOp"]
+__all__ = ["SCOPES", "BufferLoadLdsOp", "WaitLoadsOp"]
 
 _In = ext.Operand[Any]
 Array = npt.NDArray[np.generic]
+
+#: scopes of aliasing of a copy's accesses: an attribute that this op and LLVM's have
+SCOPES = "alias_scopes"
 
 _GLOBAL, _SHARED = 1, 3
 #: what the destination holds until somebody waits
@@ -64,10 +67,19 @@ class BufferLoadLdsOp(MachineOp, dialect=AMDG, name="raw_buffer_load_lds"):
     cache: ir.IntegerAttr
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """An intrinsic."""
-        width, cache = b.int_(self.width.value), b.int_(self.cache.value)
-        operands = [self.buffer, self.destination, width, self.offset, self.uniform, b.int_(0), cache]
-        b.intrinsic("llvm.amdgcn.raw.ptr.buffer.load.lds", operands, [])
+        """The op that becomes the intrinsic and may carry alias scopes."""
+        operands = [
+            self.buffer,
+            self.destination,
+            b.int_(self.width.value),
+            self.offset,
+            self.uniform,
+            b.int_(0),
+        ]
+        attributes = {"aux": ir.IntegerAttr.get(b.i32, self.cache.value)}
+        if SCOPES in self.operation.attributes:
+            attributes[SCOPES] = self.operation.attributes[SCOPES]
+        b.run("rocdl.raw.ptr.buffer.load.lds", operands, (), attributes)
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:

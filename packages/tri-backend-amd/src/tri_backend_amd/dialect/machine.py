@@ -23,6 +23,7 @@ __all__ = [
     "BpermuteOp",
     "DppOp",
     "ExecutionBarrierOp",
+    "LocalBarrierOp",
     "NumWorkgroupsOp",
     "PermlaneX16Op",
     "ReadFirstLaneOp",
@@ -270,6 +271,37 @@ class BarrierOp(MachineOp, dialect=AMDG, name="barrier"):
             if ordering == _ACQUIRE:
                 b.intrinsic("llvm.amdgcn.s.barrier", [], [])
             b.run("llvm.fence", (), (), {"ordering": ir.IntegerAttr.get(b.i64, ordering), "syncscope": scope})
+        return []
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The simulator's barrier."""
+        cta.barrier()
+        return []
+
+
+class LocalBarrierOp(MachineOp, dialect=AMDG, name="local_barrier"):
+    """As ``amdg.barrier``, for LDS alone: loads from global memory stay under way.
+
+    ``waits`` is the word of an ``s_waitcnt`` for accesses of LDS, with which the fences, which wait for copies to LDS as well, order the
+    compiler's instructions only; 0: they are fences of the work group that synchronise LDS (``amdgpu-synchronize-as``).
+    """
+
+    waits: ir.IntegerAttr
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """The barrier between two fences."""
+        waits = self.waits.value
+        attributes: dict[str, ir.Attribute] = {
+            "syncscope": ir.StringAttr.get("singlethread" if waits else "workgroup")
+        }
+        if waits:
+            b.intrinsic("llvm.amdgcn.s.waitcnt", [b.int_(waits)], [])
+        else:
+            attributes["llvm.mmra"] = ir.Attribute.parse('#llvm.mmra_tag<"amdgpu-synchronize-as":"local">')
+        for ordering in (_RELEASE, _ACQUIRE):
+            if ordering == _ACQUIRE:
+                b.intrinsic("llvm.amdgcn.s.barrier", [], [])
+            b.run("llvm.fence", (), (), {"ordering": ir.IntegerAttr.get(b.i64, ordering), **attributes})
         return []
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:

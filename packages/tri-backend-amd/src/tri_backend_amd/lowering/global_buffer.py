@@ -15,6 +15,7 @@ from tri_backend_amd.dialect import (
     MakeBufferOp,
 )
 from tri_backend_amd.dialect.buffers import Window, descriptor_flags
+from tri_backend_amd.dialect.copies import SCOPES
 from tri_backend_amd.lowering.cache_policy import aux_word
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.mlir import ir
@@ -88,11 +89,16 @@ class GlobalBuffer:
         width: int,
         predicate: ir.Value | None,
         access: Access,
+        scopes: ir.Attribute,
     ) -> None:
-        """Start a copy of ``width`` bytes a lane to LDS at ``destination``, the wavefront's; zeros where ``predicate`` is false."""
+        """Start a copy of ``width`` bytes a lane to LDS at ``destination``, the wavefront's; zeros where ``predicate`` is false.
+
+        ``scopes``: the alias scopes of what it writes.
+        """
         attributes = {
             "width": ir.IntegerAttr.get(b.i32, width),
             "cache": ir.IntegerAttr.get(b.i32, aux_word(self.family, access, store=False)),
+            SCOPES: scopes,
         }
         place = [self.descriptor, destination, *self._offsets(b, pointer, predicate)]
         BufferLoadLdsOp.build(place, [], attributes)

@@ -12,6 +12,7 @@ from tri_backend_amd.dialect import (
     BpermuteOp,
     ClockOp,
     ExecutionBarrierOp,
+    LocalBarrierOp,
     NumWorkgroupsOp,
     ReadFirstLaneOp,
     WaitLoadsOp,
@@ -40,6 +41,12 @@ _NATIVE = frozenset(("f16", "bf16", "f32", "f64", "fp16", "fp32", "fp64"))
 #: functions that LLVM expands well enough for f32 (1 ulp or so); it has no argument reduction for sin and cos
 _LLVM_MATH = frozenset(("log", "log2", "log10"))
 
+#: ``s_waitcnt`` of CDNA for accesses of LDS and nothing else
+_LDS_ACCESSES = 0xC07F
+_COPIES = (
+    '[#llvm.alias_scope<id = distinct[0]<>, domain = <id = distinct[1]<>, description = "copies to LDS">>]'
+)
+
 
 class AmdPrimitives(Primitives):
     """Wavefronts of 64 (CDNA) or 32 (RDNA) lanes.
@@ -50,6 +57,8 @@ class AmdPrimitives(Primitives):
     no_assembly = "the LLVM in use assembles no AMD instructions inside of kernels"
 
     _buffer: GlobalBuffer | None = None
+    #: the alias scopes of copies to LDS, once there are some
+    _copies: ir.Attribute | None = None
 
     def address_space(self, name: str) -> int:
         """LLVM's numbers of the address spaces."""
@@ -89,6 +98,24 @@ class AmdPrimitives(Primitives):
     def barrier(self, b: Builder) -> None:
         """A work-group barrier with its fences."""
         BarrierOp.build([])
+
+    def shared_barrier(self, b: Builder) -> None:
+        """Without waits for global memory: on RDNA; on CDNA, whose fences wait for copies to LDS alone, where such have begun."""
+        if self.target.has("rdna"):
+            LocalBarrierOp.build([], [], {"waits": ir.IntegerAttr.get(b.i32, 0)})
+        elif self._copies is not None:
+            LocalBarrierOp.build([], [], {"waits": ir.IntegerAttr.get(b.i32, _LDS_ACCESSES)})
+        else:
+            self.barrier(b)
+
+    def load_shared(
+        self, b: Builder, pointer: ir.Value, type_: ir.Type, predicate: ir.Value | None, align: int
+    ) -> ir.Value:
+        """A read of LDS doesn't wait for copies that are under way: what it reads, a wait and a barrier before it have seen to."""
+        value = super().load_shared(b, pointer, type_, predicate, align)
+        if self._copies is not None and predicate is None and value.owner.name == "llvm.load":
+            value.owner.attributes["noalias_scopes"] = self._copies
+        return value
 
     def barrier_if(self, b: Builder, condition: ir.Value) -> None:
         """A barrier without fences for the wavefronts whose ``condition``, the same in all lanes, holds."""
@@ -167,7 +194,9 @@ class AmdPrimitives(Primitives):
         """Inside :meth:`buffer`: ``width`` bytes a lane to LDS, lane after lane from ``destination`` on, which all of a wavefront share."""
         if self._buffer is None:
             raise InternalError("copies to LDS go through a buffer descriptor")
-        self._buffer.copy(b, pointer, destination, width, predicate, access)
+        if self._copies is None:
+            self._copies = ir.Attribute.parse(_COPIES)
+        self._buffer.copy(b, pointer, destination, width, predicate, access, self._copies)
 
     def wait_loads(self, b: Builder, count: int) -> None:
         """Wait until at most ``count`` loads of the wavefront are under way."""

@@ -206,6 +206,13 @@ class Lowering:
         else:
             self.hw.barrier(self.b)
 
+    def shared_barrier(self) -> None:
+        """As :meth:`barrier`, for shared memory alone."""
+        if self.partition.barrier:
+            self.barrier()
+        else:
+            self.hw.shared_barrier(self.b)
+
     def cluster_barrier(self) -> None:
         """All threads of the cluster synchronise; what they wrote before is seen after.
 

@@ -140,6 +140,10 @@ class Primitives(abc.ABC):
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """``value`` (i32) of lane ``lane`` (i32, in range) of this warp; every lane takes part."""
 
+    def shared_barrier(self, b: Builder) -> None:
+        """All threads of the CTA synchronise; shared memory written before is seen after, of global memory nothing is said."""
+        self.barrier(b)
+
     # --- threads ------------------------------------------------------------------------------------------
 
     def lane_id(self, b: Builder, thread: ir.Value) -> ir.Value:

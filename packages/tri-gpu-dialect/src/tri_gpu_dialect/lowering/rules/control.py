@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import CLUSTER, GLOBAL
+from tri_gpu_dialect.edit import CLUSTER, GLOBAL, SHARED
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Token
@@ -193,8 +193,11 @@ def grid_dependency(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def barrier(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.barrier``: shared memory is a CTA's own, global memory all CTAs of a cluster write."""
-    if CLUSTER in op.attributes or ir.IntegerAttr(op.attributes["addrSpace"]).value & GLOBAL:
+    spaces = ir.IntegerAttr(op.attributes["addrSpace"]).value
+    if CLUSTER in op.attributes or spaces & GLOBAL:
         ctx.cluster_barrier()
+    elif spaces == SHARED:
+        ctx.shared_barrier()
     else:
         ctx.barrier()
     return []
