@@ -120,6 +120,29 @@ class ReadFirstLaneOp(MachineOp, dialect=AMDG, name="readfirstlane"):
         return _from_lanes(cta, operands[0], np.repeat(waves.argmax(axis=1), cta.threads_per_warp))
 
 
+class PermuteBytesOp(MachineOp, dialect=AMDG, name="permute_bytes", traits=[Pure]):
+    """Byte i of the result is number ``selector >> 8 i`` (0 to 7) of the eight of ``low``, then ``high``: ``v_perm_b32``."""
+
+    low: _In
+    high: _In
+    selector: ir.IntegerAttr
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """An intrinsic; the instruction's first source is the upper word."""
+        operands = [self.high, self.low, b.int_(self.selector.value)]
+        return b.intrinsic("llvm.amdgcn.perm", operands, [b.i32])
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """Of both words as one of 64 bits."""
+        low, high = (operand.astype(np.uint32).astype(np.uint64) for operand in operands)
+        both, made = low | high << np.uint64(32), np.zeros(low.shape, np.uint64)
+        for byte in range(4):
+            number = self.selector.value >> 8 * byte & 7
+            made |= (both >> np.uint64(8 * number) & np.uint64(255)) << np.uint64(8 * byte)
+        return [made.astype(np.uint32).view(operands[0].dtype)]
+
+
 class ReadLaneOp(MachineOp, dialect=AMDG, name="readlane"):
     """``value`` (i32) of lane ``lane``, in a scalar register."""
 

@@ -14,6 +14,7 @@ from tri_backend_amd.dialect import (
     ExecutionBarrierOp,
     LocalBarrierOp,
     NumWorkgroupsOp,
+    PermuteBytesOp,
     ReadFirstLaneOp,
     WaitLoadsOp,
     WorkgroupIdOp,
@@ -138,6 +139,14 @@ class AmdPrimitives(Primitives):
         """On CDNA by moves at the speed of registers."""
         made = None if self.target.has("rdna") else reduce_wavefront(masks)
         return super().reduce_lanes(masks) if made is None else made
+
+    has_byte_permutes = True
+
+    def permute_bytes(self, b: Builder, low: ir.Value, high: ir.Value, selector: tuple[int, ...]) -> ir.Value:
+        """``v_perm_b32``."""
+        number = sum(byte << 8 * i for i, byte in enumerate(selector))
+        attributes = {"selector": ir.IntegerAttr.get(b.i32, number)}
+        return PermuteBytesOp.build([low, high], [b.i32], attributes)[0]
 
     def nanoseconds(self, b: Builder) -> ir.Value:
         """The processor's steady clock."""

@@ -7,6 +7,7 @@ takes place among its registers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,8 +19,11 @@ from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import Blocked, DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.transforms.layout.coalesce import lay_out
+from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["TransposeInThread"]
+
+_WORD = 32
 
 
 @dataclass(frozen=True)
@@ -37,18 +41,28 @@ class TransposeInThread(Pass):
 
 
 def _transpose(conversion: ir.Operation) -> None:
-    """Give the load behind ``conversion`` to an operand as many rows of k a thread as it has to spare, up to the operand's."""
+    """Give the load behind ``conversion`` to an operand as many rows of k a thread as it has to spare, up to the operand's.
+
+    At least those of a word, at the cost of narrower loads: bytes are put together by words.
+    """
     wanted, load = encoding_of(conversion.results[0]), _load_behind(conversion.operands[0])
     if not isinstance(wanted, DotOperand) or not isinstance(wanted.parent, MatrixEncoding) or load is None:
         return
     own, inner = encoding_of(load.results[0]), len(load.results[0].type.shape) - 1 - wanted.op_idx
     if not isinstance(own, Blocked) or own.order[0] == inner:
         return
-    size = list(own.size_per_thread)
+    info, along = tensor_info(load.results[0].type), own.order[0]
+    assert info is not None
+    size, lanes = list(own.size_per_thread), list(own.threads_per_warp)
     registers = layouts.of(load.results[0].type).in_size(REGISTER)
-    size[inner] = min(wanted.k_width, max(registers // size[own.order[0]], 1))
+    while size[inner] < wanted.k_width and math.prod(size) < registers:
+        size[inner] *= 2
+    while size[inner] * info.bitwidth < _WORD and size[along] > 1 and lanes[inner] > 1:
+        # half as wide and twice as deep: twice as many lanes along a row
+        size[inner], size[along] = size[inner] * 2, size[along] // 2
+        lanes[inner], lanes[along] = lanes[inner] // 2, lanes[along] * 2
     if tuple(size) != own.size_per_thread:
-        lay_out(load, replace(own, size_per_thread=tuple(size)))
+        lay_out(load, replace(own, size_per_thread=tuple(size), threads_per_warp=tuple(lanes)))
 
 
 def _load_behind(value: ir.Value) -> ir.Operation | None:

@@ -169,6 +169,13 @@ class Primitives(abc.ABC):
         source = b.and_(b.sub(lane, b.int_(delta)), b.int_(self.threads_per_warp - 1))
         return self.shuffle_idx(b, value, source)
 
+    #: whether :meth:`permute_bytes` is an instruction
+    has_byte_permutes: bool = False
+
+    def permute_bytes(self, b: Builder, low: ir.Value, high: ir.Value, selector: tuple[int, ...]) -> ir.Value:
+        """The word (i32) whose byte i is number ``selector[i]`` of the eight of ``low`` (0 to 3) and ``high`` (4 to 7)."""
+        raise Unsupported(f"{self.target} has no byte permutes", remedy="ask has_byte_permutes first")
+
     def warp_barrier(self, b: Builder) -> None:
         """The lanes of a warp synchronise, shared memory written before being seen after."""
         self.barrier(b)

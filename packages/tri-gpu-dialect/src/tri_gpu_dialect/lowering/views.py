@@ -8,6 +8,7 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, LinearLayout, packing, vector_access
 from tri_gpu_dialect.layouts.cluster import within
+from tri_gpu_dialect.lowering.byte_vectors import byte_vectors
 from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
 from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, to_memory
@@ -56,8 +57,11 @@ def store_vectors(ctx: Lowering, values: Registers, registers: LinearLayout, vie
     """Write a tensor in layout ``registers`` to ``view``."""
     vectors, width = addresses(ctx, registers, view)
     align = width * bit_width(view.element) // 8
-    for group, address in vectors:
-        vector = ctx.b.pack([to_memory(ctx.b, values[r]) for r in group])
+    groups = [[to_memory(ctx.b, values[r]) for r in group] for group, _ in vectors]
+    is_bytes = bit_width(view.element) == 8
+    packed = byte_vectors(ctx.b, ctx.hw, groups) if is_bytes else None
+    for number, (_, address) in enumerate(vectors):
+        vector = ctx.b.pack(groups[number]) if packed is None else packed[number]
         ctx.hw.store_shared(ctx.b, address, vector, None, align)
 
 
