@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.pipeline import pipeline, policy
 from tri_backend_intel.runtime.devices import architecture_of
+from tri_backend_intel.spirv.extensions import check_extensions
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
 from tri_core.occupancy import occupancy
 from tri_gpu_dialect.stage import threads_per_warp
@@ -48,6 +50,20 @@ def test_features_are_what_is_built(name: str) -> None:
     assert made.has("dpas") == bool(policy(made, IntelOptions()).dots.instructions) == bool(made.spec.dot)
     stages = pipeline(made, IntelOptions()).stages
     assert made.has("2d-block-io") == any("FoldTiles(" in s.passes.text() for s in stages if s.passes)
+
+
+def test_a_misspelt_extension_is_an_error() -> None:
+    with pytest.raises(TargetError, match="names SPV_INTEL_2d_block_oi") as caught:
+        replace(ARCHITECTURES["pvc"], extensions=("SPV_INTEL_2d_block_oi",))
+    assert "SPV_INTEL_2d_block_io" in str(caught.value.remedy)
+    for row in ARCHITECTURES.values():
+        check_extensions(row.name, row.spirv_extensions)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_no_driver_adds_f16_in_memory(name: str) -> None:
+    """No driver's compiler takes the extension, so code must not be allowed it."""
+    assert not target(TargetKey("intel", name), None).has("SPV_EXT_shader_atomic_float16_add")
 
 
 def test_a_bare_vendor_means_the_device() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import os
 import struct
 import subprocess
@@ -18,6 +19,7 @@ from tri_backend_intel import adapters
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.runtime import IntelRuntime
+from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.kernels import check_device
 from tri_backend_intel.runtime.sycl import opencl_cpu_library
 from tri_backend_intel.runtime.trial import TrialBuilder
@@ -25,6 +27,7 @@ from tri_backend_intel.spirv import read_module
 from tri_core import knobs
 from tri_core.api import (
     DeviceError,
+    DeviceInfo,
     KernelImage,
     KernelMetadata,
     KernelSignature,
@@ -394,4 +397,19 @@ def test_the_remedy_names_the_driver_package(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(DeviceError, match="no sycl device is present") as caught:
         empty.current_device()
     assert "tri-backend-intel[cpu]" in str(caught.value.remedy)
+    # a host array is refused before a device is asked for
+    with pytest.raises(LaunchError, match="a host array") as refused, empty.staged(()):
+        pass
+    assert "tri-backend-intel[cpu]" in str(refused.value.remedy)
+    assert "sim:intel" in str(refused.value.remedy)
     gc.collect()
+
+
+def test_a_gpu_wants_arrays_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    info = DeviceInfo("sycl", 0, "pvc", "made up")
+    monkeypatch.setattr("tri_backend_intel.runtime.runtime.devices", lambda: (FoundDevice(info, None),))
+    remedy = IntelRuntime().host_array_remedy
+    assert "dpnp" in remedy
+    assert importlib.util.find_spec("dpctl.memory") is not None
+    assert "dpctl.tensor" not in remedy
+    assert "dpctl arrays" not in remedy

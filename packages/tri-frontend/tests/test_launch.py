@@ -467,6 +467,35 @@ def test_adapters_of_plugins_read_arrays_on_devices(with_plugin, runtime):
         add[(1,)](DeviceArray(0x1000), DeviceArray(0x1000, 1), 32, BLOCK=4)
 
 
+def test_the_stream_is_that_of_the_adapter_that_knows_the_array(runtime, with_plugin):
+    """Of two adapters that match a class, the first does not know this array: nor does its stream."""
+    from tri_core.api import ArrayArgument, FrameworkAdapter
+
+    class DeviceArray:
+        __fake_array__ = True
+
+        def __init__(self, pointer):
+            self.pointer = pointer
+
+    def describe(array):
+        return ArrayArgument(array.pointer, "fp32", 256, runtime.devices()[0])
+
+    def adapter(name, describe, stream):
+        return FrameworkAdapter(
+            name=name,
+            module="",
+            describe=describe,
+            protocol="__fake_array__",
+            current_stream=lambda i: stream,
+        )
+
+    with_plugin(
+        tri_adapters=[adapter("other devices", lambda a: None, 55), adapter("own devices", describe, 66)]
+    )
+    add[(1,)](DeviceArray(0x1000), DeviceArray(0x2000), 32, BLOCK=32)
+    assert [launch[2] for launch in runtime.launches] == [66]
+
+
 def test_annotations_may_be_classes_of_the_language() -> None:
     def kernel(x, kind, n): ...
 

@@ -10,6 +10,7 @@ import difflib
 from dataclasses import dataclass, replace
 
 from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.spirv.extensions import check_extensions
 from tri_core.api import (
     ComputeUnit,
     DeviceInfo,
@@ -36,7 +37,6 @@ _DATA_LAYOUT = (
 _COMMON_EXTENSIONS = (
     "SPV_EXT_shader_atomic_float_add",
     "SPV_EXT_shader_atomic_float_min_max",
-    "SPV_EXT_shader_atomic_float16_add",
 )
 _DPAS = "SPV_INTEL_subgroup_matrix_multiply_accumulate"
 _BLOCK_IO = "SPV_INTEL_2d_block_io"
@@ -47,7 +47,7 @@ class Architecture:
     """One row: ``sub_groups`` sizes with the preferred one first, ``shared`` bytes per work group.
 
     ``dpas_n`` is the N of the matrix instruction (0: none); ``threads_per_core`` hardware threads that
-    share one local memory.
+    share one local memory.  TargetError for an extension that LLVM does not know.
     """
 
     name: str
@@ -61,6 +61,9 @@ class Architecture:
     dpas_tf32: bool = False
     block_io: bool = False
     extensions: tuple[str, ...] = _COMMON_EXTENSIONS
+
+    def __post_init__(self) -> None:
+        check_extensions(self.name, self.extensions)
 
     @property
     def spirv_extensions(self) -> tuple[str, ...]:

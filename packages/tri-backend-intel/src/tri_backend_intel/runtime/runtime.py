@@ -36,6 +36,13 @@ __all__ = ["IntelRuntime"]
 #: bytes written to evict a device's caches: more than the last level of any of them holds
 _FLUSH_BYTES = {True: 64 << 20, False: 512 << 20}
 
+_NO_DEVICE = (
+    "install Intel's GPU driver (Level Zero), or for a device on this CPU: pip install 'tri-backend-intel[cpu]'; "
+    'without a device, simulate one: tri.target("sim:intel:pvc"), say'
+)
+#: dpctl itself has memory, but (since 0.22) no arrays
+_HOST_ARRAYS = "pass arrays of dpnp, memory of dpctl.memory, or PyTorch's tensors on xpu"
+
 
 class IntelRuntime(RuntimeBase):
     """SYCL devices through dpctl.
@@ -45,11 +52,7 @@ class IntelRuntime(RuntimeBase):
     """
 
     device_kind = DEVICE_KIND
-    no_device_remedy = (
-        "install Intel's GPU driver (Level Zero), or for a device on this CPU: "
-        "pip install 'tri-backend-intel[cpu]'"
-    )
-    host_array_remedy = "use dpctl or dpnp arrays, or XPU tensors"
+    no_device_remedy = _NO_DEVICE
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,6 +61,7 @@ class IntelRuntime(RuntimeBase):
         self._trials = Trials()
         knobs.register(KNOBS)  # again, for who makes a runtime without the plugin manager
         self.host_memory = "direct" if self._first_is_cpu() else "refused"
+        self.host_array_remedy = _HOST_ARRAYS if self._found else _NO_DEVICE
 
     @cached_property
     def _sycl(self) -> Sycl:

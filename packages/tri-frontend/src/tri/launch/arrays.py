@@ -361,21 +361,26 @@ def _matches(adapter: FrameworkAdapter, cls: type) -> bool:
 
 
 def _read_described(array: Any) -> Reading:
-    found = describe(array)
+    found, adapter = _described_by(array)
     place = None
     if found.device is not None:
-        stream = next((a.current_stream for a in _adapters() if _matches(a, type(array))), None)
-        place = place_of(found.device, stream)
+        # another adapter may match the class too and know a stream, but not this array's
+        place = place_of(found.device, None if adapter is None else adapter.current_stream)
     return found.pointer, found.dtype, place if found.writable else read_only(place)
 
 
 def _describe_other(array: Any) -> ArrayArgument:
+    return _described_by(array)[0]
+
+
+def _described_by(array: Any) -> tuple[ArrayArgument, FrameworkAdapter | None]:
+    """``array``, and the adapter that knows it; None for one read through DLPack."""
     for adapter in _adapters():
         if _matches(adapter, type(array)):
             found = adapter.describe(array)
             if found is not None:
-                return found
-    return _describe_dlpack(array)
+                return found, adapter
+    return _describe_dlpack(array), None
 
 
 def _describe_dlpack(array: Any) -> ArrayArgument:
