@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from integration.random_kernels.program import INPUT, Statement, Step, Stored
+from integration.random_kernels.program import INPUT, Statement, Step, Stored, View
 from integration.random_kernels.values import (
     BOOL,
     COLUMNS_AND_ROWS,
@@ -46,6 +46,7 @@ class Draft:
     body: list[Statement] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
     outputs: list[Stored] = field(default_factory=list)
+    views: list[View] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     depth: int = 0
     count: int = 0
@@ -225,6 +226,12 @@ class Draft:
         """A new output's number."""
         self.outputs.append(Stored(self.fresh("out"), dtype, numel, tolerance))
         return len(self.outputs) - 1
+
+    def overlapped(self, dtype: str, numel: int, first: int) -> int:
+        """A new output's number, whose memory is a parameter twice: the second begins at element ``first``."""
+        output = self.output(dtype, numel)
+        self.views.append(View(self.fresh("again"), output, first))
+        return output
 
 
 def _broadcasts(x: Shape, y: Shape) -> bool:

@@ -9,14 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from integration.random_kernels.productions import PRODUCTIONS
-from integration.random_kernels.program import Branch, Loop, Parameters, Program, RandomKernel, Step, Stored
+from integration.random_kernels.program import (
+    Branch,
+    Loop,
+    Parameters,
+    Program,
+    RandomKernel,
+    Step,
+    Stored,
+    View,
+)
 from integration.random_kernels.source import source
 from integration.random_kernels.values import Value
 
 __all__ = ["load", "save"]
 
 _TYPES: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (Branch, Loop, Parameters, Program, RandomKernel, Step, Stored, Value)
+    kind.__name__: kind
+    for kind in (Branch, Loop, Parameters, Program, RandomKernel, Step, Stored, Value, View)
 }
 
 

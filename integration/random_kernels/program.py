@@ -18,6 +18,7 @@ __all__ = [
     "Statement",
     "Step",
     "Stored",
+    "View",
     "steps",
 ]
 
@@ -37,6 +38,15 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class View:
+    """A second parameter ``name`` for an output's memory, from its element ``first`` on."""
+
+    name: str
+    output: int
+    first: int
+
+
+@dataclass(frozen=True)
 class Parameters:
     """The names of the kernel's parameters; ``scalars_first`` is whether those of the numbers come first."""
 
@@ -45,12 +55,20 @@ class Parameters:
     trip_count: str = "n"
     flag: str = "flag"
     scalars_first: bool = False
+    views: tuple[View, ...] = ()
 
     @property
     def order(self) -> tuple[str, ...]:
         """All names, in the order of the parameters."""
-        scalars, pointers = (self.trip_count, self.flag), (*self.inputs, *self.outputs)
+        scalars, pointers = (
+            (self.trip_count, self.flag),
+            (*self.inputs, *self.outputs, *(view.name for view in self.views)),
+        )
         return (*scalars, *pointers) if self.scalars_first else (*pointers, *scalars)
+
+    def view_of(self, output: int) -> str:
+        """The other name of an output's memory."""
+        return next(view.name for view in self.views if view.output == output)
 
 
 @dataclass(frozen=True)
@@ -97,7 +115,7 @@ class Program:
 class RandomKernel:
     """The source of a kernel with what it reads and writes; one that was written by hand has no ``program``.
 
-    Its parameters are the inputs, the outputs, ``trip_count`` and ``flag``, unless the program orders them
+    Its parameters are the inputs, the outputs, their views, ``trip_count`` and ``flag``, unless the program orders them
     otherwise.
     """
 

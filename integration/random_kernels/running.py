@@ -106,8 +106,10 @@ def poisoned(output: Stored) -> Array:
 
 
 def arguments(kernel: RandomKernel, outputs: Sequence[Array]) -> list[Any]:
-    """The arguments of a launch, in the order of the parameters."""
-    pointers, scalars = [*inputs_of(kernel), *outputs], [kernel.trip_count, kernel.flag]
+    """The arguments of a launch, in the order of the parameters; views share the memory of ``outputs``."""
+    views = [] if kernel.program is None else kernel.program.parameters.views
+    again = [outputs[view.output][view.first :] for view in views]
+    pointers, scalars = [*inputs_of(kernel), *outputs, *again], [kernel.trip_count, kernel.flag]
     first = kernel.program is not None and kernel.program.parameters.scalars_first
     return [*scalars, *pointers] if first else [*pointers, *scalars]
 

@@ -57,6 +57,7 @@ def _smaller(kernel: RandomKernel) -> Iterator[RandomKernel]:
     plain = Parameters(
         tuple(f"x{i}" for i in range(len(kernel.inputs))),
         tuple(f"out{i}" for i in range(len(kernel.outputs))),
+        views=tuple(replace(v, name=f"again{v.output}") for v in program.parameters.views),
     )
     if program.parameters != plain and not set(plain.order) & _names(program.body):
         yield _with(kernel, program.body, plain)
@@ -207,7 +208,9 @@ def _fewer_outputs(kernel: RandomKernel) -> Iterator[RandomKernel]:
         return
     new = {old: place for place, old in enumerate(used)}
     body = tuple(_renumbered(statement, new) for statement in program.body)
-    parameters = replace(program.parameters, outputs=tuple(program.parameters.outputs[i] for i in used))
+    views = tuple(replace(v, output=new[v.output]) for v in program.parameters.views if v.output in new)
+    outputs = tuple(program.parameters.outputs[i] for i in used)
+    parameters = replace(program.parameters, outputs=outputs, views=views)
     smaller = replace(kernel, outputs=tuple(kernel.outputs[i] for i in used))
     yield _with(smaller, body, parameters)
 

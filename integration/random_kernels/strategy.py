@@ -42,7 +42,9 @@ def _drawn(
     for value in _results(draft):
         draft.store(value)
     outputs = tuple(stored.name for stored in draft.outputs)
-    parameters = Parameters(names, outputs, *scalars, scalars_first=draft.unusual and draft.one_in(3))
+    parameters = Parameters(
+        names, outputs, *scalars, scalars_first=draft.unusual and draft.one_in(3), views=tuple(draft.views)
+    )
     program = Program(parameters, tuple(draft.body))
     return RandomKernel(
         source=source(program, PRODUCTIONS),

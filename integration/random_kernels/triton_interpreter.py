@@ -8,7 +8,7 @@ import pickle
 import select
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,10 @@ def _unaligned(step: Step, types: dict[str, str]) -> bool:
     return step.production.startswith("descriptor") and dict(step.attributes)["place"][1] % 16 != 0
 
 
+def _narrow_histogram(step: Step, types: dict[str, str]) -> bool:
+    return step.production == "histogram" and types.get(step.operands[0]) not in ("int32", "uint32")
+
+
 def _named(*productions: str) -> _Condition:
     return lambda step, types: step.production in productions
 
@@ -104,6 +108,7 @@ KNOWN = (
     Known("refuses descriptors' columns that are no multiple of 16 bytes", _unaligned),
     Known("has no atomics of descriptors", _named("descriptor_atomic")),
     Known("has no block pointers", _named("block_pointer_load", "block_pointer_store")),
+    Known("counts 32-bit integers alone", _narrow_histogram),
     Known("has no flip of one element", _single("reverse")),
     Known("has no methods of aggregates", _named("span")),
     Known(
@@ -143,11 +148,12 @@ class TritonInterpreter:
     def run(self, kernel: RandomKernel) -> list[Array]:
         """What ``kernel`` stores; :class:`TritonError` when it can't."""
         outputs = [poisoned(o) for o in kernel.outputs]
-        sent = [_sent(a) for a in arguments(kernel, outputs)]
+        given = arguments(kernel, outputs)
+        sent = [_sent(a, given[:i]) for i, a in enumerate(given)]
         answer = self._ask({"source": triton_source(kernel.source), "arguments": sent})
         if "error" in answer:
             raise TritonError(f"{answer['error']}\n{kernel.source}")
-        changed = answer["arrays"][-len(outputs) :] if outputs else []
+        changed = answer["arrays"][len(kernel.inputs) :]
         return [np.frombuffer(b, a.dtype) for b, a in zip(changed, outputs, strict=True)]
 
     def _ask(self, job: dict[str, Any]) -> dict[str, Any]:
@@ -191,5 +197,11 @@ class TritonInterpreter:
         self._log.close()
 
 
-def _sent(argument: Any) -> Any:
-    return argument if isinstance(argument, int) else (str(argument.dtype), argument.tobytes())
+def _sent(argument: Any, earlier: Sequence[Any]) -> Any:
+    """A number, a type's name and bytes, or for a part of an earlier array its place and the first element."""
+    if isinstance(argument, int):
+        return argument
+    for place, array in enumerate(earlier):
+        if not isinstance(array, int) and np.shares_memory(array, argument):
+            return place, (argument.ctypes.data - array.ctypes.data) // array.itemsize
+    return str(argument.dtype), argument.tobytes()

@@ -1,8 +1,9 @@
 """Runs where Triton 3.9 and NumPy are, and nothing of ours: kernels in Triton's own interpreter.
 
 A job is a pickle on the standard input: ``source`` of a module, ``arguments`` of its function ``kernel``, each a
-number or a pair of a type's name and bytes.  The answer is a pickle on the standard output: ``arrays``, the bytes
-of all arrays afterwards, or ``error``.
+number, a pair of a type's name and bytes, or a pair of the place of an earlier array and the element of it where this
+one begins.  The answer is a pickle on the standard output: ``arrays``, the bytes of all arrays but such parts
+afterwards, or ``error``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class _Dtype:
 
 
 class Array:
-    """A NumPy array with what Triton's interpreter asks of a tensor; it is its own storage."""
+    """A NumPy array with what Triton's interpreter asks of a tensor; it is its own storage, unless it is a part of another."""
 
     def __init__(self, dtype: str, content: bytes) -> None:
         kind = np.dtype(_STORED_AS.get(dtype, dtype))
@@ -53,6 +54,13 @@ class Array:
         self.data = memory[first : first + len(content)].view(kind)
         self.data.view(np.uint8)[:] = np.frombuffer(content, np.uint8)
         self.dtype = _Dtype(dtype)
+        self.storage = self
+
+    def part(self, first: int) -> Array:
+        """The array from element ``first`` on, in the same memory."""
+        made = Array(self.dtype.name, b"")
+        made.data, made.storage = self.data[first:], self
+        return made
 
     def data_ptr(self) -> int:
         return int(self.data.ctypes.data)
@@ -61,7 +69,7 @@ class Array:
         return self.data.itemsize
 
     def untyped_storage(self) -> Array:
-        return self
+        return self.storage
 
     def cpu(self) -> Array:
         return self
@@ -74,7 +82,7 @@ class Array:
         return self
 
     def set_(self, *place: Any) -> None:
-        assert place[0] is self
+        assert place[0] is self.storage
 
     def storage_offset(self) -> int:
         return 0
@@ -110,9 +118,18 @@ def _forget(module: types.ModuleType) -> None:
 def _run(job: dict[str, Any]) -> dict[str, Any]:
     module = _module(job["source"])
     try:
-        arguments = [a if isinstance(a, int) else Array(*a) for a in job["arguments"]]
+        arguments: list[Any] = []
+        arrays: list[Array] = []
+        for given in job["arguments"]:
+            if isinstance(given, int):
+                arguments.append(given)
+            elif isinstance(given[0], int):
+                arguments.append(arguments[given[0]].part(given[1]))
+            else:
+                arrays.append(Array(*given))
+                arguments.append(arrays[-1])
         module.kernel[(1,)](*arguments)
-        return {"arrays": [a.data.tobytes() for a in arguments if isinstance(a, Array)]}
+        return {"arrays": [a.data.tobytes() for a in arrays]}
     finally:
         _forget(module)
 

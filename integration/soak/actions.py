@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from integration.soak.kernels import CHECKS, endless, runs_new_code
+from integration.soak.mixing import mix
 from tri_core import knobs
 from tri_core.compiler import forget
 
@@ -185,6 +186,11 @@ def let_go(state: State) -> None:
     gc.collect()
 
 
+def mix_targets(state: State) -> None:
+    """Threads that use one kernel on several targets, under a small switch interval."""
+    mix(int(state.draw.integers(2**31)))
+
+
 #: by name, with how often each comes
 ACTIONS: dict[str, tuple[Callable[[State], None], int]] = {
     "launch": (launch, 10),
@@ -193,6 +199,7 @@ ACTIONS: dict[str, tuple[Callable[[State], None], int]] = {
     "fork": (fork_while_compiling, 2),
     "interrupt": (interrupt, 2),
     "alarm": (alarm, 2),
+    "mix": (mix_targets, 1),
     "press": (press, 6),
     "let go": (let_go, 1),
 }

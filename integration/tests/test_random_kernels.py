@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +18,14 @@ from integration.random_kernels import running
 from integration.random_kernels.failures import DISAGREEMENT, Failure
 from integration.random_kernels.persist import load, save
 from integration.random_kernels.productions.functions import EPSILON, FUNCTIONS, call_of
-from integration.random_kernels.program import RandomKernel, Stored
+from integration.random_kernels.program import RandomKernel, Stored, steps
 from integration.random_kernels.running import Disagreement, check
 from integration.random_kernels.semantics import divide, fma, shift
+from integration.random_kernels.shrinking import shrunk
 from integration.random_kernels.strategy import random_kernels as kernels
 from integration.random_kernels.strategy import seeded
 from integration.random_kernels.triton_interpreter import NAME, PYTHON_VARIABLE, TritonInterpreter, excused
-from integration.random_kernels.values import promoted, summed
+from integration.random_kernels.values import Array, promoted, summed
 
 _EVERYWHERE = (
     "numpy",
@@ -44,6 +47,63 @@ def test_targets_agree(part: int) -> None:
     """What a target refuses is left out; the sweep of ``nox -s random`` counts it."""
     for number in range(25 * part, 25 * (part + 1)):
         check(seeded(20261120, number), _EVERYWHERE, lambda target, error: None)
+
+
+def _with(production: str, **attributes: object) -> Iterator[RandomKernel]:
+    """Kernels that have ``production`` with these attributes."""
+    wanted = attributes.items()
+    for number in range(2000):
+        kernel = seeded(32, number)
+        assert kernel.program is not None
+        found = [s for s in steps(kernel.program.body) if s.production == production]
+        if any(wanted <= dict(step.attributes).items() for step in found):
+            yield kernel
+
+
+@pytest.mark.parametrize(
+    ("production", "attributes"),
+    [
+        ("in_place", {"source": "reversed", "reads": "view", "writes": "output"}),
+        ("in_place", {"source": "rotated", "reads": "output", "writes": "output"}),
+        ("shifted", {"down": True}),
+        ("shifted", {"down": False}),
+    ],
+)
+def test_memory_that_overlaps(production: str, attributes: dict[str, object]) -> None:
+    """Arguments that overlap or are equal, written in place, with barriers between."""
+    for kernel in itertools.islice(_with(production, **attributes), 4):
+        assert "tl.debug_barrier()" in kernel.source
+        check(kernel, _EVERYWHERE, lambda target, error: None)
+
+
+def test_a_view_is_the_memory_of_its_output() -> None:
+    kernel = next(_with("shifted", down=False))
+    assert kernel.program is not None
+    parameters, outputs = kernel.program.parameters, [running.poisoned(o) for o in kernel.outputs]
+    given = dict(zip(parameters.order, running.arguments(kernel, outputs), strict=True))
+    for view in parameters.views:
+        given[view.name][0] = 1
+        assert outputs[view.output][view.first] == 1
+
+
+def test_a_fault_with_overlaps_is_found_and_shrinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that takes arguments for disjoint."""
+    right = running.arguments
+
+    def fails(kernel: RandomKernel) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(running, "arguments", lambda k, o: apart(k, o))
+            other = running.run(kernel, "cpu")
+        return running.difference(kernel, ("numpy", "cpu"), running.run(kernel, "numpy"), other) is not None
+
+    def apart(kernel: RandomKernel, outputs: Sequence[Array]) -> list[Any]:
+        kept = {id(output) for output in outputs}
+        return [a if isinstance(a, int) or id(a) in kept else a.copy() for a in right(kernel, outputs)]
+
+    kernel = next(k for k in _with("shifted", down=True) if fails(k))
+    smaller = shrunk(kernel, fails)
+    assert "shifted" in smaller.productions
+    assert len(smaller.source.splitlines()) < len(kernel.source.splitlines())
 
 
 def test_an_opencl_device_agrees() -> None:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
 
 from integration.soak import __main__ as soak
 from integration.soak.actions import ACTIONS
+
+
+def test_threads_that_mix_targets() -> None:
+    """Nothing changes while another thread goes through it; the process ends by itself."""
+    command = [
+        sys.executable,
+        "-m",
+        "integration.soak.process",
+        "--seed",
+        "1",
+        "--seconds",
+        "15",
+        "--only",
+        "mix",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mix" in done.stdout
 
 
 def test_a_short_soak(capfd: pytest.CaptureFixture[str]) -> None:

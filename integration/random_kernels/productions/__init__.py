@@ -10,6 +10,7 @@ from integration.random_kernels.productions import (
     elementwise,
     functions,
     memory,
+    overlaps,
     reductions,
     shapes,
     windows,
@@ -17,7 +18,7 @@ from integration.random_kernels.productions import (
 
 __all__ = ["OUTERMOST", "PRODUCTIONS", "STATEMENTS"]
 
-_MODULES = (elementwise, shapes, reductions, calls, windows, memory, dots, functions, control)
+_MODULES = (elementwise, shapes, reductions, calls, windows, memory, overlaps, dots, functions, control)
 
 #: each production by its name
 PRODUCTIONS: dict[str, Production] = {
@@ -37,7 +38,13 @@ STATEMENTS = tuple(
 OUTERMOST = (
     tuple(
         production.draw
-        for table in (memory.PRODUCTIONS, windows.STORES, dots.PRODUCTIONS, functions.PRODUCTIONS)
+        for table in (
+            memory.PRODUCTIONS,
+            overlaps.PRODUCTIONS,
+            windows.STORES,
+            dots.PRODUCTIONS,
+            functions.PRODUCTIONS,
+        )
         for production in table
         if production.draw is not None
         for _ in range(production.weight)

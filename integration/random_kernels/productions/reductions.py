@@ -199,12 +199,13 @@ def _topk_of(x: Array, k: int, descending: bool) -> Array:
 
 
 def _histogram(d: Draft) -> None:
-    x = d.cast(d.pick(floats=False, ranks=(1,)), "int32")
-    d.step("histogram", (x,), "int32", (16,))
+    x = d.cast(d.pick(floats=False, ranks=(1,)), d.text("int32", "uint8", "int64", "uint32"))
+    bins = d.choose((16, 256))
+    d.step("histogram", (x,), "int32", (bins,), bins=bins, most=bins - 1)
 
 
-def _histogram_of(x: Array) -> Array:
-    return np.bincount(x & 15, minlength=16).astype(np.int32)
+def _histogram_of(x: Array, bins: int, most: int) -> Array:
+    return np.bincount((x & x.dtype.type(most)).astype(np.int64), minlength=bins).astype(np.int32)
 
 
 _OWN_REDUCTIONS = tuple(
@@ -257,7 +258,7 @@ PRODUCTIONS = (
     ),
     Production("sort", "tl.sort({0}, descending={descending})", _sort_of, _sort),
     Production("topk", "tl.topk({0}, {k}, descending={descending})", _topk_of),
-    Production("histogram", "tl.histogram({0} & 15, 16)", _histogram_of, _histogram),
+    Production("histogram", "tl.histogram({0} & {most}, {bins})", _histogram_of, _histogram),
     *_OWN_REDUCTIONS,
     *_OWN_SCANS,
 )

@@ -102,7 +102,9 @@ def _gather(d: Draft) -> None:
     x = d.pick(ranks=(1, 2))
     axis = d.integer(0, len(x.shape) - 1)
     index = d.pick(floats=False, ranks=(1,)) if len(x.shape) == 1 else d.load(x.shape)
-    index = d.cast(index, d.text("int32", "int64", "int16") if x.shape[axis] < 2**15 else "int32")
+    index = d.cast(
+        index, d.text("int32", "int64", "int16", "uint8", "uint64") if x.shape[axis] < 2**15 else "int32"
+    )
     d.step("gather", (x, index), x.dtype, index.shape, most=x.shape[axis] - 1, axis=axis)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextvars
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,3 +120,33 @@ def test_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with knobs.scope():
         monkeypatch.setenv("TRI_DUMP_DIR", str(tmp_path))
         assert knobs.get("DUMP_DIR") == tmp_path
+
+
+def test_threads_register_at_once() -> None:
+    """None is lost, and none is stopped by what another adds."""
+    failures: list[BaseException] = []
+    names = [[f"STRESS{i}N{n}" for n in range(150)] for i in range(4)]
+
+    def work(own: list[str]) -> None:
+        try:
+            for name in own:
+                knobs.register(KnobGroup(prefix=name, knobs=(Knob(name=f"{name}_A"),)))
+        except BaseException as error:
+            failures.append(error)
+
+    before = sys.getswitchinterval(), dict(knobs._groups)
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(own,)) for own in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert {f"{name}_A" for own in names for name in own} <= set(knobs.known())
+    finally:
+        sys.setswitchinterval(before[0])
+        knobs._groups.clear()
+        knobs._groups.update(before[1])
+        knobs.register(KnobGroup(prefix="STRESS"))
+        knobs._groups.pop("STRESS")

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tri_core import forks
 from tri_core.errors import OptionError
 
 __all__ = [
@@ -167,6 +168,8 @@ _OWN = frozenset(knob.name for knob in CORE.knobs)
 _groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
 _affecting: tuple[Knob, ...] = tuple(knob for knob in CORE.knobs if knob.affects_codegen)
+#: plugins register from any thread
+_registering = forks.Lock()
 _discover: Callable[[], object] = dict  # a call that does nothing
 
 
@@ -181,6 +184,11 @@ def register(group: KnobGroup) -> None:
 
     Raises OptionError when a name lacks the prefix or belongs to another group.
     """
+    with _registering:
+        _register(group)
+
+
+def _register(group: KnobGroup) -> None:
     global _known, _affecting
     others = {k.name: k for g in _groups.values() if g.prefix != group.prefix for k in g.knobs}
     for knob in group.knobs:

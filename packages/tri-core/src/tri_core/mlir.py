@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -75,12 +76,23 @@ class IRRegistry:
         self.texts: dict[str, str] = {}
 
     def add_dialect(self, dialect: type[ext.Dialect]) -> None:
-        """Register ``dialect``; loaded at once when the context exists already."""
+        """Register ``dialect``.
+
+        It is loaded at once, unless another thread works with IR: then when this one begins to.  Waiting for that
+        thread would be a deadlock: modules register dialects while they are imported, and it may import them, too.
+        """
         name: str = dialect.DIALECT_NAMESPACE
+        if self.dialects.get(name) is dialect:
+            return
         if self.dialects.setdefault(name, dialect) is not dialect:
             raise ValueError(f"dialect {name!r} is registered twice")
-        if _context is not None:
-            _load(dialect, _context)
+        _unloaded.append(dialect)
+        if _lock.acquire(blocking=False):
+            try:
+                if _context is not None:
+                    _load_all(_context)
+            finally:
+                _lock.release()
 
     def add_text(self, namespace: str, module: str) -> None:
         """Have ``module`` imported when text is read or written: it calls :func:`tri_core.text.add_syntax`."""
@@ -95,6 +107,14 @@ class IRRegistry:
 registry = IRRegistry()
 _lock = forks.RLock()
 _context: ir.Context | None = None
+#: registered dialects that the context lacks
+_unloaded: deque[type[ext.Dialect]] = deque()
+
+
+def _load_all(into: ir.Context) -> None:
+    """Load what is registered; the caller holds the lock."""
+    while _unloaded:
+        _load(_unloaded.popleft(), into)
 
 
 def _load(dialect: type[ext.Dialect], into: ir.Context) -> None:
@@ -113,9 +133,8 @@ def context() -> ir.Context:
         if _context is None:
             made = ir.Context()
             made.enable_multithreading(False)
-            for dialect in registry.dialects.values():
-                _load(dialect, made)
             _context = made
+        _load_all(_context)
         return _context
 
 

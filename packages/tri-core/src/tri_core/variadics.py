@@ -116,7 +116,7 @@ def _variadic_ops() -> frozenset[str]:
     """Names of the registered ops with a variadic operand or result."""
     return frozenset(
         op.OPERATION_NAME
-        for dialect in registry.dialects.values()
+        for dialect in list(registry.dialects.values())
         for op in dialect.operations
         if any(field.variadicity.name == "variadic" for field in op._fields)
     )

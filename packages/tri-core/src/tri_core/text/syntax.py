@@ -170,7 +170,7 @@ def syntaxes() -> Mapping[str, DialectSyntax]:
     """The registered dialects by namespace."""
     from tri_core.mlir import registry
 
-    for namespace, module in registry.texts.items():
+    for namespace, module in list(registry.texts.items()):
         if namespace not in _syntaxes:
             importlib.import_module(module)
     return _syntaxes
@@ -178,4 +178,4 @@ def syntaxes() -> Mapping[str, DialectSyntax]:
 
 def kinds() -> Mapping[str, Kind]:
     """The kinds of attributes of all dialects by name."""
-    return {name: kind for syntax in syntaxes().values() for name, kind in syntax.kinds.items()}
+    return {name: kind for syntax in list(syntaxes().values()) for name, kind in syntax.kinds.items()}

@@ -49,8 +49,10 @@ def _forks(function: JITFunction) -> bool:
 
 def _compare(source: ASTSource, target: Target, options: CommonOptions) -> None:
     # MLIR is not loaded for kernels without branches and loops
-    from tri_core.mlir import session
+    from tri_core.dialects import tt
+    from tri_core.mlir import registry, session
 
+    registry.add_dialect(tt.TT)
     try:
         with session():
             source.build(target, options)

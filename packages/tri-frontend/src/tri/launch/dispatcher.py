@@ -35,7 +35,7 @@ from tri.launch.readers import Constant
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
-from tri_core import knobs
+from tri_core import forks, knobs
 from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
 
 if TYPE_CHECKING:
@@ -59,12 +59,16 @@ _USUAL: _Rules = (16, True, 0)
 _ENTER, _EXIT = LAUNCH_ENTER.calls, LAUNCH_EXIT.calls
 
 _live: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
+#: of _live, which other threads may not change while one goes through it
+_lives = forks.Lock()
 
 
 def forget() -> None:
     """Drop every bound launch of every kernel: for a process that changed its plugins, and for tests."""
     compiled.forget()
-    for dispatcher in list(_live):
+    with _lives:
+        dispatchers = list(_live)
+    for dispatcher in dispatchers:
         dispatcher.forget()
 
 
@@ -109,7 +113,8 @@ class Dispatcher:
         #: ``call(grid, *arguments, **keywords)`` launches
         self.call: Callable[..., CompiledKernel] = self._fast.call
         self._bind, self._table = self._for_rules(_USUAL)
-        _live.add(self)
+        with _lives:
+            _live.add(self)
 
     def _for_rules(self, rules: _Rules) -> tuple[Binder, dict[Any, Entry]]:
         if rules not in self._binders:
@@ -119,7 +124,7 @@ class Dispatcher:
 
     def forget(self) -> None:
         """Drop every bound launch."""
-        for table in self._tables.values():
+        for table in list(self._tables.values()):
             table.clear()
         self._redirects.clear()
         self._loaded.clear()
@@ -311,7 +316,7 @@ class Dispatcher:
     def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
         """The loaded versions by device index and specialization."""
         found: dict[int, dict[Any, CompiledKernel]] = {}
-        for table in self._tables.values():
+        for table in list(self._tables.values()):
             for key, entry in list(table.items()):
                 index = entry.place.device.index if entry.place is not None else 0
                 found.setdefault(index, {})[key] = entry.kernel

@@ -15,6 +15,7 @@ import os
 import struct
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ _SYMBOLS = np.dtype(
 _VALUES = struct.Struct("<2Q")
 
 _lock = forks.Lock()
+#: objects whose owners are gone, and that debuggers still see
+_hidden: deque[tuple[_Interface, _Entry, Any]] = deque()
 
 
 class _Entry(ctypes.Structure):
@@ -96,7 +99,8 @@ class _Interface:
 
 def show(owner: object, data: bytes, sections: Mapping[int, int]) -> None:
     """Let debuggers see the object ``data`` as long as ``owner`` lives; ``sections``: addresses by index."""
-    interface = _interface()
+    with _lock:
+        interface = _interface()
     if interface is None:
         return
     file = ctypes.create_string_buffer(data, len(data))
@@ -110,13 +114,25 @@ def show(owner: object, data: bytes, sections: Mapping[int, int]) -> None:
     for kept in (entry, file):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     weakref.finalize(owner, _hide, interface, entry, file).atexit = False
+    _take_out()
 
 
 def _hide(interface: _Interface, entry: _Entry, file: Any) -> None:
-    with _lock:
-        interface.remove(entry)
-    for kept in (entry, file):
-        ctypes.pythonapi.Py_DecRef(ctypes.py_object(kept))
+    """Of a finalizer, which may run in a thread that has the lock: whoever lets it go takes the object out."""
+    _hidden.append((interface, entry, file))
+    _take_out()
+
+
+def _take_out() -> None:
+    while _hidden and _lock.acquire(blocking=False):
+        try:
+            while _hidden:
+                interface, entry, file = _hidden.popleft()
+                interface.remove(entry)
+                for kept in (entry, file):
+                    ctypes.pythonapi.Py_DecRef(ctypes.py_object(kept))
+        finally:
+            _lock.release()
 
 
 @functools.cache
@@ -140,12 +156,20 @@ def _interface() -> _Interface | None:
 
 
 def _library(name: str) -> tuple[int, str] | None:
-    """Where the library called ``name`` begins in memory, and its file."""
+    """Where the library called ``name`` begins in memory, and its file.
+
+    That is where code of it follows: whoever reads the file, as this module does, may have mapped it as well.
+    """
+    begin = None
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
         for line in maps:
             fields = line.split(maxsplit=5)
-            if len(fields) == 6 and os.path.basename(fields[5].strip()) == name and int(fields[2], 16) == 0:
-                return int(fields[0].partition("-")[0], 16), fields[5].strip()
+            if len(fields) < 6 or os.path.basename(fields[5].strip()) != name:
+                continue
+            if int(fields[2], 16) == 0:
+                begin = int(fields[0].partition("-")[0], 16)
+            if begin is not None and "x" in fields[1]:
+                return begin, fields[5].strip()
     return None
 
 
