@@ -496,6 +496,30 @@ def test_the_stream_is_that_of_the_adapter_that_knows_the_array(runtime, with_pl
     assert [launch[2] for launch in runtime.launches] == [66]
 
 
+def test_an_array_may_have_a_stream_of_its_own(runtime, with_plugin):
+    from tri_core.api import ArrayArgument, FrameworkAdapter
+
+    class DeviceArray:
+        __fake_array__ = True
+
+        def __init__(self, pointer, stream):
+            self.pointer, self.stream = pointer, stream
+
+    def describe(array):
+        return ArrayArgument(array.pointer, "fp32", 256, runtime.devices()[0], stream=array.stream)
+
+    adapter = FrameworkAdapter(
+        name="queues", module="", describe=describe, protocol="__fake_array__", current_stream=lambda i: 5
+    )
+    with_plugin(tri_adapters=[adapter])
+    for stream in (7, 8, None, 7):
+        add[(1,)](DeviceArray(0x1000, stream), DeviceArray(0x2000, stream), 32, BLOCK=32)
+    add[(1,)](describe(DeviceArray(0x1000, 9)), describe(DeviceArray(0x2000, 9)), 32, BLOCK=32)
+    assert [launch[2] for launch in runtime.launches] == [7, 8, 5, 7, 9]
+    with pytest.raises(LaunchError, match="streams of their own"):
+        add[(1,)](DeviceArray(0x1000, 7), DeviceArray(0x2000, 8), 32, BLOCK=32)
+
+
 def test_annotations_may_be_classes_of_the_language() -> None:
     def kernel(x, kind, n): ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tri_backend_intel.runtime.devices import device_of, devices
+from tri_backend_intel.runtime.devices import device_of, devices, stream_of
 from tri_core.api import ArrayArgument, DeviceError, FrameworkAdapter
 from tri_runtime.array_interface import read_interface, torch_argument
 
@@ -17,8 +17,16 @@ def describe(array: Any) -> ArrayArgument:
     interface = array.__sycl_usm_array_interface__
     found = read_interface(interface, strides_in_bytes=False)
     # the protocol's text calls the flag read-only; dpctl sets it on what may be written
-    device = device_of(interface["syclobj"])
-    return ArrayArgument(found.pointer, found.dtype, found.nbytes, device, writable=found.flag, owner=array)
+    where = interface["syclobj"]
+    return ArrayArgument(
+        found.pointer,
+        found.dtype,
+        found.nbytes,
+        device_of(where),
+        writable=found.flag,
+        owner=array,
+        stream=stream_of(where),
+    )
 
 
 def describe_torch(tensor: Any) -> ArrayArgument | None:

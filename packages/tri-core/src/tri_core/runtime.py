@@ -36,6 +36,8 @@ class ArrayArgument:
     """An array as a kernel sees it: address in bytes, dtype (Triton's name), place and owner.
 
     ``device`` is None for host memory.  ``nbytes`` counts from ``pointer`` to the end of the last element.
+    ``stream`` is the driver's handle of the stream that orders the work on this array, in libraries where each array
+    has one; None where it is the library's current one.
     """
 
     pointer: int
@@ -44,6 +46,7 @@ class ArrayArgument:
     device: DeviceInfo | None = None
     writable: bool = True
     owner: object = None
+    stream: int | None = None
 
 
 class LoadedKernel(Protocol):

@@ -10,7 +10,7 @@ from tri_backend_intel.architectures import DEVICE_KIND
 from tri_backend_intel.runtime.sycl import Sycl, sycl
 from tri_core.api import DeviceError, DeviceInfo
 
-__all__ = ["FoundDevice", "architecture_of", "device_of", "devices", "find_devices", "probe"]
+__all__ = ["FoundDevice", "architecture_of", "device_of", "devices", "find_devices", "probe", "stream_of"]
 
 #: PCI device ids, both ends included -> architecture (the lists are in Linux' intel/pciids.h)
 _PCI: tuple[tuple[int, int, str], ...] = (
@@ -94,6 +94,19 @@ def device_of(syclobj: Any) -> DeviceInfo:
         f"an array lies on {wanted.name}, which runs no kernels here",
         remedy=f"copy it to {', '.join(found.info.name for found in devices()) or 'a device'}",
     )
+
+
+#: the queues of arrays, each as one object: an array gives new ones, whose addresses do not last
+_queues: dict[Any, Any] = {}
+
+
+def stream_of(syclobj: Any) -> int | None:
+    """The address of the ``sycl::queue`` of an array's ``syclobj``; None where that names no queue."""
+    loaded = sycl()
+    if isinstance(syclobj, str | loaded.dpctl.SyclContext | loaded.dpctl.SyclDevice):
+        return None
+    queue = syclobj if isinstance(syclobj, loaded.dpctl.SyclQueue) else loaded.dpctl.SyclQueue(syclobj)
+    return int(_queues.setdefault(queue, queue).addressof_ref())
 
 
 def _sycl_device(loaded: Sycl, syclobj: Any) -> Any:

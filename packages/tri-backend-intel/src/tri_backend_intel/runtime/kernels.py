@@ -100,7 +100,8 @@ class _Block:
 def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
     """A launcher of ``kernel``.
 
-    On a CPU device it waits for the kernel: arguments are the caller's own arrays there, which the caller
+    On a queue of the caller's that is not in order, barriers put the kernel between what was submitted before and
+    what is submitted later.  On a CPU device it waits for the kernel: arguments are the caller's own arrays there, which the caller
     reads, or drops, next.
     """
     table = argument_table(image.metadata.signature.parameters)
@@ -109,7 +110,7 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
     threads = image.metadata.threads
     local = (ctypes.c_size_t * 3)(1, 1, threads)
     count, handle, queue = len(table.parameters), kernel.handle, kernel.queue
-    submit, wait, delete = sycl.submit, sycl.wait_queue, sycl.delete_event
+    submit, wait, delete, barrier = sycl.submit, sycl.wait_queue, sycl.delete_event, sycl.barrier
     synchronous = queue.device.is_cpu
     free: list[_Block] = [_Block(table)]  # more than one only when threads launch at the same time
 
@@ -124,12 +125,17 @@ def make_launch(sycl: Sycl, kernel: SyclKernel, image: KernelImage) -> Launch:
             arguments[i] = args[i]
         extent[0], extent[1], extent[2] = z, y, x * threads
         on = stream or queue.handle
+        ordered = on != queue.handle and queue.visit(on)
+        if ordered:
+            delete(barrier(on))
         event = submit(handle, on, arguments, types, count, extent, local, 3, None, 0)
         free.append(block)
         if not event:
             # naming the kernel here also keeps it alive as long as its launcher
             raise driver_error(f"a launch of {kernel.kernel.get_function_name()} over the grid {grid}")
         delete(event)
+        if ordered:  # what the caller submits next comes after the kernel
+            delete(barrier(on))
         if synchronous:
             wait(on)
         return None

@@ -1,12 +1,14 @@
-"""One in-order queue per device, and a second one that takes times."""
+"""One in-order queue per device, a second one that takes times, and the queues of callers that launches went to."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.sycl import Sycl, driver_error
+from tri_core.api import DeviceError
 
 __all__ = ["DeviceQueue"]
 
@@ -14,7 +16,8 @@ __all__ = ["DeviceQueue"]
 class DeviceQueue:
     """The queue of a device; ``handle`` is the address of its ``sycl::queue``, for launches.
 
-    Profiling makes every launch dearer, so it has a queue of its own that :meth:`timed` swaps in.
+    Profiling makes every launch dearer, so it has a queue of its own that :meth:`timed` swaps in.  Launches may go to
+    queues of the caller's; those are remembered until :meth:`wait`, in copies, which SYCL counts as references.
     """
 
     def __init__(self, sycl: Sycl, device: FoundDevice) -> None:
@@ -22,13 +25,49 @@ class DeviceQueue:
         self._sycl = sycl
         self.queue: Any = sycl.dpctl.SyclQueue(device.sycl_device, property="in_order")
         self.handle: int = self.queue.addressof_ref()
+        self._others: dict[int, int] = {}
+        #: how often a launch went to a queue of the caller's
+        self.visits = 0
+
+    def visit(self, stream: int) -> bool:
+        """Remember the ``sycl::queue`` at ``stream`` for a launch; whether the launch must be ordered by barriers.
+
+        DeviceError when it is of another context, in which this device's kernels are not built.
+        """
+        self.visits += 1
+        known = self._others.get(stream)
+        if known is None or not self._sycl.same_queue(stream, known):
+            if not self._sycl.share_context(stream, self.handle):
+                raise DeviceError(
+                    f"a launch on a queue of another context than that of {self.device.info.name} in this process",
+                    remedy="make the queue (and the memory) from the device alone, as dpctl.SyclQueue(device) does",
+                )
+            self._others[stream] = self._sycl.copy_queue(stream)
+            if known is not None:
+                self._finish(known)
+        return not self._sycl.is_in_order(stream)
 
     def wait(self) -> None:
-        """Wait for everything that was submitted."""
+        """Wait for everything that was submitted, on the queues of callers too."""
         self.queue.wait()
+        while self._others:
+            self._finish(self._others.popitem()[1])
+
+    def settle(self) -> None:
+        """Wait if work went to queues of callers, which nothing else orders with this one."""
+        if self._others or self.visits:
+            self.wait()
+
+    def _finish(self, copy: int) -> None:
+        self._sycl.wait_queue(copy)
+        self._sycl.delete_queue(copy)
 
     def timed(self, function: Callable[[], object]) -> float:
-        """Seconds between the first and the last thing that ``function`` puts on this queue."""
+        """Seconds between the first and the last thing that ``function`` puts on this queue.
+
+        Where it uses queues of the caller's, which need not take times: by the host's clock, from the call to the end
+        of the work.
+        """
         self.wait()
         plain = self.queue, self.handle
         profiled = self._sycl.dpctl.SyclQueue(
@@ -42,8 +81,14 @@ class DeviceQueue:
             self.queue, self.handle = plain
 
     def _between_barriers(self, function: Callable[[], object]) -> float:
+        before = self.visits
         begin = self._sycl.barrier(self.handle)
+        start = time.perf_counter()
         function()
+        if self.visits > before:
+            self.wait()
+            self._sycl.delete_event(begin)
+            return time.perf_counter() - start
         end = self._sycl.barrier(self.handle)
         if not begin or not end:
             raise driver_error("a barrier that takes the time")

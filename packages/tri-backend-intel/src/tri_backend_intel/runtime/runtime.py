@@ -131,11 +131,13 @@ class IntelRuntime(RuntimeBase):
         return self.queue(self.current_device()).timed(function)
 
     def flush_cache(self) -> None:
-        """Overwrite a buffer larger than the caches."""
+        """Overwrite a buffer larger than the caches; where launches go to queues of callers, wait for it."""
         device = self.current_device()
         queue, nbytes = self.queue(device), _FLUSH_BYTES[self._found[device.index].is_cpu]
         if device.index not in self._scratch:
             self._scratch[device.index] = self.memory(device).alloc(nbytes)
+        queue.settle()
         event = self._sycl.memset(queue.handle, self._scratch[device.index], 0, nbytes)
         if event:
             self._sycl.delete_event(event)
+        queue.settle()

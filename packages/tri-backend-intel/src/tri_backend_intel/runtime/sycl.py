@@ -26,6 +26,13 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "DPCTLQueue_SubmitNDRange": (_P, (_P, _P, _P, _P, _Z, _P, _P, _Z, _P, _Z)),
     "DPCTLQueue_SubmitBarrier": (_P, (_P,)),
     "DPCTLQueue_Wait": (None, (_P,)),
+    "DPCTLQueue_IsInOrder": (ctypes.c_bool, (_P,)),
+    "DPCTLQueue_AreEq": (ctypes.c_bool, (_P, _P)),
+    "DPCTLQueue_Copy": (_P, (_P,)),
+    "DPCTLQueue_Delete": (None, (_P,)),
+    "DPCTLQueue_GetContext": (_P, (_P,)),
+    "DPCTLContext_AreEq": (ctypes.c_bool, (_P, _P)),
+    "DPCTLContext_Delete": (None, (_P,)),
     "DPCTLQueue_Memcpy": (_P, (_P, _P, _P, _Z)),
     "DPCTLQueue_Memset": (_P, (_P, _P, ctypes.c_uint8, _Z)),
     "DPCTLEvent_WaitAndThrow": (None, (_P,)),
@@ -67,6 +74,13 @@ class Sycl:
         self.submit = self._bind(library, "DPCTLQueue_SubmitNDRange")
         self.barrier = self._bind(library, "DPCTLQueue_SubmitBarrier")
         self.wait_queue = self._bind(library, "DPCTLQueue_Wait")
+        self.is_in_order = self._bind(library, "DPCTLQueue_IsInOrder")
+        self.same_queue = self._bind(library, "DPCTLQueue_AreEq")
+        self.copy_queue = self._bind(library, "DPCTLQueue_Copy")
+        self.delete_queue = self._bind(library, "DPCTLQueue_Delete")
+        self._context_of = self._bind(library, "DPCTLQueue_GetContext")
+        self._same_context = self._bind(library, "DPCTLContext_AreEq")
+        self._delete_context = self._bind(library, "DPCTLContext_Delete")
         self.memcpy = self._bind(library, "DPCTLQueue_Memcpy")
         self.memset = self._bind(library, "DPCTLQueue_Memset")
         self.wait = self._bind(library, "DPCTLEvent_WaitAndThrow")
@@ -81,6 +95,15 @@ class Sycl:
         function = getattr(library, name)
         function.restype, function.argtypes = _FUNCTIONS[name][0], list(_FUNCTIONS[name][1])
         return function
+
+    def share_context(self, one: int, other: int) -> bool:
+        """Whether the queues at two addresses are of one context."""
+        contexts = [self._context_of(one), self._context_of(other)]
+        try:
+            return all(contexts) and bool(self._same_context(*contexts))
+        finally:
+            for context in filter(None, contexts):
+                self._delete_context(context)
 
     def finish(self, event: int | None, what: str) -> None:
         """Wait for ``event`` and drop it; DeviceError when the driver gave none."""

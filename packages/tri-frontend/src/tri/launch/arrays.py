@@ -365,8 +365,20 @@ def _read_described(array: Any) -> Reading:
     place = None
     if found.device is not None:
         # another adapter may match the class too and know a stream, but not this array's
-        place = place_of(found.device, None if adapter is None else adapter.current_stream)
+        place = place_of(found.device, _stream_of(found, None if adapter is None else adapter.current_stream))
     return found.pointer, found.dtype, place if found.writable else read_only(place)
+
+
+def _stream_of(
+    array: ArrayArgument, current_stream: Callable[[int], int] | None
+) -> Callable[[int], int] | None:
+    return current_stream if array.stream is None else _always(array.stream)
+
+
+@cache
+def _always(stream: int) -> Callable[[int], int]:
+    """One function per stream: places are told apart by it."""
+    return lambda index: stream
 
 
 def _describe_other(array: Any) -> ArrayArgument:
@@ -414,7 +426,7 @@ def _is_array_of(cls: type, module: str, name: str) -> bool:
 
 
 def _read_argument(array: ArrayArgument) -> Reading:
-    place = None if array.device is None else place_of(array.device)
+    place = None if array.device is None else place_of(array.device, _stream_of(array, None))
     return array.pointer, array.dtype, place if array.writable else read_only(place)
 
 

@@ -147,7 +147,7 @@ def only_place(kernel: str, places: Iterable[Place]) -> Place | None:
         )
     if len(found) > 1:
         raise LaunchError(
-            f"{kernel} got arrays of libraries that have current streams of their own on {devices[0]}",
-            remedy="make the arrays those of one library, which from_dlpack does without a copy",
+            f"{kernel} got arrays on {devices[0]} that have streams of their own, or of libraries that have",
+            remedy="make them arrays of one library, which from_dlpack does without a copy, and of one stream",
         )
     return next(iter(found), None)
