@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tri
+import tri.language as tl
 from intel_support import image_of, llvm_of, random, runtime, target_of, to_spirv
 from tri_backend_intel import adapters
 from tri_backend_intel.lowering import IntelPrimitives
@@ -403,6 +405,36 @@ def test_the_remedy_names_the_driver_package(monkeypatch: pytest.MonkeyPatch) ->
     assert "tri-backend-intel[cpu]" in str(refused.value.remedy)
     assert "sim:intel" in str(refused.value.remedy)
     gc.collect()
+
+
+def test_the_cpu_device_takes_host_arrays_beside_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = runtime()
+    cpu = own.queue(own.current_device()).device
+    if not cpu.is_cpu:
+        pytest.skip("the first device is a GPU")
+    gpu = FoundDevice(DeviceInfo("sycl", 0, "pvc", "made up"), None)
+    both = (gpu, replace(cpu, info=replace(cpu.info, index=1)))
+    monkeypatch.setattr("tri_backend_intel.runtime.runtime.devices", lambda: both)
+    made = IntelRuntime()
+    assert made.current_device() == gpu.info
+    assert [made.host_memory_for(arch) for arch in ("pvc", "opencl-cpu", "bmg")] == [
+        "refused",
+        "direct",
+        "refused",
+    ]
+    assert made.device_for("opencl-cpu") == both[1].info
+    assert made.device_for("bmg") == gpu.info
+    monkeypatch.setattr("tri_runtime.runtime", lambda kind: made)
+    x, out = random(64, "float32"), np.zeros(64, np.float32)
+    with tri.target("intel:opencl-cpu"):
+        add_one[(1,)](x, out, BLOCK=64)
+    np.testing.assert_array_equal(out, x + np.float32(1))
+
+
+@tri.jit
+def add_one(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) + 1)
 
 
 def test_a_gpu_wants_arrays_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

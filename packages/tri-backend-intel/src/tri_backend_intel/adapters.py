@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from tri_backend_intel.runtime.devices import device_of, devices, stream_of
+from tri_backend_intel.runtime.sycl import check_one_runtime
 from tri_core.api import ArrayArgument, DeviceError, FrameworkAdapter
 from tri_runtime.array_interface import read_interface, torch_argument
 
@@ -30,11 +31,16 @@ def describe(array: Any) -> ArrayArgument:
 
 
 def describe_torch(tensor: Any) -> ArrayArgument | None:
-    """A PyTorch tensor on an ``xpu`` device, which are the GPUs in their order; None for one elsewhere."""
+    """A PyTorch tensor on an ``xpu`` device, which are the GPUs in their order; None for one elsewhere.
+
+    DeviceError when PyTorch has another SYCL runtime than dpctl, or a device that dpctl does not see.
+    """
     if tensor.device.type != "xpu":
         return None
     index = tensor.device.index or 0
-    gpus = [found.info for found in devices() if found.sycl_device.is_gpu]
+    found_devices = devices()
+    check_one_runtime()  # both are loaded now, PyTorch's and dpctl's
+    gpus = [found.info for found in found_devices if found.sycl_device.is_gpu]
     if index >= len(gpus):
         raise DeviceError(
             f"a PyTorch tensor lies on {tensor.device}; {len(gpus)} Intel GPUs are found here",

@@ -65,6 +65,19 @@ class RuntimeBase(abc.ABC):
             raise DeviceError(f"{self.device_kind} device {index} is asked for; {count} present")
         self._thread.index = index
 
+    def device_for(self, arch: str) -> DeviceInfo:
+        """The device for a kernel of architecture ``arch`` whose arrays are all in host memory: the current one.
+
+        A runtime with devices of several architectures chooses one that runs the kernel.
+        """
+        del arch
+        return self.current_device()
+
+    def host_memory_for(self, arch: str) -> HostMemory:
+        """How host memory gets to kernels of architecture ``arch``: ``host_memory``, where all devices are alike."""
+        del arch
+        return self.host_memory
+
     def current_stream(self, device: DeviceInfo) -> int:
         """The default stream."""
         del device

@@ -23,6 +23,7 @@ from tri_core import knobs
 from tri_core.api import (
     DeviceError,
     DeviceInfo,
+    HostMemory,
     InternalError,
     KernelImage,
     Launch,
@@ -83,6 +84,18 @@ class IntelRuntime(RuntimeBase):
         """Make device ``index`` current; ``host_memory`` follows its kind."""
         super().set_device(index)
         self.host_memory = "direct" if self._found[index].is_cpu else "refused"
+
+    def device_for(self, arch: str) -> DeviceInfo:
+        """The current device if it is of ``arch`` or none is, else the first of ``arch``."""
+        current = self.current_device()
+        alike = (f.info for f in self._found if f.info.arch == arch)
+        return current if current.arch == arch else next(alike, current)
+
+    def host_memory_for(self, arch: str) -> HostMemory:
+        """``"direct"`` for kernels that go to the CPU device."""
+        if not self._found:
+            return "refused"
+        return "direct" if self._found[self.device_for(arch).index].is_cpu else "refused"
 
     def queue(self, device: DeviceInfo) -> DeviceQueue:
         """The queue of ``device``, made at its first use."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import os
+import re
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,16 @@ from typing import Any
 
 from tri_core.api import DeviceError
 
-__all__ = ["KERNEL_ARGUMENT", "POINTER_ARGUMENT", "Sycl", "sycl"]
+__all__ = [
+    "KERNEL_ARGUMENT",
+    "POINTER_ARGUMENT",
+    "Sycl",
+    "check_one_runtime",
+    "driver_error",
+    "opencl_cpu_library",
+    "sycl",
+    "sycl_libraries",
+]
 
 _P, _Z, _I = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
@@ -63,6 +73,8 @@ KERNEL_ARGUMENT = {
 }
 
 _LIBRARY = "DPCTLSyclInterface.dll" if sys.platform == "win32" else "libDPCTLSyclInterface.so"
+#: of the library itself, not its parts (libsycl-*.so)
+_RUNTIME = re.compile(r"libsycl\.so[.\d]*")
 _OPENCL_CPU = "intelocl64.dll" if sys.platform == "win32" else "libintelocl.so"
 
 
@@ -143,6 +155,27 @@ def _announce_opencl_cpu() -> None:
         library = opencl_cpu_library()
         if library is not None:
             os.environ["OCL_ICD_FILENAMES"] = str(library)
+
+
+def sycl_libraries(maps: str) -> tuple[str, ...]:
+    """The SYCL runtimes in ``maps``, the text of ``/proc/PID/maps``: paths of what is loaded, symbolic links followed."""
+    paths = (line.split(maxsplit=5)[5:] for line in maps.splitlines())
+    return tuple(sorted({p[0] for p in paths if p and _RUNTIME.fullmatch(Path(p[0]).name)}))
+
+
+def check_one_runtime() -> None:
+    """DeviceError when two SYCL runtimes are loaded: a queue of one means nothing to the other.
+
+    Looked for where the system lists what a process has loaded (Linux).
+    """
+    listing = Path("/proc/self/maps")
+    found = sycl_libraries(listing.read_text()) if listing.exists() else ()
+    if len(found) > 1:
+        raise DeviceError(
+            f"two SYCL runtimes are loaded in this process: {' and '.join(found)}",
+            remedy="install a PyTorch and a dpctl that were built for one version of the package intel-sycl-rt, "
+            "or keep them in processes of their own",
+        )
 
 
 @lru_cache(maxsize=1)

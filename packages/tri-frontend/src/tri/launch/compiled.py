@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.launch.arrays import ReadOnly, describe, memory_bytes
+from tri.launch.host_memory import device_for, host_memory_for
 from tri.launch.observers import overlap_launch
 from tri.launch.overlaps import any_overlap
 from tri.launch.readers import Rules, readers
@@ -79,10 +80,11 @@ def run(
     given = _taken_apart(given)
     owner = runtime(resolve(kernel.metadata.target).device_kind)
     values, host, place = _values(kernel, wanted, given, attributes)
-    start, ordered = _loaded(owner, kernel, owner.current_device() if place is None else place.device)
+    arch = kernel.metadata.target.arch
+    start, ordered = _loaded(owner, kernel, device_for(owner, arch) if place is None else place.device)
     if ordered is not None and any_overlap(ordered.pairs, values, lambda i: given[wanted[i]]):
         start = ordered.launch
-    bound = _Bound(owner, place, tuple(host) if host and owner.host_memory != "direct" else ())
+    bound = _Bound(owner, place, tuple(host) if host and host_memory_for(owner, arch) != "direct" else ())
     shape = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     x, y, z = (*shape, 1, 1)[:3]
     on = None if stream is None else named_stream(bound, stream)

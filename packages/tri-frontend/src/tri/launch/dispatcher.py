@@ -29,6 +29,7 @@ from tri.launch.hooks import (
     LaunchFacts,
     cache_hook_facts,
 )
+from tri.launch.host_memory import device_for, host_memory_for
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant
@@ -490,7 +491,7 @@ class Dispatcher:
         owner = runtime(target.device_kind)
         host = tuple(i for i, where in version.arrays if where is None)
         staged = self._host_arrays(owner, host, target, checked=bool(kernel.metadata.options.get("debug")))
-        device = place.device if place is not None else owner.current_device()
+        device = place.device if place is not None else device_for(owner, target.key.arch)
         loaded = self._load(owner, kernel, device)
         count = sum(not p.is_constexpr for p in self.function.params)
         whole = version.kept == tuple((i,) for i in range(count))
@@ -518,9 +519,10 @@ class Dispatcher:
         """
         if not host:
             return ()
-        if owner.host_memory == "direct":
+        how = host_memory_for(owner, target.key.arch)
+        if how == "direct":
             return host if checked and getattr(owner, "wants_extents", False) else ()
-        if owner.host_memory == "staged":
+        if how == "staged":
             return host
         raise LaunchError(
             f"{self.function.__name__} got an array in host memory, which {target} cannot read",
