@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -94,9 +95,12 @@ def test_kernels_run_on_the_queue_of_the_arrays(queue: Any, monkeypatch: pytest.
 def test_times_are_those_of_the_queue_of_the_arrays(queue: Any) -> None:
     x, out = Array(queue), Array(queue)
     launch(x, out, 1 << 16)
-    begin = time.perf_counter()
-    launch(x, out, 1 << 16)
-    wall = time.perf_counter() - begin
+    walls = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        launch(x, out, 1 << 16)
+        walls.append(time.perf_counter() - begin)
+    wall = min(walls)
     own = owner()
     measured = min(own.elapsed(lambda: launch(x, out, 1 << 16)) for _ in range(3))
     assert measured > wall / 4
@@ -122,3 +126,24 @@ def test_a_queue_of_another_context_is_refused() -> None:
     with pytest.raises(DeviceError, match="another context") as caught:
         launch(x, out, 1)
     assert "dpctl.SyclQueue(device)" in str(caught.value.remedy)
+
+
+def test_threads_launch_while_another_waits() -> None:
+    own, failures = owner(), list[object]()
+
+    def work() -> None:
+        queue = dpctl.SyclQueue(device())
+        x, out = Array(queue), Array(queue)
+        for _ in range(50):
+            launch(x, out, 3)
+        if not np.array_equal(out.numpy(), np.full(N, 1.75, np.float32)):
+            failures.append(queue)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        own.synchronize()
+    for thread in threads:
+        thread.join()
+    assert not failures

@@ -8,6 +8,7 @@ from typing import Any
 
 from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.sycl import Sycl, driver_error
+from tri_core import forks
 from tri_core.api import DeviceError
 
 __all__ = ["DeviceQueue"]
@@ -26,6 +27,8 @@ class DeviceQueue:
         self.queue: Any = sycl.dpctl.SyclQueue(device.sycl_device, property="in_order")
         self.handle: int = self.queue.addressof_ref()
         self._others: dict[int, int] = {}
+        #: copies in the table live: what is taken out of it is deleted by who took it
+        self._lock = forks.Lock()
         #: how often a launch went to a queue of the caller's
         self.visits = 0
 
@@ -34,24 +37,32 @@ class DeviceQueue:
 
         DeviceError when it is of another context, in which this device's kernels are not built.
         """
-        self.visits += 1
-        known = self._others.get(stream)
-        if known is None or not self._sycl.same_queue(stream, known):
-            if not self._sycl.share_context(stream, self.handle):
-                raise DeviceError(
-                    f"a launch on a queue of another context than that of {self.device.info.name} in this process",
-                    remedy="make the queue (and the memory) from the device alone, as dpctl.SyclQueue(device) does",
-                )
-            self._others[stream] = self._sycl.copy_queue(stream)
-            if known is not None:
-                self._finish(known)
+        with self._lock:
+            self.visits += 1
+            known = self._others.get(stream)
+            if known is None or not self._sycl.same_queue(stream, known):
+                self._remember(stream)
+            else:
+                known = None
+        if known is not None:
+            self._finish(known)
         return not self._sycl.is_in_order(stream)
+
+    def _remember(self, stream: int) -> None:
+        if not self._sycl.share_context(stream, self.handle):
+            raise DeviceError(
+                f"a launch on a queue of another context than that of {self.device.info.name} in this process",
+                remedy="make the queue (and the memory) from the device alone, as dpctl.SyclQueue(device) does",
+            )
+        self._others[stream] = self._sycl.copy_queue(stream)
 
     def wait(self) -> None:
         """Wait for everything that was submitted, on the queues of callers too."""
         self.queue.wait()
-        while self._others:
-            self._finish(self._others.popitem()[1])
+        with self._lock:
+            others, self._others = self._others, {}
+        for copy in others.values():
+            self._finish(copy)
 
     def settle(self) -> None:
         """Wait if work went to queues of callers, which nothing else orders with this one."""
