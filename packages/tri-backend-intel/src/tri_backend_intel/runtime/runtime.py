@@ -92,10 +92,13 @@ class IntelRuntime(RuntimeBase):
         return current if current.arch == arch else next(alike, current)
 
     def host_memory_for(self, arch: str) -> HostMemory:
-        """``"direct"`` for kernels that go to the CPU device."""
+        """``host_memory`` for kernels that go to the current device; of another device, what its kind allows."""
         if not self._found:
             return "refused"
-        return "direct" if self._found[self.device_for(arch).index].is_cpu else "refused"
+        device = self.device_for(arch)
+        if device == self.current_device():
+            return self.host_memory
+        return "direct" if self._found[device.index].is_cpu else "refused"
 
     def queue(self, device: DeviceInfo) -> DeviceQueue:
         """The queue of ``device``, made at its first use."""
