@@ -109,7 +109,10 @@ def _test(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def published(session: nox.Session) -> None:
-    """Published kernels through ``tri.compat.triton``: ``nox -s published -- [--target cpu] [--torch cpu] [names]``."""
+    """Published kernels through ``tri.compat.triton``: ``nox -s published -- [--target cpu] [--torch cpu] [names]``.
+
+    Without arguments also what their machine code for sm_90a takes, which may not become worse.
+    """
     arguments = session.posargs
     target = arguments[arguments.index("--target") + 1] if "--target" in arguments else "cpu"
     _install(session, [*CORE, *_backend_of(target)])
@@ -122,6 +125,10 @@ def published(session: nox.Session) -> None:
         "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder), *str(listed).split()
     )
     session.run("python", "-m", "integration.published", "--packages", str(folder), *arguments)
+    if not arguments:
+        session.install("nvidia-cuda-nvdisasm")
+        _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
+        session.run("python", "-m", "integration.published.code", "--packages", str(folder))
 
 
 @nox.session
