@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,8 @@ class OverlapCheck:
         self._names = [p.name for p in function.params]
         self._is_plain = all(p.kind is not inspect.Parameter.VAR_POSITIONAL for p in function.params)
         ends = {i: paths[i] for pair in pairs for i in pair}
-        #: from how many positional arguments on all arrays are among these
-        self._positional = len(function.params) + 1
+        #: from how many positional arguments on all arrays are among these: never, for those in tuples
+        self._positional = sys.maxsize
         if self._is_plain and all(len(path) == 1 for path in ends.values()):
             self._positional = 1 + max(path[0] for path in ends.values())
         self._numbers = [(i, j, paths[i][0], paths[j][0]) for i, j in pairs]

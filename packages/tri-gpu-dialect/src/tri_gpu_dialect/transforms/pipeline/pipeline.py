@@ -32,12 +32,14 @@ from tri_core.passes.loops import known_trips
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, schedule
 from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots, late_dots
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
+from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.layout.rematerialize import can_be_rematerialized
@@ -90,9 +92,27 @@ class Pipeline(Pass):
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
                     add_remark(loop, f"the loop is not pipelined: {why}")
-            for loop, plan in zip(loops, plans, strict=True):
+            rooms = self.rooms(function, loops, plans, target, warps) if widths else [None] * len(loops)
+            for loop, plan, room in zip(loops, plans, rooms, strict=True):
                 if plan is not None and any(_is_block(load) for load in plan.loads):
-                    self.loop(function, loop, plan, target, warps)
+                    self.loop(loop, plan, room, target, warps)
+
+    @staticmethod
+    def rooms(
+        function: ir.Operation,
+        loops: Sequence[ir.Operation],
+        plans: Sequence[Schedule | None],
+        target: Target | None,
+        warps: int,
+    ) -> list[Room | None]:
+        """The room of each loop that has a plan, before any of them has changed."""
+        if not any(plans):
+            return [None] * len(loops)
+        found = lives(function, scratch_bytes)
+        return [
+            None if plan is None else Room.around(loop, found, _staged(plan), target, warps)
+            for loop, plan in zip(loops, plans, strict=True)
+        ]
 
     def stages_of(self, loop: ir.Operation) -> int:
         """The stages that were asked for."""
@@ -100,7 +120,7 @@ class Pipeline(Pass):
         return ir.IntegerAttr(given).value if given is not None else self.num_stages
 
     def loop(
-        self, function: ir.Operation, loop: ir.Operation, plan: Schedule, target: Target | None, warps: int
+        self, loop: ir.Operation, plan: Schedule, room: Room | None, target: Target | None, warps: int
     ) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         stages = self.stages_of(loop)
@@ -109,12 +129,11 @@ class Pipeline(Pass):
             stages = min(stages, trips)  # copies for iterations that there are not
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
-        if not self.policy.pipeline.async_copy_bits:
+        if room is None:
             self.through_registers(loop, plan, target, warps)
             return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
         chains = bool(self.policy.async_units.pipeline_chained_dots)
-        staged = {reader.results[0] for load in plan.loads for reader in readers(load)}
         wanted = Rings(
             tuple(
                 Ring(b.bytes, in_place=b.is_read_in_place, at_once=not readers(load))
@@ -122,9 +141,8 @@ class Pipeline(Pass):
             ),
             stages,
             # dots may stay under way into the next iteration; who asks for chains of dots that overlap needs that of all
-            is_late=bool(carried_dots(loop) if chains else late_dots(loop, staged)),
+            is_late=bool(carried_dots(loop) if chains else late_dots(loop, _staged(plan))),
         )
-        room = Room.around(loop, function, staged, target, warps)
         rings = choose(wanted, room, late_anyway=chains)
         if rings is None or rings.buffers < stages:
             add_remark(loop, _too_little(wanted, rings, room))
@@ -140,6 +158,11 @@ class Pipeline(Pass):
             return
         by_cycles = self.policy.dots.memory_by_cycles
         RegisterExpansion.of(loop, plan, Banks.of(target) if by_cycles and target else None).run()
+
+
+def _staged(plan: Schedule) -> set[ir.Value]:
+    """What readers of the loads make, in whose place stages of rings will be."""
+    return {reader.results[0] for load in plan.loads for reader in readers(load)}
 
 
 def _is_block(load: ir.Operation) -> bool:

@@ -23,10 +23,8 @@ from tri_core.api import Target
 from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
 from tri_core.target import ComputeUnit
-from tri_gpu_dialect.analysis.liveness import Buffer, lives
+from tri_gpu_dialect.analysis.liveness import Buffer, Lives
 from tri_gpu_dialect.analysis.pressure import accumulator_registers
-from tri_gpu_dialect.edit import all_ops
-from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.placement import ALIGNMENT, Need, extent, place
 
 __all__ = ["Ring", "Rings", "Room", "choose"]
@@ -92,15 +90,18 @@ class Room:
     def around(
         cls,
         loop: ir.Operation,
-        function: ir.Operation,
+        found: Lives,
         replaced: Collection[ir.Value],
         target: Target | None,
         warps: int,
     ) -> Room:
-        """The room for the rings of ``loop``, which take the place of what makes the values ``replaced``."""
-        found = lives(function, scratch_bytes)
+        """The room for the rings of ``loop``, which take the place of what makes the values ``replaced``.
+
+        ``found``: the lives in its function before any loop got rings: no two loops have theirs at the same time.
+        """
         left = [b for b in found.buffers if not (b.op.results and b.op.results[0] in replaced)]
-        inside = [scratch_bytes(op) for op in all_ops(loop) if any(b.op == op for b in left if b.is_scratch)]
+        start, end = found.loops[loop]
+        inside = [b.scratch_bytes for b in left if b.is_scratch and start <= b.start <= end]
         spec = None if target is None else target.spec
         return cls(
             others=tuple(Need.of(b) for b in left),
