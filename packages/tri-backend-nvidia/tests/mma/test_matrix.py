@@ -199,7 +199,8 @@ def test_attention_backward(warps, d, block) -> None:
         )
     # keys and values come from outside of the loop: small ones stay in registers, large ones in shared memory
     loop = kernel.asm["ttgir"].partition("scf.for")[2].partition("scf.yield")[0]
-    assert loop.count("ttg.local_load") == (6 if d == 32 else 8)
+    # and two rows, which are copied ahead with the blocks
+    assert loop.count("ttg.local_load") == (8 if d == 32 else 10)
     ds = p * (g.double() @ v.double().t() - delta.double()[:, None]) * scale
     close(dv, p.t() @ g.double(), 2e-3)
     close(dk, ds.t() @ q.double(), 2e-3)

@@ -26,6 +26,7 @@ from tri_gpu_dialect.async_units.analysis.slicing import DOT
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.transforms.pipeline.held_masks import drop, masked
+from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["SplitLoops"]
 
@@ -160,7 +161,7 @@ def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
         if op.name != "arith.cmpi" or not (found := masked(op)) or (index := _difference(reader, op)) is None:
             continue
         of_loads = [user.name == "tt.load" for user in found]
-        if any(of_loads) and not loads:
+        if not loads and not _chooses(op):
             continue
         split = _Split(loop, (place,), *_first_iteration(_least(op, index), loop), all(of_loads))
         if first is None and split.slope and split.is_useful:
@@ -168,6 +169,14 @@ def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
         elif first is not None and (split.offset, split.slope) == (first.offset, first.slope):
             first = replace(first, places=(*first.places, place), loads=first.loads and split.loads)
     return first
+
+
+def _chooses(comparison: ir.Operation) -> bool:
+    """Whether ``comparison``, of tensors, does nothing but choose elements itself."""
+    if tensor_info(comparison.results[0].type) is None:
+        return False
+    uses = [(use.owner.operation.name, use.operand_number) for use in comparison.results[0].uses]
+    return bool(uses) and all(use == ("arith.select", 0) for use in uses)
 
 
 def _difference(reader: Reader, op: ir.Operation) -> Index | None:
