@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+import tri
+import tri.language as tl
 from intel_support import image_of, llvm_of, random, runtime, target_of, to_spirv
 from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.lowering import IntelPrimitives
@@ -53,6 +55,21 @@ def test_an_extension_is_declared_when_it_is_used() -> None:
     module = read_module(to_spirv(llvm_of(atomic, 1, IntelOptions())).artifact)
     assert module.extensions == {"SPV_EXT_shader_atomic_float_add"}
     assert "AtomicFloat32AddEXT" in module.capabilities
+
+
+@tri.jit
+def count(out, x, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.atomic_add(out + i % 2, tl.load(x + i))
+
+
+@pytest.mark.parametrize("arch", ["pvc", "bmg", "dg2"])
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+def test_sums_of_16_bits_swap_words(dtype: str, arch: str) -> None:
+    """No driver takes an extension for them."""
+    types = {"out": f"*{dtype}", "x": f"*{dtype}", "N": "constexpr"}
+    kernel = tri.compile(tri.ASTSource(count, types, {"N": 64}), target=f"intel:{arch}")
+    assert not [name for name in read_module(kernel.asm["spv"]).extensions if "atomic" in name]
 
 
 def divide(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:

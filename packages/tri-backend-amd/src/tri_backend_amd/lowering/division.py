@@ -3,8 +3,9 @@
 LLVM's division is ten instructions for each element, three of them transcendental or at a quarter of the rate.  Here an element costs
 five, of which four are packed in pairs where the processor does that: a scaling, the product with the reciprocal, a correction by the
 remainder, and ``v_div_fixup_f32`` for zeros, infinities and NaN.  The error is below 1 ulp, and quotients that are representable are
-exact (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990); a quotient that is denormal may be
-off by the least denormal.
+exact (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990).  Where the remainder of a dividend
+would be denormal (of dividends below 2**-100) it corrects little, and the product with the reciprocal alone is within 2 ulp; a quotient
+that is denormal may be off by the least denormal.
 """
 
 from __future__ import annotations
