@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -190,6 +191,48 @@ def test_a_sum_of_floats_into_memory(rng):
     reduces[(4,)](x, out, 32, 12, OP="add", BM=8, BN=16)
     np.testing.assert_allclose(out[:7], 1 + x.reshape(4, 8, 12)[:, :7].sum(0), rtol=1e-5)
     assert (out[7] == 1).all()
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_extrema_of_narrow_floats(rng, op, dtype, mode):
+    """Interpreted; other targets refuse what has no atomic operation, where it is asked for."""
+    x, out = (rng.standard_normal(shape).astype(dtype) for shape in ((32, 12), (8, 12)))
+    expected = out.copy()
+    for block in x.reshape(4, 8, 12):
+        expected[:7] = REDUCES[op](expected[:7], block[:7])
+    if mode == "interpreted":
+        reduces[(4,)](x, out, 32, 12, OP=op, BM=8, BN=16)
+        np.testing.assert_array_equal(out, expected)
+        return
+    with pytest.raises(Unsupported, match=f"the reduction {op} of b?f16 into memory") as error:
+        reduces[(4,)](x, out, 32, 12, OP=op, BM=8, BN=16)
+    assert error.value.location is not None
+
+
+@tri.jit
+def sized(x_ptr, out_ptr, m: tl.int64, n: tl.uint64, step: tl.int64, WIDE: tl.constexpr):
+    if WIDE:
+        source = tl.make_tensor_descriptor(x_ptr, [m, n], [step, 1], [8, 16])
+    else:
+        source = tl.make_tensor_descriptor(x_ptr, [m.to(tl.uint32), 1 << 33], [step, 1], [8, 16])
+    i, j = tl.arange(0, 8)[:, None], tl.arange(0, 16)[None, :]
+    tl.store(out_ptr + i * 16 + j, source.load([-1, 3]))
+
+
+@pytest.mark.parametrize("rows", [5, 2**31 - 1, 2**31, 2**32 + 5, 2**62])
+def test_sizes_of_64_bits(rng, rows):
+    """A size that no offset reaches counts as the largest that one does, of whatever type it is."""
+    x, out = rng.standard_normal((8, 20)).astype(np.float32), np.full((8, 16), 77, np.float32)
+    sized[(1,)](x, out, rows, 14, 20, WIDE=True)
+    np.testing.assert_array_equal(out, window(x[:rows, :14], (-1, 3), (8, 16), 0))
+
+
+def test_unsigned_sizes_of_32_bits(rng):
+    x, out = rng.standard_normal((16, 20)).astype(np.float32), np.zeros((8, 16), np.float32)
+    sized[(1,)](x, out, 2**32 - 1, 14, 20, WIDE=False)
+    expected = window(x, (-1, 3), (8, 16), 0)
+    np.testing.assert_array_equal(out[:, :13], expected[:, :13])
 
 
 # --- errors ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_core.api import HiddenParameters, LaunchError
+from tri_core.api import HiddenParameters, LaunchError, LaunchNumber
 
 GRID = HiddenParameters(grid=True)
 
@@ -42,3 +42,12 @@ def test_attributes_of_an_image() -> None:
     drawn = HiddenParameters(grid=True, counter=True)
     assert HiddenParameters.from_attrs(drawn.to_attrs()) == drawn
     assert [(p.name, p.type) for p in drawn.parameters][3:] == [("counter", "*i32")]
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_numbers_are_bounded_before_they_are_narrowed(number: int) -> None:
+    narrow = LaunchNumber(1, most=2**31 - 1, bits=32).of((0, number))
+    assert -(2**31) <= narrow < 2**31
+    assert (narrow - min(number, 2**31 - 1)) % 2**32 == 0
+    assert LaunchNumber(1).of((0, number)) == number
+    assert LaunchNumber(value=number).of(()) == number

@@ -10,42 +10,9 @@ from tri_gpu_dialect.lowering import Builder
 __all__ = ["assert_fail", "print_line"]
 
 
-def print_line(b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool) -> None:
-    """One line: ``prefix``, each ``{}`` in it replaced by one of ``args`` and the rest of them after it.
-
-    The last is hexadecimal if ``hex_`` and an integer, with all digits of its type.
-    """
-    digits = [0] * len(args)
-    if hex_ and args and isinstance(args[-1].type, ir.IntegerType):
-        digits[-1], signed = max(args[-1].type.width // 4, 1), [*signed[:-1], False]
-    promoted = [_promote(b, a, s) for a, s in zip(args, signed, strict=True)]
-    pieces = [_conversion(b, *each) for each in zip(promoted, signed, digits, strict=True)]
-    b.call("vprintf", [_string(b, _format(prefix, pieces) + "\n"), _variadic(b, promoted)], [b.i32])
-
-
-def _format(prefix: str, conversions: Sequence[str]) -> str:
-    """C's format string."""
-    first, *texts = prefix.replace("%", "%%").split("{}")
-    placed = [c + t for c, t in zip(conversions, texts, strict=False)]
-    return " ".join(["".join([first, *placed]), *conversions[len(texts) :]])
-
-
-def _promote(b: Builder, value: ir.Value, signed: bool) -> ir.Value:
-    """C's promotion of a variadic argument."""
-    if isinstance(value.type, ir.IntegerType):
-        return value if value.type.width >= 32 else b.int_cast(value, b.i32, signed and value.type.width > 1)
-    if isinstance(value.type, ir.FloatType):
-        return value if value.type == b.f64 else b.op("llvm.fpext", (value,), b.f64)
-    return b.ptr_to_int(value)
-
-
-def _conversion(b: Builder, value: ir.Value, signed: bool, digits: int) -> str:
-    """C's conversion; hexadecimal with so many ``digits`` unless 0."""
-    if value.type == b.f64:
-        return "%f"
-    letter = "x" if digits else "d" if signed else "u"
-    prefix = f"0x%0{digits}" if digits else "%"
-    return f"{prefix}{'ll' if value.type.width == 64 else ''}{letter}"
+def print_line(b: Builder, text: str, values: Sequence[ir.Value]) -> None:
+    """Print ``values``, promoted as C promotes variadic arguments, in C's format ``text``."""
+    b.call("vprintf", [_string(b, text), _variadic(b, values)], [b.i32])
 
 
 def _variadic(b: Builder, values: Sequence[ir.Value]) -> ir.Value:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tri_backend_nvidia import math as words
 from tri_backend_nvidia.casts import cast
-from tri_backend_nvidia.debugging import assert_fail, print_line
+from tri_backend_nvidia.debugging import assert_fail
 from tri_backend_nvidia.machine import (
     AtomicCasOp,
     AtomicRmwOp,
@@ -20,6 +20,7 @@ from tri_backend_nvidia.machine import (
     MapPrefetchOp,
     PartitionBarrierOp,
     PeerLoadOp,
+    PrintOp,
     ReadRegisterOp,
     RecordFaultOp,
     SetRegistersOp,
@@ -33,7 +34,7 @@ from tri_core import forks
 from tri_core.dialects.tt.enums import AtomicOp, CacheModifier, EvictionPolicy, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, Primitives
+from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, Primitives, format_for_c
 
 __all__ = ["NvidiaPrimitives"]
 
@@ -432,7 +433,8 @@ class NvidiaPrimitives(Primitives):
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:
         """``vprintf``, which the driver provides."""
-        print_line(b, prefix, args, signed, hex_)
+        text, values = format_for_c(b, prefix, args, signed, hex_)
+        PrintOp.build(values, [], {"text": ir.StringAttr.get(text)})
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
         """``__assertfail``, which the driver provides, after a record for the host of where it was."""

@@ -22,6 +22,14 @@ def read(x, out, shape, strides, start, BLOCK: tl.constexpr, SIZE: tl.constexpr,
 
 
 @tri.jit
+def wide(x, y, M: tl.int64, N: tl.int64, step: tl.int64, B: tl.constexpr):
+    """The first block of ``x`` in ``y``; all numbers have 64 bits."""
+    source = tl.make_tensor_descriptor(x, [M, N], [step, 1], [B, B])
+    target = tl.make_tensor_descriptor(y, [M, N], [step, 1], [B, B])
+    target.store([0, 0], source.load([0, 0]))
+
+
+@tri.jit
 def combined(x, y, M, N, BM: tl.constexpr, BN: tl.constexpr, KIND: tl.constexpr):
     """``y`` combined with ``x``, a tile per program; each tile twice."""
     source = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])

@@ -106,6 +106,8 @@ COMBINED = [
     ("min", "int32"),
     ("max", "int64"),
     ("max", "uint32"),
+    ("min", "float16"),
+    ("max", "float16"),
     ("and", "int32"),
     ("or", "uint64"),
     ("xor", "uint32"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from tma_kernels import (
     through_memory,
     tiled,
     twice,
+    wide,
 )
 from tma_kernels import combined as combine
 from tma_oracle import BLOCKS, COMBINED, Block, block_of, combined, outside, values
@@ -82,6 +84,32 @@ def test_blocks_are_combined(kind, dtype) -> None:
     with tri.target(TARGET):
         made = combine[(3, 2)](x, y, 40, 48, 16, 32, kind)
     assert "kind" in made.asm["ttgir"]
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("kind", ["min", "max"])
+def test_extrema_of_bf16_are_combined(kind) -> None:
+    """NumPy has no bf16: the bits go as integers to a pointer of bf16."""
+    rng = np.random.default_rng(8)
+    x, y = (values(rng, (40, 48), "float32").astype(ml_dtypes.bfloat16) for _ in range(2))
+    expected = combined(kind, x, y)
+    with tri.target(TARGET):
+        made = combine[(3, 2)](x, y, 40, 48, 16, 32, kind)
+    assert uses_copies(made)
+    assert "bf16" in made.asm["ttgir"]
+    np.testing.assert_array_equal(y.view(np.uint16), expected.view(np.uint16))
+
+
+@pytest.mark.parametrize("rows", [10, 2**31 - 1, 2**31, 2**32 + 3, 2**40])
+def test_sizes_of_64_bits(rows) -> None:
+    """A launch makes the descriptor; a size that no offset reaches counts as the largest that one does."""
+    x = values(np.random.default_rng(9), (16, 24), "float32")
+    y, expected = np.zeros_like(x), np.zeros_like(x)
+    with tri.target(TARGET):
+        made = wide[(1,)](x, y, rows, 18, 24, 16)
+    assert made.asm["ttgir"].count("ttg.async_copy") >= 1
+    assert "scf.if" not in made.asm["ttir"]
+    expected[:rows, :16] = x[:rows, :16]
     np.testing.assert_array_equal(y, expected)
 
 

@@ -61,14 +61,27 @@ class KernelABI:
 
 @dataclass(frozen=True)
 class LaunchNumber:
-    """A number that a launch knows: the argument of parameter number ``parameter``, or else ``value``."""
+    """A number that a launch knows: the argument of parameter number ``parameter``, or else ``value``.
+
+    Of an argument that is above ``most``, ``most``; of that the low ``bits``, a signed number.  None: all of it.
+    """
 
     parameter: int | None = None
     value: int = 0
+    most: int | None = None
+    bits: int | None = None
 
     def of(self, arguments: Sequence[Any]) -> int:
         """The number for a launch with ``arguments``."""
-        return self.value if self.parameter is None else int(arguments[self.parameter])
+        if self.parameter is None:
+            return self.value
+        number = int(arguments[self.parameter])
+        if self.most is not None:
+            number = min(number, self.most)
+        if self.bits is None:
+            return number
+        half = 1 << (self.bits - 1)
+        return (number + half) % (2 * half) - half
 
 
 @dataclass(frozen=True, kw_only=True)

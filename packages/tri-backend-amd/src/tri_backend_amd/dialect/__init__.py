@@ -39,6 +39,7 @@ from tri_backend_amd.dialect.machine import (
     WorkgroupIdOp,
     WorkitemIdOp,
 )
+from tri_backend_amd.dialect.printing import PrintOp
 from tri_backend_amd.dialect.scheduling import IglpOp, InstructionSchedHintOp, SchedGroupOp
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "NumWorkgroupsOp",
     "PermlaneX16Op",
     "PermuteBytesOp",
+    "PrintOp",
     "ReadFirstLaneOp",
     "ReadLaneOp",
     "ReciprocalOp",

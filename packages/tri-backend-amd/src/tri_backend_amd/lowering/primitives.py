@@ -15,6 +15,7 @@ from tri_backend_amd.dialect import (
     LocalBarrierOp,
     NumWorkgroupsOp,
     PermuteBytesOp,
+    PrintOp,
     ReadFirstLaneOp,
     WaitLoadsOp,
     WorkgroupIdOp,
@@ -31,7 +32,7 @@ from tri_core.errors import InternalError, Unsupported
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
-from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, LaneReduction, Primitives
+from tri_gpu_dialect.lowering import Access, AtomicAccess, Builder, LaneReduction, Primitives, format_for_c
 
 __all__ = ["AmdPrimitives", "make_primitives"]
 
@@ -254,6 +255,13 @@ class AmdPrimitives(Primitives):
     ) -> Sequence[ir.Value]:
         """MFMA."""
         return matrix_words.multiply(b, self.target, dot, left, right, total)
+
+    def print(
+        self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
+    ) -> None:
+        """``amdg.print``, which the simulator carries out."""
+        text, values = format_for_c(b, prefix, args, signed, hex_)
+        PrintOp.build(values, [], {"text": ir.StringAttr.get(text)})
 
     def sync_scope(self, scope: MemSyncScope) -> str:
         """LLVM's names of the scopes."""

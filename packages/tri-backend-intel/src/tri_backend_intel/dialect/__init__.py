@@ -16,6 +16,7 @@ from tri_backend_intel.dialect.machine import (
     SubGroupLaneOp,
 )
 from tri_backend_intel.dialect.matrix import DpasOp
+from tri_backend_intel.dialect.printing import PrintOp
 from tri_backend_intel.dialect.tiles import TileLoadOp, TilePrefetchOp, TileStoreOp
 from tri_backend_intel.dialect.ttig import TTIG
 
@@ -29,6 +30,7 @@ __all__ = [
     "DpasOp",
     "GroupIdOp",
     "NumGroupsOp",
+    "PrintOp",
     "ShuffleOp",
     "ShuffleUpOp",
     "ShuffleXorOp",

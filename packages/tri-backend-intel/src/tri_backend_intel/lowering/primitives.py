@@ -8,6 +8,7 @@ from tri_backend_intel.dialect import (
     BarrierOp,
     GroupIdOp,
     NumGroupsOp,
+    PrintOp,
     ShuffleOp,
     ShuffleUpOp,
     ShuffleXorOp,
@@ -15,7 +16,7 @@ from tri_backend_intel.dialect import (
     SubGroupIdOp,
     SubGroupLaneOp,
 )
-from tri_backend_intel.dialect.builtins import call_builtin, call_printf
+from tri_backend_intel.dialect.builtins import call_builtin
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_backend_intel.lowering.matrix import multiply_cluster
@@ -172,7 +173,8 @@ class IntelPrimitives(Primitives):
         words = [word for word, _ in pairs]
         first, *texts = prefix.replace("%", "%%").split("{}")
         placed = "".join([first, *(w + t for w, t in zip(words, texts, strict=False))])
-        call_printf(b, " ".join([placed, *words[len(texts) :]]) + "\n", [value for _, value in pairs])
+        text = ir.StringAttr.get(" ".join([placed, *words[len(texts) :]]) + "\n")
+        PrintOp.build([value for _, value in pairs], [], {"text": text})
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:
         """Refused: a SPIR-V kernel cannot stop itself."""
@@ -186,7 +188,7 @@ def _printable(b: Builder, value: ir.Value, signed: bool, hex_: bool) -> tuple[s
     """A conversion of printf and the value as it takes it: 32 or 64 bits."""
     type_ = value.type
     if isinstance(type_, ir.FloatType):
-        return "%f", value if type_.width >= 32 else b.op("arith.extf", (value,), b.f32)
+        return "%f", value if type_.width >= 32 else b.op("llvm.fpext", (value,), b.f32)
     if not isinstance(type_, ir.IntegerType):
         return "%lx", b.ptr_to_int(value)
     wide = b.int_cast(value, b.i64 if type_.width > 32 else b.i32, signed and type_.width > 1 and not hex_)

@@ -30,6 +30,7 @@ from tri_backend_nvidia.machine.ops.mbarrier import (
 )
 from tri_backend_nvidia.machine.ops.memory import LoadOp, StoreOp
 from tri_backend_nvidia.machine.ops.mma_scaled import ScaledMmaOp
+from tri_backend_nvidia.machine.ops.printing import PrintOp
 from tri_backend_nvidia.machine.ops.stmatrix import StMatrixOp
 from tri_backend_nvidia.machine.ops.tcgen05 import (
     InstructionDescriptor,
@@ -114,6 +115,7 @@ __all__ = [
     "PeerStoreOp",
     "PeerWaitOp",
     "PermuteBytesOp",
+    "PrintOp",
     "ReadRegisterOp",
     "RecordFaultOp",
     "ScaledDescriptor",

@@ -35,12 +35,15 @@ _MOST_DIMENSIONS = 5
 _ALIGNMENT = 16
 _PADDINGS = {"zero": 1, "nan": 2}
 _LEAST_ROWS = 8
+#: of int32, in which offsets and sizes are counted
+_LARGEST = 2**31 - 1
 #: operation -> its tt.DescriptorReduceKind and the dtypes that it takes
 _INTEGERS = ("uint32", "int32", "uint64", "int64")
+_EXTREMA = (*_INTEGERS, "fp16", "bf16")
 _REDUCTIONS: dict[str, tuple[int, tuple[str, ...]]] = {
     "add": (1, ("uint32", "int32", "uint64", "fp32", "fp16", "bf16")),
-    "min": (2, _INTEGERS),
-    "max": (3, _INTEGERS),
+    "min": (2, _EXTREMA),
+    "max": (3, _EXTREMA),
     "and": (6, _INTEGERS),
     "or": (7, _INTEGERS),
     "xor": (8, _INTEGERS),
@@ -160,12 +163,12 @@ class tensor_descriptor_base(Structure):
 
     @builtin
     def atomic_min(self, offsets: Any, value: Any, *, _semantic: Builder) -> None:
-        """The minimum of memory and ``value``, each element atomically."""
+        """The minimum of memory and ``value``, each element atomically; of fp16 and bf16 where a target's copies combine."""
         _reduce(_semantic, "min", self, offsets, value)
 
     @builtin
     def atomic_max(self, offsets: Any, value: Any, *, _semantic: Builder) -> None:
-        """The maximum of memory and ``value``, each element atomically."""
+        """The maximum of memory and ``value``, each element atomically; of fp16 and bf16 where a target's copies combine."""
         _reduce(_semantic, "max", self, offsets, value)
 
     @builtin
@@ -316,13 +319,26 @@ def null_descriptor(b: Builder, type_: t.tensor_descriptor_type) -> tensor:
     return _make(b, base, [b.constant(0, t.int32)] * rank, [b.constant(0, t.int64)] * rank, type_, "zero")
 
 
+def _size(b: Builder, value: Any, what: str) -> tensor:
+    """``value`` as an int32 scalar: of a wider integer the least of it and what an int32 holds."""
+    if isinstance(value, (int, constexpr)):
+        return scalar_integer(b, min(int(value), _LARGEST), t.int32, what)
+    x = value_of(b, value)
+    if not x.dtype.is_int() or (x.dtype.is_int_signed() and x.dtype.int_bitwidth <= 32):
+        return scalar_integer(b, x, t.int32, what)
+    x = scalar_integer(b, x, x.dtype, what)
+    least = "arith.minsi" if x.dtype.is_int_signed() else "arith.minui"
+    return convert(b, b.value(least, x.type, x, b.constant(_LARGEST, x.dtype)), t.int32)
+
+
 @builtin
 def make_tensor_descriptor(
     base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: str = "zero", *, _semantic: Builder
 ) -> tensor_descriptor:
     """A descriptor of the tensor at ``base`` (aligned to 16 bytes), of 1 to 5 dimensions.
 
-    ``shape`` and ``strides`` are in elements, the last stride is 1, the others are multiples of 16 bytes;
+    ``shape`` and ``strides`` are in elements, the last stride is 1, the others are multiples of 16 bytes; all may be
+    int64, and a size above 2**31 - 1, which no offset (int32) reaches, counts as that.
     ``block_shape`` is constexpr, its last dimension 16 bytes or more.  A block that leaves the tensor reads
     zeros there, or NaN with ``padding_option="nan"``, and writes only what is inside.
     """
@@ -344,7 +360,7 @@ def make_tensor_descriptor(
     return descriptor_of(
         b,
         place,
-        [scalar_integer(b, x, t.int32, f"shape[{i}]") for i, x in enumerate(sizes)],
+        [_size(b, x, f"shape[{i}]") for i, x in enumerate(sizes)],
         [scalar_integer(b, x, t.int64, f"strides[{i}]") for i, x in enumerate(steps)],
         block,
         padding_option,

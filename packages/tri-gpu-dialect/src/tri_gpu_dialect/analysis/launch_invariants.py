@@ -21,16 +21,37 @@ def parameter_number(value: ir.Value) -> int | None:
 
 def launch_number(value: ir.Value) -> LaunchNumber | None:
     """What a launch knows the integer ``value`` by; None where it does not."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        if op.name == "arith.constant":
-            attribute = op.attributes["value"].maybe_downcast()
-            return LaunchNumber(value=attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
-        if op.name not in _SAME:
+    value = _given(value)
+    bits = most = None
+    if _is_op(value, "arith.trunci"):
+        bits, value = value.type.width, _given(value.owner.operation.operands[0])
+    if _is_op(value, "arith.minsi"):
+        number, limit = value.owner.operation.operands
+        most, value = _constant(limit), _given(number)
+        if most is None:
             return None
-        value = op.operands[0]
+    if bits is None and most is None and (constant := _constant(value)) is not None:
+        return LaunchNumber(value=constant)
     parameter = parameter_number(value)
-    return None if parameter is None else LaunchNumber(parameter)
+    return None if parameter is None else LaunchNumber(parameter, most=most, bits=bits)
+
+
+def _given(value: ir.Value) -> ir.Value:
+    """What ``value`` is the same number as, as far back as can be seen."""
+    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _SAME:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _is_op(value: ir.Value, name: str) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == name
+
+
+def _constant(value: ir.Value) -> int | None:
+    if not _is_op(value, "arith.constant"):
+        return None
+    attribute = value.owner.operation.attributes["value"].maybe_downcast()
+    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
 
 
 def known_at_launch(maker: ir.Operation) -> bool:

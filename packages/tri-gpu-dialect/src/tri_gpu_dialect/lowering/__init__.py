@@ -19,6 +19,7 @@ from tri_gpu_dialect.lowering.convert import (
 )
 from tri_gpu_dialect.lowering.machine import EmitMachineOps, MachineOp, SimulatedCTA, SimulatedMemory
 from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess, LaneMove, LaneReduction, Primitives
+from tri_gpu_dialect.lowering.printing import format_for_c, print_in_simulator
 from tri_gpu_dialect.lowering.rules import generic_table
 from tri_gpu_dialect.lowering.table import Condition, LoweringTable, Rule, RuleEntry
 
@@ -45,8 +46,10 @@ __all__ = [
     "SimulatedMemory",
     "TableFactory",
     "Token",
+    "format_for_c",
     "generic_table",
     "llir_stage",
     "lower",
+    "print_in_simulator",
     "simulated_pipeline",
 ]
