@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tri_gpu_dialect.encodings import Blocked, SharedLinear
-from tri_gpu_dialect.layouts import BLOCK, OFFSET, REGISTER, Banks, LinearLayout, layout_for
+from tri_gpu_dialect.layouts import BLOCK, OFFSET, REGISTER, Banks, LinearLayout, layout_for, vector_access
 from tri_gpu_dialect.plans.operand_memory import memory_by_cycles, operand_memory
-from tri_gpu_dialect.plans.shared_cycles import cycles, fastest
+from tri_gpu_dialect.plans.shared_cycles import cost, cycles, fastest
 
 WARPS, LANES = 4, 32
 
@@ -34,16 +34,41 @@ ORDERS = st.sampled_from([(0, 1), (1, 0)])
     bits=st.sampled_from([8, 16, 32, 64]),
     banks=st.sampled_from([Banks(), Banks(64, 4)]),
     shape=st.sampled_from([(32, 32), (64, 32), (128, 64), (16, 128)]),
+    run=st.sampled_from([1, 4, 8]),
 )
-def test_nothing_costs_more_than_rows(sizes, orders, bits, banks, shape) -> None:  # type: ignore[no-untyped-def]
+def test_nothing_costs_more_than_rows(sizes, orders, bits, banks, shape, run) -> None:  # type: ignore[no-untyped-def]
     writer, reader = (_layout(shape, size, order) for size, order in zip(sizes, orders, strict=True))
-    made = fastest(writer, reader, bits, banks)
+    made = fastest(writer, reader, bits, banks, run)
     places = made.images(OFFSET)
     assert len(places) == len(set(places)) == shape[0] * shape[1]
-    chosen = layout_for(memory_by_cycles(shape, bits, writer, reader, banks), shape)
+    chosen = layout_for(memory_by_cycles(shape, bits, writer, reader, banks, run), shape)
     rows = layout_for(operand_memory(shape, bits, writer, (reader,), banks), shape)
-    costs = [sum(cycles(side, one, bits, banks) for side in (writer, reader)) for one in (chosen, rows)]
+    costs = [cost(writer, reader, one, bits, banks, run) for one in (chosen, rows)]
     assert costs[0] <= costs[1]
+
+
+def test_what_an_instruction_takes_is_read_in_its_order() -> None:
+    """Without ``run`` the widest access is of two rows of both sides, whose registers are far apart."""
+    writer, reader = _layout((128, 32), (1, 8), (1, 0)), _layout((128, 32), (1, 4), (1, 0))
+
+    def runs(run: int) -> bool:
+        memory = layout_for(memory_by_cycles((128, 32), 16, writer, reader, Banks(), run), (128, 32))
+        groups = vector_access(reader, memory, 8).groups
+        return all(g[i] == g[0] + i for g in groups for i in range(len(g)))
+
+    assert runs(8)
+    costs = [
+        cost(
+            writer,
+            reader,
+            layout_for(memory_by_cycles((128, 32), 16, writer, reader, Banks(), r), (128, 32)),
+            16,
+            Banks(),
+            8,
+        )
+        for r in (1, 8)
+    ]
+    assert costs[1] <= costs[0]
 
 
 def test_a_transposition_is_read_in_the_widest_accesses() -> None:

@@ -56,6 +56,7 @@ class AmdPrimitives(Primitives):
     Inside :meth:`buffer` global memory is accessed through a buffer descriptor.
     """
 
+    shares_addresses = True
     no_assembly = "the LLVM in use assembles no AMD instructions inside of kernels"
 
     _buffer: GlobalBuffer | None = None
@@ -70,6 +71,8 @@ class AmdPrimitives(Primitives):
         """A kernel of fixed work-group size."""
         threads = self.threads_per_warp * self.num_warps
         pairs = {"amdgpu-flat-work-group-size": f"{threads},{threads}", "uniform-work-group-size": "true"}
+        # maxima and minima of numbers need no signalling NaN quieted before, which IEEE mode asks for
+        pairs["amdgpu-ieee"] = "false"
         waves = amd_options(self.options).waves_per_eu
         if waves:
             pairs["amdgpu-waves-per-eu"] = f"{waves},{waves}"

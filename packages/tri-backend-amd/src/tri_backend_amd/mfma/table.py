@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from tri_backend_amd.mfma.encoding import AmdMfma
@@ -9,9 +10,11 @@ from tri_backend_amd.mfma.forms import VERSIONS, Form, forms
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.matrix import MatrixInstruction
 
-__all__ = ["form_of", "matrix_instructions"]
+__all__ = ["form_of", "matrix_instructions", "narrow_instructions"]
 
 _TF32 = (int(InputPrecision.TF32),)
+#: neighbours of a row that a lane holds of a transposed result
+_NEIGHBOURS = 4
 
 
 @cache
@@ -23,6 +26,17 @@ def matrix_instructions(processor: str, kpack: int = 1) -> tuple[MatrixInstructi
     """
     found = [form for form in forms(processor) if kpack == 1 or _can_pack(form)]
     return tuple(_row(VERSIONS[processor], form, kpack) for form in found)
+
+
+@cache
+def narrow_instructions(processor: str) -> tuple[MatrixInstruction, ...]:
+    """Those of :func:`matrix_instructions` whose lanes have more than 4 neighbours along k, with 4 at a time.
+
+    A dot adds over k in any order, if both operands have the same.  So an operand may come in pieces of 4: a transposed result of
+    another dot where it is, and what a thread has transposed 4 rows of.
+    """
+    found = [form for form in forms(processor) if not form.is_small and form.k_width > _NEIGHBOURS]
+    return tuple(replace(_row(VERSIONS[processor], form, 1), k_width=_NEIGHBOURS) for form in found)
 
 
 def _can_pack(form: Form) -> bool:

@@ -11,6 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from tri_backend_amd.mfma.encoding import AmdMfma
+from tri_backend_amd.mfma.forms import LANES
 from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
@@ -24,6 +26,8 @@ from tri_gpu_dialect.types import tensor_info
 __all__ = ["TransposeInThread"]
 
 _WORD = 32
+#: elements of a load that is narrow on account of the rows that a thread has
+_FEWEST = 4
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class TransposeInThread(Pass):
 def _transpose(conversion: ir.Operation) -> None:
     """Give the load behind ``conversion`` to an operand as many rows of k a thread as it has to spare, up to the operand's.
 
-    At least those of a word, at the cost of narrower loads: bytes are put together by words.
+    At least those of a word, at the cost of narrower loads: bytes are put together by words.  Those of an instruction, where loads keep
+    4 elements: what it takes is then read in one access.
     """
     wanted, load = encoding_of(conversion.results[0]), _load_behind(conversion.operands[0])
     if not isinstance(wanted, DotOperand) or not isinstance(wanted.parent, MatrixEncoding) or load is None:
@@ -57,12 +62,29 @@ def _transpose(conversion: ir.Operation) -> None:
     registers = layouts.of(load.results[0].type).in_size(REGISTER)
     while size[inner] < wanted.k_width and math.prod(size) < registers:
         size[inner] *= 2
-    while size[inner] * info.bitwidth < _WORD and size[along] > 1 and lanes[inner] > 1:
+    while (
+        _is_shallow(size[inner], size[along], info.bitwidth, wanted) and size[along] > 1 and lanes[inner] > 1
+    ):
         # half as wide and twice as deep: twice as many lanes along a row
         size[inner], size[along] = size[inner] * 2, size[along] // 2
         lanes[inner], lanes[along] = lanes[inner] // 2, lanes[along] * 2
     if tuple(size) != own.size_per_thread:
         lay_out(load, replace(own, size_per_thread=tuple(size), threads_per_warp=tuple(lanes)))
+
+
+def _is_shallow(depth: int, width: int, bits: int, wanted: DotOperand) -> bool:
+    """Whether a thread with ``depth`` rows of ``width`` elements, each of ``bits``, should rather have more rows."""
+    assert isinstance(wanted.parent, MatrixEncoding)
+    if depth * bits < _WORD:
+        return True
+    return depth < min(wanted.k_width, _taken(wanted.parent)) and width > _FEWEST
+
+
+def _taken(result: MatrixEncoding) -> int:
+    """Elements of an operand that a lane gives to one instruction; 0 where it is no MFMA of a square."""
+    if not isinstance(result, AmdMfma) or result.instr_shape[0] != result.instr_shape[1]:
+        return 0
+    return result.instr_shape[0] * result.instr_shape[2] // LANES
 
 
 def _load_behind(value: ir.Value) -> ir.Operation | None:

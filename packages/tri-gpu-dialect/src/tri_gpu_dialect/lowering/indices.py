@@ -16,6 +16,7 @@ __all__ = [
     "is_owner",
     "linear_indices",
     "offset_by",
+    "offset_in_parts",
     "reach",
     "tensor_coordinates",
 ]
@@ -72,6 +73,11 @@ def reach(layout: LinearLayout, dims: Sequence[str]) -> list[int]:
 def offset_by(b: Builder, base: ir.Value, reached: int, constant: int) -> ir.Value:
     """``base ^ constant``, as an addition when no bits overlap: the back end folds those into addresses."""
     return b.xor(base, b.int_(constant)) if reached & constant else b.add(base, b.int_(constant))
+
+
+def offset_in_parts(b: Builder, base: ir.Value, reached: int, constant: int) -> ir.Value:
+    """``base ^ constant``, the bits that no other reaches as an addition: what differs in these alone shares an address."""
+    return b.add(b.xor(base, b.int_(reached & constant)), b.int_(constant & ~reached))
 
 
 def coordinates(ctx: Lowering, layout: LinearLayout) -> list[tuple[ir.Value, ...]]:

@@ -88,6 +88,8 @@ class Primitives(abc.ABC):
     line_info: ClassVar[str] = "LineTablesOnly"
     #: why the target takes no inline assembly; empty where it does
     no_assembly: ClassVar[str] = ""
+    #: whether places in shared memory that differ in constant bits share one register, the constant being in the instruction
+    shares_addresses: ClassVar[bool] = False
 
     def __init__(
         self, target: Target, options: CommonOptions, *, threads_per_warp: int, num_warps: int

@@ -10,7 +10,7 @@ from tri_gpu_dialect.layouts import BLOCK, REGISTER, LinearLayout, packing, vect
 from tri_gpu_dialect.layouts.cluster import within
 from tri_gpu_dialect.lowering.byte_vectors import byte_vectors
 from tri_gpu_dialect.lowering.context import Lowering, Registers, SharedTensor
-from tri_gpu_dialect.lowering.indices import apply, offset_by, reach
+from tri_gpu_dialect.lowering.indices import apply, offset_by, offset_in_parts, reach
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, to_memory
 
 __all__ = [
@@ -123,9 +123,9 @@ def addresses(
     start = apply(b, access.conversion, inputs)[0]
     reached = reach(access.conversion, list(inputs))[0]
     offsets = access.conversion.images(REGISTER)
-    found = []
+    found, by = [], offset_in_parts if ctx.hw.shares_addresses else offset_by
     for group in access.groups:
-        offset = offset_by(b, start, reached, offsets[group[0]] ^ origin)
+        offset = by(b, start, reached, offsets[group[0]] ^ origin)
         found.append((group, b.gep(view.base, _padded(ctx, offset, view), view.element)))
     return found, access.width
 

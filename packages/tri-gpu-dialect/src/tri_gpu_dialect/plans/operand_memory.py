@@ -8,10 +8,18 @@ from functools import lru_cache
 
 from tri_gpu_dialect.encodings import DotOperand, Encoding, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.encodings.shared import SharedLinear, SwizzledShared
-from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout, bank_conflicts, layout_for, vector_access
+from tri_gpu_dialect.layouts import (
+    BLOCK,
+    REGISTER,
+    Banks,
+    LinearLayout,
+    bank_conflicts,
+    layout_for,
+    vector_access,
+)
 from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
-from tri_gpu_dialect.plans.shared_cycles import cycles, fastest
+from tri_gpu_dialect.plans.shared_cycles import cost, fastest
 
 __all__ = [
     "PIECE_BYTES",
@@ -19,6 +27,7 @@ __all__ = [
     "memory_by_cycles",
     "memory_in_block",
     "operand_memory",
+    "registers_taken",
     "vector_order",
 ]
 
@@ -62,17 +71,27 @@ def is_read_in_rows(encoding: Encoding | None) -> bool:
     return encoding.parent.reads_rows(encoding.op_idx, encoding.k_width)
 
 
+def registers_taken(encoding: Encoding | None) -> int:
+    """How many registers of a tensor in ``encoding``, one after the other, a matrix instruction takes; 1 where none reads it."""
+    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+        return 1
+    return encoding.parent.fragment(encoding.op_idx, encoding.k_width).in_size(REGISTER)
+
+
 def memory_by_cycles(
-    shape: Shape, bits: int, writer: LinearLayout, reader: LinearLayout, banks: Banks
+    shape: Shape, bits: int, writer: LinearLayout, reader: LinearLayout, banks: Banks, run: int = 1
 ) -> SharedEncoding:
-    """The buffer of the fewest cycles for ``writer`` and ``reader``, rows swizzled where no other layout is better."""
+    """The buffer of the least :func:`cost` for ``writer`` and ``reader``, rows swizzled where no other layout is better.
+
+    ``run``: :func:`registers_taken` of the reader.
+    """
     rows = operand_memory(shape, bits, writer, (reader,), banks)
     if any(map(any, writer.bases.get(BLOCK, ()))):
         return rows
     own = (writer.without_ins(BLOCK), reader.without_ins(BLOCK)) if writer.has_in(BLOCK) else (writer, reader)
-    made = fastest(*own, bits, banks)
+    made = fastest(*own, bits, banks, run)
     in_rows = layout_for(rows, shape)
-    costs = [sum(cycles(side, memory, bits, banks) for side in own) for memory in (in_rows, made)]
+    costs = [cost(*own, memory, bits, banks, run) for memory in (in_rows, made)]
     return rows if costs[0] <= costs[1] else SharedLinear.of(made)
 
 

@@ -19,17 +19,30 @@ from tri_gpu_dialect.layouts import (
 )
 from tri_gpu_dialect.layouts.swizzle import optimal_swizzle
 
-__all__ = ["cycles", "fastest"]
+__all__ = ["cost", "cycles", "fastest"]
 
 #: the widest access, in bits, and one that more layouts have on both sides
 _WIDTHS = (128, 64)
 
 
-def fastest(writer: LinearLayout, reader: LinearLayout, bits: int, banks: Banks) -> LinearLayout:
-    """Of the layouts ``offset -> coordinates`` that suit both sides, the one of the fewest :func:`cycles`; ``bits`` of an element."""
+def fastest(
+    writer: LinearLayout, reader: LinearLayout, bits: int, banks: Banks, run: int = 1
+) -> LinearLayout:
+    """Of the layouts ``offset -> coordinates`` that suit both sides, the one of the least :func:`cost`; ``bits`` of an element."""
     found = [optimal_swizzle(writer, reader, bits, banks, width) for width in _WIDTHS if width >= bits]
     found += [wide for made in found for wide in _wider_for(reader, made)]
-    return min(found, key=lambda made: sum(cycles(side, made, bits, banks) for side in (writer, reader)))
+    return min(found, key=lambda made: cost(writer, reader, made, bits, banks, run))
+
+
+def cost(
+    writer: LinearLayout, reader: LinearLayout, memory: LinearLayout, bits: int, banks: Banks, run: int = 1
+) -> int:
+    """:func:`cycles` of both sides, and the words that are moved among registers.
+
+    ``run``: how many registers of ``reader``, one after the other, the instruction takes that it reads for.
+    """
+    accesses = sum(cycles(side, memory, bits, banks) for side in (writer, reader))
+    return accesses + _moves(writer, memory, bits, max(128 // bits, 1)) + _moves(reader, memory, bits, run)
 
 
 def cycles(registers: LinearLayout, memory: LinearLayout, bits: int, banks: Banks) -> int:
@@ -38,6 +51,18 @@ def cycles(registers: LinearLayout, memory: LinearLayout, bits: int, banks: Bank
     bytes_ = max(access.width * bits // 8, 1) * registers.in_size(LANE)
     phases = max(bytes_ // banks.row_bytes, 1)
     return len(access.groups) * (1 + phases * bank_conflicts(registers, memory, bits, banks))
+
+
+def _moves(registers: LinearLayout, memory: LinearLayout, bits: int, run: int) -> int:
+    """Words of accesses that are of registers in another order than one after the other, ``run`` at least of these."""
+    access = vector_access(registers, memory, max(128 // bits, 1))
+    run = min(run, access.width)
+    words = max(access.width * bits // 32, 1)
+    return sum(words for group in access.groups if not _in_runs(group, run))
+
+
+def _in_runs(group: tuple[int, ...], run: int) -> bool:
+    return all(group[i] == group[i - i % run] + i % run for i in range(len(group)))
 
 
 def _wider_for(reader: LinearLayout, memory: LinearLayout) -> Iterator[LinearLayout]:

@@ -25,7 +25,12 @@ from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, Shar
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
-from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_by_cycles, memory_in_block
+from tri_gpu_dialect.plans.operand_memory import (
+    is_read_in_rows,
+    memory_by_cycles,
+    memory_in_block,
+    registers_taken,
+)
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
@@ -121,7 +126,8 @@ def _memory(source: ir.Value, result: ir.Value, banks: Banks, *, by_cycles: bool
     if is_read_in_rows(encoding_of(result)):
         return memory_in_block(info.shape, info.bitwidth, writer, ())
     if by_cycles:
-        return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks)
+        run = registers_taken(encoding_of(result))
+        return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks, run)
     return memory_in_block(info.shape, info.bitwidth, writer, (reader,))
 
 

@@ -13,7 +13,12 @@ from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, d
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
 from tri_gpu_dialect.plans import views
-from tri_gpu_dialect.plans.operand_memory import is_read_in_rows, memory_by_cycles, memory_in_block
+from tri_gpu_dialect.plans.operand_memory import (
+    is_read_in_rows,
+    memory_by_cycles,
+    memory_in_block,
+    registers_taken,
+)
 from tri_gpu_dialect.transforms.memory.stage_matrix_operands import is_matrix_operand
 from tri_gpu_dialect.types import tensor_info
 
@@ -50,7 +55,8 @@ class CopyBuffer:
         by_element = [op for op in readers(load) if not is_read_in_rows(encoding_of(op.results[0]))]
         wanted = tuple(_seen_from(load, reader) for reader in by_element) or (own,)
         if banks is not None and chosen is None and len(set(wanted)) == 1 and by_element:
-            encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks)
+            run = min(registers_taken(encoding_of(op.results[0])) for op in by_element)
+            encoding = memory_by_cycles(info.shape, info.bitwidth, own, wanted[0], banks, run)
         else:
             encoding = chosen or memory_in_block(info.shape, info.bitwidth, own, wanted)
         size = pad_offset(math.prod(encoding.share(info.shape)), encoding.padding) * info.bitwidth // 8
