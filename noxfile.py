@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections.abc import Iterable
@@ -109,13 +110,13 @@ def _test(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def published(session: nox.Session) -> None:
-    """Published kernels through ``tri.compat.triton``: ``nox -s published -- [--target cpu] [--torch cpu] [names]``.
+    """Published kernels through ``tri.compat.triton``: ``nox -s published -- [--target cpu] [--torch cpu] [--compile-for T] [names]``.
 
-    Without arguments also what their machine code for sm_90a takes, which may not become worse.
+    Without arguments they are compiled for gfx942, too, and what their machine code for sm_90a takes may not become worse.
     """
-    arguments = session.posargs
-    target = arguments[arguments.index("--target") + 1] if "--target" in arguments else "cpu"
-    _install(session, [*CORE, *_backend_of(target)])
+    arguments = session.posargs or ["--compile-for", "amd:gfx942"]
+    targets = [arguments[arguments.index(a) + 1] for a in ("--target", "--compile-for") if a in arguments]
+    _install(session, dict.fromkeys([*CORE, *itertools.chain.from_iterable(map(_backend_of, targets))]))
     if "--torch" not in arguments:
         session.install(TORCH)
     listed = session.run("python", "-m", "integration.published", "--requirements", silent=True)
@@ -125,7 +126,7 @@ def published(session: nox.Session) -> None:
         "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder), *str(listed).split()
     )
     session.run("python", "-m", "integration.published", "--packages", str(folder), *arguments)
-    if not arguments:
+    if not session.posargs:
         session.install("nvidia-cuda-nvdisasm")
         _install(session, [*CORE, *GPU, "tri-backend-nvidia"])
         session.run("python", "-m", "integration.published.code", "--packages", str(folder))

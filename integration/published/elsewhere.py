@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 import tri_core.compiler
+from tri_core.targets import resolve
 
 __all__ = ["Compiles", "compiled_for"]
 
@@ -31,9 +32,16 @@ class Compiles:
 
     def _again(self, key: str, source: Any, options: dict[str, Any]) -> None:
         try:
-            _compile(source, self.target, options)
+            _compile(source, self.target, options | self._warps(options))
         except Exception as error:
             self.errors[key] = f"{type(error).__name__}: {error}"
+
+    def _warps(self, options: dict[str, Any]) -> dict[str, Any]:
+        """As many warps as the target runs, where more were asked for: the packages count on 32 lanes, or ask which GPU there is."""
+        spec = resolve(self.target).spec
+        most = spec.limits["threads"] // spec.threads_per_warp[0] if spec.threads_per_warp else 0
+        asked = options.get("num_warps", 0)
+        return {"num_warps": most} if most and asked > most else {}
 
 
 _compile = tri_core.compiler.compile

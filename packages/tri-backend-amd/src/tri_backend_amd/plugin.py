@@ -41,6 +41,7 @@ def tri_backends() -> Sequence[BackendInfo]:
             priority=20,
             architectures=tuple(ARCHITECTURES),
             description="AMD GPUs through AMDGPU code objects and HIP",
+            tuning_options=frozenset(("waves_per_eu", "matrix_instr_nonkdim", "kpack")),
         )
     ]
 

@@ -36,7 +36,8 @@ class BackendInfo:
     ``device_kinds``: kinds of device that it compiles for; ``runtime``: the device kind whose runtime runs
     its images; ``priority``: a larger one is preferred when nothing else chooses, below 0 never chosen
     automatically while another live one exists; ``architectures``: the known ones, for error messages;
-    ``testing``: functions that it adds to :mod:`tri.testing`, as ``name -> "module:attribute"``.
+    ``testing``: functions that it adds to :mod:`tri.testing`, as ``name -> "module:attribute"``; ``tuning_options``:
+    options of its own by which kernels become faster or slower, and nothing else: for other targets they are accepted to no effect.
     """
 
     name: str
@@ -46,6 +47,7 @@ class BackendInfo:
     architectures: tuple[str, ...] = ()
     description: str = ""
     testing: Mapping[str, str] = field(default_factory=dict)
+    tuning_options: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

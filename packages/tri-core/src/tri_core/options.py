@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import typing
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -63,13 +63,20 @@ class CommonOptions:
             raise OptionError(f"num_stages is {self.num_stages!r}; an integer of at least 0 is expected")
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any] | None) -> Self:
-        """Options from keyword arguments; an unknown or mistyped one is an :class:`OptionError`."""
-        given = {cls._current_name(name): value for name, value in (given or {}).items()}
+    def parse(cls, given: Mapping[str, Any] | None, ignored: Collection[str] = ()) -> Self:
+        """Options from keyword arguments; an unknown or mistyped one is an :class:`OptionError`.
+
+        ``ignored``: further names, which are left out.
+        """
         hints = _hints(cls)
+        given = {
+            cls._current_name(name): value
+            for name, value in (given or {}).items()
+            if name in hints or name not in ignored
+        }
         for name, value in given.items():
             if name not in hints:
-                near = difflib.get_close_matches(name, hints)
+                near = difflib.get_close_matches(name, [*hints, *ignored])
                 raise OptionError(
                     f"unknown option {name!r}",
                     remedy=f"did you mean {', '.join(near)}?"

@@ -24,6 +24,7 @@ from tri_core.forks import cached_property
 from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
+from tri_core.target_options import parse_options
 from tri_core.targets import Spec, resolve
 
 __all__ = ["adopt", "compile", "environment_of", "forget", "lookup", "trace"]
@@ -213,7 +214,7 @@ def _options(target: Target, options: CommonOptions | Mapping[str, Any] | None) 
     if isinstance(options, wanted):
         return options
     if options is None or isinstance(options, Mapping):
-        return wanted.parse(options)
+        return parse_options(target, options)
     if type(options) is CommonOptions:
         return wanted.parse(options.to_json())
     raise OptionError(

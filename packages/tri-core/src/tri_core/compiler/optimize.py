@@ -22,6 +22,7 @@ from tri_core.options import CommonOptions
 from tri_core.pipeline import CodegenReply, CodegenRequest, Pass, StageContext
 from tri_core.plugins import manager
 from tri_core.target import Target, TargetKey, TargetSpec
+from tri_core.target_options import parse_options
 from tri_core.targets import resolve
 from tri_core.text import parse_module, print_module
 from tri_core.text.scan import split
@@ -69,7 +70,7 @@ def optimize(
     made = chosen or Target(key=TargetKey("none"), spec=TargetSpec(threads_per_warp=(32,)))
     with mlir.session():
         module = parse_module(text, path)
-        mine = made.options_type.parse(dict(options or {}))
+        mine = parse_options(made, options)
         context = StageContext(
             target=made, options=mine, kernel_name=_name(module), codegen=_NoCodegen(), knobs={}
         )

@@ -40,11 +40,12 @@ def build(
     """
     from tri_core.compiler import compile as compile_source
     from tri_core.plugins import manager
+    from tri_core.target_options import parse_options
     from tri_core.targets import resolve
 
     resolved = resolve(target)
     launcher = manager().aot(resolved)
-    parsed = _settled(resolved.options_type.parse(options), launcher)
+    parsed = _settled(parse_options(resolved, options), launcher)
     salt = f"{resolved} {parsed.to_json()}"
     source = parse(
         kernel,

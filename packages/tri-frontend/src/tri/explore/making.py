@@ -15,6 +15,7 @@ from tri_core.listings import Inlining, Listing, read_listing
 from tri_core.pipeline import Stage
 from tri_core.plugins import manager
 from tri_core.resources import resources
+from tri_core.target_options import parse_options
 from tri_core.targets import Spec, resolve
 
 __all__ = ["explore"]
@@ -38,7 +39,7 @@ def explore(
     Nothing is taken from the cache.  A TriError for all that a compile refuses; tools that are not installed are notes.
     """
     chosen = resolve(target)
-    wanted = chosen.options_type.parse(dict(options or {}))
+    wanted = parse_options(chosen, options)
     with knobs.scope(LINE_INFO=True):
         trace = compiler.trace(source, chosen, wanted)
     stages = manager().compose(chosen, wanted).pipeline.stages

@@ -38,6 +38,7 @@ from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
 from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
+from tri_core.target_options import ignored_options
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -470,12 +471,14 @@ class Dispatcher:
             given.setdefault("debug", self.function.debug)
         if knobs.get("DEBUG"):
             given["debug"] = True
-        known = target.options_type.__dataclass_fields__
-        for name in given:
-            if name not in known and name != "ir_override":
+        known = target.options_type.__dataclass_fields__.keys()
+        unknown = given.keys() - known - {"ir_override"}
+        if unknown:
+            ignored = ignored_options(target)
+            for name in sorted(unknown - ignored):
                 raise OptionError(
                     f"{name!r} is neither a parameter of {self.function.__name__} nor an option of {target}",
-                    remedy=unknown_option(name, self.function, list(known)),
+                    remedy=unknown_option(name, self.function, sorted(known | ignored)),
                     location=call_site(),
                 )
         return given

@@ -37,11 +37,13 @@ def unit(registers: int) -> ComputeUnit:
     return ComputeUnit(partitions=4, warps=8, registers=registers, shared=65536, blocks=16)
 
 
-def pipelined(run, text: str, policy=POLICY, *, registers: int = 512, warps: int = 4, late=True) -> ir.Module:  # type: ignore[no-untyped-def]
+def pipelined(
+    run, text: str, policy=POLICY, *, registers: int = 512, shared: int = 65536, warps: int = 4, late=True
+) -> ir.Module:  # type: ignore[no-untyped-def]
     """``text`` with its loops through registers, on a target that has ``registers``."""
     first = [Coalesce(policy=policy), AccelerateMatmul(policy=policy), RemoveLayoutConversions()]
     module: ir.Module = run(text, *first, num_warps=warps)
-    target = make_target(32, unit=unit(registers))
+    target = make_target(32, unit=unit(registers), limits={"shared": shared})
     context = StageContext(target=target, options=CommonOptions(), kernel_name="f", codegen=None)  # type: ignore[arg-type]
     steps = [Pipeline(policy=policy), VerifyLayouts()]
     if late:
@@ -151,6 +153,15 @@ def test_without_registers_the_loop_stays_and_says_so(run, registers: int) -> No
     is_pipelined = "ttg.local_store" in str(module)
     assert is_pipelined == (registers >= 64)
     assert ("registers are too few" in str(module)) == (not is_pipelined)
+
+
+@pytest.mark.parametrize("shared", [1023, 1024])
+def test_without_memory_for_a_buffer_of_each_the_loop_stays_and_says_so(run, shared: int) -> None:  # type: ignore[no-untyped-def]
+    """Two operands of 16 x 16 halves."""
+    module = pipelined(run, matmul(16, transposed=False, twice=False), shared=shared, late=False)
+    assert ("ttg.local_store" in str(module)) == (shared == 1024)
+    said = f"each takes 1024 bytes of shared memory, {shared} of {shared} are free"
+    assert (said in str(module)) == (shared < 1024)
 
 
 def test_who_does_not_ask_gets_nothing(run) -> None:  # type: ignore[no-untyped-def]

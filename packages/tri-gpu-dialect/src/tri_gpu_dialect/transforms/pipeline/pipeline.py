@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, Target
@@ -64,7 +64,7 @@ class Pipeline(Pass):
 
     Without asynchronous copies (``policy.pipeline.async_copy_bits`` is empty), loads go through registers if
     ``policy.pipeline.through_registers`` says so (:mod:`tri_gpu_dialect.transforms.pipeline.register_expansion`): two stages, however
-    many are asked for, if there are registers for them; else nothing is done.  Of a loop that loads operands of dots and
+    many are asked for, if there are registers for them, and shared memory for a buffer of each operand; else nothing is done.  Of a loop that loads operands of dots and
     gets fewer stages than that, or is left as it is, a remark says why, with the bytes of shared memory that it lacks.
     """
 
@@ -92,9 +92,9 @@ class Pipeline(Pass):
             for loop, plan in zip(loops, plans, strict=True):
                 if plan is None and self.stages_of(loop) > 1 and (why := obstacle(loop, suits)) is not None:
                     add_remark(loop, f"the loop is not pipelined: {why}")
-            rooms = self.rooms(function, loops, plans, target, warps) if widths else [None] * len(loops)
+            rooms = self.rooms(function, loops, plans, target, warps)
             for loop, plan, room in zip(loops, plans, rooms, strict=True):
-                if plan is not None and any(_is_block(load) for load in plan.loads):
+                if plan is not None and room is not None and any(_is_block(load) for load in plan.loads):
                     self.loop(loop, plan, room, target, warps)
 
     @staticmethod
@@ -119,9 +119,7 @@ class Pipeline(Pass):
         given = loop.attributes.get("tt.num_stages", None)
         return ir.IntegerAttr(given).value if given is not None else self.num_stages
 
-    def loop(
-        self, loop: ir.Operation, plan: Schedule, room: Room | None, target: Target | None, warps: int
-    ) -> None:
+    def loop(self, loop: ir.Operation, plan: Schedule, room: Room, target: Target | None, warps: int) -> None:
         """Pipeline ``loop`` with as many stages as were asked for and have room."""
         stages = self.stages_of(loop)
         trips = known_trips(loop)
@@ -129,8 +127,8 @@ class Pipeline(Pass):
             stages = min(stages, trips)  # copies for iterations that there are not
         if stages < 2 or "unsignedCmp" in loop.attributes:
             return
-        if room is None:
-            self.through_registers(loop, plan, target, warps)
+        if not self.policy.pipeline.async_copy_bits:
+            self.through_registers(loop, plan, room, target, warps)
             return
         buffers = [CopyBuffer.of(load) for load in plan.loads]
         chains = bool(self.policy.async_units.pipeline_chained_dots)
@@ -150,14 +148,18 @@ class Pipeline(Pass):
             Expansion(loop, plan, buffers, rings).run()
 
     def through_registers(
-        self, loop: ir.Operation, plan: Schedule, target: Target | None, warps: int
+        self, loop: ir.Operation, plan: Schedule, room: Room, target: Target | None, warps: int
     ) -> None:
-        """Pipeline ``loop``, if there are registers for what it loads."""
+        """Pipeline ``loop``, if there are registers for what it loads, and memory for one buffer of each operand."""
         if lacking := lacking_registers(loop, plan, target, warps):
             add_remark(loop, f"the loop is not pipelined: {lacking} registers are too few for its loads")
             return
         by_cycles = self.policy.dots.memory_by_cycles
-        RegisterExpansion.of(loop, plan, Banks.of(target) if by_cycles and target else None).run()
+        expansion = RegisterExpansion.of(loop, plan, Banks.of(target) if by_cycles and target else None)
+        if room.fits(expansion.rings):
+            expansion.run()
+        else:
+            add_remark(loop, _too_little(replace(expansion.rings, stages=2), None, room))
 
 
 def _staged(plan: Schedule) -> set[ir.Value]:

@@ -69,8 +69,13 @@ class RegisterExpansion(Expansion):
     def of(cls, loop: ir.Operation, plan: Schedule, banks: Banks | None) -> RegisterExpansion:
         """The expansion of ``loop``; ``banks``: buffers lie by cycles in memory with these (None: in rows)."""
         buffers = [CopyBuffer.of(load, banks) for load in plan.loads]
-        rings = Rings(tuple(Ring(b.bytes, in_place=b.is_read_in_place) for b in buffers), stages=1)
         held = frozenset(number for number, load in enumerate(plan.loads) if not readers(load))
+        rings = Rings(
+            tuple(
+                Ring(0 if n in held else b.bytes, in_place=b.is_read_in_place) for n, b in enumerate(buffers)
+            ),
+            stages=1,
+        )
         return cls(loop, plan, buffers, rings, held=held)
 
     def run(self) -> None:
