@@ -41,6 +41,7 @@ from tri_backend_amd.dialect.machine import (
 )
 from tri_backend_amd.dialect.printing import PrintOp
 from tri_backend_amd.dialect.scheduling import IglpOp, InstructionSchedHintOp, SchedGroupOp
+from tri_backend_amd.dialect.small_floats import DecodeFloat8Op, EncodeFloat8Op
 
 __all__ = [
     "AMDG",
@@ -59,8 +60,10 @@ __all__ = [
     "ConcatOp",
     "CondBarrierOp",
     "ConvertScaledOp",
+    "DecodeFloat8Op",
     "DivFixupOp",
     "DppOp",
+    "EncodeFloat8Op",
     "ExecutionBarrierOp",
     "Exp2Op",
     "ExtractSliceOp",

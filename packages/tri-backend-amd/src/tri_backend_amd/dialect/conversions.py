@@ -89,7 +89,9 @@ measure_conversion("amdg.upcast_mxfp", _scales_move)
 
 
 class ConvertScaledOp(MachineOp, dialect=AMDG, name="cvt_scalef32_pk", traits=[Pure]):
-    """Two small floats in the low bits of ``word`` (i32), of format ``source``, times the scale in the exponent of ``scale`` (f32).
+    """Two small floats of format ``source`` in the low bits of ``word`` (i32), times the scale in the exponent of ``scale`` (f32).
+
+    If ``high`` they are in the upper half of the word (8-bit floats only).
 
     Of gfx950 (AMD's guide of CDNA4: ``v_cvt_scalef32_pk_bf16_fp4`` and its like).
     """
@@ -97,18 +99,20 @@ class ConvertScaledOp(MachineOp, dialect=AMDG, name="cvt_scalef32_pk", traits=[P
     word: _In
     scale: _In
     source: ir.StringAttr
+    high: ir.IntegerAttr
     result: _Out
 
     def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """An intrinsic; of the word the first byte, or half."""
+        """An intrinsic; of the word the first byte, or a half."""
         type_, source = self.result.type, self.source.value
-        first = b.int_(0) if source == "fp4" else b.const(b.int_type(1), 0)
+        first = b.int_(0) if source == "fp4" else b.const(b.int_type(1), self.high.value)
         name = f"llvm.amdgcn.cvt.scalef32.pk.{type_.element_type}.{source}"
         return b.intrinsic(name, [self.word, self.scale, first], [type_])
 
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """By a table of the format's numbers."""
-        word, scale = operands[0].astype(np.uint32), operands[1].view(np.uint32)
+        word = operands[0].astype(np.uint32) >> (16 if self.high.value else 0)
+        scale = operands[1].view(np.uint32)
         source = SOURCES[self.source.value]
         mask, bits = (1 << source.bits) - 1, source.bits
         exponent = (scale >> 23 & 0xFF).astype(np.int64)

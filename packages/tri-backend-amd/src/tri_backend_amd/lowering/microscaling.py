@@ -109,7 +109,7 @@ def _by_hardware(
     ctx: Lowering, word: ir.Value, scale: ir.Value, source: str, element: ir.Type
 ) -> Sequence[ir.Value]:
     b = ctx.b
-    attributes = {"source": ir.StringAttr.get(source)}
+    attributes = {"source": ir.StringAttr.get(source), "high": ir.IntegerAttr.get(b.i32, 0)}
     made = ConvertScaledOp.build([word, b.bitcast(scale, b.f32)], [b.vector_type(element, 2)], attributes)
     return b.unpack(made[0])
 

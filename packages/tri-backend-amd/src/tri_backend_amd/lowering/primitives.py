@@ -23,6 +23,7 @@ from tri_backend_amd.dialect import (
 )
 from tri_backend_amd.dialect.buffers import Window
 from tri_backend_amd.lowering import exponential
+from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
 from tri_backend_amd.mfma import words as matrix_words
@@ -281,6 +282,17 @@ class AmdPrimitives(Primitives):
         if name in exponential.FUNCTIONS:
             return exponential.FUNCTIONS[name](b, args[0])
         return b.op(f"llvm.intr.{name}", args, b.f32) if name in _LLVM_MATH else None
+
+    def cast(self, b: Builder, value: ir.Value, source: str, target: str, rounding: str) -> ir.Value | None:
+        """As :meth:`casts`."""
+        made = self.casts(b, [value], source, target, rounding)
+        return None if made is None else made[0]
+
+    def casts(
+        self, b: Builder, values: Sequence[ir.Value], source: str, target: str, rounding: str
+    ) -> Sequence[ir.Value] | None:
+        """8-bit floats by instructions, where the processor has such."""
+        return cast_all(b, self.target, values, source, target, rounding)
 
     def extern(
         self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type

@@ -396,6 +396,12 @@ class Primitives(abc.ABC):
         """
         return None
 
+    def casts(
+        self, b: Builder, values: Sequence[ir.Value], source: str, target: str, rounding: str
+    ) -> Sequence[ir.Value] | None:
+        """:meth:`cast` of all values that a thread has of a tensor, for hardware that takes several at once; None: one by one."""
+        return None
+
     def extern(
         self, b: Builder, libname: str, symbol: str, args: Sequence[ir.Value], result: ir.Type
     ) -> ir.Value:

@@ -9,7 +9,14 @@ from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.formats import encode_constant
 from tri_gpu_dialect.lowering.indices import linear_indices
-from tri_gpu_dialect.lowering.rules.floats import cast_float, format_of, from_f32, is_emulated, to_f32
+from tri_gpu_dialect.lowering.rules.floats import (
+    cast_float,
+    cast_floats,
+    format_of,
+    from_f32,
+    is_emulated,
+    to_f32,
+)
 from tri_gpu_dialect.lowering.rules.registers import map_many, map_registers
 from tri_gpu_dialect.lowering.table import Rule
 
@@ -170,7 +177,7 @@ def float_cast(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     toward_zero = "rounding" in op.attributes and ir.IntegerAttr(op.attributes["rounding"]).value == 0
     rounding = "rtz" if toward_zero else "rtne"
     registers = ctx.registers(op.operands[0])
-    return [map_registers(lambda x: cast_float(ctx, x, source, target, rounding), registers)]
+    return [cast_floats(ctx, registers, source, target, rounding)]
 
 
 def bitcast(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:

@@ -8,7 +8,7 @@ from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
-from tri_gpu_dialect.lowering.rules.floats import cast_float
+from tri_gpu_dialect.lowering.rules.floats import cast_floats
 from tri_gpu_dialect.lowering.rules.registers import map_registers
 from tri_gpu_dialect.lowering.table import Rule
 
@@ -52,15 +52,13 @@ def working_type(ctx: Lowering, result: ir.Type) -> ir.Type:
 def widened(ctx: Lowering, registers: Registers, source: ir.Type, working: ir.Type) -> Registers:
     """Registers of element type ``source`` as ``working``, exactly."""
     if isinstance(working, ir.FloatType):
-        return map_registers(lambda x: cast_float(ctx, x, source, working), registers)
+        return cast_floats(ctx, registers, source, working)
     return map_registers(lambda x: ctx.b.int_cast(x, working, signed=True), registers)
 
 
 def narrowed(ctx: Lowering, values: Registers, working: ir.Type, result: ir.Type) -> Registers:
     """Accumulators rounded to the ``result``'s element type."""
-    return (
-        map_registers(lambda x: cast_float(ctx, x, working, result), values) if working != result else values
-    )
+    return cast_floats(ctx, values, working, result) if working != result else values
 
 
 def multiply_add(ctx: Lowering, working: ir.Type) -> Callable[[ir.Value, ir.Value, ir.Value], ir.Value]:

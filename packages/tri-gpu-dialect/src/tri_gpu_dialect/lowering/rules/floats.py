@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
-from tri_gpu_dialect.lowering.context import Lowering
+from tri_gpu_dialect.lowering.context import Lowering, Registers
 from tri_gpu_dialect.lowering.formats import FORMATS, FloatFormat, decode, encode, narrow_to_odd
 
-__all__ = ["cast_float", "format_of", "from_f32", "is_emulated", "to_f32"]
+__all__ = ["cast_float", "cast_floats", "format_of", "from_f32", "is_emulated", "to_f32"]
 
 
 def format_of(type_: ir.Type) -> FloatFormat:
@@ -49,6 +49,20 @@ def cast_float(
     if plain and rounding == "rtne" and target.width < source.width:
         return ctx.b.op("llvm.fptrunc", (value,), target)
     return _through_f32(ctx, value, source, target, truncate=narrows and rounding == "rtz")
+
+
+def cast_floats(
+    ctx: Lowering, registers: Registers, source: ir.Type, target: ir.Type, rounding: str = "rtne"
+) -> Registers:
+    """:func:`cast_float` of all registers of a tensor; equal ones are cast once and stay shared."""
+    if source == target:
+        return registers
+    values = list(dict.fromkeys(registers))
+    made = ctx.hw.casts(ctx.b, values, str(source), str(target), rounding)
+    if made is None:
+        made = [cast_float(ctx, value, source, target, rounding) for value in values]
+    cast = dict(zip(values, made, strict=True))
+    return [cast[value] for value in registers]
 
 
 def _through_f32(
