@@ -109,3 +109,81 @@ module {
   }
 }
 """)
+
+
+LOADS = """module {
+  tt.func public @k(%p: tensor<8x1x!tt.ptr<f32>>, %m: tensor<8x1xi1>, %any: tensor<1x4xi1>, %full: tensor<8x4xi1>, %s: i32, %n: i32, %z: f32, %q: tensor<8x4x!tt.ptr<f32>>) {
+    %0 = tt.broadcast %p : tensor<8x1x!tt.ptr<f32>> -> tensor<8x4x!tt.ptr<f32>>
+    %rows = tt.broadcast %m : tensor<8x1xi1> -> tensor<8x4xi1>
+    %unknown = tt.broadcast %any : tensor<1x4xi1> -> tensor<8x4xi1>
+    %range = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi32>
+    %start = tt.splat %s : i32 -> tensor<4xi32>
+    %columns = arith.addi %start, %range : tensor<4xi32>
+    %bound = tt.splat %n : i32 -> tensor<4xi32>
+    %below = arith.cmpi slt, %columns, %bound : tensor<4xi32>
+    %wide = tt.expand_dims %below {axis = 0 : i32} : tensor<4xi1> -> tensor<1x4xi1>
+    %inside = tt.broadcast %wide : tensor<1x4xi1> -> tensor<8x4xi1>
+    %others = tt.splat %z : f32 -> tensor<8x4xf32>
+    BODY
+    tt.store %q, %x : tensor<8x4x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "checks"),
+    [
+        pytest.param(
+            "%x = tt.load %0 : tensor<8x4x!tt.ptr<f32>>",
+            "CHECK: %[[X:.*]] = tt.load %p : tensor<8x1x!tt.ptr<f32>>\nCHECK: tt.broadcast %[[X]]",
+            id="without a mask",
+        ),
+        pytest.param(
+            "%x = tt.load %0, %rows, %others : tensor<8x4x!tt.ptr<f32>>",
+            """CHECK: %[[O:.*]] = tt.splat %z : f32 -> tensor<8x1xf32>
+CHECK: tt.load %p, %m, %[[O]] : tensor<8x1x!tt.ptr<f32>>""",
+            id="a mask of the pointers'",
+        ),
+        pytest.param(
+            "%both = arith.andi %rows, %inside : tensor<8x4xi1>\n%x = tt.load %0, %both : tensor<8x4x!tt.ptr<f32>>",
+            """CHECK: %[[L:.*]] = arith.addi %s, %{{.*}} : i32
+CHECK: %[[A:.*]] = arith.cmpi slt, %s, %n : i32
+CHECK: %[[W:.*]] = arith.cmpi slt, %[[L]], %s : i32
+CHECK: arith.ori %[[A]]
+CHECK: %[[M:.*]] = arith.andi %{{.*}}, %m : tensor<8x1xi1>
+CHECK: tt.load %p, %[[M]] : tensor<8x1x!tt.ptr<f32>>
+CHECK-NOT: arith.select""",
+            id="whether a comparison is true anywhere",
+        ),
+        pytest.param(
+            "%x = tt.load %0, %inside, %others : tensor<8x4x!tt.ptr<f32>>",
+            """CHECK: %[[X:.*]] = tt.load %p, %{{.*}} : tensor<8x1x!tt.ptr<f32>>
+CHECK: %[[B:.*]] = tt.broadcast %[[X]]
+CHECK: arith.select %{{.*}}, %[[B]], %{{.*}} : tensor<8x4xi1>, tensor<8x4xf32>""",
+            id="other values are chosen afterwards",
+        ),
+        pytest.param(
+            "%x = tt.load %0, %unknown : tensor<8x4x!tt.ptr<f32>>",
+            "CHECK: tt.load {{.*}} : tensor<8x4x!tt.ptr<f32>>",
+            id="a mask that is not known by its ends",
+        ),
+        pytest.param(
+            "%x = tt.load %0, %full : tensor<8x4x!tt.ptr<f32>>",
+            "CHECK: tt.load {{.*}} : tensor<8x4x!tt.ptr<f32>>",
+            id="a mask of its own for each element",
+        ),
+        pytest.param(
+            "%x = tt.load %0 {isVolatile = true} : tensor<8x4x!tt.ptr<f32>>",
+            "CHECK: tt.load {{.*}} : tensor<8x4x!tt.ptr<f32>>",
+            id="each element is read again",
+        ),
+    ],
+)
+def test_loads_through_broadcast_pointers(body: str, checks: str) -> None:
+    check_passes(
+        "// RUN: reorder-broadcast,canonicalize,cse\n"
+        + "".join(f"// {line.strip()}\n" for line in checks.splitlines())
+        + LOADS.replace("BODY", body)
+    )

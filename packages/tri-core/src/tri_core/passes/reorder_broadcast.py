@@ -19,7 +19,8 @@ class ReorderBroadcast(Pass):
     """Arithmetic on splats is done on the scalars, arithmetic on broadcasts of one shape before them.
 
     What is between, such as ``tt.expand_dims``, changes places with a broadcast as well, so that ops further
-    on meet it.  For tensors without encodings.
+    on meet it.  A load through pointers that are splat or broadcast reads each of them once, where its mask can be
+    narrowed, and its values are broadcast.  For tensors without encodings.
     """
 
     name: ClassVar[str] = "reorder-broadcast"

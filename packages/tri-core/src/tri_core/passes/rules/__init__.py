@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tri_core.passes.rules import dots, elementwise, memory, pointers, shapes, sums
+from tri_core.passes.rules import dots, elementwise, loads, memory, pointers, shapes, sums
 from tri_core.passes.rules.table import COMBINE, REORDER, TABLE
 
-__all__ = ["COMBINE", "REORDER", "TABLE", "dots", "elementwise", "memory", "pointers", "shapes", "sums"]
+__all__ = [
+    "COMBINE",
+    "REORDER",
+    "TABLE",
+    "dots",
+    "elementwise",
+    "loads",
+    "memory",
+    "pointers",
+    "shapes",
+    "sums",
+]
