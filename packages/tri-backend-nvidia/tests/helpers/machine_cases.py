@@ -31,6 +31,7 @@ from tri_backend_nvidia.machine import (
     OrderedBarrierOp,
     PartitionBarrierOp,
     PermuteBytesOp,
+    PrintOp,
     ReadRegisterOp,
     RecordFaultOp,
     ScaledMmaOp,
@@ -327,6 +328,16 @@ def _record_fault(k: Kernel) -> None:
 
 
 add("record_fault", RecordFaultOp, ("i4",), ("i4",), _record_fault, each(any_bits("i4")))
+
+
+def _print(k: Kernel) -> None:
+    """One thread prints, and all go on."""
+    value = k.read(0)[0]
+    k.b.if_(k.b.cmp("eq", k.row, k.b.int_(0)), lambda: build(PrintOp, [value], text="%d\\n") and None)
+    k.write(1, value)
+
+
+add("print", PrintOp, ("i4",), ("i4",), _print, each(any_bits("i4")))
 
 
 def lanes(rng: np.random.Generator, rows: int) -> np.ndarray:
