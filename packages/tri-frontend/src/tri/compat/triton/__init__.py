@@ -18,13 +18,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from tri.compat.triton.finder import Finder, StandIn
 from tri.compat.triton.table import VERSION
 from tri_core import forks
 from tri_core.errors import TriError
 
-__all__ = ["VERSION", "install", "installed", "is_installed", "uninstall"]
+__all__ = ["TYPINGS", "VERSION", "install", "installed", "is_installed", "uninstall"]
+
+#: stubs of the modules that stand in for Triton's: a folder for mypy's ``mypy_path``, pyright's ``stubPath``
+TYPINGS = Path(__file__).parent / "typings"
 
 _NAME = "triton"
 _finder = Finder()

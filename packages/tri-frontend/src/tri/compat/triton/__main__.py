@@ -1,4 +1,4 @@
-"""``python -m tri.compat.triton script.py args...`` or ``-m module args...``: run it with tri as triton."""
+"""``python -m tri.compat.triton script.py args...`` or ``-m module args...``: run it with tri as triton; ``--typings`` prints a folder."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import runpy
 import sys
 from pathlib import Path
 
-from tri.compat.triton import install
+from tri.compat.triton import TYPINGS, install
 
-_USAGE = "usage: python -m tri.compat.triton (script.py | -m module) [arguments...]"
+_USAGE = """usage: python -m tri.compat.triton (script.py | -m module) [arguments...]
+       python -m tri.compat.triton --typings    where the stubs of its modules are, for type checkers"""
 
 
 def main(arguments: list[str]) -> None:
     """Run the script or module named first, unchanged; SystemExit 2 when there is none."""
+    if arguments == ["--typings"]:
+        sys.stdout.write(f"{TYPINGS}\n")
+        return
     is_module = arguments[:1] == ["-m"]
     rest = arguments[is_module:]
     if not rest:

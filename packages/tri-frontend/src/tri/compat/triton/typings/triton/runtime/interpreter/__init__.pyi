@@ -1,0 +1,7 @@
+# Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
+from typing import Any as _Any
+
+from tri.compat.triton.errors import InterpreterError as InterpreterError
+from tri.compat.triton.kernels import InterpretedFunction as InterpretedFunction
+
+def __getattr__(name: str) -> _Any: ...
