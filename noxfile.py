@@ -297,10 +297,11 @@ def bench_intel_static(session: nox.Session) -> None:
 
 @nox.session
 def wheels(session: nox.Session) -> None:
-    """Build a wheel and an sdist of every package into ``dist/``."""
-    session.install("build")
+    """Build a wheel and an sdist of every package into ``dist/``, and an index of them, ``dist/simple``, for pip."""
+    session.install("build", "packaging>=24")
     for name in _packages():
         session.run("python", "-m", "build", "--outdir", "dist", str(TOP / "packages" / name))
+    session.run("python", "-m", "integration.local_index", "dist")
 
 
 @nox.session

@@ -87,7 +87,7 @@ def test_the_harness_counts_philox_as_the_language_does() -> None:
         i = tl.arange(0, BLOCK)
         c0 = i.to(tl.uint32) + 5
         made = tl.philox(seed, c0, c0 * 0 + c1.to(tl.uint32), c0 * 0, c0 * 0)
-        for k in tl.static_range(4):  # type: ignore[attr-defined]  # unrolled by the compiler
+        for k in tl.static_range(4):  # unrolled by the compiler
             tl.store(out_ptr + k * BLOCK + i, made[k])
 
     out = np.zeros((4, 16), np.uint32)
