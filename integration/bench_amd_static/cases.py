@@ -53,17 +53,26 @@ def _attention(width: int, chip: str = "gfx942") -> Case:
     )
 
 
+def _gradients(of: str, width: int) -> Case:
+    halves = {"keys": ("q", "k", "v", "grad", "dk", "dv"), "queries": ("q", "k", "v", "grad", "dq")}[of]
+    types = [f"{name}_ptr: *fp16" for name in halves] + ["lse_ptr: *fp32", "delta_ptr: *fp32"]
+    constants = {"WIDTH": width, "BLOCK_M": 64, "BLOCK_N": 64}
+    text = "; ".join([*types, "scale: fp32", "length: i32", "stride: i32"])
+    return Case(_OWN, f"gradients_of_{of}", f"D{width}", text, constants)
+
+
 _SMALL, _LARGE = ((128, 128, 64), 4), ((256, 256, 64), 8)
 _ROWS = "; x_stride: i32; out_stride: i32; n_cols: i32"
 _ELEMENTWISE = "out_ptr: *fp32; x_ptr: *fp32; y_ptr: *fp32; M: i32; N: i32; stride_out: i32; stride_x: i32; stride_y: i32"
 CASES: Sequence[Case] = (
     *(_matmul("fp16", "fp16", *size, chip) for chip in ("gfx942", "gfx90a", "gfx950") for size in (_SMALL, _LARGE)),
-    _matmul("bf16", "bf16", *_SMALL),
-    _matmul("i8", "i32", *_SMALL),
-    _matmul("fp8e4b8", "fp16", *_SMALL),
+    *(_matmul("bf16", "bf16", *size) for size in (_SMALL, _LARGE)),
+    *(_matmul("i8", "i32", *size) for size in (_SMALL, _LARGE)),
+    *(_matmul("fp8e4b8", "fp16", *size) for size in (_SMALL, _LARGE)),
     _matmul("fp8e4nv", "fp16", *_SMALL, "gfx950"),
     _attention(64),
     *(_attention(128, chip) for chip in ("gfx942", "gfx90a", "gfx950")),
+    *(_gradients(of, width) for of in ("keys", "queries") for width in (64, 128)),
     Case("integration.kernels.softmax", "softmax", "", f"out_ptr: *fp32; x_ptr: *fp32{_ROWS}", {"BLOCK": 4096}),
     Case("integration.kernels.layernorm", "layernorm", "", "out_ptr: *fp32; x_ptr: *fp32; w_ptr: *fp32; b_ptr: *fp32; stride: i32; n_cols: i32; eps: fp32", {"BLOCK": 1024}),
     Case("integration.kernels.vector_add", "vector_add", "", "x_ptr: *fp32; y_ptr: *fp32; out_ptr: *fp32; n: i32", {"BLOCK": 1024}),

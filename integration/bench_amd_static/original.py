@@ -11,7 +11,10 @@ from integration.bench_amd_static.cases import CASES, kernel_of, source_of
 
 
 def main(folder: Path) -> None:
-    """Write ``NUMBER.s`` for each case that Triton compiles, after its seconds and its bytes of local memory; the others' errors go to stderr."""
+    """Write ``NUMBER.s`` and ``NUMBER.ttgir`` for each case that Triton compiles; the others' errors go to stderr.
+
+    The assembly begins with the milliseconds that it took, and bytes of local memory.
+    """
     triton = importlib.import_module("triton")
     sys.modules["tri"], sys.modules["tri.language"] = triton, importlib.import_module("triton.language")
     compiler, backends = (
@@ -27,10 +30,10 @@ def main(folder: Path) -> None:
             sys.stderr.write(f"{case.name}: {type(error).__name__} {str(error)[:300]}\n")
             continue
         # Triton's local memory is given at the launch: its size is not in the assembly
-        facts = (
-            f"; {time.perf_counter() - begun:.2f} s\n\t.group_segment_fixed_size: {made.metadata.shared}\n"
-        )
+        took = round(1000 * (time.perf_counter() - begun))
+        facts = f"; {took} ms\n\t.group_segment_fixed_size: {made.metadata.shared}\n"
         (folder / f"{number}.s").write_text(facts + made.asm["amdgcn"])
+        (folder / f"{number}.ttgir").write_text(made.asm["ttgir"])
 
 
 if __name__ == "__main__":

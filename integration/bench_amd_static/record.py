@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -11,23 +12,34 @@ from pathlib import Path
 
 import tri
 from integration.bench_amd_static.cases import CASES, Case, kernel_of, source_of
-from integration.bench_amd_static.machine import Counts, counted
+from integration.bench_amd_static.conflicts import worst_conflict
+from integration.bench_amd_static.machine import counted
+from integration.bench_amd_static.page import page
+from tri_core.targets import resolve
 
-__all__ = ["RECORD", "measured", "read", "theirs", "write"]
+__all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "write"]
 
 _TOP = Path(__file__).resolve().parents[2]
 RECORD = _TOP / "integration" / "tests" / "bench_amd_static.json"
+PAGE = _TOP / "docs" / "measurements" / "amd.md"
 
 Table = dict[str, dict[str, int]]
 
 
-def measured(case: Case) -> tuple[Counts, float]:
-    """Ours, and the seconds that compiling took."""
+def measured(case: Case) -> dict[str, int]:
+    """Our counts of ``case``, and ``ms``, what compiling took."""
     options = {"num_warps": case.warps, "num_stages": case.stages}
     begun = time.perf_counter()
     source = source_of(tri.ASTSource, kernel_of(case), case)
     made = tri.compile(source, target=f"amd:{case.chip}", options=options)
-    return counted(str(made.asm["amdgcn"])), time.perf_counter() - begun
+    took = round(1000 * (time.perf_counter() - begun))
+    return _figures(case, str(made.asm["amdgcn"]), str(made.asm["ttgir"])) | {"ms": took}
+
+
+def _figures(case: Case, assembly: str, ttgir: str) -> dict[str, int]:
+    """Counts by column; those that cannot be told are left out."""
+    worst = worst_conflict(ttgir, resolve(f"amd:{case.chip}"))
+    return counted(assembly).as_dict() | ({} if worst is None else {"conflicts": worst})
 
 
 def theirs(python: str) -> Table:
@@ -36,8 +48,18 @@ def theirs(python: str) -> Table:
         command = [python, "-W", "ignore", "-m", "integration.bench_amd_static.original", folder]
         environment = {**os.environ, "PYTHONPATH": str(_TOP), "TRITON_CACHE_DIR": f"{folder}/cache"}
         subprocess.run(command, env=environment, check=True)
-        files = {case.name: Path(folder) / f"{number}.s" for number, case in enumerate(CASES)}
-        return {name: counted(path.read_text()).as_dict() for name, path in files.items() if path.exists()}
+        return {
+            case.name: _theirs(case, Path(folder, f"{number}.s"))
+            for number, case in enumerate(CASES)
+            if Path(folder, f"{number}.s").exists()
+        }
+
+
+def _theirs(case: Case, assembly: Path) -> dict[str, int]:
+    text = assembly.read_text()
+    took = re.match(r"; (\d+) ms", text)
+    assert took is not None
+    return _figures(case, text, assembly.with_suffix(".ttgir").read_text()) | {"ms": int(took[1])}
 
 
 def read() -> dict[str, Table]:
@@ -47,5 +69,6 @@ def read() -> dict[str, Table]:
 
 
 def write(tables: dict[str, Table]) -> None:
-    """Replace the record."""
+    """Replace the record and the page."""
     RECORD.write_text(json.dumps(tables, indent=1) + "\n")
+    PAGE.write_text(page(tables["tri"], tables["triton"]))

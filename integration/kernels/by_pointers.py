@@ -37,6 +37,54 @@ def attention_by_pointers(
 
 
 @tri.jit
+def gradients_of_keys(
+    q_ptr, k_ptr, v_ptr, grad_ptr, dk_ptr, dv_ptr, lse_ptr, delta_ptr, scale, length, stride,
+    WIDTH: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """Each program makes dk and dv of BLOCK_N keys of one head, going over the queries; sizes as in :func:`attention_by_pointers`."""
+    base = tl.program_id(1) * length
+    keys = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    columns, queries = tl.arange(0, WIDTH), tl.arange(0, BLOCK_M)
+    places = base * stride + keys[:, None] * stride + columns[None, :]
+    k, v = tl.load(k_ptr + places), tl.load(v_ptr + places)
+    dk = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
+    dv = tl.zeros([BLOCK_N, WIDTH], dtype=tl.float32)
+    for start in range(0, length, BLOCK_M):
+        rows = start + queries
+        those = base * stride + rows[:, None] * stride + columns[None, :]
+        q, grad = tl.load(q_ptr + those), tl.load(grad_ptr + those)
+        lse, delta = tl.load(lse_ptr + base + rows), tl.load(delta_ptr + base + rows)
+        weights = tl.math.exp2(tl.dot(k, q.T) * (scale * 1.4426950408889634) - lse[None, :])
+        dv = tl.dot(weights.to(grad.dtype), grad, dv)
+        change = weights * (tl.dot(v, grad.T) - delta[None, :])
+        dk = tl.dot(change.to(q.dtype), q, dk)
+    tl.store(dk_ptr + places, (dk * scale).to(dk_ptr.dtype.element_ty))
+    tl.store(dv_ptr + places, dv.to(dv_ptr.dtype.element_ty))
+
+
+@tri.jit
+def gradients_of_queries(
+    q_ptr, k_ptr, v_ptr, grad_ptr, dq_ptr, lse_ptr, delta_ptr, scale, length, stride,
+    WIDTH: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+):  # fmt: skip
+    """Each program makes dq of BLOCK_M queries of one head, going over the keys."""
+    base = tl.program_id(1) * length
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns, keys = tl.arange(0, WIDTH), tl.arange(0, BLOCK_N)
+    places = base * stride + rows[:, None] * stride + columns[None, :]
+    q, grad = tl.load(q_ptr + places), tl.load(grad_ptr + places)
+    lse, delta = tl.load(lse_ptr + base + rows), tl.load(delta_ptr + base + rows)
+    dq = tl.zeros([BLOCK_M, WIDTH], dtype=tl.float32)
+    for start in range(0, length, BLOCK_N):
+        those = base * stride + (start + keys[:, None]) * stride + columns[None, :]
+        k, v = tl.load(k_ptr + those), tl.load(v_ptr + those)
+        weights = tl.math.exp2(tl.dot(q, k.T) * (scale * 1.4426950408889634) - lse[:, None])
+        change = weights * (tl.dot(grad, v.T) - delta[:, None])
+        dq = tl.dot(change.to(k.dtype), k, dq)
+    tl.store(dq_ptr + places, (dq * scale).to(dq_ptr.dtype.element_ty))
+
+
+@tri.jit
 def elementwise(
     out_ptr, x_ptr, y_ptr, M, N, stride_out, stride_x, stride_y, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
 ):  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from integration.bench_amd_static.cases import CASES, Case
+from integration.bench_amd_static.goals import CAUSES, GOALS, complaints
 from integration.bench_amd_static.machine import counted, steady_loop
-from integration.bench_amd_static.record import measured, read
+from integration.bench_amd_static.page import page
+from integration.bench_amd_static.record import PAGE, measured, read
 
 #: counts that must not rise; registers may by 8, the granularity in which they are given out
-_HELD = {"loop": 0, "total": 0, "lds": 0, "waits": 0, "spills": 0, "vgprs": 8}
+_HELD = {"loop": 0, "total": 0, "lds": 0, "waits": 0, "spills": 0, "conflicts": 0, "vgprs": 8}
 #: cases whose compile takes long are left to the nightly session
 _LONG = ("256x256x64",)
 
@@ -23,7 +25,7 @@ _LONG = ("256x256x64",)
 )
 def test_no_count_is_above_the_recorded_one(case: Case) -> None:
     recorded = read()["tri"][case.name]
-    found = measured(case)[0].as_dict()
+    found = measured(case)
     risen = {
         name: (recorded[name], found[name])
         for name, more in _HELD.items()
@@ -31,6 +33,26 @@ def test_no_count_is_above_the_recorded_one(case: Case) -> None:
     }
     assert not risen, "run the bench and look why; if it must be so, record it"
     assert found["matrix"] == recorded["matrix"]
+
+
+def test_every_case_is_recorded_and_on_the_page() -> None:
+    recorded = read()
+    assert list(recorded["tri"]) == list(recorded["triton"]) == [case.name for case in CASES]
+    assert PAGE.read_text() == page(recorded["tri"], recorded["triton"])
+
+
+def test_what_is_above_its_goal_has_a_cause() -> None:
+    assert complaints(read()["tri"], GOALS, CAUSES) == []
+
+
+def test_a_cause_is_wanted_where_and_only_where_a_goal_is_missed() -> None:
+    found, goals = {"k": {"loop": 9, "total": 20}}, {"k": {"loop": 8, "total": 20}}
+    assert complaints(found, goals, {("k", "loop"): "the reason"}) == []
+    (missing,) = complaints(found, goals, {})
+    assert missing.startswith("k, loop: above")
+    needless = complaints(found, goals, {("k", "loop"): "the reason", ("k", "total"): "another"})
+    assert [line.split(":")[0] for line in needless] == ["k, total"]
+    assert complaints(found, {"other": {"loop": 1}}, {}) == ["other: no such case"]
 
 
 TEXT = """

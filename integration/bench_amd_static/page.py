@@ -1,0 +1,47 @@
+"""The table as text, for the terminal and for ``docs/measurements/amd.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from integration.bench_amd_static.goals import CAUSES, GOALS
+
+__all__ = ["COLUMNS", "page", "table"]
+
+COLUMNS = ("loop", "total", "matrix", "vgprs", "agprs", "lds", "conflicts", "wide", "waits", "spills")
+Table = Mapping[str, Mapping[str, int]]
+
+_HEAD = """# AMD's GPUs without one
+
+`nox -s bench-amd-static -- --triton-python PYTHON --record` writes this page and what a test holds. A cell is
+*ours (Triton 3.9.0's; goal)*. Counted are the instructions of a K step (*loop*: the innermost loop that has
+the most matrix instructions) and of the kernel (*total*); of the loop the *matrix* instructions, the percentage
+of memory accesses that have 128 bits (*wide*; of the kernel where no loop is), and the waits for all loads
+(*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with *agprs* among them), *lds* bytes, and registers spilt.
+*conflicts* are cycles beyond the first that a phase of the worst access of a buffer in LDS takes; `-` where its
+rows are padded. *ms* is the time of compiling, which no test holds.
+"""
+
+
+def table(ours: Table, theirs: Table) -> str:
+    """Markdown: a row for each case; the causes of what is above its goal behind it."""
+    names = (*COLUMNS, "ms")
+    lines = [f"| kernel | {' | '.join(names)} |", "| --- |" + " ---: |" * len(names)]
+    for case, counts in ours.items():
+        cells = [_cell(case, name, counts, theirs.get(case, {})) for name in names]
+        lines.append(f"| {case} | {' | '.join(cells)} |")
+    causes = [f"- {case}, {column}: {cause}" for (case, column), cause in CAUSES.items()]
+    if causes:
+        lines += ["", "Above their goal:", "", *causes]
+    return "\n".join(lines)
+
+
+def _cell(case: str, name: str, ours: Mapping[str, int], theirs: Mapping[str, int]) -> str:
+    goal = GOALS.get(case, {}).get(name)
+    beside = str(theirs.get(name, "-")) + (f"; {goal}" if goal is not None else "")
+    return f"{ours.get(name, '-')} ({beside})"
+
+
+def page(ours: Table, theirs: Table) -> str:
+    """The whole page."""
+    return f"{_HEAD}\n{table(ours, theirs)}\n"
