@@ -15,11 +15,11 @@ _HEAD = """# AMD's GPUs without one
 
 `nox -s bench-amd-static -- --triton-python PYTHON --record` writes this page and what a test holds. A cell is
 *ours (Triton 3.9.0's; goal)*. Counted are the instructions of a K step (*loop*: the innermost loop that has
-the most matrix instructions) and of the kernel (*total*); of the loop the *matrix* instructions, the percentage
-of memory accesses that have 128 bits (*wide*; of the kernel where no loop is), and the waits for all loads
-(*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with *agprs* among them), *lds* bytes, and registers spilt.
-*conflicts* are cycles beyond the first that a phase of the worst access of a buffer in LDS takes; `-` where its
-rows are padded. *ms* is the time of compiling, which no test holds.
+the most matrix instructions) and of the kernel (*total*); of the loop the *matrix* instructions, the
+percentage of memory accesses that have 128 bits (*wide*; of the kernel where no loop is), and the waits for
+all loads (*waits*: `s_waitcnt vmcnt(0)`); registers (*vgprs*, with *agprs* among them), *lds* bytes, and
+registers spilt. *conflicts* are cycles beyond the first that a phase of the worst access of a buffer in LDS
+takes; `-` where its rows are padded. *ms* is the time of compiling, which no test holds.
 """
 
 
