@@ -9,8 +9,9 @@ import pytest
 
 from tri_core import mlir
 from tri_core.errors import DeviceError
+from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Blocked
-from tri_gpu_dialect.testing import TensorSpec, kernel, run
+from tri_gpu_dialect.testing import ReferencePrimitives, TensorSpec, kernel, run
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(19)
@@ -200,6 +201,41 @@ def test_kinds_of_atomics_under_a_mask(kind: int, oracle: Any) -> None:
     expected = np.where(np.arange(512) < 300, oracle(x, y), x)
     run(module(body, {"x": "i32", "y": "i32"}, hints=1), [x, y, 300])
     np.testing.assert_array_equal(x, expected)
+
+
+class Packs(ReferencePrimitives):
+    """Hardware that adds two neighbours at once."""
+
+    def has_packed_add(self, element: ir.Type) -> bool:
+        return str(element) in ("f16", "bf16")
+
+
+@pytest.mark.parametrize("words", [ReferencePrimitives, Packs])
+@pytest.mark.parametrize("n", [300, 301])
+@pytest.mark.parametrize("size", [64, 512])
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("encoding", [WIDE, COPIES], ids=["wide", "copies"])
+def test_sums_of_16_bits(encoding: Blocked, element: str, size: int, n: int, words: type) -> None:
+    """One at a time or two, at the end of the array as well: it ends where the mask does."""
+    body = f"""{RANGE.replace("SIZE", str(size))}\n{MASK}\n{addresses("x", element)}\n{addresses("y", element)}
+      %seven = arith.constant dense<7> : T(i32)
+      %j = arith.andi %i, %seven : T(i32)
+      %v = arith.sitofp %j : T(i32) to T({element})
+      %u = "tt.atomic_rmw"(%ax, %v, %m) {ATOMIC.format(kind=5, mask=1)} : (P({element}), T({element}), T(i1)) -> T({element})
+      "tt.store"(%ay, %u, %m) {{operandSegmentSizes = array<i32: 1, 1, 1>}} : (P({element}), T({element}), T(i1)) -> ()"""
+    n = min(n, size - 1)
+    before = RNG.integers(-64, 64, n)
+
+    def held(values: Array) -> Array:
+        wide = values.astype(np.float32)
+        return wide.astype(np.float16) if element == "f16" else (wide.view(np.uint32) >> 16).astype(np.uint16)
+
+    x, y = held(before), held(0 * before)
+    hints = 16 if n % 16 == 0 else 2 if n % 2 == 0 else 1
+    given = module(body, {"x": element, "y": element}, size=size, encoding=encoding, hints=hints)
+    run(given, [x, y, n], words=words)
+    np.testing.assert_array_equal(y, held(before))
+    np.testing.assert_array_equal(x, held(before + np.arange(n) % 8))
 
 
 def test_a_scalar_compare_and_swap_is_seen_by_all_threads() -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tri_backend_amd.dialect import bf16
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.ir.traits import Pure
@@ -180,7 +181,7 @@ _UPDATES: dict[AtomicOp, Callable[[Array, Array], Array]] = {
 
 
 class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
-    """Read-modify-write (``kind``, an ``AtomicOp``) of i32 or f32 at ``offset`` plus ``uniform`` bytes, relaxed; gives the old value.
+    """Read-modify-write (``kind``, an ``AtomicOp``) of i32 or f32, or an addition of two f16 or bf16 in a word, at ``offset`` plus ``uniform`` bytes, relaxed; gives the old value.
 
     Out of bounds nothing is done, and the old value is zero.
     """
@@ -205,15 +206,24 @@ class BufferAtomicOp(MachineOp, dialect=AMDG, name="raw_buffer_atomic"):
         value, *place = operands
         address, inside = resolved(cta, *place)
         update, memory = _UPDATES[AtomicOp(self.kind.value)], cta.memory(1)
+        if str(getattr(self.value.type, "element_type", "")) == "bf16":
+            update = _on_bf16(update)
+        word = value.dtype if value.ndim == 1 else np.dtype(np.int32)
         old = np.zeros_like(value)
         threads = np.flatnonzero(inside)
-        with _atomic(cta, address[threads], threads, value.dtype.itemsize), np.errstate(over="ignore"):
+        with _atomic(cta, address[threads], threads, word.itemsize), np.errstate(over="ignore"):
             for thread in threads:
                 alone = np.arange(cta.num_threads) == thread
-                old[thread] = memory.load(address, value.dtype, alone)[thread]
-                after = update(old[thread : thread + 1], value[thread : thread + 1])
-                memory.store(address, np.broadcast_to(after, value.shape), alone)
+                loaded = memory.load(address, word, alone)[thread : thread + 1]
+                old[thread] = loaded.view(value.dtype) if value.ndim > 1 else loaded[0]
+                after = np.ascontiguousarray(update(old[thread : thread + 1], value[thread : thread + 1]))
+                memory.store(address, np.broadcast_to(after.reshape(-1).view(word), len(value)), alone)
         return [old]
+
+
+def _on_bf16(update: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """``update`` of f32 for bits of bf16."""
+    return lambda old, new: bf16.from_f32(update(bf16.to_f32(old), bf16.to_f32(new)))
 
 
 def _atomic(cta: object, addresses: Array, threads: Array, nbytes: int) -> AbstractContextManager[None]:

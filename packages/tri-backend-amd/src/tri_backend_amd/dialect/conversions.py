@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tri_backend_amd.dialect import verify
+from tri_backend_amd.dialect import bf16, verify
 from tri_backend_amd.dialect.amdg import AMDG
 from tri_backend_amd.dialect.microscaling import SOURCES, Layouts, scales_like
 from tri_core.ir.traits import Decomposable, Pure
@@ -126,6 +126,4 @@ def _rounded(values: Array, kind: str) -> Array:
     with np.errstate(over="ignore"):
         if kind == "f16":
             return values.astype(np.float16)
-        bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    return np.where(np.isnan(values), 0x7FC0, rounded).astype(np.uint16)
+        return bf16.from_f32(values.astype(np.float32))

@@ -106,7 +106,7 @@ class GlobalBuffer:
     def atomic(
         self, b: Builder, kind: AtomicOp, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None
     ) -> ir.Value:
-        """A relaxed read-modify-write for all of the device, of i32 or f32, where ``predicate`` is true; gives the old value."""
+        """A relaxed read-modify-write for all of the device, of i32, f32 or two floats of 16 bits, where ``predicate`` is true; gives the old value."""
         attributes = {
             "kind": ir.IntegerAttr.get(b.i32, kind),
             "cache": ir.IntegerAttr.get(b.i32, _DEVICE.get(self.family, 0)),

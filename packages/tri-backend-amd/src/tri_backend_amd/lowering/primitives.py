@@ -39,6 +39,8 @@ __all__ = ["AmdPrimitives", "make_primitives"]
 
 _SPACES = {"global": 1, "constant": 4, "shared": 3, "generic": 0}
 _SCOPES = {MemSyncScope.GPU: "agent", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
+#: families of processors that add two neighbours of a type atomically
+_PACKED_ADDITIONS = {"f16": ("cdna2", "cdna3", "cdna4", "rdna4"), "bf16": ("cdna3", "cdna4", "rdna4")}
 #: float types that LLVM computes on for every processor here, natively or by its own expansion
 _NATIVE = frozenset(("f16", "bf16", "f32", "f64", "fp16", "fp32", "fp64"))
 #: functions that LLVM expands well enough for f32 (1 ulp or so); it has no argument reduction for sin and cos
@@ -230,13 +232,19 @@ class AmdPrimitives(Primitives):
             return super().atomic_rmw(b, kind, pointer, value, predicate, access)
         return self._buffer.atomic(b, kind, pointer, value, predicate)
 
-    def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:
-        """Whether :meth:`buffer` knows ``kind`` on ``element``: what orders nothing else, of 32 bits.
+    def has_packed_add(self, element: ir.Type) -> bool:
+        """Of f16 since MI200 and in RDNA4, of bf16 since MI300 and in RDNA4."""
+        return any(self.target.has(family) for family in _PACKED_ADDITIONS.get(str(element), ()))
 
-        MI100 adds floats without giving the old value, RDNA2 not at all.
+    def has_buffer_atomic(self, kind: AtomicOp, element: ir.Type, access: AtomicAccess) -> bool:
+        """Whether :meth:`buffer` knows ``kind`` on ``element``: what orders nothing else, of 32 bits or packed additions.
+
+        MI100 adds floats without giving the old value, RDNA2 not at all; MI300 has no packed bf16 here.
         """
         if access.sem is not MemSemantic.RELAXED or access.scope is MemSyncScope.SYSTEM:
             return False
+        if kind is AtomicOp.FADD and self.has_packed_add(element):
+            return str(element) == "f16" or not self.target.has("cdna3")
         if kind is AtomicOp.FADD:
             return str(element) == "f32" and not (self.target.has("cdna1") or self.target.has("rdna2"))
         return str(element) in ("i32", "f32")

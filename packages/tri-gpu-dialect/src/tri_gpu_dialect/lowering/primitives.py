@@ -249,7 +249,7 @@ class Primitives(abc.ABC):
         predicate: ir.Value | None,
         access: AtomicAccess,
     ) -> ir.Value:
-        """Atomic read-modify-write of a scalar; yields the old value, anything where the predicate is false."""
+        """Atomic read-modify-write of a scalar (see :meth:`has_packed_add`); yields the old value, anything where the predicate is false."""
 
         def body() -> list[ir.Value]:
             attributes = {
@@ -292,6 +292,10 @@ class Primitives(abc.ABC):
         What it lacks is made of compare-and-swap on 32-bit words.
         """
         return not isinstance(element, (ir.IntegerType, ir.FloatType)) or element.width >= 32
+
+    def has_packed_add(self, element: ir.Type) -> bool:
+        """Whether :meth:`atomic_rmw` adds vectors of two neighbours of ``element``, a float of 16 bits, in an aligned word."""
+        return False
 
     def nanoseconds(self, b: Builder) -> ir.Value:
         """A clock that only goes forward, i64, in nanoseconds."""

@@ -133,8 +133,9 @@ def run(
     grid: tuple[int, int, int] = (1, 1, 1),
     target: Target | None = None,
     options: CommonOptions | None = None,
+    words: type[ReferencePrimitives] = ReferencePrimitives,
 ) -> ir.Module:
-    """Lower the kernel of a TTGIR module and run it on arrays, in place; gives the lowered module."""
+    """Lower the kernel of a TTGIR module in terms of ``words`` and run it on arrays, in place; gives the lowered module."""
     attributes = module.operation.attributes
     warps, lanes = (
         ir.IntegerAttr(attributes[name]).value for name in ("ttg.num-warps", "ttg.threads-per-warp")
@@ -144,8 +145,8 @@ def run(
     target = target or make_target(lanes)
     options = options or CommonOptions(num_warps=warps)
     place_in_memory(module)
-    words = ReferencePrimitives(target, options, threads_per_warp=lanes, num_warps=total)
-    lowered = lower(module, target, options, words, generic_table())
+    made = words(target, options, threads_per_warp=lanes, num_warps=total)
+    lowered = lower(module, target, options, made, generic_table())
     lowered.module.operation.verify()
     simulate(
         lowered.module,

@@ -15,7 +15,7 @@ from tri_runtime.simulator.cta import CTA, Step
 from tri_runtime.simulator.memory import Memory
 from tri_runtime.simulator.numbering import Numbering
 from tri_runtime.simulator.subword import SubwordMemory, element_of
-from tri_runtime.simulator.values import Shape, shape_of, to_bf16
+from tri_runtime.simulator.values import Shape, shape_of, to_bf16, to_f32
 
 __all__ = ["SPECIAL"]
 
@@ -153,11 +153,21 @@ _RMW: dict[int, Callable[[Any, Any], Any]] = {
 }
 
 
+#: those that compute on floats
+_ARITHMETIC = range(11, 15)
+
+
+def _in_f32(update: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: to_bf16(update(to_f32(x), to_f32(y)))
+
+
 def _atomic_rmw(program: Numbering, op: ir.OpView, inputs: list[int], outputs: list[int]) -> Step:
     number = ir.IntegerAttr(op.attributes["bin_op"]).value
     if number not in _RMW:
         raise Unsupported(f"the simulator has no atomic of LLVM's number {number}")
-    update = _RMW[number]
+    update, shape = _RMW[number], shape_of(op.operands[1].type)
+    if shape.bf16 and number in _ARITHMETIC:
+        update = _in_f32(update)
 
     def change(old: Any, rest: Sequence[Any]) -> tuple[Any, Any]:
         return update(old, rest[0]), old
@@ -204,7 +214,9 @@ def _one_by_one(
         rest = [cta.values[i] for i in inputs[1:]]
         old, equal = np.zeros_like(rest[0]), np.zeros(cta.num_threads, np.bool_)
         threads = np.flatnonzero(cta.active)
-        elements, nbytes = pointers, rest[0].dtype.itemsize
+        dtype, form = rest[0].dtype, rest[0].shape
+        word = dtype if len(form) == 1 else np.dtype(f"i{dtype.itemsize * form[1]}")  # a vector is one word
+        elements, nbytes = pointers, word.itemsize
         place: Memory | SubwordMemory = memory
         if element is not None:
             elements, nbytes = cta.values[element[0]], element[1]
@@ -212,9 +224,9 @@ def _one_by_one(
         with memory.atomic(elements[threads], threads, nbytes, semantics):
             for thread in threads:
                 alone = np.arange(cta.num_threads) == thread
-                before = place.load(pointers, rest[0].dtype, alone)
+                before = place.load(pointers, word, alone).view(dtype).reshape(form)
                 after, result = update(before, rest)
-                place.store(pointers, after, alone)
+                place.store(pointers, np.ascontiguousarray(after).reshape(-1).view(word), alone)
                 old[thread] = (result[0] if pair else result)[thread]
                 equal[thread] = result[1][thread] if pair else False
         cta.write(outputs[0], (old, equal) if pair else old)

@@ -10,7 +10,9 @@ from tri_gpu_dialect.layouts import BLOCK
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers
 from tri_gpu_dialect.lowering.indices import coordinates, linear_indices
 from tri_gpu_dialect.lowering.primitives import AtomicAccess
+from tri_gpu_dialect.lowering.rules.floats import is_emulated
 from tri_gpu_dialect.lowering.rules.memory import both, owning_thread, spread, with_copies
+from tri_gpu_dialect.lowering.rules.packed_atomics import add_packed, pairs
 from tri_gpu_dialect.lowering.rules.swap_loops import compare_and_swap, modify
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_memory, is_pointer, memory_type, to_memory
@@ -41,9 +43,15 @@ def atomic_rmw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     masks = None if view.mask is None else spread(ctx.registers(view.mask), len(addresses))
     owner = owning_thread(ctx, view.ptr.type)
     old: dict[int, ir.Value] = {}
-    for (register,) in _single(ctx, view.ptr):
-        predicate = both(ctx, owner, None if masks is None else masks[register])
-        old[register] = modify(ctx, kind, addresses[register], values[register], element, predicate, access)
+    is_packed = kind is AtomicOp.FADD and not is_emulated(ctx, element) and ctx.hw.has_packed_add(element)
+    for group in pairs(ctx, view.ptr, view.mask) if is_packed else _single(ctx, view.ptr):
+        first = group[0]
+        predicate = both(ctx, owner, None if masks is None else masks[first])
+        if is_packed:
+            added = add_packed(ctx, addresses[first], [values[r] for r in group], predicate, access)
+            old.update(zip(group, added, strict=True))
+        else:
+            old[first] = modify(ctx, kind, addresses[first], values[first], element, predicate, access)
     return [_reported(ctx, op, old, view.ptr.type, owner)]
 
 

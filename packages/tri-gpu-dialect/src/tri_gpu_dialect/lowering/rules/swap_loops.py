@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from tri_core.dialects.tt.enums import AtomicOp
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
+from tri_gpu_dialect.lowering.builder import Builder
 from tri_gpu_dialect.lowering.context import Lowering
 from tri_gpu_dialect.lowering.primitives import Access, AtomicAccess
 from tri_gpu_dialect.lowering.rules.floats import from_f32, is_emulated, to_f32
 from tri_gpu_dialect.lowering.words import bit_width, is_pointer
 
-__all__ = ["compare_and_swap", "modify"]
+__all__ = ["compare_and_swap", "modify", "word_around"]
 
 
 def modify(
@@ -82,6 +83,14 @@ def compare_and_swap(
     return body()[0] if predicate is None else b.if_(predicate, body, None, [value.type])[0]
 
 
+def word_around(b: Builder, address: ir.Value, bits: int) -> tuple[ir.Value, ir.Value]:
+    """The aligned word of 32 bits around the element of ``bits`` at ``address``: its address, and how many bits up the element is."""
+    above = b.and_(b.ptr_to_int(address), b.int_(3, 64))
+    start = b.gep(address, b.sub(b.int_(0, 64), above), b.i8)
+    start.owner.attributes["ttg.word"] = ir.IntegerAttr.get(b.i32, bits // 8)
+    return start, b.shl(b.int_cast(above, b.i32), 3)
+
+
 @dataclass(frozen=True)
 class _Place:
     """An element of ``bits`` bits in memory: ``shift`` bits up in the word at ``address``."""
@@ -99,11 +108,7 @@ class _Place:
         narrow = b.int_type(bits)
         if bits >= 32 or ctx.hw.has_atomic(None, narrow):
             return cls(ctx, address, b.const(narrow, 0), bits, narrow)
-        type_ = b.i32
-        above = b.and_(b.ptr_to_int(address), b.int_(3, 64))
-        start = b.gep(address, b.sub(b.int_(0, 64), above), b.i8)
-        start.owner.attributes["ttg.word"] = ir.IntegerAttr.get(b.i32, bits // 8)
-        return cls(ctx, start, b.shl(b.int_cast(above, b.i32), 3), bits, type_)
+        return cls(ctx, *word_around(b, address, bits), bits, b.i32)
 
     def word(self) -> ir.Value:
         """The word as it is now, or was."""

@@ -1,0 +1,115 @@
+"""Additions of 16-bit floats, two at once: the instructions, and what is in memory afterwards."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import tri
+import tri.language as tl
+
+SMALL = [["tt.divisibility", 16], ["tt.pointer_range", 32]]
+
+
+@tri.jit
+def update(out, old, x, n, stride, BLOCK: tl.constexpr, SEM: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    was = tl.atomic_add(out + i * stride, tl.load(x + i), mask=i < n, sem=SEM)
+    tl.store(old + i, was, mask=i < n)
+
+
+@functools.cache
+def compiled(
+    target: str, element: str, *, side_by_side: bool, small: bool = True, sem: str = "relaxed"
+) -> Any:
+    types = {"out": f"*{element}", "old": f"*{element}", "x": f"*{element}", "n": "i32", "stride": "i32"}
+    constants = {"BLOCK": 256, "SEM": sem}
+    facts: dict[Any, Any] = {(i,): SMALL if small else SMALL[:1] for i in range(3)}
+    if side_by_side:
+        constants["stride"] = 1
+        facts[3,] = SMALL[:1]
+    kinds = types | dict.fromkeys(constants, "constexpr")
+    return tri.compile(
+        tri.ASTSource(update, kinds, constants, facts), target=target, options={"num_warps": 1}
+    )
+
+
+def bits(values: npt.NDArray[Any], element: str) -> npt.NDArray[Any]:
+    """As the array of ``element`` that kernels take."""
+    return (
+        values.astype(np.float16)
+        if element == "fp16"
+        else (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    )
+
+
+def numbers(held: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    return (
+        held.astype(np.float64)
+        if held.dtype == np.float16
+        else (held.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    )
+
+
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize("stride", [1, 3])
+@pytest.mark.parametrize("element", ["fp16", "bf16"])
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1201", "gfx908"])
+def test_sums(arch: str, element: str, stride: int, small: bool) -> None:
+    """An odd number of elements, at odd distances: those without neighbours leave what is beside them."""
+    rng = np.random.default_rng(stride)
+    n = 311 if stride == 3 else 304
+    out, x = (rng.integers(-8, 9, size) for size in (512 * stride, 512))
+    held, old = bits(out, element), bits(np.zeros(512), element)
+    made = compiled(f"sim:amd:{arch}", element, side_by_side=stride == 1, small=small)
+    made[(2, 1, 1)](held, old, bits(x, element), n, *([stride] if stride > 1 else []))
+    wanted = out.copy()
+    wanted[: n * stride : stride] += x[:n]
+    np.testing.assert_array_equal(numbers(held), wanted)
+    np.testing.assert_array_equal(numbers(old)[:n], out[: n * stride : stride])
+
+
+def test_what_has_no_neighbour_leaves_zeros_their_signs() -> None:
+    held = bits(np.full(512 * 3, -0.0), "fp16")
+    old = bits(np.zeros(512), "fp16")
+    compiled("sim:amd:gfx942", "fp16", side_by_side=False)[(2, 1, 1)](
+        held, old, bits(np.zeros(512), "fp16"), 512, 3
+    )
+    assert np.signbit(held.reshape(-1, 3)[:, 1:]).all()
+    assert not np.signbit(held[::3]).any()
+
+
+@pytest.mark.parametrize(
+    ("arch", "element", "small", "sem", "instruction"),
+    [
+        ("gfx90a", "fp16", True, "relaxed", "buffer_atomic_pk_add_f16"),
+        ("gfx90a", "fp16", False, "relaxed", "global_atomic_pk_add_f16"),
+        ("gfx942", "fp16", True, "acq_rel", "global_atomic_pk_add_f16"),
+        ("gfx942", "fp16", True, "relaxed", "buffer_atomic_pk_add_f16"),
+        ("gfx942", "bf16", True, "relaxed", "global_atomic_pk_add_bf16"),
+        ("gfx950", "bf16", True, "relaxed", "buffer_atomic_pk_add_bf16"),
+        ("gfx1201", "bf16", True, "relaxed", "buffer_atomic_pk_add_bf16"),
+    ],
+)
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_instructions(
+    arch: str, element: str, small: bool, sem: str, instruction: str, side_by_side: bool
+) -> None:
+    """256 elements by a wavefront: two at once where they are neighbours."""
+    made = compiled(f"amd:{arch}", element, side_by_side=side_by_side, small=small, sem=sem)
+    text = str(made.asm["amdgcn"])
+    lanes = 32 if arch == "gfx1201" else 64
+    assert len(re.findall(rf"\t{instruction} ", text)) == 256 // lanes // (2 if side_by_side else 1)
+    assert "cmpswap" not in text
+
+
+@pytest.mark.parametrize(("arch", "element"), [("gfx908", "fp16"), ("gfx90a", "bf16"), ("gfx1100", "fp16")])
+def test_others_swap_words(arch: str, element: str) -> None:
+    text = str(compiled(f"amd:{arch}", element, side_by_side=True).asm["amdgcn"])
+    assert "cmpswap" in text
+    assert "pk_add" not in text
