@@ -11,8 +11,9 @@ from tri_backend_amd.options import amd_options
 from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
+from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands, obstacle
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
-from tri_core.passes import ttir_stage
+from tri_core.passes import DecomposeDotScaled, ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
@@ -29,6 +30,7 @@ def _passes() -> Mapping[str, Sequence[Pass]]:
     """The backend's own passes of the stage ``ttgir``, by anchor."""
     return {
         "ttgir.begin": [UniformOffsets()],
+        "ttgir.coalesce": [UpcastScaledOperands()],
         "ttgir.matmul": [TransposeInThread()],
         "ttgir.end": [ConvertToBufferOps()],
     }
@@ -44,11 +46,18 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
     return ttgir_stage(target, options, policy(target, options), _passes())
 
 
+def _ttir(target: Target) -> Stage:
+    """Scaled dots stay where the matrix unit multiplies what conversions make of their operands."""
+    if not target.has("mfma"):
+        return ttir_stage()
+    return ttir_stage(native=("dot_scaled",), rewrites=(DecomposeDotScaled(refuses=obstacle),))
+
+
 def pipeline(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for one compile."""
     return Pipeline(
         stages=(
-            ttir_stage(),
+            _ttir(target),
             _ttgir(target, options),
             llir_stage(make_primitives, _table, target),
             *assembly_and_object_stages(),
@@ -58,4 +67,4 @@ def pipeline(target: Target, options: CommonOptions) -> Pipeline:
 
 def simulated(target: Target, options: CommonOptions) -> Pipeline:
     """The stages for the simulator."""
-    return simulated_pipeline(_ttgir(target, options), make_primitives, _table)
+    return simulated_pipeline(_ttgir(target, options), make_primitives, _table, _ttir(target))

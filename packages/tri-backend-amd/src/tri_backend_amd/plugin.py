@@ -85,11 +85,13 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
     from tri_backend_amd.passes.uniform_offsets import UniformOffsets
+    from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands
 
     del encoding, encodings, machine  # what they define is part of the dialect from here on
     registry.add_dialect(AMDG)
     registry.add_text("amdg", "tri_backend_amd.dialect.text")
     registry.add_pass(UniformOffsets)
+    registry.add_pass(UpcastScaledOperands)
     registry.add_pass(TransposeInThread)
     registry.add_pass(ConvertToBufferOps)
 

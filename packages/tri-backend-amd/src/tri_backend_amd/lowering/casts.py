@@ -11,7 +11,7 @@ from tri_core.target import Target
 from tri_gpu_dialect.lowering import Builder
 from tri_gpu_dialect.lowering.formats import narrow_to_odd
 
-__all__ = ["cast_all"]
+__all__ = ["cast_all", "upper_half"]
 
 _FNUZ = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 _OCP = ("f8E4M3FN", "f8E5M2")
@@ -93,15 +93,15 @@ def _which(b: Builder, name: str, value: str, half: int) -> dict[str, ir.Attribu
     return {name: ir.StringAttr.get(value), "high": ir.IntegerAttr.get(b.i32, int(half > 0))}
 
 
-def _as_bf16(b: Builder, value: ir.Value) -> ir.Value:
-    """The upper half of an f32 that bf16 holds exactly."""
+def upper_half(b: Builder, value: ir.Value) -> ir.Value:
+    """As bf16, an f32 that it holds exactly."""
     return b.bitcast(b.int_cast(b.lshr(b.bitcast(value, b.i32), 16), b.i16), b.bf16)
 
 
 #: what f32 that hold 8-bit floats become, exactly
 _FROM_F32: dict[str, Callable[[Builder, ir.Value], ir.Value]] = {
     "f16": lambda b, value: b.op("llvm.fptrunc", (value,), b.f16),
-    "bf16": _as_bf16,
+    "bf16": upper_half,
     "f32": lambda _, value: value,
     "f64": lambda b, value: b.op("llvm.fpext", (value,), b.f64),
 }

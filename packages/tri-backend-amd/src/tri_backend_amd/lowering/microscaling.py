@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tri_backend_amd.dialect.conversions import ConvertScaledOp
 from tri_backend_amd.dialect.microscaling import SOURCES, Layouts, scales_like, source_of
+from tri_backend_amd.lowering.casts import upper_half
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.layouts import REGISTER
@@ -72,16 +73,18 @@ def _converted(
     element = op.results[0].type.element_type
     words = ctx.registers(op.operands[0])
     found: dict[int, ir.Value] = {}
+    fours: dict[int, ir.Value] = {}
     for word, pair in _pairs(ctx, op, source, axis):
-        raw = [ctx.b.int_cast(words[each], ctx.b.i32) for each in word]
         same = scales[pair[0]] == scales[pair[-1]]
         if ctx.target.has("cdna4") and len(pair) == 2 and same:
-            both = raw[0] if len(raw) == 1 else ctx.b.or_(raw[0], ctx.b.shl(raw[1], 8))
-            found |= zip(pair, _by_hardware(ctx, both, scales[pair[0]], source, element), strict=True)
+            both, half = _word(ctx, words, word, fours)
+            made = _by_hardware(ctx, both, half, scales[pair[0]], source, element)
+            found |= zip(pair, made, strict=True)
             continue
+        raw = [ctx.b.int_cast(words[each], ctx.b.i32) for each in word]
         for number, register in enumerate(pair):
             value = _number(ctx, raw[0] if len(raw) == 1 else raw[number], number, source)
-            found[register] = _product(ctx, value, scales[register], element)
+            found[register] = _product(ctx, value, scales[register], element, exact=source == "fp4")
     return [found[register] for register in range(len(scales))]
 
 
@@ -105,11 +108,26 @@ def _pairs(
     ]
 
 
+def _word(
+    ctx: Lowering, words: Registers, which: tuple[int, ...], fours: dict[int, ir.Value]
+) -> tuple[ir.Value, int]:
+    """A word that holds the bytes ``which`` in its lower or upper half, and the half; ``fours``: words of four by their first byte."""
+    b = ctx.b
+    if len(which) == 1:
+        return b.int_cast(words[which[0]], b.i32), 0
+    first = which[0] - which[0] % 4
+    if first not in fours:
+        bytes_ = [b.bitcast(each, b.int_type(8)) for each in words[first : first + 4]]
+        zeros = [b.const(b.int_type(8), 0)] * (4 - len(bytes_))
+        fours[first] = b.bitcast(b.pack([*bytes_, *zeros]), b.i32)
+    return fours[first], which[0] % 4 // 2
+
+
 def _by_hardware(
-    ctx: Lowering, word: ir.Value, scale: ir.Value, source: str, element: ir.Type
+    ctx: Lowering, word: ir.Value, half: int, scale: ir.Value, source: str, element: ir.Type
 ) -> Sequence[ir.Value]:
     b = ctx.b
-    attributes = {"source": ir.StringAttr.get(source), "high": ir.IntegerAttr.get(b.i32, 0)}
+    attributes = {"source": ir.StringAttr.get(source), "high": ir.IntegerAttr.get(b.i32, half)}
     made = ConvertScaledOp.build([word, b.bitcast(scale, b.f32)], [b.vector_type(element, 2)], attributes)
     return b.unpack(made[0])
 
@@ -126,13 +144,19 @@ def _number(ctx: Lowering, word: ir.Value, half: int, source: str) -> ir.Value:
     return b.fmul(b.bitcast(b.or_(magnitude, sign), b.f32), b.float_(_FP4_FACTOR))
 
 
-def _product(ctx: Lowering, value: ir.Value, scale: ir.Value, element: ir.Type) -> ir.Value:
-    """``value`` times the scale whose exponent is given; an exponent of all ones is NaN."""
+def _product(ctx: Lowering, value: ir.Value, scale: ir.Value, element: ir.Type, *, exact: bool) -> ir.Value:
+    """``value`` times the scale whose exponent is given; an exponent of all ones is NaN.
+
+    ``exact``: bf16 holds every product, as it does those of two bits with any power of two that f32 holds.
+    """
     b = ctx.b
     invalid = b.cmp("eq", scale, b.int_(0xFF << 23))
     bits = b.select(b.cmp("eq", scale, b.int_(0)), b.int_(_SMALLEST), scale)
     bits = b.select(invalid, b.int_(0x7FC00000), bits)
-    return from_f32(ctx, b.fmul(value, b.bitcast(bits, b.f32)), element)
+    product = b.fmul(value, b.bitcast(bits, b.f32))
+    if exact and element == b.bf16:
+        return upper_half(b, product)
+    return from_f32(ctx, product, element)
 
 
 def add_rules(table: LoweringTable) -> None:

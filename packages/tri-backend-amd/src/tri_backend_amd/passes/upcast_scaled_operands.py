@@ -1,0 +1,166 @@
+"""Scaled dots become plain ones whose operands ``amdg.upcast_mxfp`` makes, right where they are loaded.
+
+    c = dot_scaled(a, sa, b, sb, c0)    ->    c = dot(upcast_mxfp(a, sa), upcast_mxfp(b, sb), c0)
+
+A thread's neighbours along k share scales, so the conversion takes them as their load gave them; the operand goes to the matrix
+unit by the ways of any operand.  What :func:`obstacle` tells of is gone by now: ``decompose-dot-scaled`` has asked it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from tri_backend_amd.dialect.microscaling import source_of
+from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.edit import all_ops, convert, functions
+from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
+from tri_gpu_dialect.types import tensor_info, tensor_type
+
+__all__ = ["UpcastScaledOperands", "obstacle"]
+
+_WIDE = {ScaleDotElemType.BF16: "bf16", ScaleDotElemType.FP16: "f16"}
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """Operand ``number`` of a scaled dot."""
+
+    number: int
+    value: ir.Value
+    scale: ir.Value | None
+    format: ScaleDotElemType
+    k_pack: bool
+
+    @property
+    def is_small(self) -> bool:
+        """Whether its elements have fewer bits than what is multiplied."""
+        return source_of(int(self.format)) is not None
+
+
+def _operands(op: ir.Operation) -> list[_Operand]:
+    view: Any = op.opview
+    formats = [ScaleDotElemType(each.value) for each in (view.a_elem_type, view.b_elem_type)]
+    packs = [
+        bool(ir.IntegerAttr(op.attributes[name]).value) if name in op.attributes else True
+        for name in ("lhs_k_pack", "rhs_k_pack")
+    ]
+    scales = [view.a_scale, view.b_scale]
+    return [
+        _Operand(n, op.operands[n], scale, format_, pack)
+        for n, (scale, format_, pack) in enumerate(zip(scales, formats, packs, strict=True))
+    ]
+
+
+def obstacle(op: ir.Operation) -> str | None:
+    """Why ``op``, a ``tt.dot_scaled``, is not done this way; empty where nobody need know, None where it is."""
+    operands = _operands(op)
+    if len(op.results[0].type.shape) != 2:
+        return "batches of scaled dots have no conversion of their own"
+    for each in operands:
+        if not each.is_small:
+            if each.scale is not None:
+                return f"scales of {each.format.name.lower()} are products of their own"
+            continue
+        if each.scale is None or not isinstance(each.scale.type.element_type, ir.IntegerType):
+            return "conversions take scales of e8m0"
+        if each.format is ScaleDotElemType.E2M1 and not each.k_pack:
+            return "numbers of 4 bits are not packed along k"
+    return None if any(each.is_small for each in operands) else ""
+
+
+@dataclass(frozen=True)
+class UpcastScaledOperands(Pass):
+    """See the module; at ``ttgir.coalesce``, where loads have their layouts and dots none of an instruction's."""
+
+    name: ClassVar[str] = "amdg-upcast-scaled-operands"
+
+    def apply(self, module: ir.Module, context: StageContext) -> None:
+        """Rewrite the scaled dots of every function of ``module``."""
+        for function in functions(module):
+            for op in all_ops(function):
+                if op.name == "tt.dot_scaled":
+                    _rewrite(op)
+
+
+def _rewrite(op: ir.Operation) -> None:
+    operands = _operands(op)
+    half = any(each.format is ScaleDotElemType.FP16 for each in operands)
+    parent = encoding_of(op.results[0])
+    assert parent is not None
+    with ir.InsertionPoint(op), op.location:
+        compute: ir.Type = ir.F16Type.get() if half else ir.BF16Type.get()
+        wide = [_upcast(each, compute) if each.is_small else _cast(each.value, compute) for each in operands]
+        at = ir.InsertionPoint(op)
+        given = [convert(v, DotOperand(i, parent), at, op.location) for i, v in enumerate(wide)]
+        i32 = ir.IntegerType.get_signless(32)
+        precision = {"inputPrecision": ir.IntegerAttr.get(i32, int(InputPrecision.IEEE))}
+        made = _make("tt.dot", op.results[0].type, [*given, op.operands[2]], precision)
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
+
+
+def _upcast(operand: _Operand, compute: ir.Type) -> ir.Value:
+    """The operand times its scales, in the layout of its load."""
+    value = _bare(operand.value)
+    if operand.number:
+        value = _transposed(value)
+    encoding = encoding_of(value)
+    if not isinstance(encoding, Blocked):
+        value = _transposed(operand.value) if operand.number else operand.value
+        encoding = encoding_of(value)
+    assert isinstance(encoding, Blocked)  # what coalescing leaves
+    shape = list(value.type.shape)
+    if operand.format is ScaleDotElemType.E2M1:
+        shape[-1] *= 2
+        encoding = replace(
+            encoding, size_per_thread=(*encoding.size_per_thread[:-1], 2 * encoding.size_per_thread[-1])
+        )
+    i32 = ir.IntegerType.get_signless(32)
+    kind = {"fp_type": ir.IntegerAttr.get(i32, int(operand.format))}
+    assert operand.scale is not None
+    type_ = tensor_type(tuple(shape), compute, encoding)
+    made = _make("amdg.upcast_mxfp", type_, [value, operand.scale], kind)
+    return _transposed(made) if operand.number else made
+
+
+def _bare(value: ir.Value) -> ir.Value:
+    """``value`` without conversions of its layout, as bytes where it comes from bytes."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        is_byte = op.name == "tt.bitcast" and str(op.operands[0].type.element_type) == "i8"
+        if op.name != "ttg.convert_layout" and not is_byte:
+            break
+        value = op.operands[0]
+    return value
+
+
+def _transposed(value: ir.Value) -> ir.Value:
+    info = tensor_info(value.type)
+    assert info is not None
+    assert info.encoding is not None
+    order, shape = (1, 0), (info.shape[1], info.shape[0])
+    encoding = transform.transposed(info.encoding, order, info.shape)
+    attributes = {"order": ir.DenseI32ArrayAttr.get(list(order))}
+    return _make("tt.trans", tensor_type(shape, info.element_type, encoding), [value], attributes)
+
+
+def _cast(value: ir.Value, compute: ir.Type) -> ir.Value:
+    info = tensor_info(value.type)
+    assert info is not None
+    if info.element_type == compute:
+        return value
+    nearest = {"rounding": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1)}
+    return _make("tt.fp_to_fp", tensor_type(info.shape, compute, info.encoding), [value], nearest)
+
+
+def _make(
+    name: str, type_: ir.Type, operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute]
+) -> ir.Value:
+    return ir.Operation.create(name, results=[type_], operands=list(operands), attributes=attributes).results[
+        0
+    ]
