@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
+import tri
+import tri.language as tl
 from amd_support import TARGETS, compile_body
 from tri_backend_amd.architectures import ARCHITECTURES
 from tri_backend_amd.dialect.buffers import AROUND
@@ -76,3 +80,34 @@ def test_what_is_used_once_is_evicted_first(arch: str) -> None:
 def test_volatile_is_the_highest_bit(row: object) -> None:
     family = getattr(row, "family")  # noqa: B009
     assert aux_word(family, Access(4, volatile=True), store=False) == -(1 << 31)
+
+
+@tri.jit
+def copy_kernel(x, y, n, BLOCK: tl.constexpr, LOAD: tl.constexpr, STORE: tl.constexpr, EVICT: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0, cache_modifier=LOAD, eviction_policy=EVICT)
+    tl.store(y + i, v + 1.0, mask=i < n, cache_modifier=STORE, eviction_policy=EVICT)
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1201"])
+@pytest.mark.parametrize(
+    ("load", "store", "evict"),
+    [
+        (".ca", "", ""),
+        (".cg", ".cg", ""),
+        ("", ".cs", "evict_first"),
+        (".cv", ".wt", ""),
+        ("", "", "evict_first"),
+    ],
+)
+def test_kernels_keep_their_buffers_and_results(arch: str, load: str, store: str, evict: str) -> None:
+    small = [["tt.divisibility", 16], ["tt.pointer_range", 32]]
+    constants = {"BLOCK": 256, "LOAD": load, "STORE": store, "EVICT": evict}
+    types = {"x": "*fp32", "y": "*fp32", "n": "i32"} | dict.fromkeys(constants, "constexpr")
+    source = tri.ASTSource(copy_kernel, types, constants, {(0,): small, (1,): small})
+    text = str(tri.compile(source, target=f"amd:{arch}").asm["amdgcn"])
+    assert len(re.findall(r"\tbuffer_(?:load|store)_", text)) >= 2
+    assert not re.search(r"\t(?:global|flat)_(?:load|store)", text)
+    x, y = np.arange(512, dtype=np.float32), np.zeros(512, np.float32)
+    tri.compile(source, target=f"sim:amd:{arch}")[(2, 1, 1)](x, y, 401)
+    np.testing.assert_array_equal(y, np.where(np.arange(512) < 401, x + 1, 0))
