@@ -81,6 +81,7 @@ EXAMPLES: dict[str, Example] = {
     "amdg-convert-to-buffer-ops": Example("dot-small", target="amd:gfx942"),
     "amdg-transpose-in-thread": Example("dot-small", target="amd:gfx942"),
     "amdg-uniform-offsets": Example("dot-small", target="amd:gfx942"),
+    "amdg-upcast-scaled-operands": Example("scaled-large", f"{_GPU},coalesce", target="amd:gfx942"),
     "buffer-cse": Example("dot-twice", _CHAIN, target="nvidia:sm_90a"),
     "pipeline": Example("dot-loop", _CHAIN),
     "prefetch": Example("dot-loop", f"{_CHAIN},pipeline"),
