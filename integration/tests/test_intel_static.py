@@ -67,6 +67,20 @@ def test_goals_are_recorded(name: str, most: int, loads: int) -> None:
     assert (found.loads, found.spills, found.moves, found.local) == (loads, 0, 0, 0)
 
 
+def test_attention_spills_nothing_and_is_as_short_as_the_goal() -> None:
+    found = RECORDED["attention D64 128x64 w16"]["pvc"]
+    assert found.instructions <= 560
+    assert found.spills == 0
+    assert RECORDED["gradients_of_queries D64 64x64 w16"]["pvc"].spills == 0
+
+
+def test_no_matmul_of_bytes_spills() -> None:
+    own = {name: made["pvc"] for name, made in RECORDED.items() if name.startswith("matmul i8")}
+    assert len(own) == 9
+    assert all(found.spills == 0 for found in own.values())
+    assert all(found.moves == 0 for name, found in own.items() if "A^T" not in name)
+
+
 def test_no_matmul_of_16_bits_spills() -> None:
     own = [made for name, made in RECORDED.items() if name.startswith(("matmul fp16", "matmul bf16"))]
     assert len(own) == 19

@@ -128,6 +128,51 @@ def test_dots_of_operands_by_elements_go_over_k_in_slices() -> None:
     assert compiled("fp16", False, False, (64, 64, 16), 8).asm["ttgir"].count("scf.for") == 2
 
 
+@tri.jit
+def two_dots(
+    q_ptr, k_ptr, v_ptr, out_ptr, LENGTH, stride,
+    M: tl.constexpr, N: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """As attention has them: the left operand of the second dot is made of what the first one gave."""
+    q = tl.make_tensor_descriptor(q_ptr, [M, WIDTH], [stride, 1], [M, WIDTH])
+    k = tl.make_tensor_descriptor(k_ptr, [LENGTH, WIDTH], [stride, 1], [N, WIDTH])
+    v = tl.make_tensor_descriptor(v_ptr, [LENGTH, WIDTH], [stride, 1], [N, WIDTH])
+    out = tl.make_tensor_descriptor(out_ptr, [M, WIDTH], [stride, 1], [M, WIDTH])
+    queries = q.load([0, 0])
+    total = tl.zeros((M, WIDTH), dtype=tl.float32)
+    for i in range(0, LENGTH, N):
+        scores = tl.dot(queries, k.load([i, 0]).T)
+        total = tl.dot(scores.to(tl.float16), v.load([i, 0]), total)
+    out.store([0, 0], total)
+
+
+@pytest.mark.parametrize("offset", [0, 16])  # blocks, elements
+def test_slices_of_what_was_computed_are_right(offset: int) -> None:
+    make = np.random.default_rng(2)
+    # small whole numbers: scores are exact in f16
+    q, k, v = (make.integers(-2, 3, (rows, 64)).astype("f2") for rows in (16, 80, 80))
+    x, y, z, out = (placed(a, offset, 64) for a in (q, k, v, np.zeros((16, 64), "f4")))
+    with tri.target("sim:intel:pvc"):
+        two_dots[(1,)](x, y, z, out, 80, 64, 16, 64, 64, num_warps=2)
+    np.testing.assert_array_equal(out, (q.astype("f8") @ k.T.astype("f8")) @ v.astype("f8"))
+
+
+def test_dots_of_large_operands_go_over_k_in_slices() -> None:
+    constants = {"M": 16, "N": 64, "WIDTH": 64}
+    signature = dict.fromkeys(("q_ptr", "k_ptr", "v_ptr"), "*fp16")
+    signature |= {"out_ptr": "*fp32", "LENGTH": "i32", "stride": "i32"}
+    source = tri.ASTSource(
+        two_dots, signature | dict.fromkeys(constants, "constexpr"), constants,
+        {(i,): [["tt.divisibility", 16]] for i in range(len(signature))},
+    )  # fmt: skip
+    text = tri.compile(source, target="intel:pvc", options={"num_warps": 2}).asm["ttgir"]
+    dots = [line.split(" -> ")[0] for line in text.splitlines() if "tt.dot " in line]
+    # by blocks halves, by elements as deep as an instruction
+    assert ["x32xf16" in dot or "<32x" in dot for dot in dots].count(True) == 4
+    assert ["x16xf16" in dot for dot in dots].count(True) == 8
+    assert text.count("tile_prefetch") < len(dots)  # one for each load of the source, not of the slices
+
+
 @pytest.mark.parametrize("warps", [1, 8, 32])
 def test_any_number_of_warps(warps: int) -> None:
     assert error("f2", block=(64, 64, 32), warps=warps) <= 1e-6

@@ -58,7 +58,7 @@ def _ttir(target: Target, options: CommonOptions) -> Stage:
 def _ttgir(target: Target, options: CommonOptions) -> Stage:
     own: dict[str, list[Pass]] = {}
     if target.has(_BLOCKS):
-        own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), SliceDots(), PrefetchTiles()]
+        own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), PrefetchTiles(), SliceDots()]
     return ttgir_stage(target, options, policy(target, options), own)
 
 

@@ -158,7 +158,10 @@ def _vector(b: Builder, values: list[ir.Value]) -> ir.Value:
 
 
 def packed(b: Builder, values: Sequence[ir.Value], container: ir.Type) -> ir.Value:
-    """``values`` in order as a vector of ``container``, neighbours in one; through no vector that is too long."""
+    """``values`` in order as a vector of ``container``, neighbours in one; through no vector that is too long.
+
+    What was a word of 32 bits is taken as such: the driver's compiler gives each byte of it a register in between.
+    """
     width = values[0].type.width
     if values[0].type == container:
         return _vector(b, list(values))
@@ -171,11 +174,47 @@ def packed(b: Builder, values: Sequence[ir.Value], container: ir.Type) -> ir.Val
         piece = bits[first : first + MOST_ELEMENTS]
         count = len(piece) // per
         type_ = container if count == 1 else b.vector_type(container, count)
-        cast = b.bitcast(b.pack(piece), type_)
+        words = _words(piece)
+        cast = b.bitcast(b.pack(piece) if words is None else b.pack(words), type_)
         if len(bits) <= MOST_ELEMENTS:
             return cast
         found += [cast] if count == 1 else b.unpack(cast)
     return _vector(b, found)
+
+
+def _words(values: Sequence[ir.Value]) -> list[ir.Value] | None:
+    """The numbers of 32 bits that ``values`` are all the parts of, in order; None: they are not."""
+    per, found = 32 // values[0].type.width, list[ir.Value]()
+    for i, value in enumerate(values):
+        vector, place = _part_of(value)
+        word = None if vector is None else _made_by(vector, "llvm.bitcast")
+        if vector is None or word is None or place != i % per or vector.type.shape != [per]:
+            return None
+        if place == 0:
+            found.append(word.operands[0])
+        elif word.operands[0] != found[-1]:
+            return None
+    return (
+        found if len(values) % per == 0 and all(isinstance(w.type, ir.IntegerType) for w in found) else None
+    )
+
+
+def _part_of(value: ir.Value) -> tuple[ir.Value | None, int]:
+    """The vector that a scalar was taken out of, and from where."""
+    while (cast := _made_by(value, "llvm.bitcast")) is not None:
+        value = cast.operands[0]
+    op = _made_by(value, "llvm.extractelement")
+    place = None if op is None else _made_by(op.operands[1], "llvm.mlir.constant")
+    if op is None or place is None:
+        return None, 0
+    return op.operands[0], ir.IntegerAttr(place.attributes["value"]).value
+
+
+def _made_by(value: ir.Value, name: str) -> ir.Operation | None:
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    return op if op.name == name else None
 
 
 def _code(type_: ir.Type) -> str:

@@ -11,12 +11,13 @@ from typing import Any
 
 from tri_backend_intel.dialect.ttig import TTIG
 from tri_core.ir.effects import READ_DESCRIBED, WRITE_DESCRIBED, Effects
-from tri_core.ir.traits import Trait
+from tri_core.ir.traits import Pure, Trait
 from tri_core.mlir import ext, ir
 
 __all__ = [
     "BY_ELEMENTS",
     "BlockAccess",
+    "RegisterSliceOp",
     "TileLoadOp",
     "TilePrefetchOp",
     "TileStoreOp",
@@ -54,6 +55,14 @@ class TilePrefetchOp(TTIG.Operation, name="tile_prefetch", traits=[Effects(READ_
 
     descriptor: ext.Operand[Any]
     indices: Sequence[ext.Operand[Any]]
+
+
+class RegisterSliceOp(TTIG.Operation, name="register_slice", traits=[Pure]):
+    """The part of ``source`` at ``offsets`` that has the result's shape: registers that each lane has, none moves."""
+
+    result: ext.Result[Any]
+    source: ext.Operand[Any]
+    offsets: Any
 
 
 def is_block_access(op: ir.Operation) -> bool:

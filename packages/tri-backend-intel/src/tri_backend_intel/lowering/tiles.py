@@ -14,9 +14,9 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, decode
 from tri_gpu_dialect.layouts import REGISTER, WARP
 from tri_gpu_dialect.lowering import Access, Lowered, Lowering
-from tri_gpu_dialect.lowering.indices import apply, is_owner, tensor_coordinates
+from tri_gpu_dialect.lowering.indices import apply, is_owner, reach
 from tri_gpu_dialect.lowering.table import Rule
-from tri_gpu_dialect.lowering.words import bit_width
+from tri_gpu_dialect.lowering.words import bit_width, from_words
 
 __all__ = ["RULES"]
 
@@ -206,51 +206,110 @@ def tile_prefetch(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 # --- by elements ------------------------------------------------------------------------------------------
 
 
-def _address(
-    ctx: Lowering, surface: Surface, lead: Sequence[ir.Value], place: Sequence[ir.Value], size: int
-) -> tuple[ir.Value, ir.Value]:
-    """Address of an element of a block, and whether it is inside of the tensor."""
-    b = ctx.b
-    y, x = (b.add(a, c) for a, c in zip(lead, place, strict=True))
-    inside = b.and_(b.cmp("ult", x, surface.columns), b.cmp("ult", y, surface.rows))
-    row = b.mul(b.int_cast(y, b.i64, signed=True), surface.stride)
-    offset = b.add(row, b.int_cast(x, b.i64, signed=True))
-    return b.gep(surface.pointer, offset, b.int_type(size)), inside
+@dataclass(frozen=True)
+class _Elements:
+    """The elements of an accessed block that this thread has, in order of its registers.
+
+    ``start``: row and column of its first one, ``address`` of that, ``offsets`` of all from there (i32).  All addresses are made
+    of the first one, which moves with the loop: addresses that a loop does not move would live through it, each in registers.
+    """
+
+    ctx: Lowering
+    surface: Surface
+    start: Sequence[ir.Value]
+    address: ir.Value
+    offsets: Sequence[tuple[ir.Value, ...]]
+    bits: int
+
+    @classmethod
+    def of(cls, ctx: Lowering, op: ir.Operation, type_: ir.Type) -> _Elements:
+        """Of the access ``op``, by a tensor of ``type_``."""
+        b, layout, inputs = ctx.b, ctx.layout(type_), ctx.inputs()
+        surface, bits = ctx.expect(op.operands[0], Surface), bit_width(ctx.storage(type_))
+        turn = slice(None, None, -1 if is_transposed(op) else 1)
+        own, reached = apply(b, layout, inputs), reach(layout, list(inputs))
+        places = [layout.unpack_out(image) for image in layout.images(REGISTER)]
+
+        def offset(dim: int, place: int) -> ir.Value:
+            fixed = b.int_(place)
+            return b.sub(b.xor(own[dim], fixed), own[dim]) if place & reached[dim] else fixed
+
+        offsets = [tuple(offset(d, n) for d, n in enumerate(place))[turn] for place in places]
+        start = [b.add(ctx.scalar(c), o) for c, o in zip(coordinates(op), own[turn], strict=True)]
+        y, x = (b.int_cast(v, b.i64, signed=True) for v in start)
+        address = b.gep(surface.pointer, b.add(b.mul(y, surface.stride), x), b.int_type(bits))
+        return cls(ctx, surface, start, address, offsets, bits)
+
+    def at(self, offset: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:
+        """The address of an element, and whether it is inside of the tensor."""
+        b = self.ctx.b
+        y, x = (b.add(a, c) for a, c in zip(self.start, offset, strict=True))
+        inside = b.and_(b.cmp("ult", x, self.surface.columns), b.cmp("ult", y, self.surface.rows))
+        down, across = (b.int_cast(v, b.i64, signed=True) for v in offset)
+        further = b.add(b.mul(down, self.surface.stride), across)
+        return b.gep(self.address, further, b.int_type(self.bits)), inside
 
 
 def load_elements(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """A block in any layout, a branch for each element: the driver's compiler does not move loads together then, and spills none."""
-    b, type_ = ctx.b, op.results[0].type
-    surface, held = ctx.expect(op.operands[0], Surface), ctx.storage(type_)
-    lead, bits = [ctx.scalar(v) for v in coordinates(op)], bit_width(held)
-    places = tensor_coordinates(ctx, type_)
+    """A block in any layout, a branch for each element: the driver's compiler does not move loads together then, and spills none.
 
-    access, found = Access(bits // 8), dict[tuple[ir.Value, ...], ir.Value]()
-    for place in places:
-        if place not in found:
-            own = place[::-1] if is_transposed(op) else place
-            address, inside = _address(ctx, surface, lead, own, bits)
-            found[place] = ctx.hw.load_global(b, address, held, inside, b.zero(held), access)
-    return [[found[place] for place in places]]
+    What shares a word of 32 bits is put there at once: a register of its own for each byte is four times as many.
+    """
+    b, type_ = ctx.b, op.results[0].type
+    held, elements = ctx.storage(type_), _Elements.of(ctx, op, type_)
+    distinct = list(dict.fromkeys(elements.offsets))
+    per = max(32 // elements.bits, 1)
+    words = [_load_word(elements, distinct[i : i + per]) for i in range(0, len(distinct), per)]
+    found = dict(zip(distinct, from_words(b, words, held, len(distinct)), strict=True))
+    return [[found[offset] for offset in elements.offsets]]
+
+
+def _load_word(elements: _Elements, offsets: Sequence[tuple[ir.Value, ...]]) -> ir.Value:
+    """The elements at ``offsets`` in 32 bits, the first one lowest."""
+    b, bits = elements.ctx.b, elements.bits
+    word = b.int_(0)
+    for i, offset in enumerate(offsets):
+        address, inside = elements.at(offset)
+
+        def put(address: ir.Value = address, word: ir.Value = word, shift: int = i * bits) -> list[ir.Value]:
+            got = b.int_cast(b.load(address, b.int_type(bits), bits // 8), b.i32)
+            return [b.or_(word, b.shl(got, shift)) if shift else got]
+
+        def keep(word: ir.Value = word) -> list[ir.Value]:
+            return [word]
+
+        word = b.if_(inside, put, keep, [b.i32])[0]
+    return word
 
 
 def store_elements(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """A block from any layout, an access for each element."""
     b, value = ctx.b, op.operands[1]
-    surface, held = ctx.expect(op.operands[0], Surface), ctx.storage(value.type)
-    lead, bits = [ctx.scalar(v) for v in coordinates(op)], bit_width(held)
+    elements = _Elements.of(ctx, op, value.type)
     owner = is_owner(ctx, ctx.layout(value.type))
-    for place, register in zip(tensor_coordinates(ctx, value.type), ctx.registers(value), strict=True):
-        address, inside = _address(ctx, surface, lead, place, bits)
+    for offset, register in zip(elements.offsets, ctx.registers(value), strict=True):
+        address, inside = elements.at(offset)
         inside = inside if owner is None else b.and_(inside, owner)
-        ctx.hw.store_global(b, address, register, inside, Access(bits // 8))
+        ctx.hw.store_global(b, address, register, inside, Access(elements.bits // 8))
     return []
+
+
+def register_slice(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
+    """``ttig.register_slice``: some of the source's registers."""
+    source, type_ = op.operands[0], op.results[0].type
+    offsets = list(ir.DenseI32ArrayAttr(op.attributes["offsets"]))
+    whole, part = ctx.layout(source.type), ctx.layout(type_)
+    places = [whole.unpack_out(image) for image in whole.images(REGISTER)]
+    known = dict(zip(places, ctx.registers(source), strict=True))
+    wanted = [part.unpack_out(image) for image in part.images(REGISTER)]
+    return [[known[tuple(a + o for a, o in zip(place, offsets, strict=True))] for place in wanted]]
 
 
 RULES: dict[str, Rule] = {
     "tt.make_tensor_descriptor": make_surface,
     "tt.descriptor_load": load_elements,
     "tt.descriptor_store": store_elements,
+    "ttig.register_slice": register_slice,
     "ttig.tile_load": tile_load,
     "ttig.tile_store": tile_store,
     "ttig.tile_prefetch": tile_prefetch,
