@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from integration.bench_intel_static import igc
+from integration.bench_intel_static import goals, igc
 from integration.bench_intel_static.cases import CASES, DEVICES, Case
 from integration.bench_intel_static.fetch_ocloc import NotToBeHad, fetch
-from integration.bench_intel_static.figures import Figures, measure, table, write
+from integration.bench_intel_static.figures import Figures, measure, read, write
+from integration.bench_intel_static.pages import PAGE, page, table
 
 log = logging.getLogger(__name__)
 
@@ -41,10 +42,13 @@ def main(
         found.setdefault(case.name, {})[d] = figures
     if record:
         write(found)
+        PAGE.write_text(page(read()))
     for d in device:
         console.print(f"\n{d}", markup=False)
         rows = [(name, own[d]) for name, own in found.items()]
         console.print(table(rows), markup=False, highlight=False, soft_wrap=True)
+    console.print("\ngoals, of the record", markup=False)
+    console.print(goals.table(read()), markup=False, highlight=False, soft_wrap=True)
 
 
 def _measured(case: Case, device: str) -> Figures:

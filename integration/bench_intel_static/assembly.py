@@ -64,12 +64,23 @@ def _loops(listing: Sequence[str]) -> Iterator[list[str]]:
         if label := re.match(r"(\w+):\s*$", text):
             places[label[1]] = len(code)
         elif line.startswith(("(", " ")) and text.strip():
-            code.append(text)
+            code.append(_spelt_out(line))
     for at, line in enumerate(code):
         if _name(line) in ("jmpi", "goto", "while"):
             for name in re.findall(r"\b_\w+", line)[:1]:
                 if places.get(name, at + 1) <= at:
                     yield code[places[name] : at + 1]
+
+
+def _spelt_out(line: str) -> str:
+    """A message as the load that the comment beside it says it is: how compilers for ptl print them."""
+    text, _, comment = line.partition("//")
+    said = re.search(r"rd:(\d+);\s*(load_block2d\S*)", comment)
+    message = re.match(r"(\s*)send\S*(\s+\(\S+\)\s+)(\w+)\s+(r\d+)", text)
+    if said is None or message is None:
+        return text
+    space, lanes, target, address = message.groups()
+    return f"{space}{said[2]}{lanes}{target}:{said[1]} [{address}:1]"
 
 
 def _name(line: str) -> str:

@@ -1,9 +1,9 @@
-"""The figures of a case on a device, the record of them, and the table."""
+"""The figures of a case on a device, and the record of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,11 @@ from integration.bench_intel_static.assembly import instructions
 from integration.bench_intel_static.cases import Case, compiled
 from integration.bench_intel_static.spirv import operations
 
-__all__ = ["PAGE", "RECORD", "Figures", "measure", "page", "read", "write"]
+__all__ = ["RECORD", "Figures", "measure", "read", "write"]
 
 _TOP = Path(__file__).parents[2]
-#: what the tests compare with, and the page made of it
+#: what the tests compare with
 RECORD = _TOP / "integration" / "tests" / "intel_static.json"
-PAGE = _TOP / "docs" / "measurements" / "intel.md"
 
 #: bytes of a register
 _REGISTER = {"pvc": 64, "bmg": 64, "lnl": 64, "ptl": 64}
@@ -75,7 +74,7 @@ def read() -> dict[str, dict[str, Figures]]:
 
 
 def write(figures: Mapping[str, Mapping[str, Figures]]) -> None:
-    """Put ``figures`` into the record, beside those of other cases and devices; write the page."""
+    """Put ``figures`` into the record, beside those of other cases and devices."""
     before = read()
     figures = {name: before.get(name, {}) | dict(figures.get(name, {})) for name in (*before, *figures)}
     kept = {
@@ -89,40 +88,3 @@ def write(figures: Mapping[str, Mapping[str, Figures]]) -> None:
     ]
     text = ",\n".join(lines)
     RECORD.write_text(f'{{\n "compiler": {json.dumps(igc.version())},\n "figures": {{\n{text}\n }}\n}}\n')
-    PAGE.write_text(page(figures))
-
-
-_INTRODUCTION = """# Intel GPUs without one
-
-`nox -s bench-intel-static -- --record` writes this page and what the tests hold. Counted is a step of k: the
-innermost loop that has both DPAS and block loads (for dg2, which has no blocks, DPAS). *operations* are
-SPIR-V's, *instructions* the GPU's, by the driver's own compiler (IGC, through `ocloc`); *moves* are
-instructions other than DPAS that read what a block load gave; *ahead* is the distance of prefetches in
-iterations; *spills*, *local* and *private* memory are bytes, of the register mode that spills least. Kernels
-are those of `integration/kernels`; fp32 is multiplied as tf32.
-"""
-
-_COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes")  # fmt: skip
-_TITLES = {"dpas": "DPAS", "distance": "ahead", "bytes": "module"}
-
-
-def page(figures: Mapping[str, Mapping[str, Figures]]) -> str:
-    """All of it, a table for each device."""
-    devices = list(dict.fromkeys(d for own in figures.values() for d in own))
-    parts = [_INTRODUCTION]
-    for device in devices:
-        rows = [(name, own[device]) for name, own in figures.items() if device in own]
-        parts += [f"## {device}\n", table(rows) + "\n"]
-    return "\n".join(parts)
-
-
-def table(rows: Iterable[tuple[str, Figures]]) -> str:
-    """A row for each case."""
-    lines = [
-        "| kernel | " + " | ".join(_TITLES.get(c, c) for c in _COLUMNS) + " |",
-        "| --- " + "| ---: " * len(_COLUMNS) + "|",
-    ]
-    for name, figures in rows:
-        cells = (getattr(figures, c) for c in _COLUMNS)
-        lines.append(f"| {name} | " + " | ".join("-" if n < 0 else str(n) for n in cells) + " |")
-    return "\n".join(lines)

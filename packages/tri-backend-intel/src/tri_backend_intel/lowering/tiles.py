@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp, Form
+from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_transposed
+from tri_backend_intel.lowering.block_shapes import ROW_BITS, ROWS, block_shape, extent_of
 from tri_backend_intel.lowering.surfaces import Surface, make_surface
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, decode
@@ -20,69 +21,10 @@ from tri_gpu_dialect.lowering.words import bit_width, from_words
 
 __all__ = ["RULES"]
 
-#: of a block: bytes of a row, rows; a transposed one has rows of 8 times 32 bits
-_ROW_BITS, _ROWS, _TRANSPOSED = 512, 32, 8
 _PREFETCH_BITS = 256
 
 
 # --- 2D blocks --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """A block: ``count`` times ``rows`` rows of ``width`` elements of ``bits``, each of which holds ``per`` of the tensor."""
-
-    form: Form
-    bits: int
-    per: int
-    width: int
-    rows: int
-    count: int
-    lanes: int
-
-    @property
-    def columns(self) -> int:
-        """Of the tensor."""
-        return self.width * self.per * self.count
-
-    @property
-    def results(self) -> int:
-        """Elements of the tensor that a lane has."""
-        own = self.width if self.form is Form.TRANSPOSED else self.rows * self.width // self.lanes
-        return own * self.count * self.per
-
-    def result(self, row: int, column: int) -> int:
-        """The number of the result that an element of the block is, for the lane that has it."""
-        if self.form is Form.TRANSPOSED:
-            return column
-        block, inner = divmod(column, self.width * self.per)
-        first = (block * self.rows + row) * self.width // self.lanes
-        return first * self.per + inner % self.per
-
-
-def _shape(encoding: DotOperand, bits: int, extent: tuple[int, int], *, transposed: bool) -> _Shape:
-    """The largest block of an operand, of which a warp has registers ``extent`` down and across."""
-    parent = encoding.parent
-    assert isinstance(parent, Dpas)
-    lanes, (down, across) = parent.execution_size, extent
-    rows = min(_power(down), _ROWS)
-    if transposed:  # lanes are rows in memory, of which B has columns and A has k
-        words = (down if encoding.op_idx else across) * bits // 32
-        width = max(min(_TRANSPOSED, _power(words)), 1)
-        return _Shape(Form.TRANSPOSED, 32, 32 // bits, width, lanes, 1, lanes)
-    most = max(_ROW_BITS // bits // lanes, 1)
-    if encoding.op_idx:
-        form = Form.VNNI if bits < 32 else Form.PLAIN
-        return _Shape(form, bits, 1, lanes, rows, min(_power(-(-across // lanes)), most), lanes)
-    width = min(parent.depth // parent.left_width, lanes)
-    per = parent.left_width
-    count = max(min(_power(across // (width * per)), _ROW_BITS // (bits * per * width)), 1)
-    return _Shape(Form.PLAIN, bits * per, per, width, rows, count, lanes)
-
-
-def _power(number: int) -> int:
-    """The largest power of two that is at most ``number``, and 1."""
-    return 1 << max(number.bit_length() - 1, 0)
 
 
 def _attributes(ctx: Lowering, **numbers: int) -> dict[str, ir.Attribute]:
@@ -104,18 +46,6 @@ def _build(
     return cls.build(operands, list(more.get("results", ())), attributes)
 
 
-def _whole(encoding: DotOperand, size: Sequence[int], places: Sequence[Sequence[int]]) -> tuple[int, int]:
-    """How far a warp's elements reach from its first one: lanes have what registers do not."""
-    parent = encoding.parent
-    assert isinstance(parent, Dpas)
-    fragment = parent.fragment(encoding.op_idx, 0)
-    reach = [max(axis) for axis in zip(*places, strict=True)]
-    for basis in fragment.bases["lane"]:
-        reach = [have | own for have, own in zip(reach, basis, strict=True)]
-    down, across = (min(r + 1, s) for r, s in zip(reach, size, strict=True))
-    return down, across
-
-
 def tile_load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttig.tile_load``: each register is one of a block's results."""
     if BY_ELEMENTS in op.attributes:
@@ -125,7 +55,9 @@ def tile_load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     encoding, element, transposed = decode(type_.encoding), ctx.storage(type_), is_transposed(op)
     places = [layout.unpack_out(image) for image in layout.images(REGISTER)]
     assert isinstance(encoding, DotOperand)
-    shape = _shape(encoding, element.width, _whole(encoding, type_.shape, places), transposed=transposed)
+    shape = block_shape(
+        encoding, element.width, extent_of(encoding, type_.shape, places), transposed=transposed
+    )
     y0, x0 = _start(ctx, op, apply(b, layout, {WARP: ctx.warp}), surface)
     blocks: dict[tuple[int, int], Any] = {}
     found = []
@@ -187,9 +119,9 @@ def tile_prefetch(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     block = op.operands[0].type.block_type
     rows, columns = block.shape
     bits = block.element_type.width
-    wide = min(columns, _ROW_BITS // bits)
+    wide = min(columns, ROW_BITS // bits)
     across = columns // wide
-    tall = min(max(rows * across // ctx.num_warps, 1), _ROWS)
+    tall = min(max(rows * across // ctx.num_warps, 1), ROWS)
     pieces = rows * across // tall
     row, column = (ctx.scalar(v) for v in coordinates(op))
     width = min(wide, _PREFETCH_BITS // bits)
@@ -259,8 +191,10 @@ def load_elements(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     held, elements = ctx.storage(type_), _Elements.of(ctx, op, type_)
     distinct = list(dict.fromkeys(elements.offsets))
     per = max(32 // elements.bits, 1)
-    words = [_load_word(elements, distinct[i : i + per]) for i in range(0, len(distinct), per)]
-    found = dict(zip(distinct, from_words(b, words, held, len(distinct)), strict=True))
+    found: dict[tuple[ir.Value, ...], ir.Value] = {}
+    for first in range(0, len(distinct), per):
+        part = distinct[first : first + per]
+        found.update(zip(part, from_words(b, [_load_word(elements, part)], held, len(part)), strict=True))
     return [[found[offset] for offset in elements.offsets]]
 
 

@@ -1,7 +1,7 @@
 """Dots go over k in slices where whole operands would fill the registers.
 
-An operand that is loaded by elements is in registers as one instruction takes it, one that is loaded in blocks up to a quarter of
-the registers: the driver's compiler moves loads up as far as it can, and the rest of the registers is what is computed meanwhile.
+Operands that are loaded by elements are in registers as one instruction takes them; those that are loaded in blocks share what the
+sums leave: the driver's compiler moves loads up as far as it can, all those of a loop's body.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
 __all__ = ["SliceDots"]
 
-#: a quarter of the registers of the large register file
-_MOST = 64
+#: registers of the large register file, and those for addresses, numbers and what is computed
+_ALL, _OTHERS = 256, 32
 
 
 @dataclass(frozen=True)
@@ -32,43 +32,63 @@ class SliceDots(Pass):
     """A dot of what is loaded for it alone becomes several, a part of k each.
 
     Where both operands are loaded by elements a loop goes over k.  Else the dots stand one after the other, because it must be
-    known which registers of an operand that was computed are a slice; ``most`` is how many of 32 bits a lane has for an operand
-    that is loaded in blocks.  Runs after :class:`VersionTiles` and :class:`PrefetchTiles`.
+    known which registers of an operand that was computed are a slice; ``most`` is how many of 32 bits a lane has for a dot's sum
+    and for what is loaded in blocks, a slice for each of a body's dots.  Runs after :class:`VersionTiles` and :class:`PrefetchTiles`.
     """
 
     name: ClassVar[str] = "slice-dots"
 
-    most: int = _MOST
+    most: int = _ALL - _OTHERS
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         for function in functions(module):
-            for op in all_ops(function):
-                encoding = encoding_of(op.results[0]) if op.name == "tt.dot" else None
-                if isinstance(encoding, Dpas):
-                    self._slice(op, encoding.depth)
+            dots = [_Dot.of(op) for op in all_ops(function) if op.name == "tt.dot"]
+            sharing = [dot for dot in dots if dot is not None]
+            counts = [sum(other.op.block == dot.op.block for other in sharing) for dot in sharing]
+            for dot, count in zip(sharing, counts, strict=True):
+                dot.slice((self.most - registers_of(dot.op.results[0])) // count)
 
-    def _slice(self, dot: ir.Operation, depth: int) -> None:
-        loads = [_own_load(v, dot) for v in list(dot.operands)[:2]]
-        found = [op for op in loads if op is not None]
-        whole = shape_of(dot.operands[0].type)[1]
-        by_elements = [BY_ELEMENTS in op.attributes for op in found]
-        deep = depth if any(by_elements) else max(self._depth(found, whole), depth)
-        if not found or whole <= deep:
+
+@dataclass(frozen=True)
+class _Dot:
+    """A dot on the matrix unit, with the loads of its operands that are for it alone; ``depth``: of an instruction along k."""
+
+    op: ir.Operation
+    loads: tuple[ir.Operation | None, ir.Operation | None]
+    depth: int
+
+    @classmethod
+    def of(cls, op: ir.Operation) -> _Dot | None:
+        """None: nothing can be sliced."""
+        encoding = encoding_of(op.results[0])
+        left, right = (_own_load(v, op) for v in list(op.operands)[:2])
+        if not isinstance(encoding, Dpas) or (left is None and right is None):
+            return None
+        return cls(op, (left, right), encoding.depth)
+
+    def slice(self, most: int) -> None:
+        """Replace it by dots whose loads take ``most`` registers."""
+        found = [load for load in self.loads if load is not None]
+        by_elements = [BY_ELEMENTS in load.attributes for load in found]
+        whole = shape_of(self.op.operands[0].type)[1]
+        deep = self.depth if any(by_elements) else max(_fitting(found, whole, most), self.depth)
+        if whole <= deep:
             return
-        with ir.InsertionPoint(dot), dot.location:
+        with ir.InsertionPoint(self.op), self.op.location:
             looped = len(found) == 2 and all(by_elements)
-            made = _looped(dot, found, deep) if looped else _unrolled(dot, loads, deep)
-        dot.results[0].replace_all_uses_with(made)
-        for op in (dot, *found):
+            made = _looped(self.op, found, deep) if looped else _unrolled(self.op, self.loads, deep)
+        self.op.results[0].replace_all_uses_with(made)
+        for op in (self.op, *found):
             op.erase()
 
-    def _depth(self, loads: Sequence[ir.Operation], whole: int) -> int:
-        """Of slices of ``whole`` that take few enough registers."""
-        most = max((registers_of(op.results[0]) for op in loads), default=0)
-        while most > self.most:
-            most, whole = most // 2, whole // 2
-        return whole
+
+def _fitting(loads: Sequence[ir.Operation], whole: int, most: int) -> int:
+    """How much of ``whole`` takes ``most`` registers."""
+    registers = sum(registers_of(op.results[0]) for op in loads)
+    while registers > most:
+        registers, whole = registers // 2, whole // 2
+    return whole
 
 
 def _looped(dot: ir.Operation, loads: Sequence[ir.Operation], depth: int) -> ir.Value:

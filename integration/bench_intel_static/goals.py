@@ -1,0 +1,90 @@
+"""What the figures should be: a sketch's, the goal, and why a row falls short of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from integration.bench_intel_static.figures import Figures
+
+__all__ = ["CAUSES", "GOALS", "Goal", "Row", "rows", "table"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """At most ``most`` of ``figure`` (a field of :class:`Figures`); ``sketch``: what a sketch by hand has, -1 where there is none."""
+
+    case: str
+    figure: str
+    most: int
+    sketch: int = -1
+    device: str = "pvc"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A goal beside what is recorded; ``cause``: why it is not met, as measured."""
+
+    goal: Goal
+    ours: int
+    cause: str
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the record is as good as the goal."""
+        return self.ours <= self.goal.most
+
+
+_F16 = "matmul fp16"
+_LARGE = (f"{_F16} 128x128x32 w8", f"{_F16} 256x256x32 w32")
+
+GOALS: tuple[Goal, ...] = (
+    Goal(f"{_F16} 128x128x32 w32", "operations", 60, 58),
+    Goal(f"{_F16} 128x128x32 w32", "instructions", 41, 41),
+    *(Goal(case, figure, most, most) for case in _LARGE for figure, most in (("instructions", 68), ("loads", 3))),
+    *(Goal(f"matmul {kind} 128x128x32 w{n}", "moves", 0) for kind in ("fp16", "i8") for n in (8, 32)),
+    Goal(f"{_F16} A^T 128x128x32 w32", "moves", 0),
+    *(Goal(f"{_F16} {order} 128x128x32 w32", "local", 0, 0) for order in ("A^T", "B^T", "A^T B^T")),
+    Goal("attention D64 128x64 w16", "instructions", 560, 610),
+)  # fmt: skip
+
+#: blocks whose sums are 32x64 for each warp
+_SIZES = ("128x128x32 w8", "256x256x32 w32")
+_BOTH = "sums take 128 registers; the loops by blocks and by elements spill 0 and 64 alone, addresses for both do together; 128x128x32 with 32 warps: 0"
+_PAIRS = (
+    "a transposed load gives pairs of rows in 32 bits, DPAS takes a row in each register: a move for each"
+)
+_LOCAL = "sums take 128 registers, and A^T of 32 bits goes through them to local memory; 128x128x32 with 32 warps: 0"
+
+#: by case, device and figure: why it falls short
+CAUSES: Mapping[tuple[str, str, str], str] = {
+    **{(f"matmul fp32 {size}", "pvc", "spills"): _BOTH for size in _SIZES},
+    **{(f"matmul fp32 A^T {size}", "pvc", "spills"): _LOCAL for size in _SIZES},
+    (f"{_F16} A^T 128x128x32 w32", "pvc", "moves"): _PAIRS,
+}
+
+
+def rows(figures: Mapping[str, Mapping[str, Figures]]) -> Iterator[Row]:
+    """All goals, and every kernel that spills: none should."""
+    for goal in GOALS:
+        ours = getattr(figures[goal.case][goal.device], goal.figure)
+        yield Row(goal, ours, CAUSES.get((goal.case, goal.device, goal.figure), ""))
+    for case, own in figures.items():
+        for device, found in own.items():
+            cause = CAUSES.get((case, device, "spills"), "")
+            if found.spills > 0 or cause:
+                yield Row(Goal(case, "spills", 0, device=device), found.spills, cause)
+
+
+def table(figures: Mapping[str, Mapping[str, Figures]]) -> str:
+    """In Markdown."""
+    lines = [
+        "| kernel | device | figure | ours | sketch | goal | why not |",
+        "| --- | --- | --- | ---: | ---: | ---: | --- |",
+    ]
+    for row in rows(figures):
+        goal = row.goal
+        sketch = "" if goal.sketch < 0 else goal.sketch
+        cells = (goal.case, goal.device, goal.figure, row.ours, sketch, goal.most, row.cause)
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
