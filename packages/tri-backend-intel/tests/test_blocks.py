@@ -173,6 +173,50 @@ def test_dots_of_large_operands_go_over_k_in_slices() -> None:
     assert text.count("tile_prefetch") < len(dots)  # one for each load of the source, not of the slices
 
 
+@tri.jit
+def moved_matmul(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, stride_c,
+    BEFORE: tl.constexpr, PADDING: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    """k begins BEFORE elements before the matrices, where padding is read."""
+    a = tl.make_tensor_descriptor(a_ptr, [M, K], [stride_a, 1], [BLOCK_M, BLOCK_K], padding_option=PADDING)
+    b = tl.make_tensor_descriptor(b_ptr, [K, N], [stride_b, 1], [BLOCK_K, BLOCK_N], padding_option=PADDING)
+    c = tl.make_tensor_descriptor(c_ptr, [M, N], [stride_c, 1], [BLOCK_M, BLOCK_N])
+    row, column = tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(-BEFORE, K, BLOCK_K):
+        total = tl.dot(a.load([row, k]), b.load([k, column]), total)
+    c.store([row, column], total)
+
+
+def moved(depth: int, before: int, padding: str, offset: int, extra: int) -> tuple[Any, Any]:
+    """What is computed and what A @ B is, of small whole numbers."""
+    make = np.random.default_rng(3)
+    a, b = (make.integers(-3, 4, shape).astype("f2") for shape in ((32, depth), (depth, 64)))
+    x, y, c = (placed(v, offset, v.shape[1] + extra) for v in (a, b, np.zeros((32, 64), "f4")))
+    strides = [v.strides[0] // v.itemsize for v in (x, y, c)]
+    with tri.target("sim:intel:pvc"):
+        moved_matmul[(1, 1)](x, y, c, 32, 64, depth, *strides, before, padding, 32, 64, 32, num_warps=2)
+    return c, a.astype("f8") @ b.astype("f8")
+
+
+@pytest.mark.parametrize("offset", [0, 16, 32])
+def test_before_the_first_column_are_zeros_where_the_base_is_moved_too(offset: int) -> None:
+    # with a base that is no multiple of 64 bytes, the surface begins before the tensor: there is no zero
+    made, wanted = moved(96, 8, "zero", offset, 64)
+    np.testing.assert_array_equal(made, wanted)
+
+
+@pytest.mark.parametrize(("depth", "before", "is_inside"), [(96, 0, True), (80, 0, False), (96, 8, False)])
+def test_descriptors_padded_with_nan_are_no_blocks(depth: int, before: int, is_inside: bool) -> None:
+    made, wanted = moved(depth, before, "nan", 0, 0)
+    if is_inside:
+        np.testing.assert_array_equal(made, wanted)
+    else:
+        assert np.isnan(made).all()
+
+
 @pytest.mark.parametrize("warps", [1, 8, 32])
 def test_any_number_of_warps(warps: int) -> None:
     assert error("f2", block=(64, 64, 32), warps=warps) <= 1e-6
