@@ -21,8 +21,8 @@ instructions other than DPAS that read what a block load gave; *ahead* is the di
 iterations; *spills*, *local* and *private* memory are bytes, of the register mode that spills least. Kernels
 are those of `integration/kernels`; fp32 is multiplied as tf32.
 
-*Sketch* is what a kernel by hand takes where there is one. No kernel should spill; those that do, and why, are
-the last rows of the goals.
+*Sketch* is what a kernel by hand takes where there is one. No kernel should spill; those that do, and why,
+are the last rows of the goals.
 """
 
 _COLUMNS = ("operations", "instructions", "dpas", "loads", "moves", "distance", "local", "registers", "spills", "private", "bytes")  # fmt: skip
