@@ -79,7 +79,8 @@ def build(module: bytes, device: str, options: str = "") -> Built:
         listings = [p.read_text().splitlines() for p in sorted(place.glob("*_simd*.asm"))]
     binary = data[data.index(b"\x7fELF") :]  # an archive of it and of the SPIR-V, or it alone
     said = re.findall(rb"\b(\w+):\s*(\d+)", binary)
-    facts = {key.decode(): int(number) for key, number in said if key.decode() in _FACTS}
+    # the kernel is the first of them, before a program that the compiler adds
+    facts = {key.decode(): int(number) for key, number in reversed(said) if key.decode() in _FACTS}
     facts = dict.fromkeys(_FACTS, 0) | facts
     return Built(binary, facts, _held(listings, facts["spill_size"]))
 
