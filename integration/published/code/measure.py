@@ -20,15 +20,16 @@ __all__ = ["TARGET", "Figures", "ours"]
 TARGET = "nvidia:sm_90a"
 _INSTRUCTION = r"\*/\s+(?:@!?U?P\w+ )?"
 _COPIES = re.compile(_INSTRUCTION + r"LDGSTS|UTMALDG")
-_SPILLS = re.compile(_INSTRUCTION + r"STL")
-#: spills that another version of ptxas may have more
-_FEW_SPILLS = 8
+_SPILLS = re.compile(_INSTRUCTION + r"STL(?:\.(64|128))?\b")
+_WORD = 32
+#: bytes of spills that another version of ptxas may have more
+_FEW_SPILLS = 32
 _REGISTERS = re.compile(r"REG:(\d+)")
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Bytes of ``shared`` memory, ``registers`` of a thread, ``spills`` (stores of registers to memory of the thread's own),
+    """Bytes of ``shared`` memory, ``registers`` of a thread, ``spills`` (bytes of registers stored to memory of the thread's own),
     asynchronous ``copies``, and the ``ctas`` that a multiprocessor has room for.
     """
 
@@ -44,8 +45,9 @@ class Figures:
         unit = resolve(TARGET).spec.unit
         assert unit is not None
         text = sass(cubin)
+        spilled = sum(int(bits or _WORD) // 8 for bits in _SPILLS.findall(text))
         room = occupancy(unit, warps=warps, registers=registers, shared=shared).blocks
-        return cls(shared, registers, len(_SPILLS.findall(text)), len(_COPIES.findall(text)), room)
+        return cls(shared, registers, spilled, len(_COPIES.findall(text)), room)
 
     def worse_than(self, record: Mapping[str, int]) -> list[str]:
         """What is worse than in ``record``, in words; registers, and a few spills, are a matter of the version of ptxas."""

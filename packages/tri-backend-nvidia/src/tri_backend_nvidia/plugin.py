@@ -167,7 +167,9 @@ def tri_lowering(table: LoweringTable, target: Target, options: CommonOptions) -
     from tri_backend_nvidia.tcgen05 import rules as tensor_memory
     from tri_backend_nvidia.tcgen05 import scaled_rules
     from tri_backend_nvidia.tma import rules as tma
+    from tri_gpu_dialect.lowering import add_constant_offsets
 
+    add_constant_offsets(table)  # loads and stores add 24 bits
     add_rules(table, target)
     tma.add_rules(table, target)
     tensor_memory.add_rules(table, target)

@@ -8,6 +8,7 @@ better than the generic rules.  :func:`llir_stage` makes the pipeline stage of t
 from __future__ import annotations
 
 from tri_gpu_dialect.lowering.builder import Builder
+from tri_gpu_dialect.lowering.constant_offsets import add_rules as add_constant_offsets
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, Registers, SharedTensor, Token
 from tri_gpu_dialect.lowering.convert import (
     LoweredModule,
@@ -46,6 +47,7 @@ __all__ = [
     "SimulatedMemory",
     "TableFactory",
     "Token",
+    "add_constant_offsets",
     "format_for_c",
     "generic_table",
     "llir_stage",

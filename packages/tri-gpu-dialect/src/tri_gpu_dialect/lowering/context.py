@@ -35,6 +35,7 @@ __all__ = [
     "Registers",
     "Rules",
     "SharedTensor",
+    "Sum",
     "Token",
     "WarpPartition",
 ]
@@ -139,6 +140,15 @@ class Rules(Protocol):
 _SCRATCH_ALIGNMENT = 128
 
 
+@dataclass(frozen=True)
+class Sum:
+    """A value that is ``base + constant`` modulo its width, in bytes for a pointer; ``exact`` where neither it nor its base is negative."""
+
+    base: ir.Value
+    constant: int
+    exact: bool = False
+
+
 class Lowering:
     """One function being lowered; rules get it as their first argument.
 
@@ -163,6 +173,8 @@ class Lowering:
         self.options = options
         self.values: dict[ir.Value, Lowered] = {}
         self.axes = axes
+        #: values that are a base and a constant, as far as rules keep them apart
+        self.sums: dict[ir.Value, Sum] = {}
         self.shared_bytes = 0
         self.grid: tuple[ir.Value, ...] = ()
         self.counter: ir.Value | None = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering.builder import Builder
-from tri_gpu_dialect.lowering.context import Lowering, Registers
+from tri_gpu_dialect.lowering.context import Lowering, Registers, Sum
 
 __all__ = [
     "apply",
@@ -92,7 +92,9 @@ def coordinates(ctx: Lowering, layout: LinearLayout) -> list[tuple[ir.Value, ...
         row = []
         for d, constant in enumerate(layout.unpack_out(image)):
             if (d, constant) not in seen:
-                seen[d, constant] = offset_by(b, bases[d], reached[d], constant)
+                value = seen[d, constant] = offset_by(b, bases[d], reached[d], constant)
+                if constant and not reached[d] & constant and b.known(value) is None:
+                    ctx.sums[value] = Sum(bases[d], constant, exact=True)
             row.append(seen[d, constant])
         rows.append(tuple(row))
     return rows

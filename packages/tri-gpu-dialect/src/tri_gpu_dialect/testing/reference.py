@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Memory, Target, TargetKey, TargetSpec
-from tri_gpu_dialect.lowering import Builder, Primitives, generic_table, lower
+from tri_gpu_dialect.lowering import Builder, LoweringTable, Primitives, generic_table, lower
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.testing.machine import BarrierOp, PartitionBarrierOp, ProgramOp, ShuffleOp, ThreadIdOp
 from tri_gpu_dialect.testing.matrix import MatrixOp
@@ -134,8 +134,12 @@ def run(
     target: Target | None = None,
     options: CommonOptions | None = None,
     words: type[ReferencePrimitives] = ReferencePrimitives,
+    table: LoweringTable | None = None,
 ) -> ir.Module:
-    """Lower the kernel of a TTGIR module in terms of ``words`` and run it on arrays, in place; gives the lowered module."""
+    """Lower the kernel of a TTGIR module in terms of ``words`` and run it on arrays, in place; gives the lowered module.
+
+    The rules are the generic ones where ``table`` is None.
+    """
     attributes = module.operation.attributes
     warps, lanes = (
         ir.IntegerAttr(attributes[name]).value for name in ("ttg.num-warps", "ttg.threads-per-warp")
@@ -146,7 +150,7 @@ def run(
     options = options or CommonOptions(num_warps=warps)
     place_in_memory(module)
     made = words(target, options, threads_per_warp=lanes, num_warps=total)
-    lowered = lower(module, target, options, made, generic_table())
+    lowered = lower(module, target, options, made, table or generic_table())
     lowered.module.operation.verify()
     simulate(
         lowered.module,
