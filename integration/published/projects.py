@@ -40,6 +40,7 @@ PROJECTS = {
         Project("flag-gems", "5.0.2"),
         Project("cut-cross-entropy", "25.1.1", ("cut_cross_entropy",)),
         Project("sageattention", "1.0.6", ("sageattention",)),
+        Project("torchao", "0.18.0", ("torchao", "torchao.kernel")),
     )
 }
 

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from integration.published import cce, conch, fla, gems, liger, more, sage
+from integration.published import ao, cce, conch, fla, gems, liger, more, sage
 from integration.published.cases import CASES, Bench, Case, Outcome, run
 from integration.published.guards import guarded
 
 __all__ = ["MODULES", "report", "select"]
 
 #: the modules that enter cases
-MODULES = (cce, conch, fla, gems, liger, more, sage)
+MODULES = (ao, cce, conch, fla, gems, liger, more, sage)
 
 
 def select(names: Sequence[str]) -> list[Case]:

@@ -25,6 +25,7 @@ COVERED = {
     "rotary embedding",
     "fused attention",
     "grouped GEMM",
+    "int8 GEMM",
     "dropout with philox",
     "sort",
 }

@@ -1,11 +1,12 @@
 """The kernels, as either compiler compiles them; nothing here imports a compiler.
 
-``cases.json`` holds what launches of the packages' own functions gave: see :mod:`integration.published.code.recording`.
+``cases.json`` holds what launches of the packages' own functions gave.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,8 +55,15 @@ def function_of(case: Case, folder: Path) -> Any:
 def source_of(make: Any, kernel: Any, case: Case) -> Any:
     """What ``make`` (``ASTSource`` of either compiler) gives for ``case``."""
     signature = {name: case.types.get(name, "constexpr") for name in kernel.arg_names}
-    constants = {name: ast.literal_eval(text) for name, text in case.constants.items()}
+    language = importlib.import_module(f"{make.__module__.partition('.')[0]}.language")
+    constants = {name: _constant(text, language) for name, text in case.constants.items()}
     attributes = {
         (i,): [["tt.divisibility", 16]] for i, name in enumerate(kernel.arg_names) if name in case.aligned
     }
     return make(kernel, signature, constants, attributes)
+
+
+def _constant(text: str, language: Any) -> Any:
+    """A literal, or what ``tl`` calls so."""
+    module, _, name = text.partition(".")
+    return getattr(language, name) if module == "tl" else ast.literal_eval(text)
