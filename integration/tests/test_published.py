@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import integration.published.code as published_code
 import tri
 import tri.language as tl
 from integration.published.projects import PROJECTS, load, requirements
+from tri_core.occupancy import occupancy
+from tri_core.targets import resolve
 
 torch = pytest.importorskip("torch")
 
@@ -111,3 +115,19 @@ def test_parents_are_empty_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert load("liger-kernel", "liger_kernel.ops.thing", tmp_path).value == 3
     for name in ("liger_kernel", "liger_kernel.ops", "liger_kernel.ops.thing"):
         monkeypatch.delitem(sys.modules, name)
+
+
+def test_kernels_take_no_more_than_tritons() -> None:
+    """What is recorded of published kernels' machine code, held by ``nox -s published``: spills and CTAs beside Triton's."""
+    from integration.published.code.cases import read
+
+    record = json.loads((Path(published_code.__file__).parent / "figures.json").read_text())
+    unit = resolve("nvidia:sm_90a").spec.unit
+    assert unit is not None
+    assert set(record["tri"]) == set(record["triton"]) == {case.name for case in read()}
+    for name, mine in record["tri"].items():
+        theirs = record["triton"][name]
+        assert mine["spills"] <= theirs["spills"], name
+        # as many CTAs as memory has room for, whatever registers they take
+        by_memory = occupancy(unit, warps=1, registers=16, shared=mine["shared"]).blocks
+        assert mine["shared"] <= theirs["shared"] or by_memory >= theirs["ctas"], name
