@@ -50,7 +50,7 @@ GOALS: tuple[Goal, ...] = (
 
 #: blocks whose sums are 32x64 for each warp
 _SIZES = ("128x128x32 w8", "256x256x32 w32")
-_DEVICES = ("pvc", "bmg", "ptl")
+_DEVICES = ("pvc", "bmg", "lnl", "ptl")
 _BOTH = "sums take 128 registers; the loops by blocks and by elements spill 0 and 64 (pvc) alone, addresses for both do together; 128x128x32 with 32 warps: 0"
 _PAIRS = (
     "a transposed load gives pairs of rows in 32 bits, DPAS takes a row in each register: a move for each"

@@ -61,7 +61,7 @@ def test_machine_code_is_as_recorded(name: str, device: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", rows(RECORDED), ids=lambda r: f"{r.goal.case} {r.goal.device} {r.goal.figure}"
+    "row", list(rows(RECORDED)), ids=lambda r: f"{r.goal.case} {r.goal.device} {r.goal.figure}"
 )
 def test_what_falls_short_of_a_goal_has_a_cause_and_nothing_else_has(row: Row) -> None:
     assert row.is_met == (not row.cause)
