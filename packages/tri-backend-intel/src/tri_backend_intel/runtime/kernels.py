@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
 from tri_backend_intel.spirv import SpirvModule
 from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError, ToolchainError, Unsupported
 from tri_runtime import ArgumentTable, argument_table
 
-__all__ = ["SyclKernel", "build_kernel", "check_architecture", "check_device", "make_launch"]
+__all__ = ["SyclKernel", "build_kernel", "check_architecture", "check_device", "kernel_of", "make_launch"]
 
 #: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
 _ASPECTS = {
@@ -31,11 +32,18 @@ class SyclKernel:
     kernel: Any
     handle: int
     queue: DeviceQueue
+    program: Program
 
     @property
     def resources(self) -> dict[str, int]:
-        """``threads`` per work group at most, and ``stack``: bytes of private memory per work item (spills among them)."""
-        return {"threads": self.kernel.work_group_size, "stack": self.kernel.private_mem_size}
+        """``threads`` per work group at most, ``stack``: bytes of private memory per work item (spills among them).
+
+        On GPUs ``spills``, bytes of them, where the driver says it.
+        """
+        found = {"threads": self.kernel.work_group_size, "stack": self.kernel.private_mem_size}
+        if self.program.spills is not None and not self.queue.device.is_cpu:
+            found["spills"] = self.program.spills
+        return found
 
 
 def check_architecture(image: KernelImage, device: FoundDevice) -> None:
@@ -64,23 +72,39 @@ def check_device(module: SpirvModule, device: FoundDevice) -> None:
             )
 
 
-def build_kernel(sycl: Sycl, image: KernelImage, queue: DeviceQueue, options: str) -> SyclKernel:
-    """The driver's program for ``image``; ToolchainError when the driver's compiler refuses it."""
+def build_kernel(
+    sycl: Sycl, image: KernelImage, queue: DeviceQueue, modes: Sequence[str], programs: Programs | None
+) -> SyclKernel:
+    """The driver's program for ``image``, built with the options among ``modes`` that spill least.
+
+    Without ``programs``, with the first of ``modes``, and not kept.  ToolchainError when the driver's compiler refuses it.
+    """
     name = image.metadata.entry
     try:
-        program = sycl.dpctl.program.create_program_from_spirv(queue.queue, image.data, options)
-        if not program.has_sycl_kernel(name):
-            raise ValueError(f"the module has no kernel {name}")
-        kernel = program.get_sycl_kernel(name)
-    except (sycl.dpctl.program.SyclProgramCompilationError, ValueError) as error:
+        if programs is not None:
+            return kernel_of(programs.build(image.data, name, modes), name, queue)
+        program = sycl.dpctl.program.create_program_from_spirv(queue.queue, image.data, modes[0])
+        return kernel_of(Program(program, modes[0]), name, queue)
+    except (sycl.dpctl.program.SyclProgramCompilationError, NativeRefused, ValueError) as error:
+        said = isinstance(error, NativeRefused)
         raise ToolchainError(
-            f"the driver of {queue.device.info.name} cannot compile kernel {name}",
-            remedy="set DPCTL_VERBOSITY=error before the program starts to see the driver's reason",
+            f"the driver of {queue.device.info.name} cannot compile kernel {name}"
+            + (f": {error}" if said else ""),
+            remedy="set DPCTL_VERBOSITY=error before the program starts to see the driver's reason"
+            if not said
+            else "the SPIR-V is in the compiled kernel's asm['spv']",
             tool="SYCL",
             returncode=None,
             log=str(error),
         ) from error
-    return SyclKernel(kernel, kernel.addressof_ref(), queue)
+
+
+def kernel_of(program: Program, name: str, queue: DeviceQueue) -> SyclKernel:
+    """Kernel ``name`` of ``program``; ValueError when it has none."""
+    if not program.program.has_sycl_kernel(name):
+        raise ValueError(f"the module has no kernel {name}")
+    kernel = program.program.get_sycl_kernel(name)
+    return SyclKernel(kernel, kernel.addressof_ref(), queue, program)
 
 
 class _Block:

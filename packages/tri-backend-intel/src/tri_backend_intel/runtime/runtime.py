@@ -12,9 +12,11 @@ from tri_backend_intel.runtime.kernels import (
     build_kernel,
     check_architecture,
     check_device,
+    kernel_of,
     make_launch,
 )
 from tri_backend_intel.runtime.memory import UsmMemory
+from tri_backend_intel.runtime.native import Programs, images_of, interop_of
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import Sycl, sycl
 from tri_backend_intel.runtime.trial import Trials
@@ -58,6 +60,7 @@ class IntelRuntime(RuntimeBase):
     def __init__(self) -> None:
         super().__init__()
         self._queues: dict[int, DeviceQueue] = {}
+        self._programs: dict[int, Programs | None] = {}
         self._scratch: dict[int, int] = {}
         self._trials = Trials()
         knobs.register(KNOBS)  # again, for who makes a runtime without the plugin manager
@@ -124,9 +127,23 @@ class IntelRuntime(RuntimeBase):
         check_parameters(image, module.parameters.get(image.metadata.name), table)
         row = ARCHITECTURES[found.info.arch]
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
-        options = str(image.metadata.attrs.get("build_options", ""))
-        self._trials.before_build(image, found, options)
-        return build_kernel(self._sycl, image, self.queue(device), options)
+        self._trials.refuse_wrong(image, found)
+        queue, programs = self.queue(device), self.programs(device)
+        modes, name = (str(image.metadata.attrs.get("build_options", "")),), image.metadata.entry
+        kept = programs.kept(image.data, name, modes) if programs is not None else None
+        if kept is not None:
+            return kernel_of(kept, name, queue)
+        self._trials.before_build(image, found, modes[0])
+        return build_kernel(self._sycl, image, queue, modes, programs)
+
+    def programs(self, device: DeviceInfo) -> Programs | None:
+        """The driver's programs on ``device``; None where the driver cannot be reached below SYCL."""
+        if device.index not in self._programs:
+            sycl_queue = self.queue(device).queue
+            below = interop_of(self._sycl, sycl_queue)
+            images = images_of(sycl_queue.sycl_device, below.api) if below is not None else None
+            self._programs[device.index] = Programs(below, images) if below and images else None
+        return self._programs[device.index]
 
     def launcher(self, kernel: LoadedKernel, image: KernelImage) -> Launch:
         """A launcher of ``kernel``, on the device that it was loaded for."""

@@ -51,6 +51,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "DPCTLEvent_GetProfilingInfoEnd": (_Z, (_P,)),
     "DPCTLmalloc_device": (_P, (_Z, _P)),
     "DPCTLfree_with_queue": (None, (_P, _P)),
+    "DPCTLKernelBundle_Delete": (None, (_P,)),
 }
 
 #: dpctl's numbers for argument types (``DPCTLKernelArgType``)
@@ -83,6 +84,8 @@ class Sycl:
 
     def __init__(self, dpctl: ModuleType, library: ctypes.CDLL) -> None:
         self.dpctl: Any = dpctl
+        #: dpctl's C interface; names are found in what it is linked with, too
+        self.library = library
         self.submit = self._bind(library, "DPCTLQueue_SubmitNDRange")
         self.barrier = self._bind(library, "DPCTLQueue_SubmitBarrier")
         self.wait_queue = self._bind(library, "DPCTLQueue_Wait")
@@ -101,6 +104,7 @@ class Sycl:
         self.event_end = self._bind(library, "DPCTLEvent_GetProfilingInfoEnd")
         self.malloc_device = self._bind(library, "DPCTLmalloc_device")
         self.free = self._bind(library, "DPCTLfree_with_queue")
+        self.delete_bundle = self._bind(library, "DPCTLKernelBundle_Delete")
 
     @staticmethod
     def _bind(library: ctypes.CDLL, name: str) -> Any:

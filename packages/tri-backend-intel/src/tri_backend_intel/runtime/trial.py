@@ -136,13 +136,18 @@ class Trials:
     def __init__(self) -> None:
         self._builders: dict[str, TrialBuilder] = {}
 
+    def refuse_wrong(self, image: KernelImage, device: FoundDevice) -> None:
+        """ToolchainError when ``device`` is known to compute something in ``image`` wrong, unless trials are off."""
+        if device.is_cpu and knobs.get("INTEL_TRIAL_BUILD") != "never":
+            builtin = wrong_on_cpu(image.data)
+            if builtin is not None:
+                raise _wrong(image.metadata.name, builtin)
+
     def before_build(self, image: KernelImage, device: FoundDevice, options: str) -> None:
-        """Try ``image`` as the knob ``INTEL_TRIAL_BUILD`` says; ToolchainError when the driver cannot build it, or computes something in it wrong."""
+        """Try ``image`` as the knob ``INTEL_TRIAL_BUILD`` says; ToolchainError when the driver cannot build it."""
         when = knobs.get("INTEL_TRIAL_BUILD")
         if when == "never" or (when == "auto" and not device.is_cpu):
             return
-        if device.is_cpu and (builtin := wrong_on_cpu(image.data)) is not None:
-            raise _wrong(image.metadata.name, builtin)
         if when == "auto":
             options = _QUICK
         driver = device.sycl_device

@@ -1,0 +1,40 @@
+"""What is asked of the driver's own interface, OpenCL or Level Zero."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+__all__ = ["NativeApi", "NativeRefused"]
+
+
+class NativeRefused(Exception):
+    """The driver refused a module or an image; the text is its log, or the number that it gave."""
+
+
+class NativeApi(Protocol):
+    """Programs (OpenCL) or modules (Level Zero) of one context and device, as handles.
+
+    A handle is released by :meth:`release`, or by the SYCL object that takes it over.
+    """
+
+    name: str
+
+    def from_spirv(self, data: bytes, options: str) -> int:
+        """A built program; NativeRefused with the driver's log."""
+        ...
+
+    def from_image(self, data: bytes, options: str) -> int:
+        """A program from what :meth:`image` gave; NativeRefused when the driver does not take it."""
+        ...
+
+    def image(self, program: int) -> bytes:
+        """The driver's binary of ``program``; NativeRefused when it has none."""
+        ...
+
+    def spills(self, program: int, kernel: str) -> int | None:
+        """Bytes per thread that ``kernel`` spills; None when the driver does not say. NativeRefused without such a kernel."""
+        ...
+
+    def release(self, program: int) -> None:
+        """Give ``program`` back."""
+        ...
