@@ -338,6 +338,9 @@ def test_an_image_is_tried_once(image: KernelImage, monkeypatch: pytest.MonkeyPa
         with knobs.scope(CACHE_DIR=tmp_path, INTEL_TRIAL_BUILD=when):
             for _ in range(2):
                 made = IntelRuntime()
+                below = made.programs(made.current_device())
+                if below is not None:  # a kept image has been built, and is not tried again
+                    below.images.discard(image.data, "")
                 made.load(image, made.current_device())
         assert tried == builds
         tried.clear()
