@@ -61,6 +61,15 @@ def test_what_earlier_stages_made_is_kept(with_backend: Any, source: Any) -> Non
     assert list(TriError("x").asm) == []
 
 
+def test_remarks_of_all_stages_are_kept(with_backend: Any, source: Any) -> None:
+    with_backend(
+        "def text(module, context): return StageResult(artifact='x', attrs={'remarks': ('one',), 'a': 1})\n"
+        "def image(text, context): return StageResult(artifact=b'x', attrs={'remarks': ('two',), 'a': 2})"
+    )
+    attrs = compile_kernel(source(), "toy:one").metadata.attrs
+    assert (attrs["remarks"], attrs["a"]) == (["one", "two"], 2)
+
+
 def test_a_failed_compile_is_tried_anew(with_backend: Any, source: Any, own_cache: Path) -> None:
     toy = with_backend(
         "BROKEN = True\ndef text(module, context):\n    if BROKEN: 1 / 0\n    return StageResult(artifact='x')"

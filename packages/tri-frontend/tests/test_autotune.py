@@ -411,3 +411,36 @@ def test_attributes_that_others_read() -> None:
     }
     assert tri.Config({"A": 1}) == tri.Config({"A": 1})
     assert tri.Config({"A": 1}) != tri.Config({"A": 1}, num_warps=8)
+
+
+def test_what_spills_is_not_run_unless_all_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    spills = {16: 0, 64: 128, 256: 4096}
+    monkeypatch.setattr(
+        compiler.CompiledKernel, "n_spills", property(lambda kernel: spills[kernel.src.constants["BLOCK"]])
+    )
+    ran: list[int] = []
+
+    def tried(most: int | None, *blocks: int) -> Any:
+        ran.clear()
+        by = None if most is None else {"most_spills": most}
+
+        def bench(call: Any, quantiles: Any) -> list[float]:
+            call()
+            ran.append(1)
+            return [1.0] * len(quantiles)
+
+        kernel = tuned(None, *blocks, prune_configs_by=by, do_bench=bench)
+        x, y = arrays()
+        kernel[grid](x, y, N)
+        np.testing.assert_array_equal(y, 2 * x)
+        return kernel
+
+    assert len(tried(None).configs_timings) == 3
+    kernel = tried(128)
+    assert sorted(c.kwargs["BLOCK"] for c in kernel.configs_timings) == [16, 64]
+    (left_out,) = kernel.failures.items()
+    assert (left_out[0].kwargs["BLOCK"], left_out[1].resource, left_out[1].need) == (256, "spills", 4096)
+    assert len(ran) == 2
+    assert len(tried(0, 64, 256).configs_timings) == 2  # something has to run
+    with pytest.raises(OptionError, match="most_spills is -1"):
+        tuned(prune_configs_by={"most_spills": -1})

@@ -47,7 +47,8 @@ class Architecture:
     """One row: ``sub_groups`` sizes with the preferred one first, ``shared`` bytes per work group.
 
     ``dpas_n`` is the N of the matrix instruction (0: none); ``threads_per_core`` hardware threads that
-    share one local memory.  TargetError for an extension that LLVM does not know.
+    share one local memory; ``large_registers``: a hardware thread may have 256 registers; ``ocloc`` is the device's name
+    for the driver's compiler, where it differs.  TargetError for an extension that LLVM does not know.
     """
 
     name: str
@@ -60,10 +61,13 @@ class Architecture:
     dpas_n: int = 0
     dpas_tf32: bool = False
     block_io: bool = False
+    large_registers: bool = True
+    ocloc: str = ""
     extensions: tuple[str, ...] = _COMMON_EXTENSIONS
 
     def __post_init__(self) -> None:
         check_extensions(self.name, self.extensions)
+        object.__setattr__(self, "ocloc", self.ocloc or self.name)
 
     @property
     def spirv_extensions(self) -> tuple[str, ...]:
@@ -83,12 +87,19 @@ ARCHITECTURES: dict[str, Architecture] = {
     for row in (
         replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)"),
         replace(_XE2, name="bmg", title="Arc B series (Battlemage)"),
-        replace(_XE2, name="lnl", title="Core Ultra 200V (Lunar Lake)"),
-        replace(_XE2, name="ptl", title="Core Ultra 300 (Panther Lake)"),
+        replace(_XE2, name="lnl", title="Core Ultra 200V (Lunar Lake)", ocloc="lnl-m"),
+        replace(_XE2, name="ptl", title="Core Ultra 300 (Panther Lake)", ocloc="ptl-h"),
         replace(_XE_HPG, name="dg2", title="Arc A series (Alchemist)", fp64=False, dpas_n=8),
         replace(_XE_HPG, name="arl-h", title="Core Ultra 200H (Arrow Lake-H)"),
-        replace(_XE_HPG, name="mtl", title="Core Ultra 100 (Meteor Lake)"),
-        replace(_XE_HPG, name="xe-lp", title="Iris Xe and other GPUs of the 12th generation", fp64=False),
+        replace(_XE_HPG, name="mtl", title="Core Ultra 100 (Meteor Lake)", ocloc="mtl-h"),
+        replace(
+            _XE_HPG,
+            name="xe-lp",
+            title="Iris Xe and other GPUs of the 12th generation",
+            fp64=False,
+            ocloc="tgllp",
+            large_registers=False,
+        ),
         Architecture(
             name="opencl-cpu",
             title="Intel OpenCL runtime on a CPU",
@@ -96,6 +107,7 @@ ARCHITECTURES: dict[str, Architecture] = {
             shared=262144,
             threads=8192,
             threads_per_core=1,
+            large_registers=False,
         ),
     )
 }
@@ -117,6 +129,7 @@ def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
 def _features(row: Architecture) -> frozenset[str]:
     """Names for :meth:`Target.has`: abilities, and the SPIR-V extensions that code may use."""
     have = {"fp16": True, "fp64": row.fp64, "dpas": bool(row.dpas_n), "2d-block-io": row.block_io}
+    have["large-registers"] = row.large_registers
     have["gpu"] = row.name != "opencl-cpu"
     return frozenset(name for name, present in have.items() if present) | frozenset(row.spirv_extensions)
 
@@ -124,7 +137,7 @@ def _features(row: Architecture) -> frozenset[str]:
 def _unit(row: Architecture) -> ComputeUnit | None:
     """A core: vector engines of 8 hardware threads with 128 registers of their own, shared local memory.
 
-    None for a CPU.  ``registers`` is per thread of the device, which no image tells: the driver allocates them.
+    None for a CPU.  ``registers`` are those of a hardware thread, 128 or 256.
     """
     if row.name == "opencl-cpu":
         return None

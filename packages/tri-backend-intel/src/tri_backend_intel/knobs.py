@@ -19,6 +19,11 @@ KNOBS = KnobGroup(
     knobs=(
         Knob(name="INTEL_SPIRV_DIS", help="path of spirv-dis, for SPIR-V as text"),
         Knob(
+            name="INTEL_OCLOC",
+            help="path of ocloc, which tells registers and spills before a kernel is loaded; none: do not ask it",
+            affects_codegen=True,
+        ),
+        Knob(
             name="INTEL_TRIAL_BUILD",
             default="auto",
             parse=parse_trial,

@@ -16,7 +16,8 @@ class IntelOptions(CommonOptions):
     """Options of :class:`CommonOptions` and Intel's own.
 
     ``warp_size``: work items per sub-group, 0 for the target's preferred one; ``grf_mode``: registers per
-    hardware thread (``"small"`` 128, ``"large"`` 256 at half the occupancy, ``"auto"`` the driver's choice).
+    hardware thread (``"small"`` 128, ``"large"`` 256 at half the occupancy, ``"auto"`` the driver's choice without
+    building twice; ``"default"`` 128, or 256 where fewer are spilled with them, by ``ocloc`` or the driver).
     """
 
     #: SPIR-V kernels cannot stop themselves, so that an assertion is refused

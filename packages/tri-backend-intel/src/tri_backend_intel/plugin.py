@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tri_core.api import BackendInfo, Simulation, hookimpl
@@ -48,6 +48,16 @@ def tri_knobs() -> Sequence[KnobGroup]:
     from tri_backend_intel.knobs import KNOBS
 
     return [KNOBS]
+
+
+@hookimpl
+def tri_cache_key(target: Target) -> Mapping[str, str]:
+    """The identity of ``ocloc``, which chooses the register mode of kernels for GPUs."""
+    if target.key.backend != "intel" or target.key.simulated or not target.has("gpu"):
+        return {}
+    from tri_backend_intel.offline import identity
+
+    return {"ocloc": identity()}
 
 
 @hookimpl

@@ -95,7 +95,10 @@ class StageContext:
 
 @dataclass(frozen=True, kw_only=True)
 class StageResult:
-    """What a stage produced: the next artifact, and facts for the kernel's metadata."""
+    """What a stage produced: the next artifact, and facts for the kernel's metadata.
+
+    Of an attribute that two stages set, the later one's value stays; ``remarks``, a list of texts, are joined.
+    """
 
     artifact: Artifact
     resources: Mapping[str, int] = field(default_factory=dict)

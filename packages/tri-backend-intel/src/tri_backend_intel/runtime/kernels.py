@@ -12,10 +12,19 @@ from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
 from tri_backend_intel.spirv import SpirvModule
+from tri_backend_intel.spirv.registers import registers_of
 from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError, ToolchainError, Unsupported
 from tri_runtime import ArgumentTable, argument_table
 
-__all__ = ["SyclKernel", "build_kernel", "check_architecture", "check_device", "kernel_of", "make_launch"]
+__all__ = [
+    "SyclKernel",
+    "build_kernel",
+    "check_architecture",
+    "check_device",
+    "kernel_of",
+    "make_launch",
+    "modes_of",
+]
 
 #: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
 _ASPECTS = {
@@ -38,11 +47,12 @@ class SyclKernel:
     def resources(self) -> dict[str, int]:
         """``threads`` per work group at most, ``stack``: bytes of private memory per work item (spills among them).
 
-        On GPUs ``spills``, bytes of them, where the driver says it.
+        On GPUs, where the driver says it, ``spills``: bytes of a hardware thread, and its ``registers``.
         """
         found = {"threads": self.kernel.work_group_size, "stack": self.kernel.private_mem_size}
         if self.program.spills is not None and not self.queue.device.is_cpu:
             found["spills"] = self.program.spills
+            found |= registers_of(self.program.options)
         return found
 
 
@@ -70,6 +80,15 @@ def check_device(module: SpirvModule, device: FoundDevice) -> None:
                 f"kernel {name} was compiled for sub-groups of {size}, which {device.info.name} cannot run",
                 remedy=f"compile with warp_size={device.sycl_device.sub_group_sizes[-1]}",
             )
+
+
+def modes_of(image: KernelImage) -> tuple[str, ...]:
+    """The driver's options that ``image`` may be built with: one, or those of register modes to choose among."""
+    attrs = image.metadata.attrs
+    modes = attrs.get("register_modes")
+    if isinstance(modes, list | tuple) and modes:
+        return tuple(map(str, modes))
+    return (str(attrs.get("build_options", "")),)
 
 
 def build_kernel(

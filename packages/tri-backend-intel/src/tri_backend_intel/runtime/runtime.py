@@ -14,6 +14,7 @@ from tri_backend_intel.runtime.kernels import (
     check_device,
     kernel_of,
     make_launch,
+    modes_of,
 )
 from tri_backend_intel.runtime.memory import UsmMemory
 from tri_backend_intel.runtime.native import Programs, images_of, interop_of
@@ -129,7 +130,7 @@ class IntelRuntime(RuntimeBase):
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
         self._trials.refuse_wrong(image, found)
         queue, programs = self.queue(device), self.programs(device)
-        modes, name = (str(image.metadata.attrs.get("build_options", "")),), image.metadata.entry
+        modes, name = modes_of(image), image.metadata.entry
         kept = programs.kept(image.data, name, modes) if programs is not None else None
         if kept is not None:
             return kernel_of(kept, name, queue)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.lowering import PRECISE
-from tri_backend_intel.options import IntelOptions, intel_options
+from tri_backend_intel.options import intel_options
 from tri_backend_intel.spirv.contraction import with_contraction
 from tri_backend_intel.spirv.disassembly import disassemble, read_disassembly
 from tri_backend_intel.spirv.legalize import legalize
 from tri_backend_intel.spirv.lines import with_lines, with_markers
 from tri_backend_intel.spirv.negation import without_negation
 from tri_backend_intel.spirv.reader import SpirvModule, read_module
+from tri_backend_intel.spirv.registers import Judged, judge, register_modes
 from tri_core.api import (
     CodegenRequest,
     CodegenService,
@@ -23,15 +25,7 @@ from tri_core.api import (
     Unsupported,
 )
 
-__all__ = ["build_options", "spirv_stage"]
-
-#: the driver's options for ``IntelOptions.grf_mode``
-_GRF = {
-    "default": "",
-    "small": "-cl-intel-128-GRF-per-thread",
-    "large": "-cl-intel-256-GRF-per-thread",
-    "auto": "-cl-intel-enable-auto-large-GRF-mode",
-}
+__all__ = ["common_options", "spirv_stage"]
 
 
 def spirv_stage() -> Stage:
@@ -46,12 +40,9 @@ def spirv_stage() -> Stage:
     )
 
 
-def build_options(llvm_ir: str, options: IntelOptions, target: Target) -> str:
-    """What the driver's compiler is given for a kernel."""
-    words = [_GRF[options.grf_mode] if target.has("gpu") else ""]
-    if f'"{PRECISE}"' in llvm_ir:
-        words.append("-cl-fp32-correctly-rounded-divide-sqrt")
-    return " ".join(filter(None, words))
+def common_options(llvm_ir: str) -> str:
+    """What the driver's compiler is given for a kernel, whatever its register mode."""
+    return "-cl-fp32-correctly-rounded-divide-sqrt" if f'"{PRECISE}"' in llvm_ir else ""
 
 
 def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
@@ -62,13 +53,27 @@ def _to_spirv(llvm_ir: str, context: StageContext) -> StageResult:
     data = _generate(llvm_ir, target, context.codegen, lines=lines, fuse=context.options.enable_fp_fusion)
     module = read_module(data)
     _check(module, target)
+    judged = _judged(data, llvm_ir, context)
     return StageResult(
         artifact=data,
+        resources=judged.resources,
         attrs={
-            "build_options": build_options(llvm_ir, intel_options(context.options), target),
+            "build_options": judged.modes[0],
+            **({"register_modes": judged.modes} if len(judged.modes) > 1 else {}),
+            **({"remarks": (judged.remark,)} if judged.remark is not None else {}),
             **_facts(module),
         },
     )
+
+
+def _judged(data: bytes, llvm_ir: str, context: StageContext) -> Judged:
+    """The register modes that are left, each with the options that all have."""
+    target, given = context.target, context.knobs.get("INTEL_OCLOC")
+    words = common_options(llvm_ir)
+    modes = register_modes(intel_options(context.options), target)
+    modes = tuple(" ".join(filter(None, (mode, words))) for mode in modes)
+    device = ARCHITECTURES[target.key.arch].ocloc
+    return judge(data, target, modes, device, str(given) if given is not None else None)
 
 
 def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: bool, fuse: bool) -> bytes:

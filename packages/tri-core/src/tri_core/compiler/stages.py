@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tri_core import mlir
 from tri_core.abi import KernelSignature
@@ -305,7 +305,10 @@ def _note(job: Job, stage: Stage, result: StageResult, outputs: Outputs) -> None
     outputs.entry_points = tuple(result.entry_points) or outputs.entry_points
     try:
         # what is read from the cache later must be what is seen now: lists for tuples, text keys
-        outputs.attrs |= json.loads(json.dumps(dict(result.attrs)))
+        attrs = json.loads(json.dumps(dict(result.attrs)))
+        if "remarks" in attrs and "remarks" in outputs.attrs:
+            attrs["remarks"] = [*cast(list[str], outputs.attrs["remarks"]), *attrs["remarks"]]
+        outputs.attrs |= attrs
     except (TypeError, ValueError) as error:
         raise BackendError(
             f"stage {stage.name!r}: attrs are not JSON-able: {error}",

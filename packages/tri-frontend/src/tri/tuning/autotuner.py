@@ -251,7 +251,11 @@ class Autotuner(Wrapper):
         timings: dict[Config, list[float]] = {}
         try:
             good, self.failures = compile_all(
-                kept, lambda c: self._plan(c, args, kwargs), executor, progress.step
+                kept,
+                lambda c: self._plan(c, args, kwargs),
+                executor,
+                progress.step,
+                self.pruning.most_spills,
             )
             with within:
                 for config in good if bench is not None else ():

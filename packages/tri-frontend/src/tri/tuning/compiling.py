@@ -36,14 +36,17 @@ def compile_all(
     plan: Callable[[Config], Plan],
     executor: Executor | None,
     step: Callable[[], None],
+    most_spills: int | None = None,
 ) -> tuple[list[Config], dict[Config, TriError]]:
     """The configurations that compile, and why the others do not; ``step`` is called after each.
 
-    ``plan`` says what a configuration compiles.  Errors that are not about the configuration are raised.
+    ``plan`` says what a configuration compiles.  Errors that are not about the configuration are raised.  Those that are
+    known to spill more than ``most_spills`` bytes are left out, unless all do.
     """
     good: list[Config] = []
     failed: dict[Config, TriError] = {}
-    pending: list[tuple[Config, Callable[[], object]]] = []
+    spilling: dict[Config, TriError] = {}
+    pending: list[tuple[Config, Callable[[], CompiledKernel]]] = []
     for config in configs:
         try:
             pending.append((config, _start(config, plan, executor)))
@@ -52,12 +55,27 @@ def compile_all(
             step()
     for config, finish in pending:
         try:
-            finish()
+            spills = finish().n_spills or 0
             good.append(config)
+            if most_spills is not None and spills > most_spills:
+                spilling[config] = _spills(spills, most_spills)
         except INFEASIBLE as error:
             failed[config] = error
         step()
+    if len(spilling) < len(good):
+        return [config for config in good if config not in spilling], failed | spilling
     return good, failed
+
+
+def _spills(need: int, have: int) -> OutOfResources:
+    """Why a configuration that compiles is not tried."""
+    return OutOfResources(
+        f"{need} bytes per thread are spilled, more than most_spills={have}",
+        remedy="smaller blocks or more num_warps need fewer registers per thread",
+        resource="spills",
+        need=need,
+        have=have,
+    )
 
 
 def _start(

@@ -17,12 +17,14 @@ class Pruning:
     """``prune_configs_by`` of autotune.
 
     ``early_config_prune(configs, arguments, **keywords)`` gives those worth a compile; ``perf_model(**all)``
-    estimates a time, and the best ``top_k`` stay: a number of them, or as a float a share of all.
+    estimates a time, and the best ``top_k`` stay: a number of them, or as a float a share of all.  What spills more than
+    ``most_spills`` bytes per thread, where compiling tells it, is not run, unless all configurations do.
     """
 
     early_config_prune: Callable[..., Sequence[Config]] | None = None
     perf_model: Callable[..., float] | None = None
     top_k: int | float = 1.0
+    most_spills: int | None = None
 
     @classmethod
     def parse(cls, given: Mapping[str, Any] | None) -> Pruning:
@@ -39,6 +41,9 @@ class Pruning:
             raise OptionError(
                 f"top_k is {top_k!r}; a number of configurations or a share up to 1.0 is expected"
             )
+        most = given.get("most_spills")
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
+            raise OptionError(f"most_spills is {most!r}; a number of bytes is expected")
         return cls(**given)
 
     def choose(
