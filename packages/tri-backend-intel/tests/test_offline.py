@@ -30,11 +30,11 @@ from tri_core.codegen import service
 from tri_core.resources import resources
 
 LARGE = "-cl-intel-256-GRF-per-thread"
-StandIn = Callable[..., Path]
+MakeOcloc = Callable[..., Path]
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path) -> StandIn:
+def made_up_ocloc(tmp_path: Path) -> MakeOcloc:
     """Makes a program: ``small`` and ``large`` are the spills with 128 and 256 registers, None: it refuses."""
 
     def make(small: int | None, large: int | None = 0) -> Path:
@@ -93,9 +93,9 @@ def image(made: StageResult, arch: str = "pvc", warps: int = 4) -> KernelImage:
     ],
 )
 def test_the_mode_that_spills_least_is_the_images(
-    stand_in: StandIn, small: int, large: int | None, options: str, registers: int, spills: int
+    made_up_ocloc: MakeOcloc, small: int, large: int | None, options: str, registers: int, spills: int
 ) -> None:
-    made = stage(stand_in(small, large))
+    made = stage(made_up_ocloc(small, large))
     assert made.attrs["build_options"] == options
     assert made.resources == {"registers": registers, "spills": spills}
     assert modes_of(image(made)) == (options,)
@@ -116,19 +116,19 @@ def test_without_ocloc_the_driver_is_asked_and_resources_say_so() -> None:
     assert "256 registers" in found.remarks[0]
 
 
-def test_a_module_that_ocloc_refuses_is_left_to_the_driver(stand_in: StandIn) -> None:
-    made = stage(stand_in(None))
+def test_a_module_that_ocloc_refuses_is_left_to_the_driver(made_up_ocloc: MakeOcloc) -> None:
+    made = stage(made_up_ocloc(None))
     assert modes_of(image(made)) == ("", LARGE)
     remarks = made.attrs["remarks"]
     assert isinstance(remarks, tuple)
     assert "the module is not taken" in remarks[0]
 
 
-def test_a_mode_that_is_asked_for_is_not_changed(stand_in: StandIn, tmp_path: Path) -> None:
-    made = stage(stand_in(704, 0), grf_mode="small")
+def test_a_mode_that_is_asked_for_is_not_changed(made_up_ocloc: MakeOcloc, tmp_path: Path) -> None:
+    made = stage(made_up_ocloc(704, 0), grf_mode="small")
     assert made.attrs["build_options"] == "-cl-intel-128-GRF-per-thread"
     assert made.resources == {"registers": 128, "spills": 704}
-    made = stage(stand_in(704, 0), grf_mode="large")
+    made = stage(made_up_ocloc(704, 0), grf_mode="large")
     assert made.resources == {"registers": 256, "spills": 0}
     assert len((tmp_path / "calls").read_text().splitlines()) == 2
 
@@ -147,15 +147,15 @@ def test_modes_that_a_core_has(arch: str, warps: int, modes: tuple[str, ...]) ->
     assert register_modes(IntelOptions(num_warps=warps), target_of(arch)) == modes
 
 
-def test_a_cpu_has_no_register_modes(stand_in: StandIn) -> None:
-    made = stage(stand_in(704, 0), arch="opencl-cpu")
+def test_a_cpu_has_no_register_modes(made_up_ocloc: MakeOcloc) -> None:
+    made = stage(made_up_ocloc(704, 0), arch="opencl-cpu")
     assert made.attrs["build_options"] == ""
     assert not made.resources
     assert "remarks" not in made.attrs
 
 
-def test_every_gpu_has_a_name_for_ocloc(stand_in: StandIn, tmp_path: Path) -> None:
-    program = stand_in(0)
+def test_every_gpu_has_a_name_for_ocloc(made_up_ocloc: MakeOcloc, tmp_path: Path) -> None:
+    program = made_up_ocloc(0)
     for name, row in ARCHITECTURES.items():
         if name != "opencl-cpu":
             judge(bytes.fromhex("03022307"), target_of(name), ("",), row.ocloc, str(program))
@@ -173,11 +173,13 @@ def test_registers_of_options() -> None:
     assert registers_of("-cl-intel-enable-auto-large-GRF-mode") == {}
 
 
-def test_which_ocloc_is_part_of_the_cache_key(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_ocloc_is_part_of_the_cache_key(
+    made_up_ocloc: MakeOcloc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "")
     assert find_ocloc(None) is None
     assert identity() == NONE
-    with knobs.scope(INTEL_OCLOC=str(stand_in(0))):
+    with knobs.scope(INTEL_OCLOC=str(made_up_ocloc(0))):
         assert "stand-in 1.0" in identity()
         assert tri_cache_key(target_of("pvc")) == {"ocloc": identity()}
         assert tri_cache_key(target_of("opencl-cpu")) == {}
