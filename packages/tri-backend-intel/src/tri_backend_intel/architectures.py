@@ -37,7 +37,9 @@ _DATA_LAYOUT = (
 _COMMON_EXTENSIONS = (
     "SPV_EXT_shader_atomic_float_add",
     "SPV_EXT_shader_atomic_float_min_max",
+    "SPV_KHR_shader_clock",
 )
+_ASSEMBLY = "SPV_INTEL_inline_assembly"
 _DPAS = "SPV_INTEL_subgroup_matrix_multiply_accumulate"
 _BLOCK_IO = "SPV_INTEL_2d_block_io"
 
@@ -48,7 +50,8 @@ class Architecture:
 
     ``dpas_n`` is the N of the matrix instruction (0: none); ``threads_per_core`` hardware threads that
     share one local memory; ``large_registers``: a hardware thread may have 256 registers; ``ocloc`` is the device's name
-    for the driver's compiler, where it differs.  TargetError for an extension that LLVM does not know.
+    for the driver's compiler, where it differs; ``ticks`` of the clock that kernels read in a nanosecond, at most;
+    ``assembly``: why the driver takes no inline assembly, empty where it does.  TargetError for an extension that LLVM does not know.
     """
 
     name: str
@@ -63,6 +66,8 @@ class Architecture:
     block_io: bool = False
     large_registers: bool = True
     ocloc: str = ""
+    ticks: float = 3.0
+    assembly: str = ""
     extensions: tuple[str, ...] = _COMMON_EXTENSIONS
 
     def __post_init__(self) -> None:
@@ -72,7 +77,8 @@ class Architecture:
     @property
     def spirv_extensions(self) -> tuple[str, ...]:
         """``extensions``, and those of the instructions that the device has."""
-        own = [name for name, has in ((_DPAS, self.dpas_n), (_BLOCK_IO, self.block_io)) if has]
+        has = ((_DPAS, self.dpas_n), (_BLOCK_IO, self.block_io), (_ASSEMBLY, not self.assembly))
+        own = [name for name, present in has if present]
         return (*self.extensions, *own)
 
 
@@ -85,16 +91,17 @@ _XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, 
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row
     for row in (
-        replace(_XE2, name="pvc", title="Data Center GPU Max (Ponte Vecchio)"),
-        replace(_XE2, name="bmg", title="Arc B series (Battlemage)"),
-        replace(_XE2, name="lnl", title="Core Ultra 200V (Lunar Lake)", ocloc="lnl-m"),
-        replace(_XE2, name="ptl", title="Core Ultra 300 (Panther Lake)", ocloc="ptl-h"),
-        replace(_XE_HPG, name="dg2", title="Arc A series (Alchemist)", fp64=False, dpas_n=8),
-        replace(_XE_HPG, name="arl-h", title="Core Ultra 200H (Arrow Lake-H)"),
-        replace(_XE_HPG, name="mtl", title="Core Ultra 100 (Meteor Lake)", ocloc="mtl-h"),
+        replace(_XE2, name="pvc", ticks=1.6, title="Data Center GPU Max (Ponte Vecchio)"),
+        replace(_XE2, name="bmg", ticks=3.0, title="Arc B series (Battlemage)"),
+        replace(_XE2, name="lnl", ticks=2.1, title="Core Ultra 200V (Lunar Lake)", ocloc="lnl-m"),
+        replace(_XE2, name="ptl", ticks=2.6, title="Core Ultra 300 (Panther Lake)", ocloc="ptl-h"),
+        replace(_XE_HPG, name="dg2", ticks=2.6, title="Arc A series (Alchemist)", fp64=False, dpas_n=8),
+        replace(_XE_HPG, name="arl-h", ticks=2.4, title="Core Ultra 200H (Arrow Lake-H)"),
+        replace(_XE_HPG, name="mtl", ticks=2.4, title="Core Ultra 100 (Meteor Lake)", ocloc="mtl-h"),
         replace(
             _XE_HPG,
             name="xe-lp",
+            ticks=1.7,
             title="Iris Xe and other GPUs of the 12th generation",
             fp64=False,
             ocloc="tgllp",
@@ -102,6 +109,8 @@ ARCHITECTURES: dict[str, Architecture] = {
         ),
         Architecture(
             name="opencl-cpu",
+            ticks=1.0,  # its clock counts nanoseconds
+            assembly="the OpenCL driver for CPUs refuses SPV_INTEL_inline_assembly",
             title="Intel OpenCL runtime on a CPU",
             sub_groups=(16, 8, 4, 32, 64),
             shared=262144,

@@ -6,6 +6,7 @@ from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, Block
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.machine import (
     BarrierOp,
+    ClockOp,
     GroupIdOp,
     NumGroupsOp,
     ShuffleOp,
@@ -26,6 +27,7 @@ __all__ = [
     "BlockLoadOp",
     "BlockPrefetchOp",
     "BlockStoreOp",
+    "ClockOp",
     "Dpas",
     "DpasOp",
     "GroupIdOp",

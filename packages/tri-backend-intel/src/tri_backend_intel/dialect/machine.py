@@ -6,6 +6,7 @@ not ``Pure``: it must not be moved into or out of control flow.
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 
 __all__ = [
     "BarrierOp",
+    "ClockOp",
     "GroupIdOp",
     "NumGroupsOp",
     "ShuffleOp",
@@ -187,6 +189,20 @@ class SubGroupBarrierOp(MachineOp, dialect=TTIG, name="sub_group_barrier"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """Lock step needs none."""
         return []
+
+
+class ClockOp(MachineOp, dialect=TTIG, name="clock"):
+    """Ticks of the device's clock since some time, i64; read anew each time."""
+
+    result: _Out
+
+    def emit(self, b: Builder) -> Sequence[ir.Value]:
+        """OpReadClockKHR of device scope (``cl_khr_kernel_clock``)."""
+        return call_builtin(b, mangled("clock_read_device", []), [], [b.i64], pure=False)
+
+    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
+        """The host's clock, in nanoseconds."""
+        return [np.full(cta.num_threads, time.perf_counter_ns(), np.int64)]
 
 
 def _control_barrier(b: Builder, scope: int, memory: int) -> Sequence[ir.Value]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.dialect import (
     BarrierOp,
+    ClockOp,
     GroupIdOp,
     NumGroupsOp,
     PrintOp,
@@ -45,8 +47,6 @@ class IntelPrimitives(Primitives):
     ``precise`` is set once the kernel holds a division or square root that must be rounded correctly: the
     driver takes that as an option for the whole kernel.
     """
-
-    no_assembly = "SPIR-V has no assembly of the device in it"
 
     precise = False
 
@@ -109,6 +109,38 @@ class IntelPrimitives(Primitives):
     def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
         """A sub-group shuffle."""
         return ShuffleUpOp.build([value, b.int_(delta)], [b.i32])[0]
+
+    def nanoseconds(self, b: Builder) -> ir.Value:
+        """The device's clock; its ticks count as at its highest frequency, so that less time is seen than passes, never more.
+
+        A multiple of ``64 / ticks``: the highest bits of a count of 64 bits are kept.
+        """
+        ticks = ClockOp.build([], [b.i64])[0]
+        per = 1.0 if self.target.key.simulated else ARCHITECTURES[self.target.key.arch].ticks
+        if per == 1.0:
+            return ticks
+        scaled = b.mul(b.lshr(ticks, 6), b.const(b.i64, int(1024 / per)))
+        return b.lshr(scaled, 4)
+
+    def inline_assembly(
+        self,
+        b: Builder,
+        text: str,
+        constraints: str,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Type],
+        *,
+        pure: bool,
+    ) -> list[ir.Value]:
+        """vISA, registers by ``rw``; Unsupported, with the reason, in the simulator and where the driver takes none."""
+        why = ARCHITECTURES[self.target.key.arch].assembly
+        why = "the simulator runs no assembly" if self.target.key.simulated else why
+        if why:
+            raise Unsupported(
+                f"inline assembly on {self.target}: {why}",
+                remedy="use the functions of the kernel language; tl.target_info says what the target is",
+            )
+        return b.inline_asm(text, constraints, operands, results, side_effects=not pure)
 
     def sync_scope(self, scope: MemSyncScope) -> str:
         """OpenCL's scopes by LLVM's names."""

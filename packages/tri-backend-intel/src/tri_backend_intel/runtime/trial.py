@@ -20,6 +20,7 @@ from typing import IO, cast
 from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.faults import wrong_on_cpu
 from tri_backend_intel.runtime.frames import read_frame, write_frames
+from tri_backend_intel.spirv import read_module
 from tri_core import forks, knobs
 from tri_core.api import KernelImage, ToolchainError
 from tri_core.cache import default_store
@@ -146,9 +147,11 @@ class Trials:
     def before_build(self, image: KernelImage, device: FoundDevice, options: str) -> None:
         """Try ``image`` as the knob ``INTEL_TRIAL_BUILD`` says; ToolchainError when the driver cannot build it."""
         when = knobs.get("INTEL_TRIAL_BUILD")
-        if when == "never" or (when == "auto" and not device.is_cpu):
+        # what the user wrote for the machine ends a driver's compiler where it is wrong
+        assembly = when == "auto" and "AsmINTEL" in read_module(image.data).capabilities
+        if when == "never" or (when == "auto" and not device.is_cpu and not assembly):
             return
-        if when == "auto":
+        if when == "auto" and not assembly:
             options = _QUICK
         driver = device.sycl_device
         identity = f"{driver.name}|{driver.driver_version}|{options}|{image.metadata.name}|"

@@ -42,6 +42,8 @@ _CAPABILITIES = {
     64: "GroupNonUniformBallot",
     65: "GroupNonUniformShuffle",
     66: "GroupNonUniformShuffleRelative",
+    5055: "ShaderClockKHR",
+    5606: "AsmINTEL",
     6236: "SubgroupMatrixMultiplyAccumulateINTEL",
     6228: "Subgroup2DBlockIOINTEL",
 }

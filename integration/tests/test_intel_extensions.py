@@ -1,0 +1,87 @@
+"""What the table of Intel's devices says of SPIR-V extensions, held against the driver's own compiler."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+from integration.bench_intel_static import igc
+from tri_backend_intel.architectures import ARCHITECTURES
+
+GPUS = list(igc.DEVICES)
+NOT = "not (M1, 16) $0(0, 0)<1> $1(0, 0)<1;1,0>"
+_CAPABILITY, _EXTENSION = 17, 10
+
+
+@pytest.fixture(autouse=True)
+def _needs_ocloc() -> None:
+    if igc.ocloc() is None:
+        pytest.skip("no ocloc: python -m integration.bench_intel_static.fetch_ocloc")
+
+
+@tri.jit
+def complement(out, x, TEXT: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.inline_asm_elementwise(TEXT, "=rw,rw", [tl.load(x + i)], tl.int32, True, 1))
+
+
+@tri.jit
+def waits(out, x):
+    tl.store(out, tl.atomic_poll(x, 1, timeout_ns=1000))
+
+
+@tri.jit
+def nothing(out):
+    tl.store(out, 1)
+
+
+@cache
+def module_of(kernel: tri.JITFunction, device: str) -> bytes:
+    constants = {"TEXT": NOT, "B": 64} if kernel is complement else {}
+    types = {name: "constexpr" if name in constants else "*i32" for name in kernel.arg_names}
+    source = tri.ASTSource(kernel, types, constants, {})
+    data = tri.compile(source, target=f"intel:{device}").asm["spv"]
+    assert isinstance(data, bytes)
+    return data
+
+
+def declaring(module: bytes, extension: str) -> bytes:
+    """``module`` with one more extension, behind its capabilities."""
+    words = list(np.frombuffer(module, np.uint32))
+    place = 5
+    while int(words[place]) & 0xFFFF == _CAPABILITY:
+        place += int(words[place]) >> 16
+    text = extension.encode() + b"\0"
+    text += bytes(-len(text) % 4)
+    added = (len(text) // 4 + 1 << 16 | _EXTENSION, *struct.unpack(f"<{len(text) // 4}I", text))
+    words[place:place] = [np.uint32(word) for word in added]
+    return np.array(words, np.uint32).tobytes()
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_a_device_takes_every_extension_of_its_row(device: str) -> None:
+    plain = module_of(nothing, "pvc")
+    for name in ARCHITECTURES[device].spirv_extensions:
+        igc.build(declaring(plain, name), device)
+
+
+def test_what_no_device_takes_is_refused() -> None:
+    with pytest.raises(igc.Refused):
+        igc.build(declaring(module_of(nothing, "pvc"), "SPV_EXT_shader_atomic_float16_add"), "pvc")
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_assembly_becomes_the_instruction(device: str) -> None:
+    built = igc.build(module_of(complement, device), device)
+    assert any(line.split("//")[0].split()[:2] == ["not", "(16|M0)"] for line in built.listing)
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_a_clock_reads_the_time_stamp_register(device: str) -> None:
+    built = igc.build(module_of(waits, device), device)
+    assert sum("tm0" in line.split("//")[0] for line in built.listing if "mov" in line) >= 2
