@@ -45,7 +45,12 @@ _REGISTERS = 65536
 
 _SPACES = {"generic": 0, "global": 1, "shared": 3, "constant": 4, "cluster": 7}
 
-_LOAD_CACHE = {CacheModifier.CA: ".ca", CacheModifier.CG: ".cg", CacheModifier.CV: ".cv"}
+_LOAD_CACHE = {
+    CacheModifier.CA: ".ca",
+    CacheModifier.CG: ".cg",
+    CacheModifier.CS: ".cs",
+    CacheModifier.CV: ".cv",
+}
 _STORE_CACHE = {
     CacheModifier.WB: ".wb",
     CacheModifier.CG: ".cg",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tri_core.target import Target, TargetKey
 
-__all__ = ["Choice", "chosen", "target", "variable"]
+__all__ = ["Choice", "chosen", "compiled_for", "compiling", "target", "variable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +50,19 @@ def target(spec: str | TargetKey | Target) -> Iterator[Target]:
         yield resolved
     finally:
         variable.reset(token)
+
+
+_compiled_for: ContextVar[Target | None] = ContextVar("tri_compiled_for", default=None)
+
+#: the target of the kernel whose source is being compiled in this thread or task; None outside of a compile
+compiled_for = _compiled_for.get
+
+
+@contextmanager
+def compiling(target: Target) -> Iterator[None]:
+    """Functions that run at compile time inside the ``with`` block see ``target`` as :data:`compiled_for`."""
+    token = _compiled_for.set(target)
+    try:
+        yield
+    finally:
+        _compiled_for.reset(token)

@@ -25,7 +25,7 @@ from tri.language.constexpr import constexpr, unwrap
 from tri.language.structure import Structure
 from tri.language.types import dtype
 
-__all__ = ["Watch", "fingerprint", "forget_keys", "functions_in", "used_values", "watched"]
+__all__ = ["Watch", "fingerprint", "forget_keys", "functions_in", "used_globals", "used_values", "watched"]
 
 #: this package is covered by its version and content, which every cache key holds
 _LIBRARY = "tri"
@@ -93,6 +93,20 @@ def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
     for use in _uses(function):
         if not isinstance(use.value, ModuleType):
             yield use.path, use.value
+
+
+def used_globals(function: JITFunction) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+    """The values that ``function`` and what it calls read of modules, by name and the identity of the module's names."""
+    found: dict[tuple[str, int], tuple[Any, Mapping[str, Any]]] = {}
+    for user, uses in _reach([function]):
+        names = getattr(getattr(user, "fn", user), "__globals__", None)
+        for use in uses:
+            if names is None or not use.links or use.links[0][0] is not names:
+                continue
+            _, name, value = use.links[0]
+            if not isinstance(value, ModuleType) and not _is_code(value):
+                found[name, id(names)] = value, names
+    return dict(sorted(found.items()))
 
 
 # --- which functions --------------------------------------------------------------------------------------

@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
+from tri.callables import JITCallable
 from tri.interpreter.state import current, forced
 from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import forks, knobs
 from tri_core.errors import TriError
 
 if TYPE_CHECKING:
-    from tri.kernel_source import KernelSource
     from tri_core.compiler import CompiledKernel
     from tri_core.target import Target
 
@@ -110,20 +110,16 @@ def _annotation_text(annotation: Any) -> str:
     return codegen_name() if codegen_name is not None else getattr(annotation, "__name__", str(annotation))
 
 
-class JITFunction:
+class JITFunction(JITCallable):
     """A kernel, or a function that kernels call; made by :func:`jit`.
 
     ``fn[grid](*args, **kwargs)`` launches it over ``grid``, compiling it when these arguments need a
     version that does not exist yet.
     """
 
-    __name__: str
-    __qualname__: str
-
     def __init__(
         self,
         fn: Callable[..., Any],
-        *,
         version: str | None = None,
         do_not_specialize: Iterable[int | str] | None = None,
         do_not_specialize_on_alignment: Iterable[int | str] | None = None,
@@ -132,8 +128,8 @@ class JITFunction:
         repr: Callable[[Any], str] | None = None,
         launch_metadata: Callable[..., Any] | None = None,
     ) -> None:
+        super().__init__(fn)
         functools.update_wrapper(self, fn)
-        self.fn = fn
         self._given = (
             version,
             do_not_specialize,
@@ -146,7 +142,9 @@ class JITFunction:
         self.version = version
         self.debug = debug
         self.noinline = bool(noinline)
-        self.repr = repr
+        self.do_not_specialize = list(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self._repr = repr
         self.launch_metadata = launch_metadata
         self.signature = inspect.signature(fn)
         self.params = self._parameters(
@@ -174,37 +172,15 @@ class JITFunction:
             for num, p in enumerate(self.signature.parameters.values())
         ]
 
-    @forks.cached_property
-    def source(self) -> KernelSource:
-        """The function's source, read on first use."""
-        from tri.kernel_source import read_source
-
-        return read_source(self.fn)
+    def repr(self, specialization: Any) -> str:
+        """The name of the version that ``specialization`` (its ``signature`` and ``constants``, by parameter) describes."""
+        return self.__name__ if self._repr is None else self._repr(specialization)
 
     @property
     def signature_text(self) -> str:
         """The parameters as written, without annotations."""
         shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
         return f"({', '.join(map(str, shown))})"
-
-    @forks.cached_property
-    def cache_key(self) -> str:
-        """A hash of the function's source and of everything that it uses from outside."""
-        from tri.dependencies import fingerprint
-
-        return fingerprint(self)
-
-    @property
-    def src(self) -> str:
-        """The function's text, without decorators."""
-        return self.source.text
-
-    @property
-    def closure(self) -> Mapping[str, Any]:
-        """The variables of enclosing functions that the function uses, as they are."""
-        from tri.captures import CellNames
-
-        return CellNames.of(self.fn)
 
     @forks.cached_property
     def _dispatcher(self) -> KernelLauncher:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tri_core.errors import CompilationError, SourceLocation
 
-__all__ = ["KernelSource", "read_source"]
+__all__ = ["KernelSource", "read_source", "source_of_text"]
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -95,6 +95,23 @@ def read_source(function: Callable[..., Any]) -> KernelSource:
     _mangle(tree, function)
     # decorators are no part of a kernel's identity
     return KernelSource(file, first_line, _dedented(lines[tree.lineno - first_line :]), tree)
+
+
+def source_of_text(function: Callable[..., Any], text: str) -> KernelSource:
+    """``text``, a function definition, as the source of ``function``, at the place where that one stands."""
+    code = getattr(function, "__code__", None)
+    file, first_line = (code.co_filename, code.co_firstlineno) if code is not None else ("<string>", 1)
+    lines = _dedented(text.splitlines(keepends=True)).splitlines(keepends=True)
+    try:
+        tree = _parse(lines, first_line)
+    except SyntaxError as error:
+        raise CompilationError(
+            f"the text of {getattr(function, '__qualname__', function)} is not a function definition ({error.msg})",
+            remedy="give one def statement",
+        ) from error
+    if not isinstance(tree, ast.FunctionDef):
+        raise CompilationError(f"{text!r} is not defined with def", remedy="give one def statement")
+    return KernelSource(file, first_line, text, tree)
 
 
 def _parse(lines: Sequence[str], first_line: int) -> ast.stmt:

@@ -12,7 +12,7 @@ from tri.compiler.scope import is_usable_global, near
 from tri.compiler.values import BoundMethod, wrap
 from tri.jit import JITFunction
 from tri.language.builtin import is_builtin
-from tri.language.constexpr import constexpr
+from tri.language.constexpr import constexpr, tuple_type, unwrap
 from tri.language.later import LATER_METHODS
 from tri.language.structure import Structure
 from tri.language.tensor import tensor
@@ -41,6 +41,8 @@ def attribute_of(g: Generator, owner: Any, attr: str) -> Any:
         method = member_of(owner, attr)
         if method is not None:
             return method
+    if isinstance(owner, (constexpr, tuple)) and attr == "type" and not hasattr(unwrap(owner), attr):
+        return wrap(owner.type if isinstance(owner, constexpr) else tuple_type.of(owner))
     holder = owner.value if isinstance(owner, constexpr) else owner
     try:
         value = getattr(holder, attr)

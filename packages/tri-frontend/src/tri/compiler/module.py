@@ -16,6 +16,7 @@ from tri.compiler import (  # noqa: F401  they register the rules
 )
 from tri.compiler.builder import Builder
 from tri.compiler.functions import make_kernel
+from tri.context import compiling
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
@@ -36,7 +37,8 @@ def build_module(source: ASTSource, target: Target, options: CommonOptions) -> i
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(limit + _FRAMES)
     try:
-        make_kernel(builder, source)
+        with compiling(target):
+            make_kernel(builder, source)
     finally:
         sys.setrecursionlimit(limit)
     return builder.module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.compile_reasons import gate
@@ -22,11 +23,19 @@ if TYPE_CHECKING:
     from tri_core.options import CommonOptions
     from tri_core.target import Target
 
-__all__ = ["ASTSource"]
+__all__ = ["ASTSource", "Specialization"]
 
 Key = str | int | tuple[Any, ...]
 
 before_compile(gate)
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """A version of a kernel as its ``repr`` sees it: types of all parameters as signatures write them, and constants."""
+
+    signature: Mapping[str, Any]
+    constants: Mapping[str, Any]
 
 
 class ASTSource:
@@ -62,7 +71,8 @@ class ASTSource:
         for p in fn.params:
             if p.name not in self.constants:
                 self._add(p.name, texts.get(p.name, CONSTEXPR), values, facts)
-        self.name = fn.__name__ if fn.repr is None else self._called(fn.repr(self))
+        given = {p.name: texts.get(p.name, CONSTEXPR) for p in fn.params}
+        self.name = self._called(fn.repr(Specialization(given, self.constants)))
         self._fingerprint: str | None = None
 
     def _called(self, name: object) -> str:

@@ -437,8 +437,8 @@ class tensor:
         boundary_check: _Any = (),
         padding_option: str = "",
         *,
-        cache_modifier: str = "",
-        eviction_policy: str = "",
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
     ) -> None:
         """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
 
@@ -480,14 +480,22 @@ class tensor_descriptor_base:
     @property
     def dtype(self) -> _dtype: ...
     def gather(
-        self, x_offsets: _Any, y_offset: _Any, cache_modifier: str = "", eviction_policy: str = ""
+        self,
+        x_offsets: _Any,
+        y_offset: _Any,
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
     ) -> tensor:
         """Rows ``x_offsets`` (a block of int16 or int32) from column ``y_offset`` on, as a block."""
-    def load(self, offsets: _Any, cache_modifier: str = "", eviction_policy: str = "") -> tensor:
+    def load(
+        self, offsets: _Any, cache_modifier: str | None = "", eviction_policy: str | None = ""
+    ) -> tensor:
         """The block that begins at ``offsets`` (int32, in elements); out of bounds is padded."""
     def scatter(self, value: _Any, x_offsets: _Any, y_offset: _Any) -> None:
         """Write the rows of ``value`` to rows ``x_offsets`` from column ``y_offset`` on."""
-    def store(self, offsets: _Any, value: _Any, cache_modifier: str = "", eviction_policy: str = "") -> None:
+    def store(
+        self, offsets: _Any, value: _Any, cache_modifier: str | None = "", eviction_policy: str | None = ""
+    ) -> None:
         """Write ``value``, converted to the elements' type, to the block at ``offsets``; out of bounds is dropped."""
 
 class tensor_descriptor(tensor_descriptor_base):
@@ -513,8 +521,8 @@ class block_pointer:
         boundary_check: _Any = (),
         padding_option: str = "",
         *,
-        cache_modifier: str = "",
-        eviction_policy: str = "",
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
     ) -> None:
         """As :func:`tri.language.store`."""
     @property
@@ -811,8 +819,8 @@ def load(
     boundary_check: _Any = (),
     padding_option: str = "",
     *,
-    cache_modifier: str = "",
-    eviction_policy: str = "",
+    cache_modifier: str | None = "",
+    eviction_policy: str | None = "",
     volatile: bool = False,
 ) -> tensor:
     """The values at ``pointer``; where ``mask`` is false memory is not touched and ``other`` is given.
@@ -1037,8 +1045,8 @@ def store(
     boundary_check: _Any = (),
     padding_option: str = "",
     *,
-    cache_modifier: str = "",
-    eviction_policy: str = "",
+    cache_modifier: str | None = "",
+    eviction_policy: str | None = "",
 ) -> None:
     """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
 

@@ -83,8 +83,8 @@ class block_pointer(Structure):
         boundary_check: Any = (),
         padding_option: str = "",
         *,
-        cache_modifier: str = "",
-        eviction_policy: str = "",
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
         _semantic: Builder,
     ) -> None:
         """As :func:`tri.language.store`."""

@@ -46,7 +46,7 @@ def _describe(value: object) -> str:
 def convert(b: Builder, x: tensor, dtype: t.dtype, rounding: str | None = None) -> tensor:
     """``x`` with elements converted to ``dtype`` (a scalar type); the value is kept as far as it can be."""
     source, target = x.type.scalar, dtype.scalar
-    if rounding is not None:
+    if rounding is not None and source is not target:
         _check_rounding(source, target, rounding)
     if source is target:
         return x

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["constexpr", "unwrap"]
+__all__ = ["constexpr", "constexpr_type", "tuple_type", "unwrap"]
 
 
 def unwrap(value: Any) -> Any:
@@ -54,6 +54,11 @@ class constexpr:
     def __setattr__(self, name: str, value: Any) -> None:
         """Refused: what was compiled with the value would not know."""
         raise AttributeError("a constexpr does not change: bind its name to another one")
+
+    @property
+    def type(self) -> constexpr_type:
+        """The type of the value: itself, at compile time."""
+        return constexpr_type(self.value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied by its value."""
@@ -140,6 +145,79 @@ class constexpr:
     __pos__ = _unary(operator.pos)
     __invert__ = _unary(operator.invert)
     __abs__ = _unary(operator.abs)
+
+
+class constexpr_type:
+    """The type of a compile-time ``value``: equal values have one type."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = unwrap(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, constexpr_type) and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def mangle(self) -> str:
+        """The type inside the name of a specialised function."""
+        mangle = getattr(self.value, "mangle", None)
+        return f"c{repr(self.value) if mangle is None else mangle()}"
+
+    def __repr__(self) -> str:
+        return f"constexpr_type[{self.value}]"
+
+
+class tuple_type:
+    """The type of a tuple: ``types`` of its items, and ``fields``, their names, of a named one."""
+
+    def __init__(self, types: Iterable[Any], fields: Iterable[str] | None = None) -> None:
+        self.types = tuple(types)
+        self.fields = None if fields is None else tuple(fields)
+
+    @classmethod
+    def of(cls, value: tuple[Any, ...]) -> tuple_type:
+        """The type of ``value``, whose items are values of the language."""
+        return cls(map(_type_of, value), getattr(value, "_fields", None))
+
+    @property
+    def name(self) -> str:
+        """``[type,...]``, or ``[field:type,...]``."""
+        names = map(str, self.types)
+        if self.fields is not None:
+            names = map(":".join, zip(self.fields, names, strict=True))
+        return f"[{','.join(names)}]"
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.types)
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.types[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple_type) and (self.types, self.fields) == (other.types, other.fields)
+
+    def __hash__(self) -> int:
+        return hash((self.types, self.fields))
+
+    def mangle(self) -> str:
+        """The type inside the name of a specialised function."""
+        return f"T{'_'.join(item.mangle() for item in self.types)}T"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _type_of(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple_type.of(value)
+    found = getattr(value, "type", None)
+    return constexpr_type(value) if found is None else found
 
 
 #: sets the value of a new constexpr

@@ -98,7 +98,12 @@ class tensor_descriptor_base(Structure):
 
     @builtin
     def load(
-        self, offsets: Any, cache_modifier: str = "", eviction_policy: str = "", *, _semantic: Builder
+        self,
+        offsets: Any,
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
+        *,
+        _semantic: Builder,
     ) -> tensor:
         """The block that begins at ``offsets`` (int32, in elements); out of bounds is padded."""
         b = _semantic
@@ -115,8 +120,8 @@ class tensor_descriptor_base(Structure):
         self,
         offsets: Any,
         value: Any,
-        cache_modifier: str = "",
-        eviction_policy: str = "",
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
         *,
         _semantic: Builder,
     ) -> None:
@@ -132,8 +137,8 @@ class tensor_descriptor_base(Structure):
         self,
         x_offsets: Any,
         y_offset: Any,
-        cache_modifier: str = "",
-        eviction_policy: str = "",
+        cache_modifier: str | None = "",
+        eviction_policy: str | None = "",
         *,
         _semantic: Builder,
     ) -> tensor:

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 #: Triton's spellings -> enumerators of tt.CacheModifier and tt.EvictionPolicy
-_LOAD_CACHE = {"": 1, ".ca": 2, ".cg": 3, ".cv": 7}
+_LOAD_CACHE = {"": 1, ".ca": 2, ".cg": 3, ".cs": 5, ".cv": 7}
 _STORE_CACHE = {"": 1, ".wb": 4, ".cg": 3, ".cs": 5, ".wt": 6}
 _EVICTION = {"": 1, "evict_normal": 1, "evict_first": 2, "evict_last": 3}
 
@@ -92,7 +92,8 @@ def value_for(b: Builder, pointer: tensor, value: Any, what: str = "the value") 
     return convert(b, _fit(b, pointer, value, what), scalar.element_ty)
 
 
-def _choice(table: dict[str, int], given: str, what: str) -> int:
+def _choice(table: dict[str, int], given: str | None, what: str) -> int:
+    given = given or ""
     if given not in table:
         known = ", ".join(repr(k) for k in table if k)
         raise CompilationError(f"{what} {given!r} is unknown", remedy=f"use one of {known}")
@@ -108,13 +109,17 @@ def _policies(b: Builder, cache: int, evict: int) -> dict[str, ir.Attribute]:
     return attributes
 
 
-def load_policies(b: Builder, cache_modifier: str, eviction_policy: str) -> dict[str, ir.Attribute]:
+def load_policies(
+    b: Builder, cache_modifier: str | None, eviction_policy: str | None
+) -> dict[str, ir.Attribute]:
     """The attributes of a load for Triton's spellings of its cache hints."""
     cache = _choice(_LOAD_CACHE, cache_modifier, "cache_modifier")
     return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
 
 
-def store_policies(b: Builder, cache_modifier: str, eviction_policy: str) -> dict[str, ir.Attribute]:
+def store_policies(
+    b: Builder, cache_modifier: str | None, eviction_policy: str | None
+) -> dict[str, ir.Attribute]:
     """The attributes of a store for Triton's spellings of its cache hints."""
     cache = _choice(_STORE_CACHE, cache_modifier, "cache_modifier")
     return _policies(b, cache, _choice(_EVICTION, eviction_policy, "eviction_policy"))
@@ -157,8 +162,8 @@ def load(
     boundary_check: Any = (),
     padding_option: str = "",
     *,
-    cache_modifier: str = "",
-    eviction_policy: str = "",
+    cache_modifier: str | None = "",
+    eviction_policy: str | None = "",
     volatile: bool = False,
     _semantic: Builder,
 ) -> tensor:
@@ -209,8 +214,8 @@ def store(
     boundary_check: Any = (),
     padding_option: str = "",
     *,
-    cache_modifier: str = "",
-    eviction_policy: str = "",
+    cache_modifier: str | None = "",
+    eviction_policy: str | None = "",
     _semantic: Builder,
 ) -> None:
     """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.

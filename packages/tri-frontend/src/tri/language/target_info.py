@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tri.compiler.builder import Builder
     from tri_core.target import TargetKey
 
-__all__ = ["current_target"]
+__all__ = ["answer_of", "current_target"]
 
 
 @builtin
@@ -42,6 +42,13 @@ def _known(generation: int) -> dict[str, Callable[..., Any] | None]:
     for extension in manager().languages():
         known |= extension.queries
     return known
+
+
+def answer_of(name: str) -> Callable[..., Any] | None:
+    """What answers the question ``name`` about a target's key; None where no plugin does."""
+    from tri_core.plugins import manager
+
+    return _known(manager().generation)[name]
 
 
 @functools.lru_cache

@@ -114,6 +114,11 @@ class dtype:
         return dtype, (self.name,)
 
     @property
+    def value(self) -> dtype:
+        """Itself, as of a constexpr: a dtype is a compile-time value."""
+        return self
+
+    @property
     def scalar(self) -> dtype:
         """The element type: of a block its element's, else the type itself."""
         return self

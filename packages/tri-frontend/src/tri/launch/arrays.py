@@ -8,18 +8,18 @@ adapters that plugins contribute (by module, or by a protocol's attribute), then
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tri.language.structure import remake
 from tri.language.types import parse_type
+from tri.launch.dtype_names import dtype_names
+from tri.launch.mocks import DtypeArray
 from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, TriError
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
     from tri_core.extensions import FrameworkAdapter
     from tri_core.runtime import ArrayArgument
     from tri_core.target import DeviceInfo
@@ -33,7 +33,6 @@ __all__ = [
     "describe",
     "is_tensor_class",
     "memory_bytes",
-    "mocked",
     "place_of",
     "reach",
     "reaches",
@@ -64,19 +63,6 @@ ArrayReader = Callable[[Any], Reading]
 
 _places: dict[tuple[DeviceInfo, Callable[[int], int] | None], Place] = {}
 
-#: names of dtypes in NumPy (with ml_dtypes) and PyTorch -> Triton's names
-DTYPES: dict[str, str] = {
-    "bool": "i1",
-    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
-    **{f"float{bits}": f"fp{bits}" for bits in (16, 32, 64)},
-    "bfloat16": "bf16",
-    "float8_e4m3fn": "fp8e4nv",
-    "float8_e4m3fnuz": "fp8e4b8",
-    "float8_e5m2": "fp8e5",
-    "float8_e5m2fnuz": "fp8e5b16",
-}
-
 
 def place_of(device: DeviceInfo, current_stream: Callable[[int], int] | None = None) -> Place:
     """The one :class:`Place` of ``device``."""
@@ -91,23 +77,8 @@ def read_only(place: Place | None) -> ReadOnly:
 
 
 _READ_ONLY_HOST = read_only(None)
-
-
-class _DtypeNames(dict[Any, str]):
-    """A framework's dtype objects -> Triton's names, filled as they are met."""
-
-    def __missing__(self, dtype: Any) -> str:
-        name = DTYPES.get(str(dtype).rpartition(".")[2])
-        if name is None or getattr(dtype, "byteorder", "=") == ">":
-            raise LaunchError(
-                f"an array of dtype {dtype} was passed to a kernel",
-                remedy=f"convert it to one of {', '.join(DTYPES)}",
-            )
-        self[dtype] = name
-        return name
-
-
-dtype_names = _DtypeNames()
+#: bytes of memory of which nothing is known
+_UNKNOWN = 1 << 62
 
 
 # --- NumPy ----------------------------------------------------------------------------------------------
@@ -228,6 +199,8 @@ class TensorWrapper:
     def __init__(self, base: Any, dtype: Any) -> None:
         self.base = base
         self.dtype = dtype
+        #: the data of the base, where it has such a thing; code that keeps a copy elsewhere puts it here
+        self.data: Any = getattr(base, "data", base)
 
     @property
     def shape(self) -> Any:
@@ -238,11 +211,6 @@ class TensorWrapper:
     def device(self) -> Any:
         """The device of the base."""
         return self.base.device
-
-    @property
-    def data(self) -> Any:
-        """The data of the base."""
-        return self.base.data
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -283,8 +251,11 @@ class TensorWrapper:
 def reinterpret(tensor: Any, dtype: Any) -> Any:
     """``tensor`` (an array of any library) for a kernel that reads its bytes as ``dtype``.
 
-    ``dtype`` is one of :mod:`tri.language`, as wide as the array's; LaunchError otherwise.
+    ``dtype`` is one of :mod:`tri.language` (or of a framework, by the same name), as wide as the array's;
+    LaunchError otherwise.
     """
+    if not hasattr(dtype, "mangle"):
+        dtype = parse_type(dtype_names[dtype])
     base = tensor.base if isinstance(tensor, TensorWrapper) else tensor
     try:
         held = parse_type(array_reader(type(base))(base)[1])
@@ -305,41 +276,61 @@ def _read_reinterpreted(array: TensorWrapper) -> Reading:
     return pointer, array.dtype.mangle(), place
 
 
-@dataclass(frozen=True)
-class DtypeArray:
-    """No array, but the type of one, on the host and aligned: for compiling only."""
+# --- what has an address and a dtype ----------------------------------------------------------------------
 
-    dtype: str
 
-    @classmethod
-    def of(cls, value: Any) -> DtypeArray | None:
-        """The stand-in for a dtype of the language, NumPy or PyTorch; None for anything else."""
-        from tri.language.types import dtype
+def _is_pointer(cls: type) -> bool:
+    """Whether objects of ``cls`` have ``data_ptr()``, and an attribute ``dtype`` as it seems: what PyTorch's tensors have."""
+    return callable(getattr(cls, "data_ptr", None))
 
-        if isinstance(value, dtype):
-            return cls(value.mangle())
-        if (
-            type(value).__module__.partition(".")[0] in ("numpy", "torch")
-            and "dtype" in type(value).__name__.lower()
-        ):
-            return cls(dtype_names[value])
+
+def _read_pointer(array: Any) -> Reading:
+    dtype = getattr(array, "dtype", None)
+    if dtype is None:
+        raise LaunchError(
+            f"a {type(array).__qualname__} was passed to a kernel: it has data_ptr() but no dtype",
+            remedy="give it the attribute dtype, of PyTorch or of the language",
+        )
+    name = dtype.mangle() if hasattr(dtype, "mangle") else dtype_names[dtype]
+    return int(array.data_ptr()), name, _place_like(getattr(array, "device", None))
+
+
+def _place_like(device: Any) -> Place | None:
+    """Where a tensor on ``device`` is; for None, on PyTorch's accelerator in use, or on the host where there is none."""
+    torch = sys.modules.get("torch")
+    if torch is None:
         return None
+    if device is None:
+        device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else "cpu"
+    return _torch_places.of(torch.empty(0, device=device))
 
 
-def mocked(
-    function: JITFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of ``function`` for a compile only: a dtype stands for an aligned array, but where a constexpr is one."""
-    static = {p.name for p in function.params if p.is_constexpr}
-    names = (*function.arg_names, *[""] * len(args))
-    positional = (v if n in static else _mock(v) for n, v in zip(names, args, strict=False))
-    return tuple(positional), {n: v if n in static else _mock(v) for n, v in kwargs.items()}
+def _describe_pointer(array: Any) -> ArrayArgument:
+    from tri_core.runtime import ArrayArgument
+
+    pointer, name, place = _read_pointer(array)
+    sizes, stride = getattr(array, "shape", None), getattr(array, "stride", None)
+    if sizes is None or not callable(stride):
+        raise LaunchError(
+            f"a {type(array).__qualname__} was passed to a kernel whose arguments are copied to a device: "
+            "its extent is unknown",
+            remedy="give it shape and stride(), or pass the tensor that it stands for",
+        )
+    steps = zip(sizes, stride(), strict=True)
+    elements = 0 if 0 in sizes else 1 + sum((n - 1) * step for n, step in steps if step > 0)
+    device = place.device if isinstance(place, Place) else None
+    return ArrayArgument(pointer, name, elements * parse_type(name).itemsize, device, True, array)
 
 
-def _mock(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return remake(value, map(_mock, value))
-    return DtypeArray.of(value) or value
+def _reach_pointer(array: Any) -> tuple[int, int]:
+    """As far as ``shape`` and ``stride()`` say; nothing where they are not there."""
+    sizes, stride = getattr(array, "shape", None), getattr(array, "stride", None)
+    if sizes is None or not callable(stride) or 0 in sizes:
+        return 0, 0
+    width = parse_type(_read_pointer(array)[1]).itemsize
+    steps = list(zip(sizes, stride(), strict=True))
+    before = sum((1 - n) * step for n, step in steps if step < 0)
+    return before * width, (1 + sum((n - 1) * step for n, step in steps if step > 0)) * width
 
 
 # --- everything else ------------------------------------------------------------------------------------
@@ -450,6 +441,8 @@ def memory_bytes(array: Any) -> int:
             _span(array)
             + sum((n - 1) * -s for n, s in zip(array.shape, array.strides, strict=True) if s < 0),
         )
+    if array_reader(cls) is _read_pointer:
+        return _UNKNOWN  # what it is a part of is not known
     return describe(array).nbytes
 
 
@@ -477,6 +470,8 @@ def _reader_and_describer(cls: type) -> tuple[ArrayReader, Callable[[Any], Array
         return _read_reinterpreted, lambda array: describe(array.base)
     if hasattr(cls, "__dlpack__") or any(_matches(a, cls) for a in _adapters()):
         return _read_described, _describe_other
+    if _is_pointer(cls):
+        return _read_pointer, _describe_pointer
     return None
 
 
@@ -512,6 +507,8 @@ class _Reaches(dict[type, Callable[[Any], tuple[int, int]]]):
             found = _reach_torch
         elif cls in (TensorWrapper, TensorDescriptor):
             found = _reach_base
+        elif array_reader(cls) is _read_pointer:
+            found = _reach_pointer
         else:
             found = _reach_described
         self[cls] = found

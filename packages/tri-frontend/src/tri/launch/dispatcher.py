@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tri.context import Choice, chosen
 from tri.dependencies import Watch, forget_keys, functions_in, watched
 from tri.launch import compiled
-from tri.launch.arrays import Place, describe, mocked
+from tri.launch.arrays import Place, describe
 from tri.launch.asynchronous import FutureKernel, active_mode
 from tri.launch.binder import Binder, make_binder
 from tri.launch.calls import call_site, hashable, show, unknown_option
@@ -30,6 +30,7 @@ from tri.launch.hooks import (
     cache_hook_facts,
 )
 from tri.launch.host_memory import device_for, host_memory_for
+from tri.launch.mocks import mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant

@@ -47,7 +47,7 @@ def _known(value: float, what: str, device: DeviceInfo) -> float:
 
 def _name_of(dtype: Any) -> str:
     """Triton's name of a dtype of the language, of PyTorch or of NumPy."""
-    from tri.launch.arrays import DtypeArray
+    from tri.launch.mocks import DtypeArray
 
     array = DtypeArray.of(dtype)
     return array.dtype if array is not None else str(dtype)

@@ -55,7 +55,7 @@ _ERRORS = {
 }
 _JIT = {
     "JITFunction": "tri.jit:JITFunction",
-    "JITCallable": "tri.jit:JITFunction",
+    "JITCallable": "tri.callables:JITCallable",
     "KernelParam": "tri.jit:KernelParameter",
     "KernelInterface": f"{_HERE}.kernels:KernelInterface",
     "ConstexprFunction": f"{_HERE}.kernels:ConstexprFunction",
@@ -69,6 +69,16 @@ _JIT = {
     "get_full_name": f"{_HERE}.kernels:get_full_name",
     "find_paths_if": f"{_HERE}.utils:find_paths_if",
     "get_iterable_path": f"{_HERE}.utils:get_iterable_path",
+}
+_UTILS = {
+    n: f"{_HERE}.dtypes:{n}"
+    for n in (
+        "BITWIDTH_DICT",
+        "canonicalize_dtype",
+        "canonicalize_ptr_dtype",
+        "get_primitive_bitwidth",
+        "type_canonicalisation_dict",
+    )
 }
 _DRIVER = {
     "driver": f"{_HERE}.driver:CONFIG",
@@ -97,7 +107,9 @@ _TARGETS = {
     "BaseBackend": f"{_HERE}.targets:BaseBackend",
     "Language": f"{_HERE}.targets:Language",
 }
+_TENSOR_DESCRIPTOR = "tri.tools.tensor_descriptor:TensorDescriptor"
 _DESCRIPTOR_TYPE = "tri.language.types:tensor_descriptor_type"
+_TYPES = {n: f"tri.language.constexpr:{n}" for n in ("constexpr_type", "tuple_type")}
 _MATH_SOURCES = ("tri.language.math", "tri.language.extra.libdevice")
 _LIBDEVICE = ("tri.language.extra.libdevice", "tri.language.math")
 
@@ -128,8 +140,7 @@ MODULES: dict[str, Module] = {
     # --- the language
     "triton.language": Module(
         (_LANGUAGE, f"{_HERE}.core"),
-        {"tensor_descriptor_type": _DESCRIPTOR_TYPE},
-        refused=dict.fromkeys(("constexpr_type", "tuple_type"), "compile-time values have no type in tri"),
+        {"tensor_descriptor_type": _DESCRIPTOR_TYPE, **_TYPES},
     ),
     "triton.language.core": Module(
         (
@@ -138,13 +149,14 @@ MODULES: dict[str, Module] = {
             "tri.language.constexpr",
             "tri.language.builtin",
             f"{_HERE}.core",
-        )
+        ),
+        {**_TYPES, **_UTILS, "JITCallable": _JIT["JITCallable"]},
     ),
     "triton.language.math": Module(_MATH_SOURCES),
     "triton.language.libdevice": Module(_LIBDEVICE),
     "triton.language.random": Module(("tri.language.random",), values={"N_ROUNDS_DEFAULT": 10}),
     "triton.language.standard": Module(("tri.language.standard", _LANGUAGE, f"{_HERE}.core")),
-    "triton.language.target_info": Module(("tri.language.target_info",)),
+    "triton.language.target_info": Module((f"{_HERE}.target_info",)),
     "triton.language.semantic": Module(("tri.language.semantic",), advice=_INTERNAL),
     "triton.language.extra": Module(("tri.language.extra",)),
     "triton.language.extra.libdevice": Module(_LIBDEVICE),
@@ -155,7 +167,19 @@ MODULES: dict[str, Module] = {
         ("tri",),
         {**_JIT, **_ERRORS, **{n: _DRIVER[n] for n in ("driver",)}},
     ),
-    "triton.runtime.jit": Module(("tri", "tri.jit"), {**_JIT, "driver": _DRIVER["driver"]}, advice=_INTERNAL),
+    "triton.runtime.jit": Module(
+        ("tri", "tri.jit"),
+        {
+            **_JIT,
+            **_UTILS,
+            "BaseBackend": _TARGETS["BaseBackend"],
+            "JitFunctionInfo": "tri.launch.hooks:JitFunctionInfo",
+            "driver": _DRIVER["driver"],
+            "get_cache_key": _COMPILER["get_cache_key"],
+            "is_namedtuple": f"{_HERE}.utils:is_namedtuple",
+        },
+        advice=_INTERNAL,
+    ),
     "triton.runtime.autotuner": Module(
         ("tri", f"{_HERE}.cache"),
         {**_ERRORS, "KernelInterface": _JIT["KernelInterface"], "driver": _DRIVER["driver"]},
@@ -202,7 +226,10 @@ MODULES: dict[str, Module] = {
     "triton.tools": Module(),
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
     "triton.knobs": Module((f"{_HERE}.knobs",)),
-    "triton._utils": Module((f"{_HERE}.utils",)),
+    "triton.tools.ragged_tma": Module((f"{_HERE}.ragged",), {"TensorDescriptor": _TENSOR_DESCRIPTOR}),
+    "triton.tools.mxfp": Module((f"{_HERE}.mxfp",)),
+    "triton._utils": Module((f"{_HERE}.utils", f"{_HERE}.dtypes")),
+    "triton.errors": Module((), {"TritonError": _ERRORS["TritonError"]}),
     "triton.profiler": Module(advice=_NO_PROFILER),
     "triton.profiler.language": Module(advice=_NO_PROFILER),
     "triton._C": Module(advice=_NO_LIBRARY),
@@ -223,9 +250,7 @@ GONE: dict[str, str] = {
     "triton.experimental.gluon.language": _GLUON,
     "triton.tools.experimental_descriptor": "Triton dropped it; use triton.tools.tensor_descriptor",
     "triton.compiler.make_launcher": "Triton dropped it; kernels are launched through kernel[grid](...)",
-    "triton.tools.ragged_tma": "load through a block of pointers with a mask, or a descriptor per group",
     "triton.tools.disasm": "kernel.asm has what the vendor's tools disassemble",
     "triton.tools.compile": "use tri compile --aot",
     "triton.tools.link": "use tri link",
-    "triton.tools.mxfp": "it is test code of Triton's; ml_dtypes has the formats",
 }

@@ -13,6 +13,7 @@ from tri_core.errors import TargetError, Unsupported
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
+    from tri_core.extensions import BackendInfo
     from tri_core.target import Target
 
 __all__ = [
@@ -65,6 +66,16 @@ def gpu_target(target: Target) -> GPUTarget:
     )
 
 
+def _named(info: BackendInfo, arch: int | str) -> str:
+    """The architecture of ``info`` that ``arch`` means: a number (90, ``"sm90"``) is that with all its features."""
+    if str(arch) in info.architectures:
+        return str(arch)
+    number = re.fullmatch(r"(?:sm_?)?(\d+)", str(arch))
+    numbered = [a for a in info.architectures if number and re.fullmatch(rf"\D+{number[1]}[a-z]?", a)]
+    # the plain one comes first, the one with all features of just this processor next
+    return numbered[min(1, len(numbered) - 1)] if numbered else str(arch)
+
+
 def tri_target(target: Any) -> Target:
     """The target of tri that ``target`` names (a :class:`GPUTarget`, or what ``tri.compile`` takes)."""
     from tri_core.plugins import manager
@@ -79,13 +90,13 @@ def tri_target(target: Any) -> Target:
         return resolve(target)
     kinds = {tris: theirs for theirs, tris in _TRITON_NAMES.items()}
     kind = kinds.get(target.backend, target.backend)
-    names = [i.name for i in manager().backends().values() if kind in i.device_kinds]
-    if not names:
+    found = [i for i in manager().backends().values() if kind in i.device_kinds]
+    if not found:
         raise TargetError(
             f"no installed backend compiles for devices of kind {target.backend!r}",
             remedy="install the backend of that device; `tri targets` lists those that are there",
         )
-    return resolve(TargetKey(names[0], str(target.arch)))
+    return resolve(TargetKey(found[0].name, _named(found[0], target.arch)))
 
 
 def compile(  # noqa: A001  Triton's name

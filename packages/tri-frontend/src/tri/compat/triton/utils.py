@@ -1,13 +1,30 @@
-"""``triton._utils``: walking nested tuples."""
+"""``triton._utils``: nested tuples, powers of two, shapes of blocks, warnings that are given once."""
 
 from __future__ import annotations
 
+import functools
+import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["find_paths_if", "get_iterable_path", "set_iterable_path"]
+__all__ = [
+    "TRITON_MAX_TENSOR_NUMEL",
+    "apply_with_path",
+    "find_paths_if",
+    "get_iterable_path",
+    "is_iterable",
+    "is_namedtuple",
+    "is_power_of_two",
+    "prewarm_deprecation_warnings",
+    "set_iterable_path",
+    "validate_block_shape",
+    "warn_once",
+]
 
 Path = tuple[int, ...]
+#: elements that a block has at most
+TRITON_MAX_TENSOR_NUMEL = 1 << 20
 
 
 def get_iterable_path(iterable: Any, path: Path) -> Any:
@@ -33,3 +50,51 @@ def find_paths_if(iterable: Sequence[Any] | Any, pred: Callable[[Path, Any], boo
             yield path
 
     return list(walk(iterable, ()))
+
+
+def is_iterable(value: Any) -> bool:
+    """Whether :func:`find_paths_if` goes into ``value``: a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
+def apply_with_path(value: Any, fn: Callable[[Path, Any], None]) -> None:
+    """Call ``fn(path, leaf)`` for every leaf of nested sequences, in order."""
+    for path in find_paths_if(value, lambda path, leaf: True):
+        fn(path, get_iterable_path(value, path))
+
+
+def is_namedtuple(val: Any) -> bool:
+    """Whether ``val`` is a class of named tuples."""
+    return isinstance(val, type) and issubclass(val, tuple) and hasattr(val, "_fields")
+
+
+def is_power_of_two(x: int) -> bool:
+    """Whether ``x`` is 0 or has one bit."""
+    return not x & (x - 1)
+
+
+def validate_block_shape(shape: Sequence[int]) -> int:
+    """The number of elements of a block of ``shape``; TypeError for no integers, ValueError for sizes that no block has."""
+    for i, size in enumerate(shape):
+        if not isinstance(size, int):
+            raise TypeError(
+                f"Shape element {i} must have type `constexpr[int]`, got `constexpr[{type(size)}]"
+            )
+        if not size or not is_power_of_two(size):
+            raise ValueError(f"Shape element {i} must be a power of 2")
+    elements = math.prod(shape)
+    if elements > TRITON_MAX_TENSOR_NUMEL:
+        raise ValueError(
+            f"numel ({elements}) exceeds triton maximum tensor numel ({TRITON_MAX_TENSOR_NUMEL})"
+        )
+    return elements
+
+
+@functools.cache
+def warn_once(message: str) -> None:
+    """A UserWarning with ``message``, the first time that it is asked for."""
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def prewarm_deprecation_warnings() -> None:
+    """Nothing: tri gives none of the warnings that Triton gives before it drops something."""

@@ -3,6 +3,7 @@ from triton import _C as _C
 from triton import _utils as _utils
 from triton import backends as backends
 from triton import compiler as compiler
+from triton import errors as errors
 from triton import knobs as knobs
 from triton import language as language
 from triton import profiler as profiler
@@ -19,7 +20,6 @@ from tri import Heuristics as Heuristics
 from tri import aggregate as aggregate
 from tri import autotune as autotune
 from tri import cdiv as cdiv
-from tri import errors as errors
 from tri import explain as explain
 from tri import heuristics as heuristics
 from tri import interpret as interpret
@@ -28,6 +28,7 @@ from tri import no_compile as no_compile
 from tri import set_allocator as set_allocator
 from tri import simulation as simulation
 from tri import target as target
+from tri.callables import JITCallable as JITCallable
 from tri.compat.triton.errors import InterpreterError as InterpreterError
 from tri.compat.triton.kernels import ConstexprFunction as ConstexprFunction
 from tri.compat.triton.kernels import KernelInterface as KernelInterface

@@ -8,11 +8,18 @@ from triton.language import semantic as semantic
 from triton.language import standard as standard
 from triton.language import target_info as target_info
 
+from tri.compat.triton.core import CONSTEXPR_0 as CONSTEXPR_0
 from tri.compat.triton.core import TRITON_BUILTIN as TRITON_BUILTIN
 from tri.compat.triton.core import _log2 as _log2
 from tri.compat.triton.core import _unwrap_if_constexpr as _unwrap_if_constexpr
+from tri.compat.triton.core import base_type as base_type
+from tri.compat.triton.core import base_value as base_value
+from tri.compat.triton.core import check_bit_width as check_bit_width
 from tri.compat.triton.core import get_int_dtype as get_int_dtype
 from tri.compat.triton.core import is_builtin as is_builtin
+from tri.compat.triton.core import is_negative_zero as is_negative_zero
+from tri.compat.triton.core import tensor_descriptor_base as tensor_descriptor_base
+from tri.compat.triton.core import tensor_descriptor_base_type as tensor_descriptor_base_type
 from tri.language import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
 from tri.language import PropagateNan as PropagateNan
 from tri.language import abs as abs
@@ -162,4 +169,6 @@ from tri.language import where as where
 from tri.language import xor_sum as xor_sum
 from tri.language import zeros as zeros
 from tri.language import zeros_like as zeros_like
+from tri.language.constexpr import constexpr_type as constexpr_type
+from tri.language.constexpr import tuple_type as tuple_type
 from tri.language.types import tensor_descriptor_type as tensor_descriptor_type

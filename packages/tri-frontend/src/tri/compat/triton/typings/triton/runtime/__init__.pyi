@@ -34,6 +34,7 @@ from tri import set_allocator as set_allocator
 from tri import simulation as simulation
 from tri import target as target
 from tri import testing as testing
+from tri.callables import JITCallable as JITCallable
 from tri.compat.triton.errors import InterpreterError as InterpreterError
 from tri.compat.triton.kernels import ConstexprFunction as ConstexprFunction
 from tri.compat.triton.kernels import KernelInterface as KernelInterface

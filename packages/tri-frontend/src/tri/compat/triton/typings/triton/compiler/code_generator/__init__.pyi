@@ -1,6 +1,7 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from tri.callables import JITCallable as JITCallable
 from tri.compat.triton.errors import InterpreterError as InterpreterError
 from tri.compat.triton.kernels import ConstexprFunction as ConstexprFunction
 from tri.compat.triton.kernels import KernelInterface as KernelInterface

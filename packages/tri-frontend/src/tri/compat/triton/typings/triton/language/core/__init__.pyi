@@ -1,10 +1,23 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from tri.callables import JITCallable as JITCallable
+from tri.compat.triton.core import CONSTEXPR_0 as CONSTEXPR_0
 from tri.compat.triton.core import TRITON_BUILTIN as TRITON_BUILTIN
 from tri.compat.triton.core import _log2 as _log2
 from tri.compat.triton.core import _unwrap_if_constexpr as _unwrap_if_constexpr
+from tri.compat.triton.core import base_type as base_type
+from tri.compat.triton.core import base_value as base_value
+from tri.compat.triton.core import check_bit_width as check_bit_width
 from tri.compat.triton.core import get_int_dtype as get_int_dtype
+from tri.compat.triton.core import is_negative_zero as is_negative_zero
+from tri.compat.triton.core import tensor_descriptor_base as tensor_descriptor_base
+from tri.compat.triton.core import tensor_descriptor_base_type as tensor_descriptor_base_type
+from tri.compat.triton.dtypes import BITWIDTH_DICT as BITWIDTH_DICT
+from tri.compat.triton.dtypes import canonicalize_dtype as canonicalize_dtype
+from tri.compat.triton.dtypes import canonicalize_ptr_dtype as canonicalize_ptr_dtype
+from tri.compat.triton.dtypes import get_primitive_bitwidth as get_primitive_bitwidth
+from tri.compat.triton.dtypes import type_canonicalisation_dict as type_canonicalisation_dict
 from tri.language import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
 from tri.language import PropagateNan as PropagateNan
 from tri.language import abs as abs
@@ -164,6 +177,8 @@ from tri.language import zeros_like as zeros_like
 from tri.language.builtin import is_builtin as is_builtin
 from tri.language.builtin import is_constexpr_function as is_constexpr_function
 from tri.language.builtin import member as member
+from tri.language.constexpr import constexpr_type as constexpr_type
+from tri.language.constexpr import tuple_type as tuple_type
 from tri.language.constexpr import unwrap as unwrap
 from tri.language.types import ALL_DTYPES as ALL_DTYPES
 from tri.language.types import parse_type as parse_type

@@ -1,11 +1,18 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from tri.compat.triton.core import CONSTEXPR_0 as CONSTEXPR_0
 from tri.compat.triton.core import TRITON_BUILTIN as TRITON_BUILTIN
 from tri.compat.triton.core import _log2 as _log2
 from tri.compat.triton.core import _unwrap_if_constexpr as _unwrap_if_constexpr
+from tri.compat.triton.core import base_type as base_type
+from tri.compat.triton.core import base_value as base_value
+from tri.compat.triton.core import check_bit_width as check_bit_width
 from tri.compat.triton.core import get_int_dtype as get_int_dtype
 from tri.compat.triton.core import is_builtin as is_builtin
+from tri.compat.triton.core import is_negative_zero as is_negative_zero
+from tri.compat.triton.core import tensor_descriptor_base as tensor_descriptor_base
+from tri.compat.triton.core import tensor_descriptor_base_type as tensor_descriptor_base_type
 from tri.language import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
 from tri.language import PropagateNan as PropagateNan
 from tri.language import abs as abs

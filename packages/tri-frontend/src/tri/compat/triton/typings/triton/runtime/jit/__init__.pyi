@@ -29,14 +29,23 @@ from tri import set_allocator as set_allocator
 from tri import simulation as simulation
 from tri import target as target
 from tri import testing as testing
+from tri.callables import JITCallable as JITCallable
+from tri.compat.triton.cache import get_cache_key as get_cache_key
+from tri.compat.triton.dtypes import BITWIDTH_DICT as BITWIDTH_DICT
+from tri.compat.triton.dtypes import canonicalize_dtype as canonicalize_dtype
+from tri.compat.triton.dtypes import canonicalize_ptr_dtype as canonicalize_ptr_dtype
+from tri.compat.triton.dtypes import get_primitive_bitwidth as get_primitive_bitwidth
+from tri.compat.triton.dtypes import type_canonicalisation_dict as type_canonicalisation_dict
 from tri.compat.triton.kernels import ConstexprFunction as ConstexprFunction
 from tri.compat.triton.kernels import KernelInterface as KernelInterface
 from tri.compat.triton.kernels import MockTensor as MockTensor
 from tri.compat.triton.kernels import get_full_name as get_full_name
 from tri.compat.triton.kernels import mangle_type as mangle_type
 from tri.compat.triton.kernels import native_specialize_impl as native_specialize_impl
+from tri.compat.triton.targets import BaseBackend as BaseBackend
 from tri.compat.triton.utils import find_paths_if as find_paths_if
 from tri.compat.triton.utils import get_iterable_path as get_iterable_path
+from tri.compat.triton.utils import is_namedtuple as is_namedtuple
 from tri.jit import JITFunction as JITFunction
 from tri.jit import KernelLauncher as KernelLauncher
 from tri.jit import KernelParameter as KernelParameter
@@ -45,5 +54,6 @@ from tri.jit import jit as jit
 from tri.language.builtin import constexpr_function as constexpr_function
 from tri.launch.arrays import TensorWrapper as TensorWrapper
 from tri.launch.arrays import reinterpret as reinterpret
+from tri.launch.hooks import JitFunctionInfo as JitFunctionInfo
 
 def __getattr__(name: str) -> _Any: ...

@@ -1,0 +1,52 @@
+"""Types in place of arrays, for a compile without a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tri.language.structure import remake
+from tri.launch.dtype_names import dtype_names
+
+if TYPE_CHECKING:
+    from tri.jit import JITFunction
+
+__all__ = ["DtypeArray", "mocked"]
+
+
+@dataclass(frozen=True)
+class DtypeArray:
+    """No array, but the type of one, on the host and aligned: for compiling only."""
+
+    dtype: str
+
+    @classmethod
+    def of(cls, value: Any) -> DtypeArray | None:
+        """The stand-in for a dtype of the language, NumPy or PyTorch; None for anything else."""
+        from tri.language.types import dtype
+
+        if isinstance(value, dtype):
+            return cls(value.mangle())
+        if (
+            type(value).__module__.partition(".")[0] in ("numpy", "torch")
+            and "dtype" in type(value).__name__.lower()
+        ):
+            return cls(dtype_names[value])
+        return None
+
+
+def mocked(
+    function: JITFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of ``function`` for a compile only: a dtype stands for an aligned array, but where a constexpr is one."""
+    static = {p.name for p in function.params if p.is_constexpr}
+    names = (*function.arg_names, *[""] * len(args))
+    positional = (v if n in static else _mock(v) for n, v in zip(names, args, strict=False))
+    return tuple(positional), {n: v if n in static else _mock(v) for n, v in kwargs.items()}
+
+
+def _mock(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return remake(value, map(_mock, value))
+    return DtypeArray.of(value) or value
