@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tri_core.errors import CompilationError, TriError, Unsupported
+from tri_core.errors import CompilationError, TriError, UnsupportedConstruct
 
 __all__ = ["CASES", "HELPERS", "SIGNATURE", "Case"]
 
@@ -114,7 +114,7 @@ CASES = [
         "tri.language.semantic.TritonSemantic is not built in this version",
         "pass _semantic on to functions of tri.language instead of calling its methods",
         "tl.semantic.TritonSemantic(1)",
-        Unsupported,
+        UnsupportedConstruct,
     ),
     Case("x = undefinedd + 1", "'undefinedd' is not defined", None, "undefinedd + 1"),
     Case(
@@ -149,21 +149,23 @@ CASES = [
     ),
     Case(
         "x = p + h",
-        "operator + is not defined for pointer<fp32> and pointer<fp16>",
+        "invalid operands of type pointer<fp32> and pointer<fp16> to operator +",
         "a pointer takes + and - with an integer offset, in elements",
         "p + h",
     ),
     Case(
         "x = p * 2",
-        "operator * is not defined for pointer<fp32> and int32",
+        "invalid operands of type pointer<fp32> and int32 to operator *",
         "a pointer takes + and - with an integer offset, in elements",
         "p * 2",
     ),
-    Case("x = f & 3", "operator & is not defined for fp32", "cast to an integer, or bitcast", "f & 3"),
-    Case("x = f // 2", "operator // is not defined for fp32", "use tl.floor(x / y)", "f // 2"),
+    Case(
+        "x = f & 3", "invalid operands of type fp32 to operator &", "cast to an integer, or bitcast", "f & 3"
+    ),
+    Case("x = f // 2", "invalid operands of type fp32 to operator //", "use tl.floor(x / y)", "f // 2"),
     Case(
         "x = u / n",
-        "/, // and % need operands of one signedness, got uint32 and int32",
+        "Cannot use /, //, or % with uint32 and int32 because they have different signedness",
         "cast one of them, e.g. with .to(tl.uint32)",
         "u / n",
     ),
@@ -235,7 +237,7 @@ CASES = [
     ),
     Case(
         "x = 0 < n < tl.arange(0, 16) < f < p",
-        "operator < is not defined for fp32 and pointer<fp32>",
+        "invalid operands of type fp32 and pointer<fp32> to operator <",
         "a pointer takes + and - with an integer offset, in elements",
         "0 < n < tl.arange(0, 16) < f < p",
     ),
@@ -296,7 +298,7 @@ CASES = [
     Case(
         'tl.load(p, cache_modifier=".xx")',
         "cache_modifier '.xx' is unknown",
-        "use one of '.ca', '.cg', '.cv'",
+        "use one of '.ca', '.cg', '.cs', '.cv'",
         'tl.load(p, cache_modifier=".xx")',
     ),
     Case(
@@ -445,7 +447,9 @@ CASES = [
         "glob + 1",
     ),
     Case("x = twice(n, 3)", "twice: too many positional arguments", "its parameters are (x)", "twice(n, 3)"),
-    Case("x = bad(n)", "operator & is not defined for fp32", "cast to an integer, or bitcast", "y & 3"),
+    Case(
+        "x = bad(n)", "invalid operands of type fp32 to operator &", "cast to an integer, or bitcast", "y & 3"
+    ),
     Case(
         "x = n.to(tl.float32, bitcast=True).to(tl.float16, bitcast=True)",
         "cannot bitcast fp32 (32 bits) to fp16 (16 bits)",

@@ -267,14 +267,14 @@ CASES = [
     ),
     Case(
         "x = tl.dot(tl.zeros([16], tl.float16), tl.zeros([16, 16], tl.float16))",
-        "dot's first operand has 2 dimensions (3 with a batch), got <[16], fp16>",
+        "dot's first operand has 2 dimensions or more (those before are a batch), got <[16], fp16>",
         "add one with x[:, None]",
         "tl.dot(tl.zeros([16], tl.float16), tl.zeros([16, 16], tl.float16))",
     ),
     Case(
         "x = tl.load(p, cache_modifier=n)",
         "cache_modifier tensor<int32> is unknown",
-        "use one of '.ca', '.cg', '.cv'",
+        "use one of '.ca', '.cg', '.cs', '.cv'",
         "tl.load(p, cache_modifier=n)",
     ),
     Case(

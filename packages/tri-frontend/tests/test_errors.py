@@ -90,7 +90,7 @@ def test_error_text_shows_line_caret_and_calls(kernel_file):
         build(module)
     assert (
         str(caught.value)
-        == f"""operator & is not defined for fp32
+        == f"""invalid operands of type fp32 to operator &
   at {module.__file__}:19:12
         return y & 3
                ^

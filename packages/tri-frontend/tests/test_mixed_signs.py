@@ -138,7 +138,10 @@ def test_division_of_mixed_signs_is_refused(sign: str, interpreted: bool) -> Non
             tl.store(x, a / b)
 
     kernel.interpreted = interpreted
-    with pytest.raises(CompilationError, match="operands of one signedness, got int32 and uint32"):
+    with pytest.raises(
+        CompilationError,
+        match="Cannot use /, //, or % with int32 and uint32 because they have different signedness",
+    ):
         kernel[(1,)](np.ones(1, np.int32), np.ones(1, np.uint32), SIGN=sign)
 
 

@@ -36,6 +36,7 @@ from tri_core.errors import (
     ToolchainError,
     TriError,
     Unsupported,
+    UnsupportedConstruct,
     VerificationError,
 )
 from tri_core.extensions import (
@@ -174,6 +175,7 @@ __all__ = [
     "ToolchainError",
     "TriError",
     "Unsupported",
+    "UnsupportedConstruct",
     "VerificationError",
     "hookimpl",
     "launch_descriptors",

@@ -38,6 +38,7 @@ __all__ = [
     "ToolchainError",
     "TriError",
     "Unsupported",
+    "UnsupportedConstruct",
     "VerificationError",
 ]
 
@@ -100,6 +101,11 @@ class TriError(Exception):
             parts.append(f"  remedy: {self.remedy}")
         return "\n".join(parts)
 
+    @property
+    def error_message(self) -> str:
+        """``message``, as Triton calls it: without the place and the remedy."""
+        return self.message
+
     def _render_traceback_(self) -> list[str]:
         """What IPython shows, by a name that it looks for."""
         from tri_core.tracebacks import lines_of
@@ -132,6 +138,10 @@ class VerificationError(TriError):
 
 class Unsupported(TriError):
     """A valid program asks for something that this target or this version cannot do."""
+
+
+class UnsupportedConstruct(Unsupported, CompilationError):
+    """What is :class:`Unsupported` at a place in the source of a kernel: a compile fails there, as with any other error."""
 
 
 class OutOfResources(TriError):
@@ -203,7 +213,7 @@ class BackendError(TriError):
     hook: str
 
 
-class DeviceError(TriError):
+class DeviceError(TriError, RuntimeError):
     """A driver call failed, or a driver or device is missing."""
 
 

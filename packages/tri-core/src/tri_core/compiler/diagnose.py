@@ -34,7 +34,7 @@ def explain(
     step = getattr(error, "pass_name", None)
     plugin = inserted.get(step) if step is not None else None
     made = _translate(error, step, target, plugin)
-    if made.during is None and not isinstance(made, CompilationError):
+    if made.during is None and (isinstance(made, Unsupported) or not isinstance(made, CompilationError)):
         of_plugin = f" of plugin {plugin.label}" if plugin is not None else ""
         where = f"stage {stage!r}" + (f", pass {step!r}{of_plugin}," if step else "")
         made.during = f"{where} of kernel {kernel!r} for {target}"

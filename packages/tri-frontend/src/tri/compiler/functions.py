@@ -23,7 +23,13 @@ from tri.compiler.values import NONE, describe, flatten, key, wrap
 from tri.jit import JITFunction, KernelParameter
 from tri.language import types as t
 from tri.language.constexpr import unwrap
-from tri_core.errors import CompilationError, SourceLocation, TriError
+from tri_core.errors import (
+    CompilationError,
+    SourceLocation,
+    TriError,
+    Unsupported,
+    UnsupportedConstruct,
+)
 from tri_core.mlir import ir
 from tri_core.symbols import symbol_of
 
@@ -180,8 +186,16 @@ def _whole_body(g: Generator) -> Any:
         return _body(g)
     except TriError as error:
         if g.errors.is_only(error):
+            _of_source(error)
             raise
-    raise g.errors.take()
+    raise _of_source(g.errors.take())
+
+
+def _of_source(error: TriError) -> TriError:
+    """``error``, which stands at a place in the kernel: what is unsupported there is a kind of CompilationError."""
+    if type(error) is Unsupported:
+        error.__class__ = UnsupportedConstruct
+    return error
 
 
 def _argument(parameter: KernelParameter, values: Mapping[str, tensor], source: ASTSource) -> Any:

@@ -709,10 +709,10 @@ def dot(
     max_num_imprecise_acc: int | None = None,
     out_dtype: _dtype | None = None,
 ) -> tensor:
-    """``input @ other + acc`` over the last two dimensions (M x K by K x N), batched over a third.
+    """``input @ other + acc`` over the last two dimensions (M x K by K x N), batched over those before.
 
-    ``input_precision`` says how fp32 operands are read; the result is fp32 (int32 for int8, fp64 for fp64)
-    unless ``acc`` or ``out_dtype`` says otherwise.  ``max_num_imprecise_acc``: how many products of 8-bit floats
+    ``input_precision`` says how fp32 operands are read; the result is fp32, int32 of int8, fp64 of
+    fp64; of fp16 and 8-bit floats what ``acc`` or ``out_dtype`` says.  ``max_num_imprecise_acc``: how many products of 8-bit floats
     (0 to K) a target may add in sums shorter than fp32 before they are added to ``acc`` in fp32; K keeps ``acc`` out
     of the short sums, 0 asks for the shortest that the target has, None for no limit."""
 

@@ -139,7 +139,7 @@ def _unsupported(sign: str, x: t.dtype, y: t.dtype) -> CompilationError:
         return CompilationError(
             f"{sign} is not defined for {x} and {y}", remedy="give both operands one type"
         )
-    return CompilationError(f"operator {sign} is not defined for {x} and {y}", remedy=remedy)
+    return CompilationError(f"invalid operands of type {x} and {y} to operator {sign}", remedy=remedy)
 
 
 def _op_name(sign: str, type_: t.dtype) -> str:
@@ -147,7 +147,7 @@ def _op_name(sign: str, type_: t.dtype) -> str:
     name = _OPS[sign][column]
     if name is None:
         raise CompilationError(
-            f"operator {sign} is not defined for {type_}",
+            f"invalid operands of type {type_} to operator {sign}",
             remedy=_FLOAT_REMEDY.get(sign, "cast the operands to an integer type"),
         )
     return name

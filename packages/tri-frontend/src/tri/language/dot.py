@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
 from tri.language.builtin import builtin
 from tri.language.casts import convert
+from tri.language.shapes import reshape_to
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError, Unsupported
 
@@ -26,10 +28,10 @@ _MOST = 2**31 - 1
 
 def _check_operands(b: Builder, x: Any, y: Any) -> None:
     for name, value in (("first", x), ("second", y)):
-        if not isinstance(value, tensor) or len(dimensions(value)) not in (2, 3):
+        if not isinstance(value, tensor) or len(dimensions(value)) < 2:
             got = value.type if isinstance(value, tensor) else repr(value)
             raise CompilationError(
-                f"dot's {name} operand has 2 dimensions (3 with a batch), got {got}",
+                f"dot's {name} operand has 2 dimensions or more (those before are a batch), got {got}",
                 remedy="add one with x[:, None]",
             )
         if value.dtype is t.uint8:
@@ -87,16 +89,19 @@ def _precision(b: Builder, input_precision: str | None, allow_tf32: bool | None)
 
 
 def _accumulator_type(operand: t.dtype, out_dtype: t.dtype | None, acc: Any) -> t.dtype:
+    """The type of sums: as in Triton, ``out_dtype`` says it for operands of 16 bits and fewer that are no bf16."""
     if operand.is_int():
-        if out_dtype is not None and out_dtype is not t.int32:
-            raise CompilationError(f"dot of {operand} gives int32, not {out_dtype}", remedy="cast the result")
         return t.int32
-    if out_dtype is None:
-        out_dtype = acc.dtype if isinstance(acc, tensor) else t.float64 if operand.is_fp64() else t.float32
-    if out_dtype.is_bf16():
+    if out_dtype is None and isinstance(acc, tensor):
+        out_dtype = acc.dtype
+    if out_dtype is not None and out_dtype.is_bf16():
         raise CompilationError(
             "dot does not accumulate in bf16", remedy="use out_dtype=tl.float32 and cast the result"
         )
+    if operand.is_fp64():
+        return t.float64
+    if out_dtype is None or operand.is_fp32() or operand.is_bf16():
+        return t.float32
     if out_dtype.name not in _ACCUMULATORS or out_dtype.is_int():
         raise CompilationError(
             f"dot of {operand} does not give {out_dtype}", remedy="use out_dtype=tl.float32"
@@ -128,15 +133,17 @@ def dot(
     *,
     _semantic: Builder,
 ) -> tensor:
-    """``input @ other + acc`` over the last two dimensions (M x K by K x N), batched over a third.
+    """``input @ other + acc`` over the last two dimensions (M x K by K x N), batched over those before.
 
-    ``input_precision`` says how fp32 operands are read; the result is fp32 (int32 for int8, fp64 for fp64)
-    unless ``acc`` or ``out_dtype`` says otherwise.  ``max_num_imprecise_acc``: how many products of 8-bit floats
+    ``input_precision`` says how fp32 operands are read; the result is fp32, int32 of int8, fp64 of
+    fp64; of fp16 and 8-bit floats what ``acc`` or ``out_dtype`` says.  ``max_num_imprecise_acc``: how many products of 8-bit floats
     (0 to K) a target may add in sums shorter than fp32 before they are added to ``acc`` in fp32; K keeps ``acc`` out
     of the short sums, 0 asks for the shortest that the target has, None for no limit.
     """
     b = _semantic
     _check_operands(b, input, other)
+    if len(dimensions(input)) > 3:
+        return _folded(b, input, other, acc, input_precision, allow_tf32, max_num_imprecise_acc, out_dtype)
     if any(x.dtype.is_fp8() for x in (input, other)) and not _multiplies(b, input.dtype, other.dtype):
         input, other = convert(b, input, t.float16), convert(b, other, t.float16)
     precision = _precision(b, input_precision, allow_tf32)
@@ -147,6 +154,25 @@ def dot(
     if max_num_imprecise_acc is not None:
         attributes["maxNumImpreciseAcc"] = b.i32(_imprecise(max_num_imprecise_acc, input))
     return b.value("tt.dot", accumulator.type, input, other, accumulator, attributes=attributes)
+
+
+def _folded(b: Builder, input: tensor, other: tensor, acc: Any, *options: Any) -> tensor:
+    """The dot of operands with several dimensions of batches, as one with a single one."""
+    batch = dimensions(input)[:-2]
+    count = math.prod(batch)
+
+    def folded(x: tensor) -> tensor:
+        return reshape_to(b, x, (count, *dimensions(x)[-2:]))
+
+    if isinstance(acc, tensor):
+        wanted = (*dimensions(input)[:-1], dimensions(other)[-1])
+        if dimensions(acc) != wanted:
+            raise CompilationError(
+                f"dot's accumulator has shape {list(dimensions(acc))}; {list(wanted)} is expected"
+            )
+        acc = folded(acc)
+    result = dot(folded(input), folded(other), acc, *options, _semantic=b)
+    return reshape_to(b, result, (*batch, *dimensions(result)[-2:]))
 
 
 def _multiplies(b: Builder, left: t.dtype, right: t.dtype) -> bool:

@@ -93,7 +93,7 @@ def value_for(b: Builder, pointer: tensor, value: Any, what: str = "the value") 
 
 
 def _choice(table: dict[str, int], given: str | None, what: str) -> int:
-    given = given or ""
+    given = "" if given is None else given
     if given not in table:
         known = ", ".join(repr(k) for k in table if k)
         raise CompilationError(f"{what} {given!r} is unknown", remedy=f"use one of {known}")

@@ -57,7 +57,7 @@ def arithmetic_type(
         return _float_type(x, y, division)
     if division and x.int_signedness != y.int_signedness:
         raise CompilationError(
-            f"/, // and % need operands of one signedness, got {x} and {y}",
+            f"Cannot use /, //, or % with {x} and {y} because they have different signedness",
             remedy=f"cast one of them, e.g. with .to(tl.{x.codegen_name()})",
         )
     return integer_type(x, y)

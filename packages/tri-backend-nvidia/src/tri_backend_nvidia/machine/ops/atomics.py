@@ -34,7 +34,9 @@ class AtomicRmwOp(MachineOp, dialect=NVM, name="atomic_rmw"):
         type_ = self.value.type
         register = REGISTER[bits_of(type_)]
         guard = "" if always(self.predicate) else "@$3 "
-        name = f"atom.global{text(self.order)}.{text(self.combine)}.{text(self.kind)}"
+        order, _, scope = text(self.order).rpartition(".")
+        # the assembler takes the words in any order; this one is Triton's, which its users look for
+        name = f"atom.global.{scope}{order}.{text(self.combine)}.{text(self.kind)}"
         (word,) = to_words(b, self.value)
         words = b.inline_asm(
             f"{guard}{name} $0, [$1], $2;",

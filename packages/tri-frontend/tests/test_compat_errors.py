@@ -1,0 +1,106 @@
+"""Errors and results of operations as Triton's users expect them: classes, words, types of dots."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+from tri_core import knobs, plugins
+from tri_core.errors import CompilationError, DeviceError, Unsupported
+from tri_core.plugins import PluginManager, candidate_of
+
+
+@pytest.fixture(autouse=True)
+def _fake_backend(tmp_path: Path) -> Iterator[None]:
+    """Not the fake one: the CPU's."""
+    cpu = importlib.import_module("tri_backend_cpu.plugin")
+    with plugins.use(PluginManager([candidate_of(cpu)])), knobs.scope(CACHE_DIR=tmp_path / "cache"):
+        yield
+
+
+@tri.jit
+def add_through_descriptor(x_ptr):
+    desc = tl.make_tensor_descriptor(x_ptr, [16, 16], [16, 1], [16, 16])
+    desc.atomic_or([0, 0], tl.zeros([16, 16], tl.float32))
+
+
+def test_what_is_unsupported_in_the_source_is_a_compilation_error() -> None:
+    with pytest.raises(CompilationError, match="atomic_or through a descriptor of fp32") as caught:
+        add_through_descriptor[(1,)](np.zeros((16, 16), np.float32))
+    assert isinstance(caught.value, Unsupported)
+    assert caught.value.location is not None
+    assert caught.value.error_message == caught.value.message
+
+
+def test_errors_of_drivers_are_runtime_errors() -> None:
+    assert issubclass(DeviceError, RuntimeError)
+
+
+@tri.jit
+def bits_of_a_float(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr) & 1)
+
+
+@tri.jit
+def mixed_remainder(x_ptr, y_ptr):
+    tl.store(x_ptr, tl.load(x_ptr) % tl.load(y_ptr))
+
+
+def test_words_that_people_look_for() -> None:
+    with pytest.raises(CompilationError, match="invalid operands of type"):
+        bits_of_a_float[(1,)](np.zeros(1, np.float32))
+    with pytest.raises(CompilationError, match=r"Cannot use .* because they have different signedness"):
+        mixed_remainder[(1,)](np.ones(1, np.int32), np.ones(1, np.uint32))
+
+
+@tri.jit
+def multiply(out_ptr, x_ptr, y_ptr, OUT: tl.constexpr):
+    i = tl.arange(0, 16)
+    place = i[:, None] * 16 + i[None, :]
+    tl.store(out_ptr + place, tl.dot(tl.load(x_ptr + place), tl.load(y_ptr + place), out_dtype=OUT))
+
+
+@pytest.mark.parametrize(
+    ("operand", "asked", "given"),
+    [
+        (np.int8, tl.int8, np.int32),
+        (np.float64, tl.float32, np.float64),
+        (np.float32, tl.float16, np.float32),
+        (np.float16, tl.float16, np.float16),
+    ],
+)
+def test_operands_decide_the_type_of_a_dot(operand: type, asked: tl.dtype, given: type) -> None:
+    rng = np.random.default_rng(3)
+    x, y = (rng.integers(-8, 8, (16, 16)).astype(operand) for _ in range(2))
+    out = np.zeros((16, 16), given)
+    compiled = multiply[(1,)](out, x, y, OUT=asked)
+    np.testing.assert_array_equal(out, (x.astype(np.float64) @ y.astype(np.float64)).astype(given))
+    names = {np.int32: "i32", np.float64: "f64", np.float32: "f32", np.float16: "f16"}
+    assert f"-> tensor<16x16x{names[given]}>" in compiled.asm["ttir"]
+
+
+@tri.jit
+def multiply_batches(out_ptr, x_ptr, y_ptr):
+    i = tl.arange(0, 2 * 2 * 16 * 16)
+    x = tl.reshape(tl.load(x_ptr + i), [2, 2, 16, 16])
+    y = tl.reshape(tl.load(y_ptr + i), [2, 2, 16, 16])
+    acc = tl.full([2, 2, 16, 16], 1.0, tl.float32)
+    tl.store(out_ptr + i, tl.reshape(tl.dot(x, y, acc), [2 * 2 * 16 * 16]))
+
+
+def test_a_dot_has_several_dimensions_of_batches() -> None:
+    rng = np.random.default_rng(4)
+    x, y = (rng.integers(-8, 8, (2, 2, 16, 16)).astype(np.float32) for _ in range(2))
+    out = np.zeros_like(x)
+    multiply_batches[(1,)](out, x, y)
+    np.testing.assert_array_equal(out, x @ y + 1)
+    with tri.interpret():
+        out = np.zeros_like(x)
+        multiply_batches[(1,)](out, x, y)
+    np.testing.assert_array_equal(out, x @ y + 1)
