@@ -189,6 +189,8 @@ class Autotuner(Wrapper):
         """The best configuration for ``key``; AutotuneError when none works."""
         begin = time.perf_counter()
         kept = self.pruning.choose(self.configs, nargs, kwargs)
+        if len(kept) == 1:  # there is nothing to compare it with
+            return kept[0]
         target = self._target(kept, args, kwargs)
         store_key = self._store_key(target, key, kept)
         timings = results.load(store_key, kept) if store_key is not None else None
@@ -200,6 +202,8 @@ class Autotuner(Wrapper):
                 results.save(store_key, timings)
         self.configs_timings = timings
         best = min(timings, key=timings.__getitem__) if timings else self._undecided(kept, nargs, kwargs)
+        if timings and not cached:
+            self.pre_hook({**nargs, **self._with(best, kwargs)}, reset_only=True)
         self.bench_time = time.perf_counter() - begin
         facts = {"fn": self, "key": key, "best_config": best, "timings": timings, "cached": cached}
         report.tell_choice(self.__name__, {**facts, "seconds": self.bench_time, "failures": self.failures})
@@ -331,15 +335,16 @@ class Autotuner(Wrapper):
 
         assert bench is not None
         times = bench(call, quantiles=_QUANTILES)
-        self.pre_hook(everything, reset_only=True)
         return list(times) if isinstance(times, (list, tuple)) else [float(times)]
 
     def _reset(self, arguments: Mapping[str, Any], reset_only: bool = False) -> None:
         """Before a trial: zeros where asked for, and copies of what is restored after it."""
         for name in self.reset_to_zero:
-            zero(arguments[name])
+            if arguments[name] is not None:
+                zero(arguments[name])
         if not reset_only:
-            self.restore_copies = {name: copy_of(arguments[name]) for name in self.restore_value}
+            given = (name for name in self.restore_value if arguments[name] is not None)
+            self.restore_copies = {name: copy_of(arguments[name]) for name in given}
 
     def _restore(self, arguments: Mapping[str, Any], exception: BaseException | None = None) -> None:
         """After a trial, also a failed one: the values from before."""
