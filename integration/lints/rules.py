@@ -9,6 +9,7 @@
 7. Nothing links objects by LLVM, which ends the process where an address does not fit: ``tri_runtime.loader`` does.
 8. What an op is stands in its dialect, not in lists of ops in passes.
 9. Policies are typed records: no pass asks one for a field by ``getattr``.
+10. Passes know no op by name and no operand by number, but for a budget that may only fall.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from pathlib import Path
 
 import networkx as nx
 
+from integration.lints import op_names
 from integration.lints.op_lists import op_lists
 
-__all__ = ["RULES", "Finding", "Package", "packages"]
+__all__ = ["RULES", "Finding", "Package", "check", "op_counts", "packages"]
 
 VENDORS = {
     "nvidia": r"nvidia|cuda|ptx|ptxas|cubin",
@@ -272,6 +274,25 @@ def walks(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding]:
                 yield Finding(path, node.lineno, message)
 
 
+def known_by_name(package: Package) -> Iterator[Finding]:
+    """More ops known by name, or operands by number, than the package's budget has."""
+    for what, found, budget in zip(
+        ("tests of an op's name", "operands by number"),
+        op_counts(package),
+        op_names.BUDGETS.get(package.name, (0, 0)),
+        strict=True,
+    ):
+        if found > budget:
+            message = f"{package.name} has {found} {what} in passes, {budget} are allowed: ask by tri_core.ir.views or a trait"
+            yield Finding(package.root / "src", 1, message)
+
+
+def op_counts(package: Package) -> op_names.Counts:
+    """Of all files of ``package``, see :func:`integration.lints.op_names.counts`."""
+    found = [op_names.counts(p.as_posix(), ast.parse(p.read_text())) for p in package.files()]
+    return sum(names for names, _ in found), sum(operands for _, operands in found)
+
+
 FileRule = Callable[[Package, Path, ast.Module], Iterator[Finding]]
 FILE_RULES: tuple[FileRule, ...] = (
     vendor_names,
@@ -293,6 +314,7 @@ def check(package: Package) -> Iterator[Finding]:
         for rule in FILE_RULES:
             yield from rule(package, path, tree)
     yield from import_cycles(package)
+    yield from known_by_name(package)
 
 
-RULES = (*FILE_RULES, import_cycles)
+RULES = (*FILE_RULES, import_cycles, known_by_name)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.lints.rules import Package, check, packages
+from integration.lints import op_names
+from integration.lints.rules import Package, check, op_counts, packages
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -64,6 +65,30 @@ def test_rule_catches(case: str, tmp_path: Path) -> None:
     findings = _plant(tmp_path, {"__init__.py": "", **files})
     assert len(findings) == 1
     assert expected in findings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(op):\n    return op.name == 'tt.dot'\n", "1 tests of an op's name"),
+        ("def f(op):\n    return op.name.startswith('arith.')\n", "1 tests of an op's name"),
+        ("def f(op):\n    return op.operands[0]\n", "1 operands by number"),
+    ],
+)
+def test_passes_that_know_ops_by_name_are_seen(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(op_names, "BUDGETS", {})
+    (found,) = _plant(tmp_path, {"__init__.py": "", "passes/a.py": text, "passes/rules/b.py": text})
+    assert message in found
+    monkeypatch.setattr(op_names, "BUDGETS", {"tri-core": (1, 1)})
+    assert _plant(tmp_path, {"__init__.py": "", "passes/a.py": text}) == []
+
+
+@pytest.mark.parametrize("package", packages(TOP), ids=lambda p: p.name)
+def test_budgets_fall_with_what_they_allow(package: Package) -> None:
+    """Fewer than allowed: write the new numbers down, so that they cannot rise again."""
+    assert op_counts(package) == op_names.BUDGETS.get(package.name, (0, 0))
 
 
 def test_clean_package_has_no_findings(tmp_path: Path) -> None:

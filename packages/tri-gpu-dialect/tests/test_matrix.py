@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_core.mlir import ir
+from tri_core.mlir import ir, parse, session
 from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import layout_for
-from tri_gpu_dialect.matrix import MatrixInstruction, split_warps
+from tri_gpu_dialect.matrix import MatrixInstruction, is_made_of_dot, split_warps
 from tri_gpu_dialect.passes import AccelerateMatmul
 from tri_gpu_dialect.testing import TensorSpec, kernel, run
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY, RefMatrix
@@ -87,3 +88,54 @@ def test_accelerated_matmuls(shape: tuple[int, int, int], warps: int, element: s
     lowered = run(module, [a, b, c, out])
     assert "refm.multiply" in str(lowered)
     np.testing.assert_array_equal(out, a.astype(np.float64) @ b.astype(np.float64) + c)
+
+
+#: a tensor that a dot gives, one that was loaded, and a vector's
+_MADE = """
+"builtin.module"() ({
+  "tt.func"() ({
+  ^bb0(%p: tensor<16x16x!tt.ptr<f16, "global">>, %x: tensor<16x16xf16>, %c: tensor<16x16xf32>):
+    %d = "tt.dot"(%x, %x, %c) {inputPrecision = 2 : i32} : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    OPS
+    "tt.return"() : () -> ()
+  }) {function_type = (tensor<16x16x!tt.ptr<f16, "global">>, tensor<16x16xf16>, tensor<16x16xf32>) -> (), sym_name = "f"} : () -> ()
+}) : () -> ()
+"""
+#: ops of the tt dialect that compute an f32 from one or more at its index
+_FROM_F32 = {
+    "tt.clampf": '"tt.clampf"(%d, %c, %c) {propagateNan = 0 : i32} : (T, T, T) -> T',
+    "tt.precise_sqrt": '"tt.precise_sqrt"(%d) : (T) -> T',
+    "tt.precise_divf": '"tt.precise_divf"(%c, %d) : (T, T) -> T',
+    "tt.approx_divf": '"tt.approx_divf"(%d, %c) : (T, T) -> T',
+    "tt.extern_elementwise": '"tt.extern_elementwise"(%d) {libname = "m", libpath = "", pure = true, symbol = "s"} : (T) -> T',
+    "tt.elementwise_inline_asm": (
+        '"tt.elementwise_inline_asm"(%d) {asm_string = "", constraints = "=r,r", packed_element = 1 : i32, pure = true} : (T) -> T'
+    ),
+    "math.sqrt": "math.sqrt %d : T",
+    "arith.addf": "arith.addf %c, %d : T",
+}
+
+
+@pytest.mark.parametrize("name", _FROM_F32)
+def test_what_elementwise_ops_of_any_dialect_make_of_a_dot(name: str) -> None:
+    op = re.sub(r"\bT\b", "tensor<16x16xf32>", _FROM_F32[name])
+    with session():
+        module = parse(_MADE.replace("OPS", f"%r = {op}"))
+        dot, made = _results(module)
+        assert is_made_of_dot(made)
+        assert is_made_of_dot(dot)
+        assert not is_made_of_dot(dot.owner.operands[0])
+
+
+def test_what_is_no_elementwise_op_of_a_dot_is_not_made_of_it() -> None:
+    op = '"tt.trans"(%d) {order = array<i32: 1, 0>} : (tensor<16x16xf32>) -> tensor<16x16xf32>'
+    with session():
+        module = parse(_MADE.replace("OPS", f"%r = {op}"))
+        _, made = _results(module)
+        assert not is_made_of_dot(made)
+
+
+def _results(module: ir.Module) -> tuple[ir.Value, ...]:
+    """Of the function's two ops."""
+    ops = [view.operation for view in next(iter(module.body)).regions[0].blocks[0].operations]
+    return tuple(op.results[0] for op in ops[:2])

@@ -21,7 +21,6 @@ from tri_core.api import (
 from tri_core.mlir import ir
 from tri_gpu_dialect import plugin
 from tri_gpu_dialect.dialect import TTG
-from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.passes import Coalesce, InsertBarriers, VerifyLayouts
 from tri_gpu_dialect.policy import DEFAULT_POLICY
 from tri_gpu_dialect.stage import threads_per_warp, ttgir_passes, ttgir_stage
@@ -152,19 +151,7 @@ def test_the_plugin_registers_the_dialect_and_the_passes() -> None:
     assert {"coalesce", "insert-barriers"} < {p.name for p in passes}
 
 
-def test_costs_of_conversions_grow_with_the_distance() -> None:
-    base = Blocked((1, 4), (8, 4), (4, 1), (1, 0))
-    costs = [
-        DEFAULT_POLICY.convert_cost(base, other, (64, 64))
-        for other in (
-            base,
-            # the same threads, registers in another order
-            Blocked((1, 4), (8, 4), (4, 1), (1, 0), ()),
-            Blocked((1, 2), (8, 4), (4, 1), (1, 0)),
-            Blocked((1, 4), (8, 4), (1, 4), (1, 0)),
-        )
-    ]
-    assert costs == [0, 0, 4, 16]
+def test_the_default_policy_takes_wide_accesses_and_no_matrix_unit() -> None:
     assert DEFAULT_POLICY.vector_bits(16, "global") == 128
     assert DEFAULT_POLICY.mma(None) is None
 

@@ -163,10 +163,6 @@ class NvidiaPrimitives(Primitives):
         else:
             BarrierOp.build([])
 
-    def warp_barrier(self, b: Builder) -> None:
-        """``bar.warp.sync``."""
-        WarpBarrierOp.build([])
-
     # --- clusters -----------------------------------------------------------------------------------------
 
     def in_clusters(self, num_ctas: int) -> None:
@@ -242,10 +238,6 @@ class NvidiaPrimitives(Primitives):
     def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
         """``shfl.sync.bfly``."""
         return self._shuffle(b, "bfly", value, b.int_(mask))
-
-    def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
-        """``shfl.sync.up``."""
-        return self._shuffle(b, "up", value, b.int_(delta))
 
     # --- memory -------------------------------------------------------------------------------------------
 

@@ -129,7 +129,7 @@ _add("store_cluster", PeerStoreOp, [("i4", 2)], [("i4", 2)], _written, each(any_
 
 
 def _arrivals(k: Kernel) -> None:
-    """Each thread writes into two CTAs in iteration and arrives there; who waits sees what was written."""
+    """Each thread writes into two CTAs in turn and arrives there; who waits sees what was written."""
     b = k.b
     barrier = start_together(k, THREADS)
     own = b.gep(k.shared(), k.thread, b.i32)

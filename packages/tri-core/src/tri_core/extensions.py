@@ -198,10 +198,6 @@ class Policy(Protocol):
         """The widest access in bits for elements of ``element_bits`` in memory ``space``."""
         ...
 
-    def convert_cost(self, source: Any, destination: Any, shape: Sequence[int]) -> float:
-        """Relative cost of a layout conversion; 0 exactly when it moves nothing."""
-        ...
-
     def mma(self, dot: Any) -> Any | None:
         """The matrix instruction and encoding for a dot, or None for plain FMA."""
         ...

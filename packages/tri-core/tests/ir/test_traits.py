@@ -9,9 +9,11 @@ import pytest
 from tri_core import mlir
 from tri_core.dialects.tt import TT
 from tri_core.ir.traits import (
+    DataMovement,
     Elementwise,
     Pure,
     Rematerializable,
+    Replicates,
     elementwise_ops,
     is_elementwise,
     is_pure,
@@ -83,3 +85,11 @@ def test_shapes_are_rematerializable_and_not_elementwise() -> None:
         for name in ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans", "tt.make_range"):
             assert Rematerializable.declared_by(name)
             assert not maps_elements(name)
+
+
+def test_what_replicates_moves_data_and_nothing_else_does_both() -> None:
+    with mlir.session():
+        copies = {op.OPERATION_NAME for op in TT.operations if Replicates.declared_by(op.OPERATION_NAME)}
+        assert copies == {"tt.broadcast", "tt.expand_dims"}
+        assert all(DataMovement.declared_by(name) for name in copies)
+        assert DataMovement.declared_by("tt.trans")  # a permutation: as many elements

@@ -8,7 +8,7 @@ import pytest
 
 from tri_core import mlir
 from tri_core.dialects import tt  # noqa: F401  registers the dialect
-from tri_core.ir.walking import walk
+from tri_core.ir.walking import collect, walk
 from tri_core.mlir import ir
 
 TEXT = (
@@ -54,3 +54,42 @@ def test_a_walk_says_how_it_goes_on() -> None:
     with mlir.session():
         walk(mlir.parse(TEXT).operation, visit, ir.WalkOrder.PRE_ORDER)
     assert seen == ["builtin.module", "func.func"]
+
+
+def test_all_ops_are_collected_inner_ones_first() -> None:
+    seen: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        seen.append(op)
+        return ir.WalkResult.ADVANCE
+
+    with mlir.session():
+        module = mlir.parse(TEXT)
+        walk(module.operation, visit)
+        found = collect(module.operation)
+        assert found == seen
+        assert [op.name for op in found[-2:]] == ["func.func", "builtin.module"]
+
+
+def _collect_until(seconds: float, root: ir.Operation) -> None:
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    while True:
+        collect(root)
+
+
+def test_a_signal_while_ops_are_collected() -> None:
+    """An alarm that rings again and again, at any place of the walk."""
+
+    def ring(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with mlir.session():
+            module = mlir.parse(TEXT)
+            for microseconds in range(5, 205, 5):
+                with pytest.raises(KeyboardInterrupt):
+                    _collect_until(microseconds * 1e-6, module.operation)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

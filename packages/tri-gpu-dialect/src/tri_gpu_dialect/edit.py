@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tri_core.api import VerificationError
+from tri_core.dialects.tt import FuncOp
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.traits import is_view, moves_data
-from tri_core.ir.walking import walk
-from tri_core.mlir import ir
+from tri_core.ir.views import defining_op, isa
+from tri_core.ir.walking import collect
+from tri_core.mlir import arith, ir, scf
+from tri_gpu_dialect.dialect import BarrierOp, LocalAllocOp, LocalLoadOp, WaitBarrierOp
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
@@ -41,12 +44,12 @@ SHARED, GLOBAL = 1, 2
 CLUSTER = "ttg.cluster"
 
 #: ops whose regions are the same program at another place
-CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
+CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
 
 
 def forwards_elements(op: ir.Operation) -> bool:
     """Whether ``op`` gives its operand's elements as they are: moved, in another layout, or as a buffer."""
-    return op.name in ("ttg.local_alloc", "ttg.local_load") or moves_data(op) or is_view(op)
+    return isa(op, LocalAllocOp, LocalLoadOp) or moves_data(op) or is_view(op)
 
 
 def copies_to_shared(op: ir.Operation) -> bool:
@@ -57,7 +60,7 @@ def copies_to_shared(op: ir.Operation) -> bool:
 def functions(module: ir.Module) -> Iterator[ir.Operation]:
     """The functions of ``module``."""
     for view in module.body:
-        if view.operation.name == "tt.func":
+        if isa(view.operation, FuncOp):
             yield view.operation
 
 
@@ -78,15 +81,7 @@ def block_ops(block: ir.Block) -> list[ir.Operation]:
 
 def all_ops(root: ir.Operation) -> list[ir.Operation]:
     """All ops in ``root`` and itself, inner ones first."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        # nothing here may raise: an exception does not come out of a walk as itself
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(root, visit)
-    return found
+    return collect(root)
 
 
 def ancestor_in(op: ir.Operation, block: ir.Block) -> ir.Operation:
@@ -125,7 +120,7 @@ def set_encoding(value: ir.Value, encoding: Encoding) -> None:
     if isinstance(owner, ir.Block):
         return
     op = owner.operation
-    if op.name == "arith.constant":
+    if isa(op, arith.ConstantOp):
         op.attributes["value"] = _constant(op.attributes["value"], new)
 
 
@@ -170,16 +165,16 @@ def barrier(ip: ir.InsertionPoint, loc: ir.Location, spaces: int) -> None:
 
 def buffer_of(value: ir.Value) -> ir.Value:
     """The buffer that ``value``, a descriptor of memory, is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
-        value = value.owner.operation.operands[0]
+    while (op := defining_op(value)) is not None and is_view(op):
+        value = op.operands[0]
     return value
 
 
 def guarded_buffers(op: ir.Operation) -> list[ir.Value]:
     """The buffers that a ``ttg.wait_barrier`` or ``ttg.arrive_barrier`` names; without one it is about all."""
-    return [buffer_of(v) for v in list(op.operands)[2 if op.name == "ttg.wait_barrier" else 1 :]]
+    return [buffer_of(v) for v in list(op.operands)[2 if isa(op, WaitBarrierOp) else 1 :]]
 
 
 def is_barrier(op: ir.Operation, spaces: int) -> bool:
     """Whether ``op`` is a ``ttg.barrier`` for any of the memories ``spaces``."""
-    return op.name == "ttg.barrier" and bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & spaces)
+    return isa(op, BarrierOp) and bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & spaces)

@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tri_core.mlir import ir
+from tri_core.dialects.tt import DescriptorLoadOp, DotOp, FuncOp, TransOp
+from tri_core.ir.traits import maps_elements
+from tri_core.ir.views import isa
+from tri_core.mlir import builtin, ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.dot_chains import chained
+from tri_gpu_dialect.analysis.layout_rules import pack_of
+from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import DotOperand, SharedEncoding
 from tri_gpu_dialect.encodings.matrix import MatrixEncoding
@@ -40,7 +45,7 @@ OperandMemory = Callable[[int, Shape, int], SharedEncoding | None]
 #: element types whose values another type holds exactly, by MLIR's names: operands may be widened so
 _WIDER = dict.fromkeys(("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"), "f16")
 
-_DOTS = frozenset({"tt.dot", "ttg.warp_group_dot", "ttg.warp_group_dot_wait"})
+_DOTS = (DotOp, WarpGroupDotOp, WarpGroupDotWaitOp)
 #: how many values are looked at to find out whether one is made of a dot's result
 _HORIZON = 256
 
@@ -163,9 +168,9 @@ def dot_blocks(dot: ir.Operation) -> ClusterBases:
     if num_ctas == 1:
         return ()
     function = dot
-    while function.name != "tt.func":
+    while not isa(function, FuncOp):
         function = function.parent.operation
-    dots = [op for op in all_ops(function) if op.name in ("tt.dot", "ttg.warp_group_dot")]
+    dots = [op for op in all_ops(function) if isa(op, DotOp, WarpGroupDotOp)]
     shape = shape_of(dot.results[0].type)
     return matmul_blocks(shape, num_ctas, whole_rows=chained(dots)[dots.index(dot)])
 
@@ -178,7 +183,7 @@ def _num_warps(op: ir.Operation) -> int:
 def _of_module(op: ir.Operation, name: str) -> int:
     """A number that the module that ``op`` is in says; 1 if it does not."""
     parent = op
-    while parent.name != "builtin.module":
+    while not isa(parent, builtin.ModuleOp):
         if parent.parent is None:
             return 1
         parent = parent.parent.operation
@@ -191,23 +196,22 @@ def _source(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
-def _is_cast(op: ir.Operation) -> bool:
-    """Whether ``op`` makes a tensor of the elements of its only operand, each in the same place."""
-    named = op.name in ("ttg.convert_layout", "tt.fp_to_fp", "tt.bitcast")
-    return named or (op.name.startswith(("arith.", "math.")) and len(op.operands) == 1)
+def _keeps_places(op: ir.Operation) -> bool:
+    """Whether each element of the results of ``op`` is made of the operands' elements at its index, in any layout."""
+    return isinstance(op.opview, ConvertLayoutOp) or (maps_elements(op.name) and pack_of(op) == 1)
 
 
 def contiguous_dimension(value: ir.Value) -> int:
     """The dimension that ``value``, as it was loaded, has neighbours along."""
     op = _source(value)
-    if op is not None and _is_cast(op):
+    if op is not None and len(op.operands) == 1 and _keeps_places(op):
         return contiguous_dimension(op.operands[0])
-    if op is not None and op.name == "tt.trans":
+    if op is not None and isa(op, TransOp):
         order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
         return order.index(contiguous_dimension(op.operands[0]))
     info = tensor_info(value.type)
     assert info is not None
-    if op is not None and op.name == "tt.descriptor_load":
+    if op is not None and isa(op, DescriptorLoadOp):
         return info.rank - 1  # whatever layout its block was given: the last stride of a descriptor is 1
     return vector_order(info.shape, max(info.bitwidth, 8), layouts.of(value.type))[0]
 
@@ -219,9 +223,9 @@ def is_made_of_dot(value: ir.Value) -> bool:
         op = _source(ahead.pop())
         if op is None:
             continue
-        if op.name in _DOTS:
+        if isa(op, *_DOTS):
             return True
-        if not (_is_cast(op) or op.name.startswith(("arith.", "math."))):
+        if not _keeps_places(op):
             continue
         for operand in op.operands:
             if operand not in seen and tensor_info(operand.type) is not None:

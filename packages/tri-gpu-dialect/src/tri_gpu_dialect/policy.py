@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tri_gpu_dialect.async_units.policy import AsyncPolicy, Specialization
-from tri_gpu_dialect.layouts import LANE, WARP, layout_for
 from tri_gpu_dialect.matrix import MatrixInstruction, choose
 from tri_gpu_dialect.typed import TypedFields
 
 if TYPE_CHECKING:
     from tri_core.mlir import ir
-    from tri_gpu_dialect.encodings import Encoding
 
 __all__ = ["DEFAULT_POLICY", "AsyncPolicy", "DefaultPolicy", "DotPolicy", "PipelinePolicy", "Specialization"]
 
@@ -53,7 +50,7 @@ class PipelinePolicy(TypedFields):
 
 @dataclass(frozen=True)
 class DefaultPolicy(TypedFields):
-    """Accesses of up to ``max_vector_bits``, conversions cheaper the nearer data stays; a record for each family of passes.
+    """Accesses of up to ``max_vector_bits``, a record for each family of passes.
 
     ``dots`` is read by ``transforms.layout``, ``pipeline`` by ``transforms.pipeline``, ``async_units`` by the passes of the package
     of that name.  Fields are checked when a backend makes the records.
@@ -68,17 +65,6 @@ class DefaultPolicy(TypedFields):
         """The widest access in bits, in any memory."""
         return max(self.max_vector_bits, element_bits)
 
-    def convert_cost(self, source: Encoding, destination: Encoding, shape: Sequence[int]) -> float:
-        """0 for the same layout, then 1 within threads, 4 within warps, 16 within a block, 64 beyond."""
-        a, b = (layout_for(encoding, tuple(shape)) for encoding in (source, destination))
-        if a == b:
-            return 0.0
-        moves = b.invert_and_compose(a)
-        for cost, dim in ((64.0, "block"), (16.0, WARP), (4.0, LANE)):
-            if moves.has_in(dim) and not _stays(moves, dim):
-                return cost
-        return 1.0
-
     def mma(self, dot: Any) -> MatrixInstruction | None:
         """The row of the table that computes ``dot``; None: plain FMA."""
         return choose(self.dots.instructions, dot) if self.dots.instructions else None
@@ -89,13 +75,3 @@ class DefaultPolicy(TypedFields):
 
 
 DEFAULT_POLICY = DefaultPolicy()
-
-
-def _stays(moves: Any, dim: str) -> bool:
-    """Whether coordinate ``dim`` of the source is that of the destination, apart from copies."""
-    index = moves.out_dims.index(dim)
-    for name, bases in moves.bases.items():
-        for bit, basis in enumerate(bases):
-            if basis[index] != (1 << bit if name == dim else 0) and not (name == dim and basis[index] == 0):
-                return False
-    return True

@@ -6,7 +6,7 @@ import pytest
 
 import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
 from tri_core import text
-from tri_gpu_dialect.async_units.analysis.slicing import LOAD
+from tri_core.dialects.tt import DescriptorLoadOp
 from tri_gpu_dialect.async_units.grouped_row_loads import lift_rows
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -35,7 +35,11 @@ def ranks(between: str = "", place: str = "%at") -> list[int]:
     (function,) = functions(module)
     lift_rows(function)
     assert module.operation.verify()
-    return [len(op.results[0].type.shape) for op in all_ops(function) if op.name == LOAD]
+    return [
+        len(op.results[0].type.shape)
+        for op in all_ops(function)
+        if op.name == DescriptorLoadOp.OPERATION_NAME
+    ]
 
 
 @pytest.mark.parametrize("place", ["%at", "%i"])

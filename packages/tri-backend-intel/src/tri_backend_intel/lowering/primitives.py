@@ -12,9 +12,7 @@ from tri_backend_intel.dialect import (
     NumGroupsOp,
     PrintOp,
     ShuffleOp,
-    ShuffleUpOp,
     ShuffleXorOp,
-    SubGroupBarrierOp,
     SubGroupIdOp,
     SubGroupLaneOp,
 )
@@ -94,10 +92,6 @@ class IntelPrimitives(Primitives):
         """A work-group barrier."""
         BarrierOp.build([])
 
-    def warp_barrier(self, b: Builder) -> None:
-        """A sub-group barrier."""
-        SubGroupBarrierOp.build([])
-
     def shuffle_idx(self, b: Builder, value: ir.Value, lane: ir.Value) -> ir.Value:
         """A sub-group shuffle."""
         return ShuffleOp.build([value, lane], [b.i32])[0]
@@ -105,10 +99,6 @@ class IntelPrimitives(Primitives):
     def shuffle_xor(self, b: Builder, value: ir.Value, mask: int) -> ir.Value:
         """A sub-group shuffle."""
         return ShuffleXorOp.build([value, b.int_(mask)], [b.i32])[0]
-
-    def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
-        """A sub-group shuffle."""
-        return ShuffleUpOp.build([value, b.int_(delta)], [b.i32])[0]
 
     def nanoseconds(self, b: Builder) -> ir.Value:
         """The device's clock; its ticks count as at its highest frequency, so that less time is seen than passes, never more.

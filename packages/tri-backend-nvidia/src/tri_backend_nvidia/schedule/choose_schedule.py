@@ -34,7 +34,7 @@ __all__ = ["ChooseSchedule"]
 
 logger = logging.getLogger(__name__)
 
-#: the knob that iterations the choice off: kernels are then as their options and loops say
+#: the knob that turns the choice off: kernels are then as their options and loops say
 _KNOB, _OFF = "NVIDIA_SCHEDULE", "written"
 _WARP_SPECIALIZE = "tt.warp_specialize"
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tri_core.ir.traits import maps_elements
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, terminator
@@ -217,7 +218,7 @@ def _arithmetic(ops: Sequence[ir.Operation]) -> Iterator[int]:
     for op in ops:
         if op.name in ("tt.reduce", "tt.scan"):
             yield _elements(op.operands[0])
-        elif op.name.startswith(("arith.", "math.")) and op.name not in _SPECIAL | {"arith.constant"}:
+        elif maps_elements(op.name) and op.name not in _SPECIAL:
             yield _elements(op.results[0])
 
 

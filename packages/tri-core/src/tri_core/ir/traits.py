@@ -27,6 +27,7 @@ __all__ = [
     "Pure",
     "PureByAttribute",
     "Rematerializable",
+    "Replicates",
     "StoreLike",
     "Trait",
     "ViewLike",
@@ -40,6 +41,7 @@ __all__ = [
     "is_view",
     "maps_elements",
     "moves_data",
+    "replicates",
 ]
 
 
@@ -89,6 +91,19 @@ class Rematerializable(Trait):
 
 class DataMovement(Trait):
     """The elements of the result are elements of the operand, no arithmetic: splat, broadcast, trans, a conversion of the layout."""
+
+
+class Replicates(DataMovement):
+    """Data movement whose result holds each element of the one operand, a tensor, once or several times: broadcast, expand_dims.
+
+    Lanes that hold copies of an element share the register, so such a result takes no registers beside its operand's.
+    """
+
+    @classmethod
+    def attach(cls, name: str) -> None:
+        """As :meth:`Trait.attach`; the op moves data as well."""
+        super().attach(name)
+        DataMovement.attach(name)
 
 
 class DerivesPointer(Trait):
@@ -190,6 +205,11 @@ def is_cast(op: ir.Operation) -> bool:
 def moves_data(op: ir.Operation) -> bool:
     """Whether the elements of the result of ``op`` are elements of its operand."""
     return DataMovement.declared_by(op.name)
+
+
+def replicates(op: ir.Operation) -> bool:
+    """Whether the result of ``op`` holds each element of its one operand, once or several times, and nothing else."""
+    return Replicates.declared_by(op.name)
 
 
 def derives_pointer(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tri_core.mlir import ir
 
-__all__ = ["walk"]
+__all__ = ["collect", "walk"]
 
 #: what a visit gives: how the walk goes on
 Visit = Callable[["ir.Operation"], Any]
@@ -41,3 +41,31 @@ def walk(root: ir.Operation, visit: Visit, order: ir.WalkOrder | None = None) ->
             raise
     if raised:
         raise raised[0]
+
+
+def collect(root: ir.Operation) -> list[ir.Operation]:
+    """All ops in ``root`` and itself, inner ones first: what :func:`walk` visits, at half of its cost."""
+    from tri_core.mlir import ir  # as above
+
+    found: list[ir.Operation] = []
+    raised: list[BaseException] = []
+    add, advance = found.append, ir.WalkResult.ADVANCE
+
+    def visit(op: ir.Operation) -> Any:
+        try:
+            add(op)
+        except BaseException as error:  # of a signal's handler
+            raised.append(error)
+            return ir.WalkResult.INTERRUPT
+        return advance
+
+    try:
+        root.walk(visit, ir.WalkOrder.POST_ORDER)
+    except RuntimeError as error:
+        if not raised and KeyboardInterrupt.__name__ in str(error):
+            raise KeyboardInterrupt from error
+        if not raised:
+            raise
+    if raised:
+        raise raised[0]
+    return found

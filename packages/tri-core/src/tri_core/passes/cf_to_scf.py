@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.dialects.tt import FuncOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir, run_passes
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext
@@ -38,7 +40,7 @@ class CfToScf(Pass):
 
 
 def _branches(op: ir.Operation) -> bool:
-    return op.name == "tt.func" and len(op.regions[0].blocks) > 1
+    return isa(op, FuncOp) and len(op.regions[0].blocks) > 1
 
 
 def _lend(function: ir.Operation, scratch: ir.Module) -> ir.Operation:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.dialects.tt import DotScaledOp
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
 from tri_core.errors import Unsupported
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -46,7 +48,7 @@ class DecomposeDotScaled(Pass):
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "tt.dot_scaled":
+            if isa(op, DotScaledOp):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 

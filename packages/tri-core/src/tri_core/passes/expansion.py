@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import FuncOp
 from tri_core.errors import Unsupported
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 
@@ -64,7 +66,7 @@ def expand(
     state = Expansion(types, rules)
     for operation in module.body.operations:
         op = operation.operation
-        if op.name == "tt.func":
+        if isa(op, FuncOp):
             _function(op, state)
             for block in op.regions[0].blocks:
                 _block(block, state)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_core.mlir import ir
+from tri_core.dialects.tt import StoreOp
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor, block_inside, store_whole
 
 __all__ = ["ASKED", "OWN_ROWS", "SELDOM", "branched", "guarded", "is_half", "narrowed", "stored_by_pointers"]
@@ -68,14 +70,14 @@ def stored_by_pointers(access: ir.Operation, descriptor: Descriptor) -> None:
 
 def _mark_stores(block: ir.Block) -> None:
     for view in block:
-        if view.operation.name == "tt.store":
+        if isa(view.operation, StoreOp):
             view.operation.attributes[SELDOM] = ir.UnitAttr.get()
 
 
 def is_half(access: ir.Operation) -> bool:
     """Whether ``access`` is one of the two that :func:`branched` made."""
     around = access.parent.operation
-    return around.name == "scf.if" and ASKED in around.attributes
+    return isa(around, scf.IfOp) and ASKED in around.attributes
 
 
 def narrowed(access: ir.Operation, condition: ir.Value) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tri_core.dialects.tt import CallOp, FuncOp
 from tri_core.errors import CompilationError, Unsupported, VerificationError
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -32,7 +34,7 @@ class Inline(Pass):
             {
                 ir.StringAttr(op.attributes["sym_name"]).value: op.operation
                 for op in module.body.operations
-                if op.operation.name == "tt.func"
+                if isa(op.operation, FuncOp)
             }
         )
         for name in inliner.functions:
@@ -79,7 +81,7 @@ def _calls(function: ir.Operation) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "tt.call":
+        if isa(op, CallOp):
             found.append(op)
         return ir.WalkResult.ADVANCE
 

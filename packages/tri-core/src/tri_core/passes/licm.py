@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.dialects.tt import LoadOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.effects import READ_GLOBAL, effects_of
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
@@ -45,7 +47,7 @@ class LICM(Pass):
 
 def _hoist_loads(loop: ir.Operation) -> bool:
     """Move invariant loads of ``loop`` before it; whether there were any."""
-    found = [view.operation for view in loops.body(loop).operations if view.operation.name == "tt.load"]
+    found = [view.operation for view in loops.body(loop).operations if isa(view.operation, LoadOp)]
     found = [load for load in found if not reads_again(load) and _is_invariant(load, loop)]
     if not found or _ANNOTATION in loop.attributes or not _only_reads(loop):
         return False
@@ -89,7 +91,7 @@ def _only_reads(loop: ir.Operation) -> bool:
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
         effects = effects_of(op)
-        again = op.name == "tt.load" and reads_again(op)
+        again = isa(op, LoadOp) and reads_again(op)
         found = found and effects is not None and effects <= _READ_ONLY and not again
         return ir.WalkResult.ADVANCE if found else ir.WalkResult.INTERRUPT
 

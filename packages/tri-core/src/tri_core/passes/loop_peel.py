@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import constant, make
@@ -115,7 +116,7 @@ def _has_loops(loop: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = found or (op != loop and op.name in ("scf.for", "scf.while"))
+        found = found or (op != loop and isa(op, scf.ForOp, scf.WhileOp))
         return ir.WalkResult.ADVANCE
 
     walk(loop, visit)

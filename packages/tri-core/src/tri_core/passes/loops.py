@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_core.passes.rewriting import constant, made_by, make
 
 __all__ = [
@@ -33,7 +34,7 @@ def for_loops(module: ir.Module) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "scf.for":
+        if isa(op, scf.ForOp):
             found.append(op)
         return ir.WalkResult.ADVANCE
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tri_core.dialects.tt import FuncOp, SplatOp
 from tri_core.ir.traits import derives_pointer
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, scf
 from tri_core.passes.rewriting import producer
 
 __all__ = ["argument_of", "is_zero", "reaches"]
@@ -19,9 +21,9 @@ def is_zero(value: ir.Value) -> bool:
     op = producer(value)
     if op is None:
         return False
-    if op.name == "tt.splat":
+    if isa(op, SplatOp):
         return is_zero(op.operands[0])
-    if op.name != "arith.constant":
+    if not isa(op, arith.ConstantOp):
         return False
     attribute = op.attributes["value"].maybe_downcast()
     if isinstance(attribute, ir.DenseElementsAttr):
@@ -42,12 +44,12 @@ def argument_of(pointer: ir.Value) -> ir.Value | None:
         if op is None:
             block = value.owner
             parent, number = block.owner.operation, ir.BlockArgument(value).arg_number
-            if parent.name == "tt.func":
+            if isa(parent, FuncOp):
                 return value
-            if parent.name != "scf.for" or number == 0 or not _stays(block, number):
+            if not isa(parent, scf.ForOp) or number == 0 or not _stays(block, number):
                 return None
             value = parent.operands[2 + number]
-        elif op.name == "scf.for":
+        elif isa(op, scf.ForOp):
             number = ir.OpResult(value).result_number
             if not _stays(op.regions[0].blocks[0], number + 1):
                 return None

@@ -25,11 +25,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tri_core.dialects.tt import PointerType, TensorDescType
+from tri_core.dialects.tt import CallOp, DotOp, FuncOp, LoadOp, PointerType, StoreOp, TensorDescType, TransOp
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.effects import NOTHING, READ_GLOBAL, WRITE_GLOBAL, effects_of
 from tri_core.ir.traits import is_cast, is_rematerializable
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir
+from tri_core.mlir import arith, ir, scf
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
 from tri_core.passes.origins import argument_of, is_zero, reaches
@@ -56,7 +58,7 @@ PROMOTED = "tt.promoted"
 
 #: the size of a dimension that is never left
 _ANY = 2**31 - 1
-_LOOPS = frozenset({"scf.for", "scf.while"})
+_LOOPS = (scf.ForOp, scf.WhileOp)
 _SLT, _SLE = 2, 3
 #: the attribute of a branch that is taken if the loop in it runs
 _ENTERED = "tt.entered"
@@ -87,7 +89,7 @@ class PromotePointerTiles(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every function of ``module`` in place."""
         for op in module.body.operations:
-            if op.name == "tt.func":
+            if isa(op, FuncOp):
                 _Function(op.operation, self).run()
 
 
@@ -103,7 +105,7 @@ class _Function:
         written = self.written(accesses)
         found = []
         for op in accesses:
-            tile = self.load_tile(op, written) if op.name == "tt.load" else self.store_tile(op, accesses)
+            tile = self.load_tile(op, written) if isa(op, LoadOp) else self.store_tile(op, accesses)
             if tile is not None:
                 found.append((op, tile))
         for op, tile in found:
@@ -113,7 +115,7 @@ class _Function:
         """Arguments that are written through; None where something is written that is not known."""
         found: set[ir.Value] = set()
         for op in accesses:
-            if op.name == "tt.load":
+            if isa(op, LoadOp):
                 continue
             pointers = self.reader.pointers(op.operands[0]) if len(op.operands) else None
             base = (
@@ -145,7 +147,7 @@ class _Function:
 
     def store_tile(self, op: ir.Operation, accesses: Sequence[ir.Operation]) -> Tile | None:
         """The tile of a store whose array nothing else accesses: other accesses would not be ordered after it."""
-        if op.name != "tt.store" or not self.given.stores or not _plain(op):
+        if not isa(op, StoreOp) or not self.given.stores or not _plain(op):
             return None
         view = op.opview
         if getattr(view.value.type, "rank", 0) < 2:
@@ -174,7 +176,7 @@ class _Function:
 def _changes_with(tile: Tile, access: ir.Operation) -> bool:
     """Whether the array is another in every iteration of the innermost loop around ``access``."""
     values = _array_symbols(tile)
-    around = [each for each in ancestors(access) if each.name in _LOOPS]
+    around = [each for each in ancestors(access) if isa(each, *_LOOPS)]
     return bool(around) and any(is_inside(symbol, around[0]) for symbol in values)
 
 
@@ -188,7 +190,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("tt.load", "tt.store", "tt.call") or op.name.startswith("tt.atomic"):
+        if isa(op, CallOp) or not (effects_of(op) or NOTHING).isdisjoint((READ_GLOBAL, WRITE_GLOBAL)):
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -208,23 +210,23 @@ def _plain(op: ir.Operation) -> bool:
 
 def _feeds_dot(load: ir.Operation) -> bool:
     """Whether a dot reads what ``load`` gives, as it is, transposed or in another element type."""
-    return reaches(load.results, _is_factor, lambda op: op.name == "tt.trans" or is_cast(op))
+    return reaches(load.results, _is_factor, lambda op: isa(op, TransOp) or is_cast(op))
 
 
 def _is_factor(use: ir.OpOperand) -> bool:
-    return use.owner.name == "tt.dot" and use.operand_number < 2
+    return isa(use.owner, DotOp) and use.operand_number < 2
 
 
 def _is_row_beside_dots(load: ir.Operation) -> bool:
     """Whether ``load`` gives a row, in a loop, from which a factor of a dot in the same block is computed."""
     type_ = load.results[0].type
-    if not isinstance(type_, ir.RankedTensorType) or type_.rank != 1 or load.parent.name != "scf.for":
+    if not isinstance(type_, ir.RankedTensorType) or type_.rank != 1 or not isa(load.parent, scf.ForOp):
         return False
     ahead, seen = list(load.results), set(load.results)
     while ahead:
         for use in ahead.pop().uses:
             user = use.owner.operation
-            if user.name == "tt.dot" and use.operand_number < 2 and user.block == load.block:
+            if isa(user, DotOp) and use.operand_number < 2 and user.block == load.block:
                 return True
             if is_rematerializable(user):
                 more = [r for r in user.results if r not in seen]
@@ -283,7 +285,7 @@ def _divisibility(symbol: Symbol) -> int:
 
 def _replace(function: ir.Operation, op: ir.Operation, tile: Tile) -> None:
     """The access through a descriptor whose last dimension is the contiguous one."""
-    is_load = op.name == "tt.load"
+    is_load = isa(op, LoadOp)
     if not is_load and tile.computed:
         op, tile = _inside(op, tile)
     type_ = (op.results[0] if is_load else op.opview.value).type
@@ -340,7 +342,7 @@ def _place(function: ir.Operation, access: ir.Operation, tile: Tile) -> ir.Opera
     number = next(i for i, op in enumerate(chain) if op.block == found.block)
     if _ENTERED in chain[number].attributes:
         return chain[number - 1]
-    is_plain_loop = chain[number].name == "scf.for" and not len(chain[number].results)
+    is_plain_loop = isa(chain[number], scf.ForOp) and not len(chain[number].results)
     return _entered(chain[number]) if is_plain_loop else chain[number]
 
 
@@ -441,6 +443,6 @@ def _is_constant(value: ir.Value, number: int) -> bool:
     op = producer(value)
     return (
         op is not None
-        and op.name == "arith.constant"
+        and isa(op, arith.ConstantOp)
         and ir.IntegerAttr(op.attributes["value"]).value == number
     )

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.ir.traits import is_pure
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_core.passes.base import Pass
 from tri_core.passes.loops import body, for_loops, yielded
 from tri_core.pipeline import StageContext
@@ -58,7 +59,7 @@ class _Liveness:
         if isinstance(owner, ir.Block):
             return self.carried(owner, value)
         op = owner.operation
-        if op.name == "scf.for":
+        if isa(op, scf.ForOp):
             number = ir.OpResult(value).result_number
             return [op.operands[3 + number], yielded(op).operands[number]]
         found = list(op.operands)
@@ -69,7 +70,7 @@ class _Liveness:
     def carried(self, block: ir.Block, value: ir.Value) -> list[ir.Value]:
         """The first and the next value of a loop's argument."""
         loop, number = block.owner.operation, ir.BlockArgument(value).arg_number
-        if loop.name != "scf.for" or number == 0:
+        if not isa(loop, scf.ForOp) or number == 0:
             return []
         return [loop.operands[2 + number], yielded(loop).operands[number - 1]]
 
@@ -87,11 +88,11 @@ def _operations(module: ir.Module) -> Iterator[ir.Operation]:
 
 def _needed(op: ir.Operation) -> list[ir.Value]:
     """Operands that are needed whatever becomes of the results."""
-    if op.name == "scf.for":
+    if isa(op, scf.ForOp):
         return list(op.operands)[:3]
-    if op.name == "scf.if":
+    if isa(op, scf.IfOp):
         return list(op.operands)
-    if op.name == "scf.yield" and op.parent.operation.name in ("scf.for", "scf.if"):
+    if isa(op, scf.YieldOp) and isa(op.parent.operation, scf.ForOp, scf.IfOp):
         return []
     if is_pure(op) and not len(op.regions):
         return []

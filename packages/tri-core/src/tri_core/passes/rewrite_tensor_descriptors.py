@@ -7,8 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.dialects.tt import PointerType, TensorDescType
+from tri_core.dialects.tt import (
+    DescriptorStoreOp,
+    FuncOp,
+    MakeTensorDescriptorOp,
+    PointerType,
+    TensorDescType,
+)
 from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.ir.effects import NOTHING, READ_DESCRIBED, WRITE_DESCRIBED, effects_of
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -59,7 +67,7 @@ class RewriteTensorDescriptors(Pass):
                 stored_by_pointers(store, _descriptor_of(store))
 
     def _goes_by_pointers(self, access: ir.Operation) -> bool:
-        if self.by_pointers is None or access.name != "tt.descriptor_store" or is_half(access):
+        if self.by_pointers is None or not isa(access, DescriptorStoreOp) or is_half(access):
             return False
         return self.by_pointers(access)
 
@@ -77,7 +85,7 @@ def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) ->
     makers: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "tt.make_tensor_descriptor":
+        if isa(op, MakeTensorDescriptorOp):
             makers.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -105,14 +113,17 @@ def _carried(users: Sequence[ir.Operation]) -> str | None:
     return f"it goes through {', '.join(others)}" if others else None
 
 
+def _accesses_block(op: ir.Operation) -> bool:
+    return not (effects_of(op) or NOTHING).isdisjoint((READ_DESCRIBED, WRITE_DESCRIBED))
+
+
 def _has_descriptors(module: ir.Module) -> bool:
     found = False
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        name = op.name
-        found = found or name == "tt.make_tensor_descriptor" or name.startswith("tt.descriptor_")
-        found = found or (name == "tt.func" and "tensordesc" in str(op.attributes["function_type"]))
+        found = found or isa(op, MakeTensorDescriptorOp) or _accesses_block(op)
+        found = found or (isa(op, FuncOp) and "tensordesc" in str(op.attributes["function_type"]))
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
     walk(module.operation, visit, ir.WalkOrder.PRE_ORDER)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tri_core.dialects.tt import ElementwiseInlineAsmOp
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -39,7 +41,7 @@ class ScalarizePackedOps(Pass):
         walk(module.operation, visit)
         for op, pack in found:
             rewriter = _Rewriter(op, pack)
-            if op.name == "tt.elementwise_inline_asm" and (pack > 1 or rewriter.has_narrow()):
+            if isa(op, ElementwiseInlineAsmOp) and (pack > 1 or rewriter.has_narrow()):
                 rewriter.assembly()
             elif pack > 1:
                 rewriter.mapped()

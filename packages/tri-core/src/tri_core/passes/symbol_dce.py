@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tri_core.dialects.tt import CallOp, FuncOp
+from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
@@ -22,7 +24,7 @@ class SymbolDCE(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
-        functions = {_name(op): op for op in module.body.operations if op.operation.name == "tt.func"}
+        functions = {_name(op): op for op in module.body.operations if isa(op.operation, FuncOp)}
         waiting = [name for name, function in functions.items() if _is_public(function)]
         reached = set(waiting)
         if len(reached) == len(functions):
@@ -50,7 +52,7 @@ def _callees(function: ir.Operation) -> Iterator[str]:
     names: list[str] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "tt.call":
+        if isa(op, CallOp):
             names.append(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
         return ir.WalkResult.ADVANCE
 

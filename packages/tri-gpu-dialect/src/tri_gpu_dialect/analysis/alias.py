@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
+from tri_core.ir.traits import is_view
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
+from tri_gpu_dialect.async_units.partitions import default_block, partition_blocks
+from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import terminator
 
 __all__ = ["Aliases", "aliases"]
 
 Buffers = frozenset[int]
 
-#: ops whose result is a view of their first operand
 #: types of values that are nobody's memory
 _VALUES = (ir.RankedTensorType, ir.IntegerType, ir.FloatType)
-_VIEWS = "ttg.memdesc_"
 
 
 @dataclass
@@ -45,25 +46,32 @@ class _Analysis:
         of = self.found.of
         for view in block:
             op = view.operation
-            name = op.name
-            if name == "ttg.local_alloc":
+            if len(op.regions) and self.control(op):
+                continue
+            if isa(op, LocalAllocOp):
                 self.allocation(op)
-            elif name.startswith(_VIEWS):
+            elif is_view(op):
                 self.join(op.results, op.operands[:1])
-            elif name == "scf.for":
-                carried = list(op.regions[0].blocks[0].arguments)[1:]
-                self.loop(op, list(op.operands)[3:], carried, op.regions[0].blocks[0])
-            elif name == "scf.while":
-                self.while_(op)
-            elif name == "scf.if":
-                self.branches(op)
-            elif name == NAME:
-                self.partitions(op)
             elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
                 # an op that nobody described: its results may be any of its operands, but for numbers and tensors in registers
                 for result in (r for r in op.results if not isinstance(r.type, _VALUES)):
                     for operand in op.operands:
                         self.join([result], [operand])
+
+    def control(self, op: ir.Operation) -> bool:
+        """Follow the values of ``op`` into and out of its regions; whether it is known how they go."""
+        if isa(op, scf.ForOp):
+            body = op.regions[0].blocks[0]
+            self.loop(op, list(op.operands)[3:], list(body.arguments)[1:], body)
+        elif isa(op, scf.WhileOp):
+            self.while_(op)
+        elif isa(op, scf.IfOp):
+            self.branches(op)
+        elif isa(op, WarpSpecializeOp):
+            self.partitions(op)
+        else:
+            return False
+        return True
 
     def allocation(self, op: ir.Operation) -> None:
         result = op.results[0]

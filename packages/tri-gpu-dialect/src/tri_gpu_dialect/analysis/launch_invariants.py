@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from tri_core.api import LaunchNumber
-from tri_core.mlir import ir
+from tri_core.dialects.tt import FuncOp
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir
 
 __all__ = ["known_at_launch", "launch_number", "parameter_number"]
 
 #: ops that keep the number that they are given, which a parameter's type holds
-_SAME = frozenset({"arith.extsi", "arith.index_cast"})
+_SAME = (arith.ExtSIOp, arith.IndexCastOp)
 
 
 def parameter_number(value: ir.Value) -> int | None:
     """The number of the kernel's parameter that ``value`` is; None for anything else."""
     owner = value.owner
-    if not isinstance(owner, ir.Block) or owner.owner.operation.name != "tt.func":
+    if not isinstance(owner, ir.Block) or not isa(owner.owner.operation, FuncOp):
         return None
     return int(ir.BlockArgument(value).arg_number)
 
@@ -38,7 +40,7 @@ def launch_number(value: ir.Value) -> LaunchNumber | None:
 
 def _given(value: ir.Value) -> ir.Value:
     """What ``value`` is the same number as, as far back as can be seen."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _SAME:
+    while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, *_SAME):
         value = value.owner.operation.operands[0]
     return value
 

@@ -18,12 +18,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tri_core.dialects.tt import (
+    DotOp,
+    DotScaledOp,
+    ElementwiseInlineAsmOp,
+    ExternElementwiseOp,
+    LoadOp,
+    MapElementwiseOp,
+    StoreOp,
+)
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.traits import maps_elements
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
 from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
-from tri_gpu_dialect.edit import terminator
+from tri_gpu_dialect.dialect import LocalDotOp
+from tri_gpu_dialect.edit import CONTROL, terminator
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -111,7 +123,7 @@ class _Forward:
                 control(self, op)
             elif len(op.results):
                 self.op(op)
-            elif op.name == "tt.store":
+            elif isa(op, StoreOp):
                 self.stores.append(op)
 
     def settle_stores(self) -> None:
@@ -170,10 +182,10 @@ class _Forward:
             for result in current.results:
                 for use in result.uses:
                     user = use.owner.operation
-                    if user.name == "tt.store" and use.operand_number == 1:
+                    if isa(user, StoreOp) and use.operand_number == 1:
                         decided = self.found.decided(user)
                         return None if decided is None else decided[1]
-                    if user.name.startswith(("arith.", "math.")):
+                    if maps_elements(user.name):
                         ahead.append(user)
         return None
 
@@ -204,11 +216,11 @@ class _Forward:
         result = tensor_info(op.results[0].type)
         if result is None or result.encoding is None:
             return
-        if op.name == "tt.load" and result.numel < self.threads and not reads_again(op):
+        if isa(op, LoadOp) and result.numel < self.threads and not reads_again(op):
             # few elements: loading them in any layout is cheaper than moving them
             self.found.operands.pop(op.results[0], None)
             return
-        if op.name not in ("tt.dot", "tt.dot_scaled", "ttg.local_dot"):
+        if not isa(op, DotOp, DotScaledOp, LocalDotOp):
             self.memory.add(result.encoding)
         self.fix(op.results, result.encoding)
 
@@ -378,7 +390,7 @@ class _Backward:
         for op in self.idle.values():
             if any(self.found.main(r) is not None for r in op.results):
                 continue
-            if op.name not in _EFFECTS and all(next(iter(r.uses), None) is None for r in op.results):
+            if not isa(op, *_EFFECTS) and all(next(iter(r.uses), None) is None for r in op.results):
                 self.found.dead.append(op)
                 continue
             for result in op.results:
@@ -466,10 +478,10 @@ _BACKWARD = {"scf.for": _Backward.for_, "scf.while": _Backward.while_, "scf.if":
 
 
 #: elementwise ops that may do more than compute
-_EFFECTS = frozenset({"tt.elementwise_inline_asm", "tt.extern_elementwise", "tt.map_elementwise"})
+_EFFECTS = (ElementwiseInlineAsmOp, ExternElementwiseOp, MapElementwiseOp)
 
 
 def _is_single(value: ir.Value) -> bool:
     """Whether ``value`` can have one layout only: it is carried, or comes from memory."""
     owner = value.owner
-    return isinstance(owner, ir.Block) or owner.operation.name in (*_FORWARD, "tt.load")
+    return isinstance(owner, ir.Block) or isa(owner.operation, *CONTROL, LoadOp)

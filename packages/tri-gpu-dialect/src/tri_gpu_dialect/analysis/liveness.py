@@ -21,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
+from tri_gpu_dialect.async_units.partitions import default_block, partition_blocks
+from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import terminator
 
 __all__ = ["AWAITED", "Buffer", "Lives", "buffers", "lives"]
@@ -109,23 +110,30 @@ class _Liveness:
 
     def op(self, op: ir.Operation) -> None:
         for index in self.used(op):
-            self.touch(index, is_dot=op.name == DOT)
-        if op.name == "ttg.local_alloc":
+            self.touch(index, is_dot=isa(op, WarpGroupDotOp))
+        if len(op.regions) and self.control(op):
+            return
+        if isa(op, LocalAllocOp):
             (index,) = self.aliases.of[op.results[0]]
             awaited = AWAITED in op.attributes
             self.allocated[index] = Buffer(op, self.number, self.number, 0, self.partition, awaited)
-        elif op.name == DOT_WAIT:
+        elif isa(op, WarpGroupDotWaitOp):
             self.dots_done(op)
-        elif op.name in ("scf.for", "scf.while"):
-            self.loop(op)
-        elif op.name == "scf.if":
-            for region in op.regions:
-                for block in region.blocks:
-                    self.block(block)
-        elif op.name == NAME:
-            self.partitions(op)
         elif size := self.scratch_bytes(op):
             self.scratch.append(Buffer(op, self.number, self.number, size, self.partition))
+
+    def control(self, op: ir.Operation) -> bool:
+        """Go through the regions of ``op``; whether it is known in what order they run."""
+        if isa(op, scf.ForOp, scf.WhileOp):
+            self.loop(op)
+        elif isa(op, WarpSpecializeOp):
+            self.partitions(op)
+        elif isa(op, scf.IfOp):
+            for block in (block for region in op.regions for block in region.blocks):
+                self.block(block)
+        else:
+            return False
+        return True
 
     def used(self, op: ir.Operation) -> list[int]:
         """The buffers that an op's operands may stand for."""

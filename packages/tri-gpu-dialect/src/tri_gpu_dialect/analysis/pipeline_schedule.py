@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import LoadOp
 from tri_core.ir.effects import (
     READ_DESCRIBED,
     SYNCHRONIZE_CTA,
@@ -21,9 +22,11 @@ from tri_core.ir.effects import (
     may_have,
 )
 from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_core.passes.origins import argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 
@@ -65,7 +68,7 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
     found = Schedule()
     reach = _Reach(body, ops)
     for op in ops:
-        if op.name == "tt.load" and _feeds_dot(op) and suits(op):
+        if isa(op, LoadOp) and _feeds_dot(op) and suits(op):
             root = argument_of(op.operands[0])
             if root is not None and root not in written and reach.add(op, loop, written):
                 found.loads.append(op)
@@ -80,7 +83,7 @@ def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str |
     """Why ``loop``, an ``scf.for``, has no :func:`schedule`; None where none of its loads gives an operand to a dot."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
-    loads = [op for op in ops if op.name == "tt.load" and _feeds_dot(op)]
+    loads = [op for op in ops if isa(op, LoadOp) and _feeds_dot(op)]
     if not loads:
         return None
     written = _written(loop)
@@ -111,7 +114,7 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
             if root is None or used:
                 return None
             found.add(root)
-        elif name == "scf.while" or may_have(op, *_ORDERING):
+        elif isa(op, scf.WhileOp) or may_have(op, *_ORDERING):
             return None
     return found
 
@@ -121,12 +124,12 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
 
 def is_dot_buffer(op: ir.Operation) -> bool:
     """Whether ``op`` fills a buffer that only dots which run on their own read, next to it."""
-    if op.name != "ttg.local_alloc" or not len(op.operands):
+    if not isa(op, LocalAllocOp) or not len(op.operands):
         return False
     users = [use.owner.operation for use in op.results[0].uses]
-    readers = [user for user in users if user.name == "ttg.warp_group_dot"]
+    readers = [user for user in users if isa(user, WarpGroupDotOp)]
     return bool(readers) and all(
-        user.block == op.block and (user in readers or user.name == "ttg.local_dealloc") for user in users
+        user.block == op.block and (user in readers or isa(user, LocalDeallocOp)) for user in users
     )
 
 
@@ -171,7 +174,7 @@ class _Reach:
             op = self.own.get(value)
             if op is None or value in results:
                 continue
-            if op.name == "tt.load":
+            if isa(op, LoadOp):
                 root = argument_of(op.operands[0])
                 if root is None or root in written:
                     return False

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tri_core.mlir import ir
+from tri_core.dialects.tt import DotOp, FuncOp, MakeRangeOp, SplatOp
+from tri_core.ir.traits import maps_elements, replicates
+from tri_core.ir.views import defining_op, isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.analysis.dot_stages import registers_of
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
-from tri_gpu_dialect.async_units.partitions import NAME, default_registers
+from tri_gpu_dialect.async_units.partitions import default_registers
+from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import all_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
@@ -25,8 +28,6 @@ __all__ = ["accumulator_registers", "compared_registers", "most_registers", "reg
 _OTHERS = 16
 #: registers beside the accumulators of a loop of dots: seldom fewer in machine code of the published kernels that were looked at
 _BESIDE_ACCUMULATORS = 48
-#: what gives copies of its operand's elements
-_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 
 def registers_for_tensors(op: ir.Operation, registers: int | None) -> int | None:
@@ -34,10 +35,10 @@ def registers_for_tensors(op: ir.Operation, registers: int | None) -> int | None
 
     ``registers`` is what it has in all where ``ttg.warp_specialize`` does not say.
     """
-    while op.name not in ("tt.func", NAME):
+    while not isa(op, FuncOp, WarpSpecializeOp):
         op = op.parent.operation
     have = registers
-    if op.name == NAME:
+    if isa(op, WarpSpecializeOp):
         have = default_registers(op) or have
     return None if have is None else have - _OTHERS
 
@@ -74,12 +75,12 @@ def accumulator_registers(loop: ir.Operation) -> int:
 
 def _is_dot(value: ir.Value) -> bool:
     """Whether a dot that nobody has to wait for, or a wait, gives ``value``."""
-    return value.owner.operation.name in ("tt.dot", DOT_WAIT)
+    return isa(value.owner.operation, DotOp, WarpGroupDotWaitOp)
 
 
 def compared_registers(ops: Sequence[ir.Operation]) -> int:
     """Registers of the rows of indices that comparisons of tensors among ``ops`` read: assemblers make them ahead of time."""
-    compared = {_source(v) for op in ops if op.name == "arith.cmpi" for v in op.operands}
+    compared = {_source(v) for op in ops if isa(op, arith.CmpIOp) for v in op.operands}
     return sum(
         registers_of(v) for v in compared if tensor_info(v.type) is not None and _is_made_of_numbers(v)
     )
@@ -89,9 +90,9 @@ def _uses(op: ir.Operation) -> Iterable[ir.Value]:
     """What ``op`` needs: of a wait also the operands of its dots, which are read until then."""
     for inner in all_ops(op):
         yield from inner.operands
-    if op.name == DOT_WAIT:
+    if isa(op, WarpGroupDotWaitOp):
         for value in op.operands:
-            if not isinstance(value.owner, ir.Block) and value.owner.operation.name == DOT:
+            if not isinstance(value.owner, ir.Block) and isa(value.owner.operation, WarpGroupDotOp):
                 yield value.owner.operation.operands[0]
 
 
@@ -108,9 +109,9 @@ def _is_made_of_numbers(value: ir.Value) -> bool:
         if isinstance(here.owner, ir.Block) or not steps:
             return False
         op = here.owner.operation
-        if op.name in ("arith.constant", "tt.splat", "tt.make_range"):
+        if isa(op, arith.ConstantOp, SplatOp, MakeRangeOp):
             continue
-        if not op.name.startswith("arith.") and op.name not in _COPIES:
+        if not maps_elements(op.name) and not replicates(op):
             return False
         ahead += [(v, steps - 1) for v in op.operands]
     return True
@@ -118,6 +119,6 @@ def _is_made_of_numbers(value: ir.Value) -> bool:
 
 def _source(value: ir.Value) -> ir.Value:
     """What ``value`` is copies of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _COPIES:
-        value = value.owner.operation.operands[0]
+    while (op := defining_op(value)) is not None and replicates(op):
+        value = op.operands[0]
     return value

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tri_core.ir.traits import moves_data
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, scf
 from tri_gpu_dialect.analysis.integer_range import BINARY, COMPARISONS, IntegerRange
 from tri_gpu_dialect.edit import terminator
 
@@ -74,7 +75,7 @@ class Ranges:
             case "arith.constant":
                 return _constant(op.attributes["value"].maybe_downcast(), width)
             case "arith.extsi" | "arith.trunci" | "arith.extui":
-                return known[0].resized(width, signed=op.name != "arith.extui")
+                return known[0].resized(width, signed=not isa(op, arith.ExtUIOp))
             case "arith.select" | "scf.if":
                 return known[0].join(known[1])
             case "arith.cmpi":
@@ -106,7 +107,7 @@ def _sources(value: ir.Value) -> list[ir.Value]:
     owner = value.owner
     if isinstance(owner, ir.Block):
         loop = owner.owner.operation
-        counts = loop.name == "scf.for" and ir.BlockArgument(value).arg_number == 0
+        counts = isa(loop, scf.ForOp) and ir.BlockArgument(value).arg_number == 0
         found = list(loop.operands)[:3] if counts and "unsignedCmp" not in loop.attributes else []
     else:
         found = _operands(owner.operation, value)
@@ -114,13 +115,13 @@ def _sources(value: ir.Value) -> list[ir.Value]:
 
 
 def _operands(op: ir.Operation, value: ir.Value) -> list[ir.Value]:
-    if op.name in BINARY or op.name == "arith.cmpi":
+    if op.name in BINARY or isa(op, arith.CmpIOp):
         return list(op.operands)[:2]
-    if moves_data(op) or op.name in ("arith.extsi", "arith.extui", "arith.trunci"):
+    if moves_data(op) or isa(op, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp):
         return list(op.operands)[:1]
-    if op.name == "arith.select":
+    if isa(op, arith.SelectOp):
         return list(op.operands)[1:]
-    if op.name == "scf.if":
+    if isa(op, scf.IfOp):
         number = ir.OpResult(value).result_number
         return [terminator(region.blocks[0]).operands[number] for region in op.regions]
     return []

@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from tri_core.dialects.tt import FuncOp, GetProgramIdOp
 from tri_core.ir.traits import is_cast
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, scf
 from tri_gpu_dialect.edit import CONTROL, all_ops
 
 __all__ = ["Slopes", "TripCounts", "trip_counts"]
@@ -43,7 +45,7 @@ def trip_counts(function: ir.Operation) -> TripCounts:
     """Of the ``scf.for`` of ``function``, whose program ids are those of a launch."""
     reader, total = _Reader(), dict[int, Fraction | None]()
     for op in all_ops(function):
-        if op.name == "scf.for":
+        if isa(op, scf.ForOp):
             lower, upper, step = list(op.operands)[:3]
             count = _scaled(_sum(reader.of(upper), reader.of(lower), -1), Fraction(1, _constant(step) or 1))
             total = dict(_sum(total, count, 1))
@@ -64,15 +66,15 @@ class _Reader:
         if isinstance(value.owner, ir.Block):
             return self._argument(value)
         op = value.owner.operation
-        if op.name == "tt.get_program_id":
+        if isa(op, GetProgramIdOp):
             return {int(ir.IntegerAttr(op.attributes["axis"]).value): Fraction(1)}
-        return _UNKNOWN if op.name in CONTROL else self._computed(op)
+        return _UNKNOWN if isa(op, *CONTROL) else self._computed(op)
 
     def _argument(self, value: ir.Value) -> Slopes:
         op = value.owner.owner.operation
-        if op.name == "tt.func":
+        if isa(op, FuncOp):
             return {}
-        is_index = op.name == "scf.for" and ir.BlockArgument(value).arg_number == 0
+        is_index = isa(op, scf.ForOp) and ir.BlockArgument(value).arg_number == 0
         return _UNKNOWN if not is_index or any(self.of(v) for v in list(op.operands)[:3]) else {}
 
     def _computed(self, op: ir.Operation) -> Slopes:
@@ -94,7 +96,7 @@ def _factor(op: ir.Operation) -> tuple[ir.Value, Fraction] | None:
         return None
     left, right = op.operands
     by = _constant(right)
-    if op.name == "arith.muli" and by is None:
+    if isa(op, arith.MulIOp) and by is None:
         left, by = right, _constant(left)
     if by is None:
         return None
@@ -104,7 +106,7 @@ def _factor(op: ir.Operation) -> tuple[ir.Value, Fraction] | None:
 
 
 def _constant(value: ir.Value) -> int | None:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "arith.constant":
+    if isinstance(value.owner, ir.Block) or not isa(value.owner.operation, arith.ConstantOp):
         return None
     attribute = value.owner.operation.attributes["value"].maybe_downcast()
     return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None

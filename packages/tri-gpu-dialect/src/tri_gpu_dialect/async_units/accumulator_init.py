@@ -20,8 +20,10 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import moves_data
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, scf
 from tri_core.passes.origins import is_zero
+from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
 
 __all__ = ["AccumulatorInit"]
@@ -43,7 +45,7 @@ class AccumulatorInit(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Give the dots of every function of ``module`` their predicates."""
         for function in functions(module):
-            for dot in [op for op in all_ops(function) if op.name == _DOT and len(op.operands) == 3]:
+            for dot in [op for op in all_ops(function) if isa(op, WarpGroupDotOp) and len(op.operands) == 3]:
                 if not _by_select(dot) and not _by_flag(dot) and self.first:
                     _by_iteration(dot)
 
@@ -51,7 +53,7 @@ class AccumulatorInit(Pass):
 def _by_select(dot: ir.Operation) -> bool:
     """Take a select between zeros and an accumulator out of the accumulator of ``dot``; whether there was one."""
     select = _made_by(dot.operands[2])
-    if select is None or select.name != "arith.select" or len(list(select.results[0].uses)) > 1:
+    if select is None or not isa(select, arith.SelectOp) or len(list(select.results[0].uses)) > 1:
         return False
     condition, if_true, if_false = select.operands
     scalar = _scalar(condition)
@@ -79,9 +81,9 @@ class _Reset:
         op = _made_by(value)
         if op is None or len(list(value.uses)) > 1:
             return None
-        if op.name == "arith.select":
+        if isa(op, arith.SelectOp):
             condition, *ways = op.operands
-        elif op.name == "scf.if":
+        elif isa(op, scf.IfOp):
             condition = op.operands[0]
             number = ir.OpResult(value).result_number
             ways = [terminator(region.blocks[0]).operands[number] for region in op.regions]
@@ -90,7 +92,7 @@ class _Reset:
         scalar = _scalar(condition)
         new, old = is_zero(ways[0]), is_zero(ways[1])
         total = ways[1] if new else ways[0]
-        if scalar is None or new == old or (op.name == "scf.if" and _is_inside(total, op)):
+        if scalar is None or new == old or (isa(op, scf.IfOp) and _is_inside(total, op)):
             return None
         return cls(op, scalar, new, total)
 
@@ -101,7 +103,7 @@ def _by_flag(dot: ir.Operation) -> bool:
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return False
     loop, number = dot.block.owner.operation, ir.BlockArgument(total).arg_number
-    if loop.name != "scf.for":
+    if not isa(loop, scf.ForOp):
         return False
     reset = _Reset.of(terminator(dot.block).operands[number - 1])
     if reset is None or reset.op.block != dot.block:
@@ -140,7 +142,7 @@ def _with_flag(loop: ir.Operation, number: int, reset: _Reset) -> ir.Operation:
             "scf.yield", operands=[*coming, _not(reset.keep) if reset.negated else reset.keep]
         )
     end.erase()
-    if reset.op.name == "arith.select":
+    if isa(reset.op, arith.SelectOp):
         reset.op.erase()
     for before, after in zip(loop.results, made.results, strict=False):
         before.replace_all_uses_with(after)
@@ -184,7 +186,7 @@ def _by_iteration(dot: ir.Operation) -> None:
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return
     loop = dot.block.owner.operation
-    if loop.name != "scf.for":
+    if not isa(loop, scf.ForOp):
         return
     induction, lower = dot.block.arguments[0], loop.operands[0]
     if not is_zero(loop.operands[2 + ir.BlockArgument(total).arg_number]):

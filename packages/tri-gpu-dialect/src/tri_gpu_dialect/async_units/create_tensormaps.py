@@ -22,15 +22,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import PointerType
+from tri_core.dialects.tt import FuncOp, MakeTensorDescriptorOp, PointerType
 from tri_core.dialects.tt.enums import PaddingOption
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import builtin, ir, scf
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
+from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
 from tri_gpu_dialect.edit import all_ops, constant, functions, i32_attribute, make
 
 __all__ = ["CreateTensormaps", "is_repeated"]
 
-_MAKE, _STORE = "tt.make_tensor_descriptor", "ttg.async_copy_local_to_descriptor"
 #: bytes of an encoded descriptor, and what it is aligned to
 _BYTES, _ALIGNMENT = 128, 128
 #: 64-bit words of the element that stands for an empty tensor: what its address is a multiple of
@@ -50,15 +51,15 @@ class CreateTensormaps(Pass):
         """Rewrite every function of ``module``."""
         for function in functions(module):
             for op in all_ops(function):
-                if op.name == _MAKE and not known_at_launch(op):
+                if isa(op, MakeTensorDescriptorOp) and not known_at_launch(op):
                     _create(op)
 
 
 def is_repeated(op: ir.Operation) -> bool:
     """Whether ``op`` is in a loop."""
     outer = op.parent
-    while outer is not None and outer.operation.name not in ("tt.func", "builtin.module"):
-        if outer.operation.name in ("scf.for", "scf.while"):
+    while outer is not None and not isa(outer.operation, FuncOp, builtin.ModuleOp):
+        if isa(outer.operation, scf.ForOp, scf.WhileOp):
             return True
         outer = outer.operation.parent
     return False
@@ -71,7 +72,9 @@ def _create(op: ir.Operation) -> None:
     may_be_empty = [n for n in sizes if (known := launch_number(n)) is None or known.parameter is not None]
     padding = {"padding": op.attributes["padding"]} if "padding" in op.attributes else {}
     with ir.InsertionPoint(op), op.location:
-        if is_repeated(op) and any(use.owner.operation.name == _STORE for use in op.results[0].uses):
+        if is_repeated(op) and any(
+            isa(use.owner.operation, AsyncCopyLocalToDescriptorOp) for use in op.results[0].uses
+        ):
             make("ttg.async_store_wait", pendings=i32_attribute(0), complete=ir.UnitAttr.get())
         nbytes = _BYTES + (_ALIGNMENT if may_be_empty else 0)
         type_ = PointerType.of(ir.IntegerType.get_signless(8))

@@ -16,8 +16,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import GatherOp, HistogramOp, ScanOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.dialect import LocalAllocOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped
 from tri_gpu_dialect.encodings import Blocked, SharedEncoding, decode
 from tri_gpu_dialect.layouts import BLOCK
@@ -40,9 +43,9 @@ class GatherAcrossCluster(Pass):
             return
         for function in functions(module):
             for op in all_ops(function):
-                if op.name == "tt.scan":
+                if isa(op, ScanOp):
                     _scan(op)
-                elif op.name == "ttg.local_alloc" and len(op.operands):
+                elif isa(op, LocalAllocOp) and len(op.operands):
                     _fill(op)
                 for number in _needed(op):
                     op.operands[number] = _everywhere(op, op.operands[number])
@@ -50,9 +53,9 @@ class GatherAcrossCluster(Pass):
 
 def _needed(op: ir.Operation) -> Sequence[int]:
     """The operands of which every block needs all."""
-    if op.name == "tt.histogram":  # the mask goes with the values
+    if isa(op, HistogramOp):  # the mask goes with the values
         return range(len(op.operands))
-    return (0,) if op.name == "tt.gather" else ()
+    return (0,) if isa(op, GatherOp) else ()
 
 
 def _fill(op: ir.Operation) -> None:

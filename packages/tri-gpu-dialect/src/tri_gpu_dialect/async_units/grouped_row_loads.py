@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.dialects.tt import DescriptorLoadOp, LoadOp
 from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.analysis.slicing import LOAD, is_row
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
+from tri_gpu_dialect.async_units.analysis.slicing import is_row
+from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["lift_rows"]
 
 #: ops that write no memory
-_PASSED = frozenset({LOAD, "tt.load", "ttg.local_alloc", "ttg.local_load"})
+_PASSED = (DescriptorLoadOp, LoadOp, LocalAllocOp, LocalLoadOp)
 
 
 def lift_rows(function: ir.Operation) -> None:
     """Move the loads of rows in the loops of ``function`` up, with the numbers that they need."""
-    for loop in [op for op in all_ops(function) if op.name == "scf.for"]:
+    for loop in [op for op in all_ops(function) if isa(op, scf.ForOp)]:
         block = loop.regions[0].blocks[0]
-        for row in [op for op in block_ops(block) if op.name == LOAD and is_row(op)]:
+        for row in [op for op in block_ops(block) if isa(op, DescriptorLoadOp) and is_row(op)]:
             _lift(row)
 
 
@@ -32,15 +35,17 @@ def _lift(row: ir.Operation) -> None:
     """Move one load behind the first block that is loaded before it, if nothing in between forbids that."""
     ops = block_ops(row.block)
     place = ops.index(row)
-    first = next((i for i, op in enumerate(ops[:place]) if op.name == LOAD and not is_row(op)), None)
+    first = next(
+        (i for i, op in enumerate(ops[:place]) if isa(op, DescriptorLoadOp) and not is_row(op)), None
+    )
     if first is None:
         return
     start = first + 1
-    while ops[start].name == LOAD and is_row(ops[start]):
+    while isa(ops[start], DescriptorLoadOp) and is_row(ops[start]):
         start += 1
     between = ops[start:place]
     moving = _needed(row, between)
-    if moving is None or not all(is_rematerializable(op) or op.name in _PASSED for op in between):
+    if moving is None or not all(is_rematerializable(op) or isa(op, *_PASSED) for op in between):
         return
     moving.append(row)
     anchor = next((op for op in between if op not in moving), None)

@@ -20,21 +20,24 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
-from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
+from tri_core.ir.traits import is_rematerializable, is_view, replicates
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tensors
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.dialect import (
+    ArriveBarrierOp,
+    LocalLoadOp,
+    WaitBarrierOp,
+    WarpGroupDotOp,
+    WarpGroupDotWaitOp,
+)
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["HoistAsyncDots"]
-
-_WAIT, _ARRIVE, _READ = "ttg.wait_barrier", "ttg.arrive_barrier", "ttg.local_load"
-#: what gives copies of its operand's elements
-_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ class _Block:
         self.ops = block_ops(block)
         self.number = {op: i for i, op in enumerate(self.ops)}
         self.order = list(range(len(self.ops)))
-        self.dots = [i for i in self.order if self.ops[i].name == DOT]
-        self.waits = [i for i in self.order if self.ops[i].name == DOT_WAIT]
+        self.dots = [i for i in self.order if isa(self.ops[i], WarpGroupDotOp)]
+        self.waits = [i for i in self.order if isa(self.ops[i], WarpGroupDotWaitOp)]
         self.registers = registers
 
     @property
@@ -78,12 +81,12 @@ class _Block:
         if len(self.dots) < 2 or sorted(waited) != self.dots or not all(map(self.named, self.waits)):
             return False
         inside = (inner for op in self.ops if len(op.regions) for inner in all_ops(op) if inner != op)
-        return not any(inner.name in (DOT, DOT_WAIT) for inner in inside)
+        return not any(isa(inner, WarpGroupDotOp, WarpGroupDotWaitOp) for inner in inside)
 
     def run(self) -> None:
         """Move what can be, and say at each wait how many dots may be under way."""
         for op in reversed(self.ops):
-            if op.name == _READ and not isinstance(encoding_of(op.results[0]), DotOperand):
+            if isa(op, LocalLoadOp) and not isinstance(encoding_of(op.results[0]), DotOperand):
                 self.read_late(self.number[op])
         for dot in self.dots[1:]:
             self.start_early(dot)
@@ -106,12 +109,12 @@ class _Block:
         for i in self.order[start + 1 :]:
             op, place = self.ops[i], place + 1
             if any(self.maker(v) in moving for inner in all_ops(op) for v in inner.operands):
-                if op.name not in _COPIES:
+                if not replicates(op):
                     break
                 moving.add(i)
-            elif not _may_be_passed(op) or (op.name == _ARRIVE and _frees(op, root)):
+            elif not _may_be_passed(op) or (isa(op, ArriveBarrierOp) and _frees(op, root)):
                 break
-        waits = [at for at in range(start + 1, place) if self.ops[self.order[at]].name == DOT_WAIT]
+        waits = [at for at in range(start + 1, place) if isa(self.ops[self.order[at]], WarpGroupDotWaitOp)]
         before = waits[-1] if waits else place
         ahead, at_use = (self.placed(moving, start, end) for end in (before, place))
         is_free = self.registers is None or self.most(ahead) <= self.registers
@@ -131,7 +134,7 @@ class _Block:
         for at in range(place):
             other = self.order[at]
             is_later = other in self.dots and self.waited(other) > self.waited(dot)
-            if self.ops[other].name != DOT_WAIT and not is_later:
+            if not isa(self.ops[other], WarpGroupDotWaitOp) and not is_later:
                 continue
             order = self.moved(dot, at)
             if order is None:
@@ -150,8 +153,9 @@ class _Block:
         if needed is None:
             return None
         passed = [i for i in between if i not in needed]
-        names = {self.ops[i].name for i in passed}
-        if any(self.ops[i].name == _WAIT for i in needed) and _ARRIVE in names:
+        if any(isa(self.ops[i], WaitBarrierOp) for i in needed) and any(
+            isa(self.ops[i], ArriveBarrierOp) for i in passed
+        ):
             return None
         if not all(_may_be_passed(self.ops[i]) for i in passed):
             return None
@@ -165,7 +169,7 @@ class _Block:
         ahead = [dot]
         for i in between:
             op = self.ops[i]
-            if op.name == _WAIT:
+            if isa(op, WaitBarrierOp):
                 guarded = set(guarded_buffers(op))
                 if not guarded or guarded & buffers:
                     ahead.append(i)
@@ -185,7 +189,7 @@ class _Block:
     def named(self, wait: int) -> list[int]:
         """The dots whose accumulators ``wait`` gives."""
         makers = [self.maker(v) for v in self.ops[wait].operands]
-        return [i for i in makers if i is not None and self.ops[i].name == DOT]
+        return [i for i in makers if i is not None and isa(self.ops[i], WarpGroupDotOp)]
 
     def waited(self, dot: int) -> int:
         """The place of the wait for ``dot``."""
@@ -199,7 +203,7 @@ class _Block:
 
 def _may_move(op: ir.Operation) -> bool:
     """Whether ``op`` takes no registers worth counting, and may be done earlier."""
-    if op.name == _WAIT or op.name == "arith.constant" or op.name.startswith("ttg.memdesc_"):
+    if isa(op, WaitBarrierOp) or isa(op, arith.ConstantOp) or is_view(op):
         return True
     return is_rematerializable(op) and all(tensor_info(r.type) is None for r in op.results)
 
@@ -211,6 +215,6 @@ def _frees(arrive: ir.Operation, root: ir.Value) -> bool:
 
 
 def _may_be_passed(op: ir.Operation) -> bool:
-    return op.name in (DOT, DOT_WAIT, _WAIT, _ARRIVE) or has_at_most(
+    return isa(op, WarpGroupDotOp, WarpGroupDotWaitOp, WaitBarrierOp, ArriveBarrierOp) or has_at_most(
         op, READ_GLOBAL, WRITE_GLOBAL, READ_SHARED
     )

@@ -20,12 +20,27 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import InternalError, Pass, StageContext
-from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt import (
+    DescriptorLoadOp,
+    DescriptorReduceOp,
+    DescriptorStoreOp,
+    MakeTensorDescriptorOp,
+    TensorDescType,
+)
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import (
+    AsyncCopyDescriptorToLocalOp,
+    AsyncCopyLocalToDescriptorOp,
+    BarrierOp,
+    ConvertLayoutOp,
+    LocalAllocOp,
+    WarpSpecializeOp,
+)
 from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, is_barrier, make
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
@@ -34,13 +49,13 @@ from tri_gpu_dialect.types import bitwidth, tensor_info
 __all__ = ["LowerDescriptorsToTma"]
 
 _INTO, _OUT_OF = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
-_STORES = frozenset({"tt.descriptor_store", "tt.descriptor_reduce"})
+_STORES = (DescriptorStoreOp, DescriptorReduceOp)
 _BARRIER = SwizzledShared(1, 1, 1, (0,))
 
 
 @dataclass(frozen=True)
 class LowerDescriptorsToTma(Pass):
-    """See the module; ``policy`` says what copies can do: without ``tma_copies`` nothing happens."""
+    """See the module; ``policy`` says what copies can do: without ``block_copies`` nothing happens."""
 
     name: ClassVar[str] = "lower-descriptors-to-tma"
     former_names: ClassVar[tuple[str, ...]] = ("copy-descriptor-blocks",)
@@ -54,12 +69,12 @@ class LowerDescriptorsToTma(Pass):
             return
         for function in functions(module):
             # chosen before any is rewritten: that erases others, which must not be looked at again
-            for op in [op for op in all_ops(function) if op.name == "tt.descriptor_load"]:
+            for op in [op for op in all_ops(function) if isa(op, DescriptorLoadOp)]:
                 _load(op, copies)
-            for op in [op for op in all_ops(function) if op.name in _STORES]:
+            for op in [op for op in all_ops(function) if isa(op, *_STORES)]:
                 _store(op, copies)
             for op in all_ops(function):
-                if op.name == "tt.make_tensor_descriptor":
+                if isa(op, MakeTensorDescriptorOp):
                     _give_encodings(op, copies)
             _order_global_memory(function)
 
@@ -110,7 +125,7 @@ def _buffer(
 def _wanted_buffer(op: ir.Operation, copies: BlockCopies) -> ir.Operation | None:
     """The only use of a loaded block, if it puts it in a buffer that a copy can fill."""
     users = [use.owner.operation for use in op.results[0].uses]
-    if len(users) != 1 or users[0].name != "ttg.local_alloc" or users[0].block != op.block:
+    if len(users) != 1 or not isa(users[0], LocalAllocOp) or users[0].block != op.block:
         return None
     encoding = _encoding(users[0])
     descriptor = op.operands[0].type
@@ -159,7 +174,7 @@ def _store(op: ir.Operation, copies: BlockCopies) -> None:
 def _unconverted(value: ir.Value) -> ir.Value:
     """``value`` before its layout was changed: a buffer takes any, and a change goes through memory itself."""
     owner = value.owner
-    is_conversion = not isinstance(owner, ir.Block) and owner.operation.name == "ttg.convert_layout"
+    is_conversion = not isinstance(owner, ir.Block) and isa(owner.operation, ConvertLayoutOp)
     return owner.operation.operands[0] if is_conversion else value
 
 
@@ -180,7 +195,7 @@ def _order_global_memory(function: ir.Operation) -> None:
             make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
             if _OUT_OF in names:
                 make("ttg.async_store_wait", pendings=i32_attribute(0), complete=ir.UnitAttr.get())
-        if op.name != "ttg.barrier":
+        if not isa(op, BarrierOp):
             with ir.InsertionPoint.after(op), op.location:
                 make("ttg.fence_async_shared", **{"global": ir.UnitAttr.get()})
 
@@ -212,7 +227,7 @@ def _give_encodings(maker: ir.Operation, copies: BlockCopies) -> None:
 
 def _buffer_of(copy: ir.Operation) -> ir.Value:
     operands = list(copy.operands)
-    return operands[-2] if copy.name == _INTO else operands[-1]
+    return operands[-2] if isa(copy, AsyncCopyDescriptorToLocalOp) else operands[-1]
 
 
 def _uses(
@@ -221,9 +236,9 @@ def _uses(
     """The copies of a descriptor, and the arguments of regions that it goes through to each."""
     for use in list(value.uses):
         op = use.owner.operation
-        if op.name in (_INTO, _OUT_OF):
+        if isa(op, AsyncCopyDescriptorToLocalOp, AsyncCopyLocalToDescriptorOp):
             yield op, through
-        elif op.name == "ttg.warp_specialize":
+        elif isa(op, WarpSpecializeOp):
             holder = op.regions[1].blocks[0].operations[0].operation
             for block in holder.regions[0].blocks:
                 captured = block.arguments[use.operand_number]

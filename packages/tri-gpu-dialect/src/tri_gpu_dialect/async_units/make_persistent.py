@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, Unsupported
+from tri_core.dialects.tt import GetNumProgramsOp, GetProgramIdOp, LoadOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.effects import (
     HOST,
@@ -39,8 +40,9 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     effects_of,
 )
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
@@ -112,7 +114,7 @@ def _refusal(module: ir.Module, function: ir.Operation) -> Unsupported | None:
 
 def _impure(op: ir.Operation) -> str | None:
     """What is wrong with ``op``; None: nothing."""
-    if op.name == "tt.load" and reads_again(op):
+    if isa(op, LoadOp) and reads_again(op):
         return "that is volatile may wait for other programs"
     found = effects_of(op)
     if found is None:
@@ -136,7 +138,7 @@ def _axis(number: int) -> ir.Attribute:
 def _wrap(function: ir.Operation, cache: int | None) -> None:
     """Put all but constants of ``function`` into a loop over programs."""
     *ops, end = block_ops(function.regions[0].blocks[0])
-    asked = [op for op in all_ops(function) if op.name in (_ID, _COUNT)]
+    asked = [op for op in all_ops(function) if isa(op, GetProgramIdOp, GetNumProgramsOp)]
     trips = trip_counts(function)
     with ir.InsertionPoint(end), function.location:
         sizes = [make(_SIZE, axis=_axis(axis)) for axis in range(3)]
@@ -146,11 +148,11 @@ def _wrap(function: ir.Operation, cache: int | None) -> None:
         order = order_of(function, trips, sizes, plane, total, cache)
         block = (_to_and_fro if trips.differ else _in_steps)(cta, ctas, total)
     with ir.InsertionPoint(terminator(block)), function.location:
-        ids = order.ids(block.arguments[0], {_number(op) for op in asked if op.name == _ID})
+        ids = order.ids(block.arguments[0], {_number(op) for op in asked if isa(op, GetProgramIdOp)})
     for op in asked:
-        op.results[0].replace_all_uses_with((ids if op.name == _ID else sizes)[_number(op)])
+        op.results[0].replace_all_uses_with((ids if isa(op, GetProgramIdOp) else sizes)[_number(op)])
     yielded = terminator(block)
-    for op in [op for op in ops if op.name not in (_ID, _COUNT, "arith.constant")]:
+    for op in [op for op in ops if not isa(op, GetProgramIdOp, GetNumProgramsOp, arith.ConstantOp)]:
         op.move_before(yielded)
     for op in asked:
         op.erase()

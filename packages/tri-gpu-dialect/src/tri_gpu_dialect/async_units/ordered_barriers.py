@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalAllocOp, OrderedBarrierOp
 from tri_gpu_dialect.edit import SHARED, all_ops, block_ops, is_barrier
 
 __all__ = ["ORDERED_BARRIER", "drop_ordered_barriers"]
@@ -17,7 +19,7 @@ def drop_ordered_barriers(function: ir.Operation) -> None:
 
     Barriers are known when barriers have been put in and scratch memory has its place.
     """
-    ordered = [op for op in all_ops(function) if op.name == ORDERED_BARRIER]
+    ordered = [op for op in all_ops(function) if isa(op, OrderedBarrierOp)]
     waits = [op for op in ordered if _step(op) == "wait"]
     ends = [op for op in ordered if _step(op) in ("open", "close")]
     left = [wait for wait in waits if not _dropped(wait)]
@@ -29,9 +31,7 @@ def _dropped(wait: ir.Operation) -> bool:
     """Erase the pair that begins with ``wait``, if threads synchronise in it; whether that was so."""
     ops = block_ops(wait.block)
     start = ops.index(wait)
-    end = next(
-        i for i in range(start, len(ops)) if ops[i].name == ORDERED_BARRIER and _step(ops[i]) == "pass"
-    )
+    end = next(i for i in range(start, len(ops)) if isa(ops[i], OrderedBarrierOp) and _step(ops[i]) == "pass")
     if not _synchronizes(ops[start:end]):
         return False
     ops[end].erase()
@@ -45,7 +45,7 @@ def _synchronizes(ops: Sequence[ir.Operation]) -> bool:
 
 def _is_barrier(op: ir.Operation) -> bool:
     """Whether all threads synchronise at ``op``, or inside of it where it goes through scratch memory."""
-    through_scratch = op.name != "ttg.local_alloc" and "allocation.offset" in op.attributes
+    through_scratch = not isa(op, LocalAllocOp) and "allocation.offset" in op.attributes
     return through_scratch or is_barrier(op, SHARED)
 
 

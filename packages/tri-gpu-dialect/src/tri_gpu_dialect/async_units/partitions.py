@@ -74,7 +74,7 @@ def partitions(op: ir.Operation, num_warps: int) -> list[Partition]:
     are in two places.
     """
     counts = warp_counts(op)
-    starts = _array(op, "warpGroupStartIds", list(_accumulators(num_warps, counts)))
+    starts = _array(op, "warpGroupStartIds", list(_running_sums(num_warps, counts)))
     registers = _array(op, "actualRegisters", [0] * (len(counts) + 1))[1:]
     blocks = partition_blocks(op)
     found = [Partition(*each) for each in zip(blocks, starts, counts, registers, strict=True)]
@@ -89,7 +89,7 @@ def partitions(op: ir.Operation, num_warps: int) -> list[Partition]:
     return found
 
 
-def _accumulators(start: int, counts: list[int]) -> Iterator[int]:
+def _running_sums(start: int, counts: list[int]) -> Iterator[int]:
     for count in counts:
         yield start
         start += count

@@ -18,19 +18,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_core.dialects.tt import ReduceOp
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, math, scf
 from tri_gpu_dialect.async_units.ordered_barriers import ORDERED_BARRIER
-from tri_gpu_dialect.async_units.partitions import NAME, default_block
+from tri_gpu_dialect.async_units.partitions import default_block
+from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PingPong"]
 
 #: what takes so long that another group's dots are done meanwhile
-_LONG = frozenset({"tt.reduce", "math.exp", "math.exp2"})
+_LONG = (ReduceOp, math.ExpOp, math.Exp2Op)
 #: what all groups of consumers go through in the same way
-_BRANCHES = frozenset({"scf.for", "scf.if"})
+_BRANCHES = (scf.ForOp, scf.IfOp)
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,13 @@ class PingPong(Pass):
         if self.policy.async_units.ping_pong is False or groups < 2:
             return
         for function in functions(module):
-            for op in [op for op in all_ops(function) if op.name == NAME]:
+            for op in [op for op in all_ops(function) if isa(op, WarpSpecializeOp)]:
                 _alternate(default_block(op), warps)
 
 
 def _alternate(block: ir.Block, warps: int) -> None:
     """Ordered barriers for what is in ``block``, the region of consumers."""
-    ops = [op for outer in block_ops(block) for op in all_ops(outer) if op.name in _BRANCHES]
+    ops = [op for outer in block_ops(block) for op in all_ops(outer) if isa(op, *_BRANCHES)]
     blocks = [inner for op in ops for region in op.regions for inner in region.blocks]
     found = [dots for inner in blocks if (dots := _started_together(inner))]
     if not found:
@@ -69,10 +71,10 @@ def _alternate(block: ir.Block, warps: int) -> None:
 def _started_together(block: ir.Block) -> Sequence[ir.Operation]:
     """The dots of ``block`` before its first wait behind one, two or more, if it computes something long besides."""
     ops = block_ops(block)
-    places = [i for i, op in enumerate(ops) if op.name == DOT]
-    if not places or not any(op.name in _LONG for op in ops):
+    places = [i for i, op in enumerate(ops) if isa(op, WarpGroupDotOp)]
+    if not places or not any(isa(op, *_LONG) for op in ops):
         return ()
-    end = next((i for i, op in enumerate(ops) if i > places[0] and op.name == DOT_WAIT), len(ops))
+    end = next((i for i, op in enumerate(ops) if i > places[0] and isa(op, WarpGroupDotWaitOp)), len(ops))
     places = [i for i in places if i < end]
     if len(places) < 2 or any(len(op.regions) for op in ops[places[0] : places[-1]]):
         return ()

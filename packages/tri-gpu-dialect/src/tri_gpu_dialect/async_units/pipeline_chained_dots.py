@@ -26,12 +26,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import FuncOp
+from tri_core.ir.traits import is_view
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.async_units.analysis.dot_stages import LATE, DotStages, dot_stages
 from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, forwarded_alike
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
-from tri_gpu_dialect.async_units.partitions import NAME, default_registers
+from tri_gpu_dialect.async_units.analysis.slicing import Refusal
+from tri_gpu_dialect.async_units.partitions import default_registers
+from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, functions, terminator
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs, runs_surely
@@ -65,8 +69,8 @@ class PipelineChainedDots(Pass):
         if wanted is False:
             return
         for function in functions(module):
-            loops = [op for op in all_ops(function) if op.name == "scf.for" and _has_dots(op)]
-            self.loops([loop for loop in loops if wanted or _around(loop).name == NAME])
+            loops = [op for op in all_ops(function) if isa(op, scf.ForOp) and _has_dots(op)]
+            self.loops([loop for loop in loops if wanted or isa(_around(loop), WarpSpecializeOp)])
 
     def loops(self, loops: list[ir.Operation]) -> None:
         """Rewrite ``loops``, or say why not; two that follow each other together, where they can be."""
@@ -96,7 +100,7 @@ class PipelineChainedDots(Pass):
     def refused(self, stages: DotStages, around: ir.Operation) -> Refusal | None:
         """Whether it takes more registers than there are."""
         have = self.policy.async_units.registers
-        if around.name == NAME:
+        if isa(around, WarpSpecializeOp):
             have = default_registers(around) or have
         needed = stages.registers + self.policy.async_units.address_registers
         if have is None or needed <= have:
@@ -108,14 +112,14 @@ class PipelineChainedDots(Pass):
 def _around(loop: ir.Operation) -> ir.Operation:
     """The function of ``loop``, or the op whose region for consumers it is in."""
     outer = loop.parent.operation
-    while outer.name not in ("tt.func", NAME):
+    while not isa(outer, FuncOp, WarpSpecializeOp):
         outer = outer.parent.operation
     return outer
 
 
 def _has_dots(loop: ir.Operation) -> bool:
     return "unsignedCmp" not in loop.attributes and any(
-        op.operation.name == DOT for op in loop.regions[0].blocks[0]
+        isa(op.operation, WarpGroupDotOp) for op in loop.regions[0].blocks[0]
     )
 
 
@@ -126,7 +130,7 @@ def _parted_views(stages: DotStages) -> bool:
     """
     late = {stages.ops[i] for i in stages.late}
     makers = [v.owner.operation for v in stages.forwarded if not isinstance(v.owner, ir.Block)]
-    views = [op for op in makers if op.name.startswith("ttg.memdesc_")]
+    views = [op for op in makers if is_view(op)]
     for op in views:
         own = op.clone(ip=ir.InsertionPoint(op)).operation.results[0]
         for user, number in [(use.owner.operation, use.operand_number) for use in op.results[0].uses]:
@@ -298,7 +302,7 @@ class _Schedule:
         front = stages.late_front
         new = self.copies([i for i in self.early if i <= cut], new)
         old = self.copies([i for i in self.late if i in front], old)
-        started = sum(stages.ops[i].name == DOT for i in front)
+        started = sum(isa(stages.ops[i], WarpGroupDotOp) for i in front)
         rest = [i for i in self.early if i > cut and i not in stages.packs]
         new = self.copies(rest, new, {stages.ops[cut].results[0]: started})
         old = self.copies([i for i in self.late if i not in front], old)
@@ -317,7 +321,7 @@ class _Schedule:
                 for i, value in enumerate(list(inner.operands)):
                     if value in after:
                         inner.operands[i] = after[value]
-            if op.name == DOT_WAIT and pendings and op.operands[0] in pendings:
+            if isa(op, WarpGroupDotWaitOp) and pendings and op.operands[0] in pendings:
                 count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pendings[op.operands[0]])
                 made.attributes["pendings"] = count
             after.update(zip(op.results, made.results, strict=True))

@@ -18,17 +18,24 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
 from tri_core.ir.rewriting import attributes_of
-from tri_core.mlir import ir
+from tri_core.ir.traits import replicates
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT
+from tri_gpu_dialect.async_units.analysis.slicing import DOT
+from tri_gpu_dialect.dialect import (
+    ArriveBarrierOp,
+    LocalLoadOp,
+    OrderedBarrierOp,
+    WaitBarrierOp,
+    WarpGroupDotOp,
+    WarpGroupDotWaitOp,
+)
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers, make
 from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PreloadAccumulator"]
 
-_READ, _WAIT, _ARRIVE = "ttg.local_load", "ttg.wait_barrier", "ttg.arrive_barrier"
-#: what gives copies of its operand's elements
-_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 #: effects that change no shared memory
 _HARMLESS = (READ_GLOBAL, WRITE_GLOBAL, READ_SHARED, ASYNC)
 
@@ -48,7 +55,7 @@ class PreloadAccumulator(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Give the dots of every function of ``module`` what they start from."""
         for function in functions(module):
-            for op in [op for op in all_ops(function) if op.name in ("arith.addf", "arith.subf")]:
+            for op in [op for op in all_ops(function) if isa(op, arith.AddFOp, arith.SubFOp)]:
                 found = _found(op)
                 if found is not None:
                     found.apply(registers_for_tensors(op, self.policy.async_units.registers))
@@ -91,7 +98,7 @@ class _Sum:
         start, new = self.addend, []
         attributes = attributes_of(self.dot)
         with ir.InsertionPoint(self.dot), self.op.location:
-            if self.op.name == "arith.subf":
+            if isa(self.op, arith.SubFOp):
                 new.append(make("arith.negf", [start], start.type))
                 start = new[0].results[0]
             operands = [*list(self.dot.operands)[:2], start]
@@ -107,7 +114,7 @@ class _Sum:
 
 
 def _found(op: ir.Operation) -> _Sum | None:
-    for index in (0, 1) if op.name == "arith.addf" else (0,):
+    for index in (0, 1) if isa(op, arith.AddFOp) else (0,):
         waited, addend = op.operands[index], op.operands[1 - index]
         dot = _dot_of(waited)
         made = None if dot is None else _made_of(addend, dot)
@@ -123,11 +130,11 @@ def _maker(value: ir.Value) -> ir.Operation | None:
 def _dot_of(value: ir.Value) -> ir.Operation | None:
     """The dot onto zeros whose accumulators ``value`` are behind the wait; nobody else reads them, and all are in one block."""
     wait = _maker(value)
-    if wait is None or wait.name != DOT_WAIT or len(list(value.uses)) != 1:
+    if wait is None or not isa(wait, WarpGroupDotWaitOp) or len(list(value.uses)) != 1:
         return None
     given = wait.operands[list(wait.results).index(value)]
     dot = _maker(given)
-    if dot is None or dot.name != DOT or dot.block != wait.block or len(list(given.uses)) != 1:
+    if dot is None or not isa(dot, WarpGroupDotOp) or dot.block != wait.block or len(list(given.uses)) != 1:
         return None
     return dot if len(dot.operands) == 4 and _is_false(dot.operands[3]) else None
 
@@ -135,7 +142,7 @@ def _dot_of(value: ir.Value) -> ir.Operation | None:
 def _is_false(value: ir.Value) -> bool:
     """Whether ``value``, which says of a dot whether it adds to what is there, is the constant that says no."""
     op = _maker(value)
-    return op is not None and op.name == "arith.constant" and not ir.IntegerAttr(op.attributes["value"]).value
+    return op is not None and isa(op, arith.ConstantOp) and not ir.IntegerAttr(op.attributes["value"]).value
 
 
 def _made_of(value: ir.Value, dot: ir.Operation) -> list[ir.Operation] | None:
@@ -144,12 +151,12 @@ def _made_of(value: ir.Value, dot: ir.Operation) -> list[ir.Operation] | None:
     behind = None if op is None else _between(dot, op)
     if op is None or behind is None:
         return None
-    if op.name == _READ:
+    if isa(op, LocalLoadOp):
         view = _maker(op.operands[0])
         known = view is None or _between(dot, view) is None
         root = buffer_of(op.operands[0])
         return [op] if known and not any(_stops(each, root) for each in behind) else None
-    found = _made_of(op.operands[0], dot) if op.name in _COPIES else None
+    found = _made_of(op.operands[0], dot) if replicates(op) else None
     return [*found, op] if found else None
 
 
@@ -164,7 +171,7 @@ def _between(first: ir.Operation, last: ir.Operation) -> list[ir.Operation] | No
 
 def _stops(op: ir.Operation, root: ir.Value) -> bool:
     """Whether a read of the buffer ``root`` may not pass ``op``: it guards that, or may write memory."""
-    if op.name in (_WAIT, _ARRIVE):
+    if isa(op, WaitBarrierOp, ArriveBarrierOp):
         guarded = guarded_buffers(op)
         return not guarded or root in guarded
-    return op.name != "ttg.ordered_barrier" and not has_at_most(op, *_HARMLESS)
+    return not isa(op, OrderedBarrierOp) and not has_at_most(op, *_HARMLESS)

@@ -9,14 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import AWAITED
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, SlotBuffer, is_inside, uses_inside
-from tri_gpu_dialect.async_units.analysis.slicing import MAKE, Demand
+from tri_gpu_dialect.async_units.analysis.slicing import Demand
 from tri_gpu_dialect.async_units.create_tensormaps import is_repeated
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalDeallocOp
 from tri_gpu_dialect.edit import (
     CLUSTER,
     CONTROL,
@@ -216,7 +219,7 @@ class Side(ABC):
 
     def op(self, op: ir.Operation) -> None:
         """Copy ``op``."""
-        if op.name in CONTROL:
+        if isa(op, *CONTROL):
             _COPIES[op.name](self, op)
             return
         made = op.clone(ip=ir.InsertionPoint.current).operation
@@ -376,7 +379,12 @@ class Producer(Side):
 
     def before(self, op: ir.Operation) -> None:
         """A descriptor that is made anew is read by no copy any more; loads are made behind the last of their ring."""
-        if op.name == MAKE and op in self.demand.ops and not self.is_replaced(op) and is_repeated(op):
+        if (
+            isa(op, MakeTensorDescriptorOp)
+            and op in self.demand.ops
+            and not self.is_replaced(op)
+            and is_repeated(op)
+        ):
             through = {use.owner.operation for use in op.results[0].uses}
             for number, _, memory in self.rings(lambda use: not through.isdisjoint(use.ring.loads)):
                 self.drain(number, memory)
@@ -457,7 +465,7 @@ class Consumer(Side):
             self.gone.add(buffer.load)
             for alloc, _ in buffer.views:
                 users = [use.owner.operation for use in alloc.results[0].uses]
-                self.gone.update(op for op in users if op.name == "ttg.local_dealloc")
+                self.gone.update(op for op in users if isa(op, LocalDeallocOp))
 
     def is_replaced(self, op: ir.Operation) -> bool:
         """Loads, and buffers that are stages."""
@@ -495,7 +503,7 @@ class Consumer(Side):
         """Blocks that are used as tensors are read; conversions right in the layout that they give."""
         view, load = self.views[buffer.load], buffer.load
         readers = [op for op in buffer.readers if op in self.demand.ops or op == terminator(op.block)]
-        converts = [op for op in readers if op.name == "ttg.convert_layout"]
+        converts = [op for op in readers if isa(op, ConvertLayoutOp)]
         for op in converts:
             self.known[op.results[0]] = make("ttg.local_load", [view], op.results[0].type).results[0]
             self.gone.add(op)

@@ -15,8 +15,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_core.dialects.tt import DescriptorLoadOp, FuncOp, GetNumProgramsOp, GetProgramIdOp, LoadOp
 from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect import edit
 from tri_gpu_dialect.analysis.trip_counts import TripCounts
 from tri_gpu_dialect.edit import all_ops
@@ -24,8 +26,7 @@ from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["LongestFirst", "Numbered", "ProgramOrder", "make", "number", "order_of"]
 
-_ID, _COUNT = "tt.get_program_id", "tt.get_num_programs"
-_LOADS = frozenset({"tt.load", "tt.descriptor_load"})
+_LOADS = (LoadOp, DescriptorLoadOp)
 #: what is read is counted in so many bytes, for long sequences' sake
 _UNIT = 64
 
@@ -125,7 +126,7 @@ def _group(
     cache: int | None,
 ) -> ir.Value:
     """How many ``across`` go together; all where it is unknown what they read."""
-    loops = [(op, read) for op in all_ops(function) if op.name == "scf.for" and (read := _read(op))]
+    loops = [(op, read) for op in all_ops(function) if isa(op, scf.ForOp) and (read := _read(op))]
     if cache is None or not loops or not all(_is_scalar(v) for op, _ in loops for v in list(op.operands)[:3]):
         return across
     longest = make("arith.subi", [sizes[axis], number(1)]) if grows else number(0)
@@ -142,10 +143,10 @@ def _group(
 
 def _read(loop: ir.Operation) -> int:
     """Bytes that an iteration of ``loop`` loads, outside of loops inside of it."""
-    inner = {op for each in all_ops(loop) if each.name == "scf.for" and each != loop for op in all_ops(each)}
+    inner = {op for each in all_ops(loop) if isa(each, scf.ForOp) and each != loop for op in all_ops(each)}
     found = 0
     for op in all_ops(loop):
-        info = tensor_info(op.results[0].type) if op.name in _LOADS and op not in inner else None
+        info = tensor_info(op.results[0].type) if isa(op, *_LOADS) and op not in inner else None
         found += 0 if info is None else info.numel * info.bitwidth // 8
     return found
 
@@ -156,7 +157,7 @@ def _is_scalar(value: ir.Value) -> bool:
     while ahead:
         each = ahead.pop()
         if isinstance(each.owner, ir.Block):
-            if each.owner.owner.operation.name != "tt.func":
+            if not isa(each.owner.owner.operation, FuncOp):
                 return False
             continue
         op = each.owner.operation
@@ -187,9 +188,9 @@ class _Again:
 
     def _made(self, value: ir.Value) -> ir.Value:
         op = value.owner.operation
-        if op.name in (_ID, _COUNT):
+        if isa(op, GetProgramIdOp, GetNumProgramsOp):
             axis = int(ir.IntegerAttr(op.attributes["axis"]).value)
-            if op.name == _COUNT:
+            if isa(op, GetNumProgramsOp):
                 return self.sizes[axis]
             return self.ids[axis] if axis in self.ids else number(0)
         operands = [self.of(v) for v in op.operands]

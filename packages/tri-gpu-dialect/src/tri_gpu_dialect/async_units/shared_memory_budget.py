@@ -6,9 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import DescriptorReduceOp, DescriptorStoreOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.analysis.rings import RingUse
+from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp
 from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.plans import scratch_bytes
@@ -21,7 +24,7 @@ __all__ = ["STAGED_BYTES", "Beside", "beside"]
 #: what tiles on their way to a descriptor are cut down to, where that makes room for blocks
 STAGED_BYTES = 32 << 10
 
-_STORES = frozenset({"tt.descriptor_store", "tt.descriptor_reduce"})
+_STORES = (DescriptorStoreOp, DescriptorReduceOp)
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,9 @@ class _Sum:
     staged: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, op: ir.Operation) -> None:
-        if op.name == "ttg.local_alloc":
+        if isa(op, LocalAllocOp):
             self.buffers += buffer_bytes(op.results[0].type)
-        elif op.name in _STORES:
+        elif isa(op, *_STORES):
             self.staged.append(_staged(op))
         else:
             self.scratch = max(self.scratch, scratch_bytes(op))
@@ -75,7 +78,7 @@ def _staged(op: ir.Operation) -> tuple[int, int]:
     """Bytes of the tile that ``op`` stores, and of a piece of it."""
     value = op.operands[1]
     owner = value.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "ttg.convert_layout":
+    if not isinstance(owner, ir.Block) and isa(owner.operation, ConvertLayoutOp):
         value = owner.operation.operands[0]
     info, encoding = tensor_info(value.type), encoding_of(value)
     if info is None or encoding is None:

@@ -20,15 +20,24 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
 from tri_gpu_dialect.async_units.pipeline_chained_dots import PLACED
-from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, functions, terminator
+from tri_gpu_dialect.dialect import (
+    ArriveBarrierOp,
+    LocalAllocOp,
+    LocalDeallocOp,
+    MemDescIndexOp,
+    WarpGroupDotOp,
+    WarpGroupDotWaitOp,
+)
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, buffer_of, functions, terminator
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
 
 __all__ = ["SinkDotWaits", "carried_dots", "late_dots"]
 
-_DOT, _WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
+_WAIT = WarpGroupDotWaitOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)
@@ -41,10 +50,10 @@ class SinkDotWaits(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move the waits of every function of ``module``."""
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if op.name == "scf.for" and LATE in op.attributes]:
+            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and LATE in op.attributes]:
                 _overlap_iterations(loop)
                 del loop.attributes[LATE]
-            for wait in [op for op in all_ops(function) if op.name == _WAIT and _is_fresh(op)]:
+            for wait in [op for op in all_ops(function) if isa(op, WarpGroupDotWaitOp) and _is_fresh(op)]:
                 if PLACED not in wait.parent.operation.attributes:
                     _delay(wait)
             for loop in [op for op in all_ops(function) if PLACED in op.attributes]:
@@ -78,7 +87,7 @@ def carried_dots(loop: ir.Operation) -> list[_Carried]:
     end = terminator(loop.regions[0].blocks[0])
     found = []
     for op in block_ops(end.block):
-        if op.name == _WAIT and len(op.results) == 1 and _is_fresh(op):
+        if isa(op, WarpGroupDotWaitOp) and len(op.results) == 1 and _is_fresh(op):
             uses = list(op.results[0].uses)
             if len(uses) == 1 and uses[0].owner.operation == end:
                 found.append(_Carried(op.operands[0].owner.operation, op, uses[0].operand_number))
@@ -90,7 +99,7 @@ def _is_fresh(wait: ir.Operation) -> bool:
     if not len(wait.operands) or ir.IntegerAttr(wait.attributes["pendings"]).value:
         return False
     made = [v.owner for v in wait.operands]
-    return all(not isinstance(o, ir.Block) and o.operation.name == _DOT for o in made) and all(
+    return all(not isinstance(o, ir.Block) and isa(o.operation, WarpGroupDotOp) for o in made) and all(
         v.owner.operation.block == wait.block for v in wait.operands
     )
 
@@ -118,14 +127,14 @@ def _delay(wait: ir.Operation) -> None:
     ops = block_ops(wait.block)
     place = ops.index(wait)
     users = {ancestor_in(use.owner.operation, wait.block) for r in wait.results for use in r.uses}
-    read = {_root(v) for dot in _named(wait) for v in (*list(dot.operands)[:2], *list(dot.operands)[4:])}
+    read = {buffer_of(v) for dot in _named(wait) for v in (*list(dot.operands)[:2], *list(dot.operands)[4:])}
     freed: list[ir.Operation] = []
     passed: list[ir.Operation] = []
     for op in ops[place + 1 :]:
-        if op == ops[place + 1 + len(freed)] and (op.name == "ttg.local_dealloc" or _releases_stage(op)):
+        if op == ops[place + 1 + len(freed)] and (isa(op, LocalDeallocOp) or _releases_stage(op)):
             freed.append(op)
             continue
-        if _frees(op) and read & {_root(v) for v in op.operands}:
+        if _frees(op) and read & {buffer_of(v) for v in op.operands}:
             freed.append(op)
             continue
         # what has regions may wait, or start dots: nothing is known of how many are under way behind it
@@ -133,10 +142,10 @@ def _delay(wait: ir.Operation) -> None:
             op in users
             or len(op.regions)
             or op == ops[-1]
-            or (op.name == "ttg.arrive_barrier" and len(op.operands) < 2)
+            or (isa(op, ArriveBarrierOp) and len(op.operands) < 2)
         ):
             break
-        if op.name == _WAIT:
+        if isa(op, WarpGroupDotWaitOp):
             if not _is_for_earlier(op, wait, ops):
                 break
             passed.append(op)
@@ -152,14 +161,14 @@ def _delay(wait: ir.Operation) -> None:
 def _named(wait: ir.Operation) -> list[ir.Operation]:
     """The dots whose accumulators ``wait`` gives."""
     owners = [v.owner for v in wait.operands if not isinstance(v.owner, ir.Block)]
-    return [owner.operation for owner in owners if owner.operation.name == _DOT]
+    return [owner.operation for owner in owners if isa(owner.operation, WarpGroupDotOp)]
 
 
 def _started_since(wait: ir.Operation) -> int:
     """The dots of the block of ``wait`` that are started between those that it names and itself."""
     ops = block_ops(wait.block)
     last = max(ops.index(dot) for dot in _named(wait))
-    return sum(op.name == _DOT for op in ops[last + 1 : ops.index(wait)])
+    return sum(isa(op, WarpGroupDotOp) for op in ops[last + 1 : ops.index(wait)])
 
 
 def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Operation]) -> bool:
@@ -168,29 +177,22 @@ def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Op
     if not named or len(named) != len(other.operands) or any(dot.block != wait.block for dot in named):
         return False
     before = ops[: ops.index(other)]
-    waited = [dot for op in ops if op.name == _WAIT for dot in _named(op)]
-    if any(op.name == _DOT and op not in waited for op in before):
+    waited = [dot for op in ops if isa(op, WarpGroupDotWaitOp) for dot in _named(op)]
+    if any(isa(op, WarpGroupDotOp) and op not in waited for op in before):
         return False
     return max(map(ops.index, named)) < min(map(ops.index, own))
 
 
-def _root(value: ir.Value) -> ir.Value:
-    """The buffer that ``value`` is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _frees(op: ir.Operation) -> bool:
     """Whether behind ``op`` its buffers may be written again."""
-    return op.name == "ttg.local_dealloc" or (op.name == "ttg.arrive_barrier" and len(op.operands) > 1)
+    return isa(op, LocalDeallocOp) or (isa(op, ArriveBarrierOp) and len(op.operands) > 1)
 
 
 def _releases_stage(op: ir.Operation) -> bool:
     """Whether ``op`` tells a producer that a stage may be filled again, or finds the barrier for that."""
-    if op.name == "ttg.memdesc_index":
-        return all(use.owner.operation.name == "ttg.arrive_barrier" for use in op.results[0].uses)
-    return op.name == "ttg.arrive_barrier"
+    if isa(op, MemDescIndexOp):
+        return all(isa(use.owner.operation, ArriveBarrierOp) for use in op.results[0].uses)
+    return isa(op, ArriveBarrierOp)
 
 
 # --- into the next iteration ------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ def _overlap_iterations(loop: ir.Operation) -> None:
         if not each.only_adds:
             _wait_before_use(body, body.arguments[1 + each.index])
     if any(each.only_adds for each in carried):
-        dots = sum(op.name == _DOT for op in block_ops(body))
+        dots = sum(isa(op, WarpGroupDotOp) for op in block_ops(body))
         end = terminator(body)
         ir.Operation.create(
             _WAIT, attributes=_pendings(dots), ip=ir.InsertionPoint(end), loc=carried[-1].dot.location
@@ -225,15 +227,15 @@ def _reads_what_stays(dot: ir.Operation, body: ir.Block, staged: Collection[ir.V
     """
     operands = list(dot.operands)
     made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body and v not in staged]
-    arrivals = [op for op in block_ops(body) if op.name == "ttg.arrive_barrier"]
-    freed = {_root(v) for op in arrivals for v in op.operands}
-    if any(not _frees(op) for op in arrivals) or any(_root(v) in freed for v in made):
+    arrivals = [op for op in block_ops(body) if isa(op, ArriveBarrierOp)]
+    freed = {buffer_of(v) for op in arrivals for v in op.operands}
+    if any(not _frees(op) for op in arrivals) or any(buffer_of(v) in freed for v in made):
         return False
-    return not any(isinstance(v.type, ir.RankedTensorType) or _is_filled_in(body, _root(v)) for v in made)
+    return not any(isinstance(v.type, ir.RankedTensorType) or _is_filled_in(body, buffer_of(v)) for v in made)
 
 
 def _is_filled_in(body: ir.Block, buffer: ir.Value) -> bool:
-    is_alloc = not isinstance(buffer.owner, ir.Block) and buffer.owner.operation.name == "ttg.local_alloc"
+    is_alloc = not isinstance(buffer.owner, ir.Block) and isa(buffer.owner.operation, LocalAllocOp)
     return is_alloc and block_of(buffer) == body
 
 
@@ -249,7 +251,7 @@ def _wait_before_use(body: ir.Block, value: ir.Value) -> None:
             for user, number in uses:
                 user.operands[number] = done
             return
-        started += sum(inner.name == _DOT for inner in all_ops(op))
+        started += sum(isa(inner, WarpGroupDotOp) for inner in all_ops(op))
 
 
 def _drain(loop: ir.Operation, indices: Sequence[int]) -> None:

@@ -24,12 +24,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt import MakeTensorDescriptorOp, TensorDescType
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp, FenceAsyncSharedOp, LocalAllocOp
 from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, make
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.plans.halves import Cut, cut, halves
@@ -109,14 +111,14 @@ def _stores(function: ir.Operation, copies: BlockCopies) -> list[_Store]:
 def _whole_stores(function: ir.Operation) -> Iterator[_Store]:
     """Stores of tiles of which every thread has both halves."""
     for copy in all_ops(function):
-        if copy.name != _COPY:
+        if not isa(copy, AsyncCopyLocalToDescriptorOp):
             continue
         descriptor, *_, buffer = copy.operands
         known = [v for v in (descriptor, buffer) if not isinstance(v.owner, ir.Block)]
-        if len(known) < 2 or descriptor.owner.operation.name != "tt.make_tensor_descriptor":
+        if len(known) < 2 or not isa(descriptor.owner.operation, MakeTensorDescriptorOp):
             continue
         made = buffer.owner.operation
-        if made.name != "ttg.local_alloc" or len(made.operands) != 1 or len(list(buffer.uses)) != 1:
+        if not isa(made, LocalAllocOp) or len(made.operands) != 1 or len(list(buffer.uses)) != 1:
             continue
         encoding = encoding_of(made.operands[0])
         shape = tuple(buffer.type.shape)
@@ -158,7 +160,7 @@ def _erase(store: _Store) -> None:
     before = [view.operation for view in store.copy.block]
     between = before[before.index(store.buffer) : before.index(store.copy)]
     for op in between:
-        if op.name == _FENCE and "global" not in op.attributes:
+        if isa(op, FenceAsyncSharedOp) and "global" not in op.attributes:
             op.erase()
             break
     store.copy.erase()

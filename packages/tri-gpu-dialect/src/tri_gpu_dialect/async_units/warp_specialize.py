@@ -27,15 +27,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.async_units.grouped_row_loads import lift_rows
-from tri_gpu_dialect.async_units.make_persistent import NEXT, PERSISTENT
+from tri_gpu_dialect.async_units.make_persistent import PERSISTENT
 from tri_gpu_dialect.async_units.policy import Specialization
 from tri_gpu_dialect.async_units.producer_consumer import Consumer, Memory, Producer
 from tri_gpu_dialect.async_units.shared_memory_budget import beside
+from tri_gpu_dialect.dialect import NextTileOp
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,
@@ -146,7 +148,7 @@ class WarpSpecialize(Pass):
 
 def _next_tile(function: ir.Operation) -> ir.Operation | None:
     """The op that gives the number of the program after this one, in a loop over programs of different lengths."""
-    return next((op for op in all_ops(function) if op.name == NEXT), None)
+    return next((op for op in all_ops(function) if isa(op, NextTileOp)), None)
 
 
 def _tell(module: ir.Module, refusal: Refusal) -> None:

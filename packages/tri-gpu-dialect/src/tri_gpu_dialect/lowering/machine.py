@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from tri_core.errors import InternalError, Unsupported
+from tri_core.errors import InternalError, PluginError, Unsupported
 from tri_core.mlir import ext, ir
 from tri_core.pipeline import Pass, StageContext
 from tri_gpu_dialect.lowering.builder import Builder
@@ -94,6 +94,7 @@ class MachineOp(ext.Operation):
 
     @classmethod
     def __init_subclass__(cls, *, name: str | None = None, **kwargs: object) -> None:
+        _check_fields(cls)
         super().__init_subclass__(name=name, **kwargs)
         if name is not None:
             _registered[cls.OPERATION_NAME] = cls
@@ -128,6 +129,17 @@ class MachineOp(ext.Operation):
             f"machine op {self.OPERATION_NAME} has no simulation",
             remedy="define `simulate` in the class of the op",
         )
+
+
+def _check_fields(op: type["MachineOp"]) -> None:
+    """PluginError for a field called as an attribute that every op has: it would hide that one, and end the process in LLVM."""
+    for field in vars(op).get("__annotations__", {}):
+        if field != "result" and hasattr(ir.OpView, field):  # that one means the same here and there
+            raise PluginError(
+                f"machine op {op.__name__} has a field {field!r}, which every op has already",
+                remedy="call the field otherwise, a symbol's for instance `symbol`",
+                plugin=op.__module__.partition(".")[0],
+            )
 
 
 def machine_ops() -> dict[str, type[MachineOp]]:

@@ -165,22 +165,12 @@ class Primitives(abc.ABC):
         """How lanes whose numbers differ by combinations of ``masks`` combine their values, in whatever order."""
         return LaneReduction(tuple(partial(_exchange, self, mask) for mask in masks))
 
-    def shuffle_up(self, b: Builder, value: ir.Value, delta: int) -> ir.Value:
-        """``value`` (i32) of lane ``lane - delta``; anything where there is none."""
-        lane = self.lane_id(b, self.thread_id(b))
-        source = b.and_(b.sub(lane, b.int_(delta)), b.int_(self.threads_per_warp - 1))
-        return self.shuffle_idx(b, value, source)
-
     #: whether :meth:`permute_bytes` is an instruction
     has_byte_permutes: bool = False
 
     def permute_bytes(self, b: Builder, low: ir.Value, high: ir.Value, selector: tuple[int, ...]) -> ir.Value:
         """The word (i32) whose byte i is number ``selector[i]`` of the eight of ``low`` (0 to 3) and ``high`` (4 to 7)."""
         raise Unsupported(f"{self.target} has no byte permutes", remedy="ask has_byte_permutes first")
-
-    def warp_barrier(self, b: Builder) -> None:
-        """The lanes of a warp synchronise, shared memory written before being seen after."""
-        self.barrier(b)
 
     # --- clusters: CTAs that run one program together ----------------------------------------------------
 
@@ -308,12 +298,6 @@ class Primitives(abc.ABC):
     def sync_scope(self, scope: MemSyncScope) -> str:
         """LLVM's name for ``scope`` on this target; empty for the system."""
         return ""
-
-    def fence(self, b: Builder, access: AtomicAccess) -> None:
-        """A memory fence of the order and scope of ``access``; nothing for a relaxed one."""
-        if access.sem is not MemSemantic.RELAXED:
-            ordering = {"ordering": ir.IntegerAttr.get(b.i64, _ORDERINGS[access.sem])}
-            b.run("llvm.fence", (), (), {**ordering, **self._scope(access.scope)})
 
     # --- shared memory ------------------------------------------------------------------------------------
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.errors import Unsupported, VerificationError
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.traits import is_rematerializable, is_view
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.async_units.partitions import (
     NAME,
     Partition,
@@ -27,6 +28,7 @@ from tri_gpu_dialect.async_units.partitions import (
     default_registers,
     partitions,
 )
+from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import CONTROL, all_ops
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, WarpPartition
 
@@ -41,7 +43,7 @@ _BEFORE = frozenset(
 def lower_body(ctx: Lowering, block: ir.Block, arguments: Sequence[Lowered]) -> None:
     """Lower the block of a kernel here; at most one op of it is a ``ttg.warp_specialize``."""
     ops = [view.operation for view in block.operations][:-1]
-    found = [i for i, op in enumerate(ops) if op.name == NAME]
+    found = [i for i, op in enumerate(ops) if isa(op, WarpSpecializeOp)]
     if not found:
         ctx.lower_block(block, arguments)
         return
@@ -98,12 +100,13 @@ def _check_before(op: ir.Operation) -> None:
     """Unsupported for what must not be done by warps of partitions as well."""
     for each in reversed(all_ops(op)):
         name = each.name
-        fills = name == "ttg.local_alloc" and len(each.operands)
+        fills = isa(each, LocalAllocOp) and len(each.operands)
         known = (
             is_rematerializable(each)
             or name in _BEFORE
-            or name in CONTROL
-            or name.startswith(("ttg.memdesc_", "scf.yield"))
+            or isa(each, *CONTROL)
+            or is_view(each)
+            or isa(each, scf.YieldOp)
         )
         if fills or not known:
             raise Unsupported(

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tri_core.dialects.tt import PointerType
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
+from tri_gpu_dialect.dialect import TensormapCreateOp
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag
@@ -119,7 +121,7 @@ def _atomic(op: ir.Operation) -> int:
 
 def scratch_alignment(op: ir.Operation) -> int:
     """Bytes that the memory of :func:`scratch_bytes` begins at a multiple of."""
-    return _TENSORMAP_BYTES if op.name == "ttg.tensormap_create" else 16
+    return _TENSORMAP_BYTES if isa(op, TensormapCreateOp) else 16
 
 
 def _tensormap(_: ir.Operation) -> int:

@@ -25,6 +25,7 @@ from tri_core.ir.traits import (
     Pure,
     PureByAttribute,
     Rematerializable,
+    Replicates,
 )
 from tri_core.mlir import ext, ir
 
@@ -274,7 +275,7 @@ class UnsplatOp(_UnaryOp, name="unsplat", traits=[DataMovement]):
 
 
 class ExpandDimsOp(
-    TT.Operation, name="expand_dims", traits=[Pure, Rematerializable, DataMovement, Instructions(1)]
+    TT.Operation, name="expand_dims", traits=[Pure, Rematerializable, Replicates, Instructions(1)]
 ):
     """A new dimension of size 1 at ``axis``."""
 
@@ -283,7 +284,7 @@ class ExpandDimsOp(
     result: _Out
 
 
-class BroadcastOp(_UnaryOp, name="broadcast", traits=[Rematerializable, DataMovement, Instructions(1)]):
+class BroadcastOp(_UnaryOp, name="broadcast", traits=[Rematerializable, Replicates, Instructions(1)]):
     """Dimensions of size 1 stretched."""
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tri_core.ir.traits import is_elementwise
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_core.passes.tiles.polynomial import Polynomial
 from tri_core.passes.tiles.reading import Reader
 
@@ -104,9 +105,9 @@ def _for(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | Non
 
 def _yield(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
     parent = op.parent.operation
-    if parent.name == "scf.if":
+    if isa(parent, scf.IfOp):
         return [(parent.results[number], dim)]
-    if parent.name != "scf.for":
+    if not isa(parent, scf.ForOp):
         return None
     return list(_carried(parent, number, dim))
 

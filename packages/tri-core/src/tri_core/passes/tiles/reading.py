@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tri_core.dialects.tt import PointerType
-from tri_core.mlir import ir
+from tri_core.dialects.tt import AddPtrOp, BroadcastOp, ExpandDimsOp, FuncOp, PointerType, SplatOp
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, builtin, ir, scf
 from tri_core.passes.rewriting import producer
 from tri_core.passes.tiles.polynomial import MOST_TERMS, Polynomial, Trip
 
@@ -134,7 +135,7 @@ class Reader:
             if coming == value:
                 return total
             op = producer(coming)
-            if op is None or op.name not in ("arith.addi", "tt.addptr"):
+            if op is None or not isa(op, arith.AddIOp, AddPtrOp):
                 return None
             added = self.index(op.operands[1])
             if added is None or added.coefficients or not _is_outside(added.offset, loop):
@@ -155,12 +156,12 @@ class Reader:
         op = producer(value)
         if op is None:
             return self._pointer_argument(value)
-        if op.name == "tt.splat":
+        if isa(op, SplatOp):
             return self.pointers(op.operands[0])
-        if op.name in ("tt.broadcast", "tt.expand_dims"):
+        if isa(op, BroadcastOp, ExpandDimsOp):
             inner = self.pointers(op.operands[0])
             return inner and Pointers(inner.base, inner.index.moved(_moves(op)))
-        if op.name != "tt.addptr":
+        if not isa(op, AddPtrOp):
             return None
         inner, added = self.pointers(op.operands[0]), self.index(op.operands[1])
         total = inner.index.plus(added) if inner is not None and added is not None else None
@@ -185,15 +186,15 @@ class Reader:
         op = producer(mask)
         if op is None:
             return None
-        if op.name == "arith.andi":
+        if isa(op, arith.AndIOp):
             left, right = self.conditions(op.operands[0]), self.conditions(op.operands[1])
             return None if left is None or right is None else left + right
-        if op.name in ("tt.broadcast", "tt.expand_dims"):
+        if isa(op, BroadcastOp, ExpandDimsOp):
             inner = self.conditions(op.operands[0])
             return None if inner is None else tuple(c.moved(_moves(op)) for c in inner)
-        if op.name == "arith.constant":
+        if isa(op, arith.ConstantOp):
             return () if _splat(op) == 1 else None
-        return self._comparison(op) if op.name == "arith.cmpi" else None
+        return self._comparison(op) if isa(op, arith.CmpIOp) else None
 
     def _comparison(self, op: ir.Operation) -> tuple[Condition, ...] | None:
         """``a - b < 0`` and its like, with one range of coefficient 1 or -1."""
@@ -250,7 +251,7 @@ def _moved(reader: Reader, op: ir.Operation) -> Index | None:
 
 
 def _moves(op: ir.Operation) -> Callable[[int], int]:
-    if op.name == "tt.broadcast":
+    if isa(op, BroadcastOp):
         return lambda d: d
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     return lambda d: d + (d >= axis)
@@ -313,7 +314,7 @@ def _loop_of(argument: ir.Value) -> ir.Operation | None:
     """The ``scf.for`` whose body has ``argument``."""
     owner = argument.owner
     parent = owner.owner.operation if isinstance(owner, ir.Block) else None
-    return parent if parent is not None and parent.name == "scf.for" else None
+    return parent if parent is not None and isa(parent, scf.ForOp) else None
 
 
 def _is_outside(value: Polynomial, loop: ir.Operation) -> bool:
@@ -335,7 +336,7 @@ def is_inside(symbol: ir.Value | Trip, loop: ir.Operation) -> bool:
 def ancestors(op: ir.Operation | None) -> Sequence[ir.Operation]:
     """``op`` and the ops around it within its function, inner ones first."""
     found = []
-    while op is not None and op.name not in ("tt.func", "builtin.module"):
+    while op is not None and not isa(op, FuncOp, builtin.ModuleOp):
         found.append(op)
         parent = op.parent
         op = None if parent is None else parent.operation

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from tri_core.dialects.tt import FuncOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.tiles.polynomial import Polynomial, Trip
 from tri_core.passes.tiles.reading import Condition, Pointers
@@ -122,4 +124,4 @@ def is_known_outside(value: Polynomial) -> bool:
 
 def _is_argument(value: ir.Value) -> bool:
     owner = value.owner
-    return isinstance(owner, ir.Block) and owner.owner.operation.name == "tt.func"
+    return isinstance(owner, ir.Block) and isa(owner.owner.operation, FuncOp)

@@ -7,8 +7,11 @@ what is as large as a result is split like it: then nothing has to cross blocks.
 
 from __future__ import annotations
 
-from tri_core.ir.traits import StoreLike
+from tri_core.dialects.tt import BitcastOp, DescriptorLoadOp, DotOp, FpToFpOp, LoadOp, TransOp
+from tri_core.ir.traits import StoreLike, maps_elements
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.layouts.cluster import ClusterBases, operand_blocks, permuted
 from tri_gpu_dialect.matrix import dot_blocks
@@ -16,7 +19,7 @@ from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["wanted_blocks"]
 
-_LOADS = frozenset({"tt.load", "tt.descriptor_load"})
+_LOADS = (LoadOp, DescriptorLoadOp)
 #: how many values are looked at for one operand
 _HORIZON = 256
 
@@ -24,7 +27,7 @@ _HORIZON = 256
 def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, ClusterBases]:
     """For accesses of ``function`` that dots have to do with: how blocks share the tensor."""
     ops = all_ops(function) if num_ctas > 1 else []
-    dots = [op for op in ops if op.name == "tt.dot" and _rank(op.results[0]) == 2]
+    dots = [op for op in ops if isa(op, DotOp) and _rank(op.results[0]) == 2]
     found: dict[ir.Operation, ClusterBases] = {}
     for dot in dots:
         for index in (0, 1):
@@ -32,7 +35,7 @@ def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, C
     results = {tuple(dot.results[0].type.shape): dot_blocks(dot) for dot in reversed(dots)}
     for op in ops:
         value = op.opview.stored if StoreLike.declared_by(op.name) else None
-        value = op.results[0] if op.name in _LOADS else value
+        value = op.results[0] if isa(op, *_LOADS) else value
         info = None if value is None else tensor_info(value.type)
         if info is not None and info.shape in results:
             found.setdefault(op, results[info.shape])
@@ -53,13 +56,11 @@ def _follow(value: ir.Value, blocks: ClusterBases, found: dict[ir.Operation, Clu
         if isinstance(value.owner, ir.Block):
             continue
         op = value.owner.operation
-        if op.name in _LOADS:
+        if isa(op, *_LOADS):
             found.setdefault(op, blocks)
-        elif op.name == "tt.trans":
+        elif isa(op, TransOp):
             order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
             inverse = [order.index(d) for d in range(len(order))]
             ahead.append((op.operands[0], permuted(blocks, inverse)))
-        elif op.name in ("ttg.convert_layout", "tt.fp_to_fp", "tt.bitcast") or op.name.startswith(
-            ("arith.", "math.")
-        ):
+        elif isa(op, ConvertLayoutOp, FpToFpOp, BitcastOp) or maps_elements(op.name):
             ahead += [(v, blocks) for v in op.operands if _rank(v) == 2]

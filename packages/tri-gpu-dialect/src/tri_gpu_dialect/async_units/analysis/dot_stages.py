@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import MakeRangeOp, ReduceOp, ScanOp, SplatOp
 from tri_core.ir.effects import (
     ALLOCATE_SHARED,
     ASYNC,
@@ -21,10 +22,19 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     has_at_most,
 )
-from tri_core.ir.traits import is_cast, is_rematerializable, is_view
-from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Refusal
-from tri_gpu_dialect.edit import all_ops, block_ops
+from tri_core.ir.traits import is_cast, is_rematerializable, is_view, replicates
+from tri_core.ir.views import defining_op, isa
+from tri_core.mlir import arith, ir
+from tri_gpu_dialect.async_units.analysis.slicing import DOT, Refusal
+from tri_gpu_dialect.dialect import (
+    ArriveBarrierOp,
+    AsyncCopyGlobalToLocalOp,
+    ConvertLayoutOp,
+    LocalAllocOp,
+    WarpGroupDotOp,
+    WarpGroupDotWaitOp,
+)
+from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of
 from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import tensor_info
 
@@ -35,12 +45,8 @@ LATE = "ttg.late_dots"
 
 #: barrier op -> its first operand that is a buffer
 _BARRIERS = {"ttg.wait_barrier": 2, "ttg.arrive_barrier": 1}
-_COPY = "ttg.async_copy_global_to_local"
-_FOLDS = frozenset({"tt.reduce", "tt.scan"})
 #: effects that early ops may have, in their order
 _EARLY = (READ_GLOBAL, WRITE_GLOBAL, READ_SHARED, ALLOCATE_SHARED, FREE_SHARED, ASYNC)
-#: what gives copies of its operand's elements
-_COPIES = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class DotStages:
     @property
     def first_dot(self) -> int:
         """The first early dot: late ops may begin when it has been started."""
-        return next(i for i, op in enumerate(self.ops) if op.name == DOT and i not in self.late)
+        return next(i for i, op in enumerate(self.ops) if isa(op, WarpGroupDotOp) and i not in self.late)
 
     @property
     def late_front(self) -> frozenset[int]:
@@ -72,9 +78,9 @@ class DotStages:
         for i in sorted(self.late):
             op = self.ops[i]
             used = {v for inner in all_ops(op) for v in inner.operands}
-            if op.name == DOT or op.name == "ttg.arrive_barrier" or used & made:
+            if isa(op, WarpGroupDotOp) or isa(op, ArriveBarrierOp) or used & made:
                 made.update(op.results)
-            if op.name != "ttg.arrive_barrier" and not used & made:
+            if not isa(op, ArriveBarrierOp) and not used & made:
                 front.append(i)
         return frozenset(front)
 
@@ -91,13 +97,13 @@ def registers_of(value: ir.Value) -> int:
 def _is_constant(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block):
         return False
-    return value.owner.operation.name in ("arith.constant", "tt.splat", "tt.make_range")
+    return isa(value.owner.operation, arith.ConstantOp, SplatOp, MakeRangeOp)
 
 
 def _source(value: ir.Value) -> ir.Value:
     """What ``value`` is copies of: those share registers."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _COPIES:
-        value = value.owner.operation.operands[0]
+    while (op := defining_op(value)) is not None and replicates(op):
+        value = op.operands[0]
     return value
 
 
@@ -127,7 +133,7 @@ class _Body:
     @property
     def dots(self) -> list[int]:
         """The dots that run on their own."""
-        return [i for i, op in enumerate(self.ops) if op.name == DOT]
+        return [i for i, op in enumerate(self.ops) if isa(op, WarpGroupDotOp)]
 
     def users(self, value: ir.Value) -> Iterator[tuple[int | None, int]]:
         """Who uses ``value``: an op by number, or None and the number of the carried value that it becomes."""
@@ -205,13 +211,6 @@ class _Body:
         return found
 
 
-def _root(value: ir.Value) -> ir.Value:
-    """The buffer that ``value`` is a view of."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name.startswith("ttg.memdesc_"):
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _is_scalar(op: ir.Operation) -> bool:
     """Whether ``op`` computes numbers or views of buffers, and does nothing else."""
     return (is_rematerializable(op) or is_view(op)) and all(tensor_info(r.type) is None for r in op.results)
@@ -219,7 +218,7 @@ def _is_scalar(op: ir.Operation) -> bool:
 
 def _is_packing(op: ir.Operation) -> bool:
     """Whether ``op`` gives an operand in registers its type and layout: done when the registers of the one before are free."""
-    return is_cast(op) or op.name == "ttg.convert_layout"
+    return is_cast(op) or isa(op, ConvertLayoutOp)
 
 
 def _waits(op: ir.Operation) -> list[ir.Operation]:
@@ -271,7 +270,7 @@ class _Division:
             return Refusal("every dot of an iteration needs the accumulators of the one before", body.loop)
         for i in body.dots:
             waits = _waits(body.ops[i])
-            if len(waits) != 1 or waits[0].name != DOT_WAIT or waits[0].block != body.block:
+            if len(waits) != 1 or not isa(waits[0], WarpGroupDotWaitOp) or waits[0].block != body.block:
                 return Refusal("a dot is under way when its iteration ends", body.ops[i])
         for i, op in enumerate(body.ops):
             reason = self.op_refused(i, op)
@@ -281,19 +280,28 @@ class _Division:
 
     def op_refused(self, i: int, op: ir.Operation) -> str | None:
         name = op.name
-        if name in (DOT, DOT_WAIT, *_FOLDS) or name in _BARRIERS or is_rematerializable(op) or is_view(op):
+        if (
+            isa(op, WarpGroupDotOp, WarpGroupDotWaitOp, ReduceOp, ScanOp)
+            or name in _BARRIERS
+            or is_rematerializable(op)
+            or is_view(op)
+        ):
             return None
         if i in self.late:
             return f"{name} needs the accumulator of a dot that would be late"
-        return None if name == _COPY or has_at_most(op, *_EARLY) else f"{name} may not move across a dot"
+        return (
+            None
+            if isa(op, AsyncCopyGlobalToLocalOp) or has_at_most(op, *_EARLY)
+            else f"{name} may not move across a dot"
+        )
 
     def buffers(self) -> Refusal | None:
         """Whether what late dots read stays until the next iteration."""
         read = self.late_roots()
         for op in self.body.ops:
-            if op.name == "ttg.local_alloc" and op.results[0] in read:
+            if isa(op, LocalAllocOp) and op.results[0] in read:
                 return Refusal("a buffer of a late dot is filled in the dot's own iteration", op)
-            written = _root(op.operands[1]) if op.name == _COPY else None
+            written = buffer_of(op.operands[1]) if isa(op, AsyncCopyGlobalToLocalOp) else None
             if written in read and LATE not in self.body.loop.attributes:
                 return Refusal("stages are filled again before a late dot would have read them", op)
         return None
@@ -306,7 +314,7 @@ class _Division:
         """The buffers that op ``i``, a dot or a load, reads."""
         op = self.body.ops[i]
         number = {DOT: 2, "ttg.local_load": 1}.get(op.name, 0)
-        return {_root(v) for v in list(op.operands)[:number] if tensor_info(v.type) is None}
+        return {buffer_of(v) for v in list(op.operands)[:number] if tensor_info(v.type) is None}
 
     def barriers(self) -> Refusal | None:
         """Waits are as early as the first read of their buffers, arrivals as late as the last."""
@@ -315,12 +323,12 @@ class _Division:
         for i, op in enumerate(self.body.ops):
             if op.name not in _BARRIERS:
                 continue
-            named = {_root(v) for v in list(op.operands)[_BARRIERS[op.name] :]}
+            named = {buffer_of(v) for v in list(op.operands)[_BARRIERS[op.name] :]}
             if not named:
                 return Refusal("it is unknown what a barrier guards", op)
             if named & late and named & early and any(v.type.shape[0] < 2 for v in named):
                 return Refusal("early and late dots read the one stage there is", op)
-            is_late = bool(named & late) and (op.name == "ttg.arrive_barrier" or not named & early)
+            is_late = bool(named & late) and (isa(op, ArriveBarrierOp) or not named & early)
             self.late |= {i} if is_late else set()
         return None
 
@@ -351,7 +359,7 @@ class _Division:
             if (
                 i in self.late
                 or not is_rematerializable(op)
-                or op.name == "ttg.convert_layout"
+                or isa(op, ConvertLayoutOp)
                 or len(op.results) != 1
             ):
                 continue

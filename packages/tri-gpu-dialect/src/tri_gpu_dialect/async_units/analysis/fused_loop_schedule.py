@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages
 from tri_gpu_dialect.edit import block_ops, terminator
@@ -28,10 +28,7 @@ def between(first: ir.Operation, second: ir.Operation) -> list[ir.Operation] | N
         return None
     ops = block_ops(first.block)
     found = ops[ops.index(first) + 1 : ops.index(second)]
-    moves = all(
-        (is_rematerializable(op) or op.name.startswith("ttg.memdesc_")) and not len(op.regions)
-        for op in found
-    )
+    moves = all((is_rematerializable(op) or is_view(op)) and not len(op.regions) for op in found)
     return found if moves else None
 
 

@@ -11,8 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, DOT_WAIT, Demand, Refusal, Ring
+from tri_core.dialects.tt import FuncOp, TransOp
+from tri_core.ir.traits import is_view
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
+from tri_gpu_dialect.async_units.analysis.slicing import Demand, Refusal, Ring
+from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import block_ops, terminator
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.types import bitwidth, tensor_info
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RingUse", "SlotBuffer", "is_inside", "ring_use", "slot_buffer", "uses_inside"]
 
-_LOOPS = frozenset({"scf.for", "scf.while"})
+_LOOPS = (scf.ForOp, scf.WhileOp)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class SlotBuffer:
         values = {alloc.operands[0] for alloc in made}
         for use in self.load.results[0].uses:
             user = use.owner.operation
-            if user.name == "tt.trans" and user.results[0] in values and set(_all_users(user)) <= set(made):
+            if isa(user, TransOp) and user.results[0] in values and set(_all_users(user)) <= set(made):
                 made.append(user)
         return made
 
@@ -77,13 +81,13 @@ def _allocations(load: ir.Operation) -> Iterator[tuple[SharedEncoding, ir.Operat
     """Buffers that are filled with the block or its transpose: the stage's encoding, the allocation, the order."""
     rank = len(load.results[0].type.shape)
     for user in sorted(_all_users(load), key=lambda op: op.name):
-        if user.name == "ttg.local_alloc":
+        if isa(user, LocalAllocOp):
             if len(user.results[0].type.shape) == rank:
                 yield _encoding(user), user, None
-        elif user.name == "tt.trans":
+        elif isa(user, TransOp):
             order = tuple(ir.DenseI32ArrayAttr(user.attributes["order"]))
             for alloc in _all_users(user):
-                if alloc.name == "ttg.local_alloc":
+                if isa(alloc, LocalAllocOp):
                     inverse = tuple(order.index(d) for d in range(len(order)))
                     yield _encoding(alloc).permuted(inverse), alloc, order
 
@@ -123,8 +127,8 @@ class RingUse:
     def loop(self) -> ir.Operation | None:
         """The innermost loop around the loads."""
         op = self.ring.loads[0].parent.operation
-        while op.name != "tt.func":
-            if op.name in _LOOPS:
+        while not isa(op, FuncOp):
+            if isa(op, *_LOOPS):
                 return op
             op = op.parent.operation
         return None
@@ -155,18 +159,18 @@ def _uses(buffer: SlotBuffer, consumer: Demand) -> Iterator[ir.Operation | Refus
     ahead = [alloc.results[0] for alloc, _ in buffer.views]
     while ahead:
         for op in (use.owner.operation for use in ahead.pop().uses):
-            if op.name.startswith("ttg.memdesc_"):
+            if is_view(op):
                 ahead += op.results
-            elif op.name in ("scf.yield", "scf.condition", "ttg.warp_specialize"):
+            elif isa(op, scf.YieldOp, scf.ConditionOp, WarpSpecializeOp):
                 yield Refusal("a buffer of a dot is carried", op)
             elif op in consumer.ops:
                 yield op
-                yield from _ends(op) if op.name == DOT else ()
+                yield from _ends(op) if isa(op, WarpGroupDotOp) else ()
 
 
 def _ends(dot: ir.Operation) -> Iterator[ir.Operation | Refusal]:
     """The waits for ``dot``, which is under way."""
-    waits = [op for op in _all_users(dot) if op.name == DOT_WAIT]
+    waits = [op for op in _all_users(dot) if isa(op, WarpGroupDotWaitOp)]
     if not waits or any(op.block != dot.block for op in waits):
         yield Refusal("a dot is under way when its block ends", dot)
     yield from waits
@@ -181,7 +185,7 @@ def _around(op: ir.Operation, block: ir.Block) -> ir.Operation:
 def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
     """Whether ``op`` is in a region of ``outer``, somewhere in a function."""
     around = op.parent.operation
-    while around.name != "tt.func" and around != outer:
+    while not isa(around, FuncOp) and around != outer:
         around = around.parent.operation
     return bool(around == outer)
 

@@ -13,6 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import (
+    DescriptorLoadOp,
+    DotOp,
+    FuncOp,
+    GridDependencyWaitOp,
+    LoadOp,
+    MakeTensorDescriptorOp,
+    ReturnOp,
+)
 from tri_core.ir.effects import (
     ALLOCATE_SHARED,
     READ_DESCRIBED,
@@ -26,22 +35,23 @@ from tri_core.ir.effects import (
     has_at_most,
     may_have,
 )
-from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
+from tri_core.ir.traits import is_rematerializable, is_view
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, forwards_elements, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Demand", "Refusal", "Ring", "Slices", "is_row", "slice_function"]
 
-LOAD, MAKE = "tt.descriptor_load", "tt.make_tensor_descriptor"
-#: what is loaded may be written by grids before this one until then: both sides wait
-WAIT = "tt.grid_dependency_wait"
 DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 #: effects of ops that are there for their result alone, which may be left out
 _NEEDED_FOR_RESULT = (READ_GLOBAL, READ_DESCRIBED, READ_SHARED, ALLOCATE_SHARED)
+#: what each side has of its own
+_KEPT_ANYWAY = (scf.YieldOp, scf.ConditionOp, LocalDeallocOp, ReturnOp)
 _SYNCHRONIZE = (SYNCHRONIZE_CTA, SYNCHRONIZE_GRID)
 _ATOMIC = frozenset({READ_GLOBAL, WRITE_GLOBAL})
 
@@ -112,22 +122,22 @@ class Demand:
 
     def _argument(self, value: ir.Value) -> list[ir.Value]:
         op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
-        if op.name == "tt.func":
+        if isa(op, FuncOp):
             return []
         self.keep(op)
-        if op.name == "scf.while":
+        if isa(op, scf.WhileOp):
             is_head = value.owner == op.regions[0].blocks[0]
             return self._started(op, number) if is_head else self._passed(op, number)
-        return self._carried(op, number - 1) if op.name == "scf.for" and number else []
+        return self._carried(op, number - 1) if isa(op, scf.ForOp) and number else []
 
     def _result(self, value: ir.Value, op: ir.Operation) -> list[ir.Value]:
         self.keep(op)
         number = ir.OpResult(value).result_number
-        if op.name == "scf.for":
+        if isa(op, scf.ForOp):
             return self._carried(op, number)
-        if op.name == "scf.while":
+        if isa(op, scf.WhileOp):
             return self._passed(op, number)
-        if op.name == "scf.if":
+        if isa(op, scf.IfOp):
             return [terminator(region.blocks[0]).operands[number] for region in op.regions]
         return []
 
@@ -177,7 +187,7 @@ def slice_function(
     Before tensors have layouts, any dot counts: that says whether a kernel could be cut.
     """
     ops = all_ops(function)
-    fed = {op: dots for op in ops if op.name == LOAD and (dots := _dots(op))}
+    fed = {op: dots for op in ops if isa(op, DescriptorLoadOp) and (dots := _dots(op))}
     if not fed:
         return None
     if len(function.regions[0].blocks) > 1:
@@ -186,9 +196,9 @@ def slice_function(
     if refusal is not None:
         return refusal
     rings = _rings(function, fed)
-    makers = {op for op in ops if op.name == MAKE and known_at_launch(op)}
+    makers = {op for op in ops if isa(op, MakeTensorDescriptorOp) and known_at_launch(op)}
     producer = Demand(function, frozenset(makers) | next_tiles)
-    for op in [*fed, *(op for op in ops if op.name == WAIT)]:
+    for op in [*fed, *(op for op in ops if isa(op, GridDependencyWaitOp))]:
         producer.keep(op)
     producer.need(op.operands[1] for op in next_tiles & producer.ops)
     refusal = _not_ahead(producer, set(fed))
@@ -208,7 +218,7 @@ def _dots(load: ir.Operation) -> frozenset[ir.Operation]:
     while ahead:
         for use in ahead.pop().uses:
             user = use.owner.operation
-            if user.name == DOT or (user.name == "tt.dot" and _is_on_matrix_unit(user)):
+            if isa(user, WarpGroupDotOp) or (isa(user, DotOp) and _is_on_matrix_unit(user)):
                 if use.operand_number < 2:
                     found.add(user)
             elif forwards_elements(user) or is_rematerializable(user):
@@ -303,18 +313,22 @@ def _before(value: ir.Value) -> list[ir.Value] | None:
     """What a pointer or descriptor points into the same array as; nothing for an argument of the function."""
     if isinstance(value.owner, ir.Block):
         op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
-        if op.name == "tt.func":
+        if isa(op, FuncOp):
             return []
-        if op.name != "scf.for" or number == 0:
+        if not isa(op, scf.ForOp) or number == 0:
             return None
         return [op.operands[2 + number], terminator(value.owner).operands[number - 1]]
     op = value.owner.operation
     number = ir.OpResult(value).result_number
-    if op.name == "scf.for":
+    if isa(op, scf.ForOp):
         return [op.operands[3 + number], op.regions[0].blocks[0].arguments[1 + number]]
-    if op.name == "scf.if":
+    if isa(op, scf.IfOp):
         return [terminator(region.blocks[0]).operands[number] for region in op.regions]
-    return [op.operands[0]] if len(op.operands) and (is_rematerializable(op) or op.name == MAKE) else None
+    return (
+        [op.operands[0]]
+        if len(op.operands) and (is_rematerializable(op) or isa(op, MakeTensorDescriptorOp))
+        else None
+    )
 
 
 def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
@@ -324,14 +338,14 @@ def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
         name = op.name
         if op not in producer.ops:
             continue
-        if op in loads or name in CONTROL or name in (MAKE, WAIT):
+        if op in loads or isa(op, *CONTROL, MakeTensorDescriptorOp, GridDependencyWaitOp):
             continue
         made = [r for r in op.results if tensor_info(r.type) is not None]
         if made:
             return Refusal(f"what is loaded depends on a tensor, by {name}", op)
-        if name != "tt.load" and not is_rematerializable(op):
+        if not isa(op, LoadOp) and not is_rematerializable(op):
             return Refusal(f"what is loaded depends on {name}", op)
-        if name == "tt.load" and any(_may_overlap(w, op) for w in writes):
+        if isa(op, LoadOp) and any(_may_overlap(w, op) for w in writes):
             return Refusal("what is loaded depends on memory that the kernel writes", op)
     return None
 
@@ -348,16 +362,15 @@ def _consumer(
     """All that has effects, and what it needs."""
     found = Demand(function, loads | next_tiles)
     for op in ops:
-        name = op.name
-        inner = op != function and op.parent.operation.name not in (*CONTROL, "tt.func")
+        inner = op != function and not isa(op.parent.operation, *CONTROL, FuncOp)
         if (
             op == function
             or inner
-            or name in (*CONTROL, DOT, DOT_WAIT)
+            or isa(op, *CONTROL, WarpGroupDotOp, WarpGroupDotWaitOp)
             or has_at_most(op, *_NEEDED_FOR_RESULT)
         ):
             continue
-        if not name.startswith(("scf.", "ttg.memdesc_", "ttg.local_dealloc", "tt.return")):
+        if not (is_view(op) or isa(op, *_KEPT_ANYWAY)):
             found.keep(op)
     # a loop in which blocks are loaded is there on both sides, even if nobody needs what it computes
     for load in loads:

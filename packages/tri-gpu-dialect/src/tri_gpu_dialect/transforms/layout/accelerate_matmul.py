@@ -20,12 +20,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import DotOp
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.analysis.dot_chains import chained
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts.cluster import share
@@ -49,7 +52,7 @@ class AccelerateMatmul(Pass):
         warps = module_int(module, "ttg.num-warps")
         limit = context.target.spec.limits.get("shared") if context is not None else None
         for function in functions(module):
-            dots = [op for op in all_ops(function) if op.name == "tt.dot"]
+            dots = [op for op in all_ops(function) if isa(op, DotOp)]
             in_chains = chained(dots)
             for dot, in_chain, row in zip(dots, in_chains, self.rows(dots, in_chains, limit), strict=True):
                 if row is not None and isinstance(encoding_of(dot.results[0]), Blocked):
@@ -211,7 +214,7 @@ def _element(name: str) -> ir.Type:
 
 def _bare(value: ir.Value) -> ir.Value:
     """``value`` without conversions of its layout."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.convert_layout":
+    while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, ConvertLayoutOp):
         value = value.owner.operation.operands[0]
     return value
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
+from tri_core.dialects.tt import BarrierOp, CallOp, DotOp
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
@@ -81,7 +83,7 @@ class ConvertTritonToTritonGPU(Pass):
         wanted = self.policy.dots.threads_per_warp
         if wanted in (0, self.threads_per_warp):
             return self.threads_per_warp
-        dots = (op for function in functions(module) for op in all_ops(function) if op.name == "tt.dot")
+        dots = (op for function in functions(module) for op in all_ops(function) if isa(op, DotOp))
         return wanted if any(map(self.policy.mma, dots)) else self.threads_per_warp
 
 
@@ -131,20 +133,20 @@ class _Conversion:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
-        if op.name in CONTROL:
+        if isa(op, *CONTROL):
             for result in op.results:
                 self.give_default(result)
             for region in op.regions:
                 for inner in region.blocks:
                     self.block(inner)
             return
-        if op.name == "tt.call":
+        if isa(op, CallOp):
             raise Unsupported(
                 "a call of a device function that was not inlined",
                 remedy="remove noinline from the function",
                 location=source_location(op.location),
             )
-        if op.name == "tt.barrier":
+        if isa(op, BarrierOp):
             barrier(ir.InsertionPoint(op), op.location, SHARED | GLOBAL)
             op.erase()
             return
@@ -160,7 +162,7 @@ class _Conversion:
             return
         own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)
         wanted = None
-        if op.name == "tt.dot":
+        if isa(op, DotOp):
             own = self.dot(op)
         elif pack_of(op) > 1 and own is not None:
             own = self.packed(op, pack_of(op))

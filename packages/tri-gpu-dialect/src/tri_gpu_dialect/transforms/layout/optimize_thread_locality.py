@@ -13,7 +13,7 @@ coordinate that only registers change.  Each run of them is reduced as a dimensi
 Sums of floats are taken in another order, as reductions may be; ``part`` starts from the operation's neutral element
 (-0 for sums, NaN for maxima that prefer numbers), so a loop without iterations gives what it was given.
 
-A sum that is scaled before it grows (softmax's, by what the largest score has grown) is kept in parts as well, since dots
+A sum that is scaled before it grows (softmax's, by what the largest score has grown) is kept in parts as well, since products
 distribute over sums: ``total = total * f(i) + sum(x(i))`` becomes ``part = part * f(i) + ...``.  What the loop is given would have
 to be scaled with the parts, so it has to be zeros, from which the parts start, or the sum of such parts that a loop before has left:
 then they go on, and nothing is combined between the two.
@@ -27,9 +27,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.rewriting import attributes_of
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, scf
 from tri_gpu_dialect import layouts
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import Encoding, Slice, transform
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout, layout_for
@@ -49,7 +52,7 @@ _NEUTRAL: dict[str, float | str] = {
     "arith.maxsi": _LEAST, "arith.minsi": _MOST, "arith.maxui": 0, "arith.minui": _ALL,
 }  # fmt: skip
 #: what distributes over what
-_SCALES, _SUM = "arith.mulf", "arith.addf"
+_SUM = "arith.addf"
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class OptimizeThreadLocality(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the loops of every function of ``module``."""
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if op.name == "scf.for"]:
+            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp)]:
                 body = loop.regions[0].blocks[0]
                 for number in range(len(loop.results)):
                     found = _accumulation(body, number)
@@ -124,9 +127,9 @@ def _accumulation(body: ir.Block, number: int) -> _Accumulation | None:
     """What is done with carried value ``number``: combined with the result of a reduction, which is nothing else's."""
     argument, coming = body.arguments[1 + number], terminator(body).operands[number]
     first = _only_user(argument)
-    scale = first if first is not None and first.name == _SCALES else None
+    scale = first if first is not None and isa(first, arith.MulFOp) else None
     combine = first if scale is None else _only_user(scale.results[0])
-    if scale is not None and (combine is None or combine.name != _SUM):
+    if scale is not None and (combine is None or not isa(combine, arith.AddFOp)):
         # a dot of what is carried is an accumulation itself
         scale, combine = None, first
     if combine is None or combine.name not in _NEUTRAL or combine.block != body:
@@ -144,7 +147,7 @@ def _reduction(value: ir.Value, combine: ir.Operation) -> ir.Operation | None:
     if isinstance(value.owner, ir.Block):
         return None
     reduce = value.owner.operation
-    if reduce.name != "tt.reduce" or len(reduce.operands) != 1 or reduce.block != combine.block:
+    if not isa(reduce, ReduceOp) or len(reduce.operands) != 1 or reduce.block != combine.block:
         return None
     same = _used_once_by(value, combine) and _operation(reduce) == combine.name
     return reduce if same else None
@@ -290,11 +293,11 @@ def _neutral(name: str, type_: ir.RankedTensorType) -> ir.Value:
 def _start(loop: ir.Operation, init: ir.Value, type_: ir.Type, axis: int) -> ir.Value | None:
     """Parts of type ``type_`` of which ``init`` is the sum along ``axis``: zeros, or those of a loop before; None: unknown."""
     maker = None if isinstance(init.owner, ir.Block) else init.owner.operation
-    if maker is not None and maker.name == "ttg.convert_layout":
+    if maker is not None and isa(maker, ConvertLayoutOp):
         maker = None if isinstance(maker.operands[0].owner, ir.Block) else maker.operands[0].owner.operation
     if maker is None:
         return None
-    if maker.name == "tt.reduce" and _operation(maker) == _SUM and _axis(maker) == axis:
+    if isa(maker, ReduceOp) and _operation(maker) == _SUM and _axis(maker) == axis:
         return maker.operands[0] if maker.operands[0].type == type_ else None
     zero = _zero(maker)
     if zero is None:
@@ -306,7 +309,7 @@ def _start(loop: ir.Operation, init: ir.Value, type_: ir.Type, axis: int) -> ir.
 
 def _zero(op: ir.Operation) -> ir.FloatAttr | None:
     """The zero, of either sign, that every element of the constant ``op`` is; None if they are not."""
-    value = op.attributes["value"] if op.name == "arith.constant" else None
+    value = op.attributes["value"] if isa(op, arith.ConstantOp) else None
     if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
         value = value.get_splat_value()
     return value if isinstance(value, ir.FloatAttr) and value.value == 0.0 else None
@@ -379,7 +382,7 @@ def _drop(value: ir.Value) -> None:
     """Erase the reduction, with its change of layout, that nobody reads any more."""
     while not isinstance(value.owner, ir.Block) and not list(value.uses):
         op = value.owner.operation
-        if op.name not in ("tt.reduce", "ttg.convert_layout"):
+        if not isa(op, ReduceOp, ConvertLayoutOp):
             return
         value = op.operands[0]
         op.erase()

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.traits import Instructions, is_cast, moves_data
-from tri_core.mlir import ir
+from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import (
     CONTROL,
     all_ops,
@@ -36,7 +38,6 @@ from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["RemoveLayoutConversions"]
 
-_STRETCHING = frozenset({"tt.broadcast", "tt.expand_dims"})
 
 #: what a conversion costs: instructions per element to write and read it, waiting for others included
 _CONVERSION = 16
@@ -67,11 +68,11 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
     own: dict[Key, Operands] = {}
 
     for op in all_ops(function):
-        if op.name == "ttg.convert_layout":
+        if isa(op, ConvertLayoutOp):
             conversions.append(op)
         elif len(op.operands):
             kind = rule_for(op).kind
-            if kind is Kind.ANCHOR or (kind is Kind.FIXED and op.name not in _TIED):
+            if kind is Kind.ANCHOR or (kind is Kind.FIXED and not isa(op, *_TIED)):
                 given = [encoding_of(v) for v in op.operands]
                 # in the scalar region of a reduction, say, there are no layouts
                 if any(e is not None for e in given):
@@ -86,7 +87,7 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
 
 
 #: terminators and control flow: their operands follow what they are tied to
-_TIED = CONTROL | {"scf.yield", "scf.condition"}
+_TIED = (*CONTROL, scf.YieldOp, scf.ConditionOp)
 
 
 def _is_same(value: ir.Value, encoding: Encoding) -> bool:
@@ -108,9 +109,9 @@ class _Rewriter:
         for argument in block.arguments:
             self.set_main(argument)
         for op in block_ops(block):
-            if op.name in CONTROL:
+            if isa(op, *CONTROL):
                 self.control(op)
-            elif op.name not in _TIED:
+            elif not isa(op, *_TIED):
                 self.op(op)
 
     def set_main(self, value: ir.Value) -> None:
@@ -220,7 +221,7 @@ class _Rewriter:
         return encoding_of(value) in (None, encoding) or (value, encoding) in self.versions
 
     def is_larger_than_its_source(self, op: ir.Operation) -> bool:
-        if op.name in _STRETCHING:
+        if replicates(op):
             return True
         if not is_cast(op):
             return False
@@ -233,9 +234,9 @@ class _Rewriter:
         """Loops and branches: everything tied to a carried value gets that value's layout."""
         for result in op.results:
             self.set_main(result)
-        if op.name == "scf.if":
+        if isa(op, scf.IfOp):
             self.branches(op)
-        elif op.name == "scf.for":
+        elif isa(op, scf.ForOp):
             body = op.regions[0].blocks[0]
             carried = list(body.arguments)[1:]
             self.block(body)

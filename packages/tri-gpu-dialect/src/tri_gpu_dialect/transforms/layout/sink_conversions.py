@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, functions
 
 __all__ = ["SinkConversions"]
@@ -31,7 +33,7 @@ class SinkConversions(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move conversions of every function of ``module``."""
         for function in functions(module):
-            found = [op for op in all_ops(function) if op.name == "ttg.convert_layout"]
+            found = [op for op in all_ops(function) if isa(op, ConvertLayoutOp)]
             # users first: what only they need may follow
             for op in reversed(found):
                 _sink(op)
@@ -59,4 +61,4 @@ def _inner(user: ir.Operation, block: ir.Block) -> ir.Block | None:
     inside = None
     while user.block != block:
         inside, user = user.block, user.parent.operation
-    return inside if user.name == "scf.if" else None
+    return inside if isa(user, scf.IfOp) else None

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, VerificationError
+from tri_core.dialects.tt import ReduceOp
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
-from tri_gpu_dialect.async_units.partitions import NAME, partition_blocks, warp_counts
+from tri_gpu_dialect.async_units.partitions import partition_blocks, warp_counts
+from tri_gpu_dialect.dialect import WarpSpecializeOp
 from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding
@@ -48,7 +51,7 @@ def _warps_of_partitions(function: ir.Operation) -> dict[ir.Operation, int]:
     """The number of warps of each op that is in a partition."""
     found: dict[ir.Operation, int] = {}
     for op in all_ops(function):
-        if op.name == NAME:
+        if isa(op, WarpSpecializeOp):
             for block, warps in zip(partition_blocks(op), warp_counts(op), strict=True):
                 for view in block:
                     found.update(dict.fromkeys(all_ops(view.operation), warps))
@@ -59,7 +62,7 @@ def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
     for result in op.results:
         if tensor_info(result.type) is not None and (found := _wrong_size(result.type, sizes)):
             return found
-    if op.name in CONTROL:
+    if isa(op, *CONTROL):
         return _control(op)
     rule = rule_for(op)
     if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
@@ -70,7 +73,7 @@ def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
     if own is None:
         return None
     wanted = rule.operands(op, own)
-    if wanted is None or (op.name == "tt.reduce" and len(op.operands) == 1):
+    if wanted is None or (isa(op, ReduceOp) and len(op.operands) == 1):
         # of a reduction's result, which has an equal layout by other names, no operand can be told
         made = rule.results(op, [encoding_of(v) for v in op.operands])
         return None if made is not None and _same(made, own, op.results[0]) else f"{own} does not follow"

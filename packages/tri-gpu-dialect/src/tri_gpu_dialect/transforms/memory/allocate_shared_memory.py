@@ -19,12 +19,14 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import ir, scf
 from tri_core.occupancy import occupancy
 from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
 from tri_gpu_dialect.analysis.pressure import accumulator_registers
+from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
 from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, module_int
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.nearest_fit import nearest_fit
@@ -112,12 +114,12 @@ def _is_stored(buffer: Buffer) -> bool:
     """Whether copies to a descriptor read ``buffer``."""
     if buffer.is_scratch:
         return False
-    return any(use.owner.name == "ttg.async_copy_local_to_descriptor" for use in buffer.op.results[0].uses)
+    return any(isa(use.owner, AsyncCopyLocalToDescriptorOp) for use in buffer.op.results[0].uses)
 
 
 def _least_registers(function: ir.Operation) -> int:
     """Registers of a thread that ``function`` takes at least."""
-    loops = [op for op in all_ops(function) if op.name == "scf.for"]
+    loops = [op for op in all_ops(function) if isa(op, scf.ForOp)]
     return max(map(accumulator_registers, loops), default=1)
 
 

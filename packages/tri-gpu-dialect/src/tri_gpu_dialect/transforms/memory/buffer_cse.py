@@ -17,10 +17,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import FuncOp, TransOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import buffers
-from tri_gpu_dialect.async_units.partitions import NAME
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import (
+    ConvertLayoutOp,
+    LocalAllocOp,
+    LocalDeallocOp,
+    MemDescTransOp,
+    WarpSpecializeOp,
+)
 from tri_gpu_dialect.edit import ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.plans import scratch_bytes
@@ -86,7 +94,7 @@ class _Filled:
     @classmethod
     def of(cls, op: ir.Operation, *, look_through: bool) -> _Filled | None:
         """What ``op`` fills, if it is such a buffer; transposes are looked through where that is asked for."""
-        if op.name != "ttg.local_alloc" or len(op.operands) != 1 or op.results[0].type.mutable:
+        if not isa(op, LocalAllocOp) or len(op.operands) != 1 or op.results[0].type.mutable:
             return None
         encoding = decode(op.results[0].type.encoding)
         if not isinstance(encoding, SharedEncoding):
@@ -95,10 +103,10 @@ class _Filled:
         order = tuple(range(len(value.type.shape)))
         while not isinstance(value.owner, ir.Block):
             maker = value.owner.operation
-            if maker.name == "tt.trans" and look_through:
+            if isa(maker, TransOp) and look_through:
                 step = list(ir.DenseI32ArrayAttr(maker.attributes["order"]))
                 order = tuple(step[d] for d in order)
-            elif maker.name != "ttg.convert_layout":
+            elif not isa(maker, ConvertLayoutOp):
                 break
             value = maker.operands[0]
         return cls(op, value, order, encoding)
@@ -126,14 +134,14 @@ def _comes_before(first: ir.Operation, second: ir.Operation) -> bool:
     op = second
     while op.block != first.block:
         op = op.parent.operation
-        if op.name in ("tt.func", NAME):
+        if isa(op, FuncOp, WarpSpecializeOp):
             return False
     return True
 
 
 def _merge(kept: _Filled, other: _Filled) -> None:
     """Have ``kept`` take the place of ``other``."""
-    frees = [user for op in (kept.op, other.op) for user in _users(op) if user.name == _FREE]
+    frees = [user for op in (kept.op, other.op) for user in _users(op) if isa(user, LocalDeallocOp)]
     old, order = other.op.results[0], kept.to(other)
     if order == tuple(range(len(order))):
         old.replace_all_uses_with(kept.op.results[0])
@@ -168,4 +176,4 @@ def _users(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _users_of_views(op: ir.Operation) -> list[ir.Operation]:
-    return [user for view in _users(op) if view.name == "ttg.memdesc_trans" for user in _users(view)]
+    return [user for view in _users(op) if isa(view, MemDescTransOp) for user in _users(view)]

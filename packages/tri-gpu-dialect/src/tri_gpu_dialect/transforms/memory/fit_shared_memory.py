@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import LocalDotOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
 from tri_gpu_dialect.remarks import add_remark
@@ -40,7 +42,7 @@ class FitSharedMemory(Pass):
         if limit is None:
             return
         for function in functions(module):
-            dots = [op for op in all_ops(function) if op.name == "ttg.local_dot"]
+            dots = [op for op in all_ops(function) if isa(op, LocalDotOp)]
             if dots and self.allocation.needed(function) > limit:
                 threads = (module_int(module, "ttg.num-warps"), module_int(module, "ttg.threads-per-warp"))
                 self.shrink(function, dots, limit, threads)

@@ -17,7 +17,8 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir, run_passes
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, run_passes, scf
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -41,7 +42,7 @@ class FoldComparisons(Pass):
             ]
             folding = _Folding([op for op in ops if op.name in _ACCESSES])
             for op, value in known:
-                if value is not None and op.name != "arith.constant":
+                if value is not None and not isa(op, arith.ConstantOp):
                     folding.replace(op, bool(value))
                 elif value:
                     folding.true.add(op.results[0])
@@ -54,10 +55,10 @@ class FoldComparisons(Pass):
 
 def _is_decided(op: ir.Operation) -> bool:
     """Whether ``op`` is a branch that is always, or never, taken: what its region does belongs to the code around it."""
-    if op.name != "scf.if":
+    if not isa(op, scf.IfOp):
         return False
     condition = op.operands[0].owner
-    return not isinstance(condition, ir.Block) and condition.operation.name == "arith.constant"
+    return not isinstance(condition, ir.Block) and isa(condition.operation, arith.ConstantOp)
 
 
 def _drop_unused(function: ir.Operation) -> None:

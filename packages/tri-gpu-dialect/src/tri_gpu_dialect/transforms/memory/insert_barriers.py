@@ -35,10 +35,22 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.mlir import ir
+from tri_core.ir.traits import is_view, maps_elements
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.async_units.ordered_barriers import drop_ordered_barriers
 from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
+from tri_gpu_dialect.dialect import (
+    AsyncCopyDescriptorToLocalOp,
+    FenceAsyncSharedOp,
+    InitBarrierOp,
+    InvalBarrierOp,
+    LocalAllocOp,
+    LocalLoadOp,
+    WarpGroupDotOp,
+    WarpGroupDotWaitOp,
+)
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,
@@ -153,7 +165,7 @@ def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
 _IN, _OUT = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
 _DOT = "ttg.warp_group_dot"
 #: done by the first of the threads that run them
-_BY_ONE = frozenset({"ttg.init_barrier", "ttg.inval_barrier"})
+_BY_ONE = (InitBarrierOp, InvalBarrierOp)
 
 Range = tuple[int, int]
 
@@ -205,10 +217,10 @@ class _Pending:
     def conflicts(self, later: _Pending, *, by_one: bool) -> bool:
         """Whether ``later`` accesses must wait for these; ``by_one``: they are a barrier's start or end."""
         written = self.writes if by_one else self.writes | self.begun
-        return _synchronize(later.writes, self.reads | written) or _synchronize(later.reads, written)
+        return _overlap(later.writes, self.reads | written) or _overlap(later.reads, written)
 
 
-def _synchronize(left: frozenset[Range], right: frozenset[Range]) -> bool:
+def _overlap(left: frozenset[Range], right: frozenset[Range]) -> bool:
     return any(a < d and c < b for a, b in left for c, d in right)
 
 
@@ -287,17 +299,17 @@ class _Insertion:
     def ordered(self, op: ir.Operation, pending: _Pending, own: _Pending) -> _Pending:
         """Put what ``op`` needs before it; gives what is pending then."""
         ip, location = ir.InsertionPoint(op), op.location
-        needs_barrier = pending.conflicts(own, by_one=op.name in _BY_ONE)
-        if _synchronize(own.writes, pending.leaving):
+        needs_barrier = pending.conflicts(own, by_one=isa(op, *_BY_ONE))
+        if _overlap(own.writes, pending.leaving):
             _store_wait(ip, location)
             pending, needs_barrier = replace(pending, leaving=frozenset()), True
         # a copy's barrier in memory is among its reads, and needs no fence
         seen = {_IN: own.writes, _OUT: own.reads, _DOT: own.reads}.get(op.name, frozenset())
-        if _synchronize(seen, pending.unfenced) or (
-            op.name == _IN and _synchronize(own.writes, pending.taken)
+        if _overlap(seen, pending.unfenced) or (
+            isa(op, AsyncCopyDescriptorToLocalOp) and _overlap(own.writes, pending.taken)
         ):
             pending = self.fenced(op, pending)
-        if not needs_barrier and not _synchronize(seen, pending.announced):
+        if not needs_barrier and not _overlap(seen, pending.announced):
             return pending
         barrier(ip, location, SHARED)
         return pending.synchronised()
@@ -307,7 +319,7 @@ class _Insertion:
     def barrier(self, op: ir.Operation, pending: _Pending) -> _Pending:
         if not is_barrier(op, SHARED):
             return pending
-        if _synchronize(pending.taken, self.own_copies):
+        if _overlap(pending.taken, self.own_copies):
             # a thread that copies behind this barrier overtakes what others load: these hold up, not it
             pending = self.fenced(op, pending)
         return pending.synchronised()
@@ -333,9 +345,9 @@ class _Insertion:
     def arrive(self, op: ir.Operation, pending: _Pending) -> _Pending:
         """Buffers are given to those who wait for the barrier, and are copies' then."""
         given = self.ranges(list(op.operands)[1:]) & self.copied
-        if _synchronize(given, pending.unfenced):
+        if _overlap(given, pending.unfenced):
             pending = self.fenced(op, pending)
-        elif _synchronize(given, pending.taken):
+        elif _overlap(given, pending.taken):
             pending = self.fenced(_dots_end(op), pending)
         return self.access(op, pending)
 
@@ -349,7 +361,7 @@ class _Insertion:
 
     def synchronize_after(self, op: ir.Operation) -> bool:
         """All threads synchronise after ``op``, and after a fence right behind it; whether there is one."""
-        is_fenced = self.behind[0].name == "ttg.fence_async_shared"  # a block ends in something else
+        is_fenced = isa(self.behind[0], FenceAsyncSharedOp)  # a block ends in something else
         if op not in self.waits:  # a loop's body is gone through several times
             self.waits.add(op)
             after, next_ = (self.behind[0], self.behind[1]) if is_fenced else (op, self.behind[0])
@@ -358,7 +370,7 @@ class _Insertion:
         return is_fenced
 
     def scratch(self, op: ir.Operation) -> Range | None:
-        if op.name == "ttg.local_alloc" or "allocation.offset" not in op.attributes:
+        if isa(op, LocalAllocOp) or "allocation.offset" not in op.attributes:
             return None
         start = ir.IntegerAttr(op.attributes["allocation.offset"]).value
         return (start, start + scratch_bytes(op))
@@ -378,7 +390,7 @@ class _Insertion:
 
     def copies(self, ops: Iterable[ir.Operation]) -> frozenset[Range]:
         """What copies from descriptors among ``ops`` write."""
-        return self.ranges([_copies_in(op)[1][0] for op in ops if op.name == _IN])
+        return self.ranges([_copies_in(op)[1][0] for op in ops if isa(op, AsyncCopyDescriptorToLocalOp)])
 
     def ranges(self, values: Sequence[ir.Value]) -> frozenset[Range]:
         found = set()
@@ -438,22 +450,24 @@ def _dots_end(op: ir.Operation) -> ir.Operation:
     """
     ops = block_ops(op.block)
     place = ops.index(op)
-    while place and ops[place - 1].name.startswith(("arith.", "ttg.memdesc_index")):
+    while place and _is_arithmetic(ops[place - 1]):
         place -= 1
     wait = ops[place - 1] if place else op
-    return (
-        wait if wait.name == "ttg.warp_group_dot_wait" and not any(map(_is_of_loads, wait.operands)) else op
-    )
+    return wait if isa(wait, WarpGroupDotWaitOp) and not any(map(_is_of_loads, wait.operands)) else op
+
+
+def _is_arithmetic(op: ir.Operation) -> bool:
+    return maps_elements(op.name) or is_view(op) or isa(op, arith.ConstantOp)
 
 
 def _is_of_loads(accumulators: ir.Value) -> bool:
     """Whether a dot that gives ``accumulators`` reads what ``ttg.local_load`` brought to registers."""
-    if isinstance(accumulators.owner, ir.Block) or accumulators.owner.operation.name != _DOT:
+    if isinstance(accumulators.owner, ir.Block) or not isa(accumulators.owner.operation, WarpGroupDotOp):
         return False
     operands = [
         v for v in list(accumulators.owner.operation.operands)[:2] if not isinstance(v.owner, ir.Block)
     ]
-    return any(v.owner.operation.name == "ttg.local_load" for v in operands)
+    return any(isa(v.owner.operation, LocalLoadOp) for v in operands)
 
 
 def _store_wait(ip: ir.InsertionPoint, loc: ir.Location) -> None:

@@ -10,8 +10,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalAllocOp
 from tri_gpu_dialect.transforms.memory.placement import Need
 
 __all__ = ["NearestFit", "depth", "nearest_fit"]
@@ -31,7 +33,7 @@ class NearestFit:
 def depth(need: Need) -> int:
     """Tiles that a buffer holds, one for each iteration under way: what it is indexed by; 1 for other buffers."""
     op = need.buffer.op
-    if need.buffer.is_scratch or op.name != "ttg.local_alloc" or len(op.operands):
+    if need.buffer.is_scratch or not isa(op, LocalAllocOp) or len(op.operands):
         return 1
     users = {use.owner.operation.name for use in op.results[0].uses} - {"ttg.local_dealloc"}
     return int(op.results[0].type.shape[0]) if users == {"ttg.memdesc_index"} else 1

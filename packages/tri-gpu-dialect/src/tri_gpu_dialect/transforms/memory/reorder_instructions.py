@@ -20,19 +20,20 @@ from itertools import islice
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.traits import is_rematerializable
+from tri_core.dialects.tt import LoadOp, ReduceOp, ScanOp
+from tri_core.ir.traits import is_rematerializable, is_view
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, functions
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 
 __all__ = ["ReorderInstructions"]
 
-_READ = "ttg.local_load"
 #: ops, beside pure ones and views, that write no buffer which anybody reads yet, and order nothing
-_PASSED = frozenset({_READ, "tt.load", "tt.reduce", "tt.scan"})
-_VIEWS = "ttg.memdesc_"
+_PASSED = (LocalLoadOp, LoadOp, ReduceOp, ScanOp)
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,11 @@ def _place(ops: Sequence[ir.Operation], number: int) -> ir.Operation:
 
 def _is_operand(op: ir.Operation) -> bool:
     """Whether ``op`` reads a dot's operand out of a buffer."""
-    return op.name == _READ and isinstance(encoding_of(op.results[0]), DotOperand)
+    return isa(op, LocalLoadOp) and isinstance(encoding_of(op.results[0]), DotOperand)
 
 
 def _is_passed(op: ir.Operation) -> bool:
-    if op.name == "ttg.local_alloc":
+    if isa(op, LocalAllocOp):
         # a new buffer, filled; one that is filled later may be waited for, and would be there together with what is read
         return len(op.operands) > 0
-    return op.name in _PASSED or op.name.startswith(_VIEWS) or is_rematerializable(op)
+    return isa(op, *_PASSED) or is_view(op) or is_rematerializable(op)

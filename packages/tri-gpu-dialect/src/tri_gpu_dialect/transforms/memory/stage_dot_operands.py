@@ -1,7 +1,7 @@
 """Puts the operands of large plain-FMA dots into shared memory: ``tt.dot`` becomes ``ttg.local_dot``.
 
 A dot whose operands are in registers is unrolled along k: every thread holds whole rows and columns, and the
-code has one multiply-add per dot.  That is right for small dots only.  A larger one reads its operands
+code has one multiply-add per product of two elements.  That is right for small dots only.  A larger one reads its operands
 from shared memory in a loop over chunks of k, so that code and registers do not grow with k.
 
 A buffer is made right after the value that it holds, hence outside of loops if it can, and once for all
@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import DotOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import Blocked, PaddedShared
 from tri_gpu_dialect.layouts import REGISTER, layout_for
@@ -44,7 +47,7 @@ class StageDotOperands(Pass):
         for function in functions(module):
             buffers: dict[ir.Value, ir.Value] = {}
             for op in all_ops(function):
-                if op.name == "tt.dot" and self.is_large(op):
+                if isa(op, DotOp) and self.is_large(op):
                     _stage(op, buffers)
 
     def is_large(self, dot: ir.Operation) -> bool:
@@ -84,7 +87,7 @@ def _stage(dot: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
 
 def _source(value: ir.Value) -> ir.Value:
     """What ``value`` is without conversions of its layout."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "ttg.convert_layout":
+    while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, ConvertLayoutOp):
         value = value.owner.operation.operands[0]
     return value
 

@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
@@ -58,7 +60,7 @@ class StageMatrixOperands(Pass):
             loads = [
                 _stage(op, banks, by_cycles=self.policy.dots.memory_by_cycles)
                 for op in all_ops(function)
-                if op.name == "ttg.convert_layout"
+                if isa(op, ConvertLayoutOp)
                 and is_matrix_operand(op.results[0])
                 and scratch_bytes(op)
                 and _stays_in_block(op)
@@ -83,7 +85,7 @@ class StageMatrixOperands(Pass):
 def _bring_to_use(load: ir.Operation) -> bool:
     """Move ``load`` right before its only user if that is in a loop that ``load`` is outside of."""
     users = [use.owner.operation for use in load.results[0].uses]
-    if len(users) != 1 or users[0].block == load.block or users[0].block.owner.operation.name != "scf.for":
+    if len(users) != 1 or users[0].block == load.block or not isa(users[0].block.owner.operation, scf.ForOp):
         return False
     load.move_before(users[0])
     return True

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tri_core.dialects.tt import TransOp
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_dot_buffer
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
@@ -93,7 +96,7 @@ def _near(load: ir.Operation) -> list[ir.Operation]:
     found = []
     for use in load.results[0].uses:
         user = use.owner.operation
-        inner = [u.owner.operation for u in user.results[0].uses] if user.name == "tt.trans" else [user]
+        inner = [u.owner.operation for u in user.results[0].uses] if isa(user, TransOp) else [user]
         found += [op for op in inner if user.block == op.block == load.block]
     return found
 
@@ -107,7 +110,7 @@ def readers(load: ir.Operation) -> list[ir.Operation]:
     return [
         op
         for op in _near(load)
-        if (op.name == "ttg.convert_layout" and is_matrix_operand(op.results[0]))
+        if (isa(op, ConvertLayoutOp) and is_matrix_operand(op.results[0]))
         or (is_dot_buffer(op) and _buffer_encoding(op) == chosen)
     ]
 
@@ -130,7 +133,7 @@ def stays_in_block(load: ir.Operation) -> bool:
 def transposed(reader: ir.Operation) -> ir.Operation | None:
     """The ``tt.trans`` between a load and a reader of :func:`readers`."""
     owner = reader.operands[0].owner.operation
-    return owner if owner.name == "tt.trans" else None
+    return owner if isa(owner, TransOp) else None
 
 
 def _seen_from(load: ir.Operation, reader: ir.Operation) -> LinearLayout:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tri_core.dialects.tt import LoadOp
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import is_rematerializable, moves_data
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["drop", "masked"]
 
-_AND, _SELECT, _LOAD = "arith.andi", "arith.select", "tt.load"
+_LOAD = LoadOp.OPERATION_NAME
 
 
 def masked(comparison: ir.Operation) -> list[ir.Operation]:
@@ -26,7 +28,7 @@ def masked(comparison: ir.Operation) -> list[ir.Operation]:
     for value, user in _uses(comparison.results[0]):
         if _masks(value, user):
             found[user] = None
-        elif user.name != _AND and not _arranges(user):
+        elif not isa(user, arith.AndIOp) and not _arranges(user):
             return []
     return list(found)
 
@@ -40,8 +42,8 @@ def _masks(value: ir.Value, user: ir.Operation) -> bool:
     """Whether ``value`` is what ``user`` chooses or loads by, and nothing else of it."""
     if sum(operand == value for operand in user.operands) != 1:
         return False
-    return (user.name == _SELECT and user.operands[0] == value) or (
-        user.name == _LOAD and user.opview.mask == value
+    return (isa(user, arith.SelectOp) and user.operands[0] == value) or (
+        isa(user, LoadOp) and user.opview.mask == value
     )
 
 
@@ -51,16 +53,16 @@ def drop(comparison: ir.Operation) -> None:
     while ahead:
         value = ahead.pop()
         for user in dict.fromkeys(use.owner.operation for use in value.uses):
-            if _arranges(user) or (user.name == _AND and user.operands[0] == user.operands[1]):
+            if _arranges(user) or (isa(user, arith.AndIOp) and user.operands[0] == user.operands[1]):
                 ahead.append(user.results[0])
-            elif user.name == _AND:
+            elif isa(user, arith.AndIOp):
                 left, right = user.operands
                 user.results[0].replace_all_uses_with(right if left == value else left)
                 user.erase()
-            elif user.name == _SELECT:
+            elif isa(user, arith.SelectOp):
                 user.results[0].replace_all_uses_with(user.operands[1])
                 user.erase()
-            elif user.name == _LOAD:
+            elif isa(user, LoadOp):
                 user.results[0].replace_all_uses_with(_unmasked(user))
                 user.erase()
         _erase_unused(value.owner.operation)
@@ -97,6 +99,6 @@ def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation]]:
         for use in here.uses:
             user = use.owner.operation
             yield here, user
-            if (user.name == _AND or _arranges(user)) and user.results[0] not in seen:
+            if (isa(user, arith.AndIOp) or _arranges(user)) and user.results[0] not in seen:
                 seen.add(user.results[0])
                 ahead.append(user.results[0])

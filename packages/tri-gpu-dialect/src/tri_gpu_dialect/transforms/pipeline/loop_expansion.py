@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import LoadOp
 from tri_core.ir.rewriting import attributes_of, for_like
 from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
 from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import LocalDeallocOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.transforms.layout.rematerialize import rematerialized
@@ -97,7 +100,7 @@ class Expansion:
         type_ = MemDescType.of((self.depths[number], *info.shape), info.element_type, attr, mutable=True)
         return build("ttg.local_alloc", [], [type_])
 
-    def slot(self, number: int, index: ir.Value) -> ir.Value:
+    def stage(self, number: int, index: ir.Value) -> ir.Value:
         """The view of stage ``index`` of load ``number``."""
         info = tensor_info(self.plan.loads[number].results[0].type)
         assert info is not None
@@ -138,7 +141,7 @@ class Expansion:
                 tokens.append(self.copy(op, known, live, stages[depth]))
                 if not self.is_needed_ahead(op):
                     continue
-            made = self.masked_load(op, known, live) if op.name == "tt.load" else cloned(op, operands)
+            made = self.masked_load(op, known, live) if isa(op, LoadOp) else cloned(op, operands)
             known.update(zip(op.results, made.results, strict=True))
         build("ttg.async_commit_group", tokens, [self.token])
         coming = terminator(self.body).operands
@@ -159,7 +162,7 @@ class Expansion:
         return _also(given, live, tensor_type(info.shape, live.type, info.encoding))
 
     def copy(
-        self, load: ir.Operation, known: dict[ir.Value, ir.Value], live: ir.Value, slot: ir.Value
+        self, load: ir.Operation, known: dict[ir.Value, ir.Value], live: ir.Value, stage: ir.Value
     ) -> ir.Value:
         """``load`` as a copy to ``stage``; its token."""
         view, number = load.opview, self.plan.loads.index(load)
@@ -173,7 +176,7 @@ class Expansion:
             )
             given = None if view.mask is None else rematerialized(view.mask, spread, known)
             mask = _also(given, live, tensor_type(load.results[0].type.shape, live.type, spread))
-        operands = [pointers, self.slot(number, slot), mask, *others]
+        operands = [pointers, self.stage(number, stage), mask, *others]
         sizes = ir.DenseI32ArrayAttr.get([1, 1, 1, int(view.other is not None)])
         attributes = attributes_of(load, {"operandSegmentSizes": sizes})
         return build("ttg.async_copy_global_to_local", operands, [self.token], attributes)
@@ -249,10 +252,10 @@ class Expansion:
         for op in block_ops(self.body)[:-1]:
             if op in self.plan.loads:
                 number = self.plan.loads.index(op)
-                self.read(op, self.slot(number, stages[self.depths[number]]), known, pending)
+                self.read(op, self.stage(number, stages[self.depths[number]]), known, pending)
                 if op in last and copied is not None:
                     copied.issue()
-            elif op.name == "ttg.local_dealloc" and op.operands[0] in pending:
+            elif isa(op, LocalDeallocOp) and op.operands[0] in pending:
                 continue
             elif not (op.results and op.results[0] in pending):
                 self.fetch(op, known, pending)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.edit import terminator
 
 __all__ = ["end_of", "guard", "runs", "runs_surely"]
@@ -18,7 +19,7 @@ def runs_surely(loop: ir.Operation) -> bool:
     values = []
     for value in list(loop.operands)[:2]:
         op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if op is None or op.name != "arith.constant":
+        if op is None or not isa(op, arith.ConstantOp):
             return False
         values.append(ir.IntegerAttr(op.attributes["value"]).value)
     return bool(values[0] < values[1])

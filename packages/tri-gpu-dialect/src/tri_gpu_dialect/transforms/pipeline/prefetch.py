@@ -24,12 +24,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import DotOp
 from tri_core.ir.rewriting import create_like, for_like
 from tri_core.ir.traits import is_rematerializable
-from tri_core.mlir import ir
+from tri_core.ir.views import isa
+from tri_core.mlir import ir, scf
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import (
+    AsyncCommitGroupOp,
+    AsyncWaitOp,
+    LocalLoadOp,
+    MemDescIndexOp,
+    MemDescTransOp,
+)
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
@@ -58,7 +67,7 @@ class Prefetch(Pass):
         if not self.policy.pipeline.prefetch:
             return
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if op.name == "scf.for"]:
+            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp)]:
                 plan = _Plan.of(loop, self.steps)
                 if plan is not None and sum(dot.words for dot in plan.dots) <= self.words:
                     _Rotation(loop, plan).run()
@@ -85,14 +94,14 @@ class _Chain:
         while op is not None and _is_cast(op):
             casts.insert(0, op)
             op = _maker(op.operands[0], dot)
-        if op is None or op.name != "ttg.local_load":
+        if op is None or not isa(op, LocalLoadOp):
             return None
         load, views = op, list[ir.Operation]()
         op = _maker(load.operands[0], dot, alone=False)
-        while op is not None and op.name == "ttg.memdesc_trans":
+        while op is not None and isa(op, MemDescTransOp):
             views.insert(0, op)
             op = _maker(op.operands[0], dot, alone=False)
-        if op is None or op.name != "ttg.memdesc_index" or not _is_argument(op.operands[1], dot.block):
+        if op is None or not isa(op, MemDescIndexOp) or not _is_argument(op.operands[1], dot.block):
             return None
         rank = len(shape_of(load.results[0].type))
         return cls(op, tuple(views), load, tuple(casts), rank - 1 - number)
@@ -187,7 +196,7 @@ class _Plan:
         head = _head(ops)
         if not head or not _is_apart(head, body):
             return None
-        found = (_Dot.of(op, steps) for op in ops if op.name == "tt.dot")
+        found = (_Dot.of(op, steps) for op in ops if isa(op, DotOp))
         dots = tuple(dot for dot in found if dot is not None)
         if not dots:
             return None
@@ -201,8 +210,8 @@ class _Plan:
 
 def _head(ops: Sequence[ir.Operation]) -> tuple[ir.Operation, ...]:
     """The ops up to the last commit of copies, if they begin with the only wait of the body; else nothing."""
-    waits = [i for i, op in enumerate(ops) if op.name == "ttg.async_wait"]
-    commits = [i for i, op in enumerate(ops) if op.name == "ttg.async_commit_group"]
+    waits = [i for i, op in enumerate(ops) if isa(op, AsyncWaitOp)]
+    commits = [i for i, op in enumerate(ops) if isa(op, AsyncCommitGroupOp)]
     if len(waits) != 1 or not commits or any(not is_rematerializable(op) for op in ops[: waits[0]]):
         return ()
     head = tuple(ops[: commits[-1] + 1])

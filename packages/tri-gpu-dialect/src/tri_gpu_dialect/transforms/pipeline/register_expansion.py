@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tri_core.api import Target
+from tri_core.dialects.tt import LoadOp
 from tri_core.ir.rewriting import for_like
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
 from tri_gpu_dialect.analysis.pressure import accumulator_registers
@@ -100,7 +102,7 @@ class RegisterExpansion(Expansion):
         """The buffer of load ``number``."""
         return build("ttg.local_alloc", [], [self.memory_type(number)])
 
-    def slot(self, number: int, index: ir.Value) -> ir.Value:
+    def stage(self, number: int, index: ir.Value) -> ir.Value:
         """The buffer; that of a load that stays in registers is its value, which :meth:`read` takes."""
         return self.kept[number] if number in self.held else self.slots[number]
 
@@ -132,7 +134,7 @@ class RegisterExpansion(Expansion):
         known: dict[ir.Value, ir.Value] = {body[0]: index}
         known.update((body[1 + i], value) for i, value in zip(self.plan.carried, ahead, strict=True))
         for op in self.plan.ops:
-            if op.name == "tt.load" and live is not None:
+            if isa(op, LoadOp) and live is not None:
                 made = self.masked_load(op, known, live)
             else:
                 made = cloned(op, [known.get(v, v) for v in op.operands])

@@ -19,7 +19,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.mlir import ir
+from tri_core.dialects.tt import LoadOp
+from tri_core.ir.views import isa
+from tri_core.mlir import arith, ir, scf
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
 from tri_gpu_dialect.async_units.analysis.slicing import DOT
@@ -58,7 +60,7 @@ class SplitLoops(Pass):
             if not everywhere and self.policy.specialization(function) is None:
                 continue
             dots = (DOT, "tt.dot") if everywhere else (DOT,)
-            for loop in [op for op in all_ops(function) if op.name == "scf.for" and _is_of_dots(op, dots)]:
+            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and _is_of_dots(op, dots)]:
                 found = _split(loop, loads=everywhere)
                 if found is not None:
                     found.run()
@@ -144,9 +146,7 @@ class _Split:
 def _is_of_dots(loop: ir.Operation, dots: Sequence[str]) -> bool:
     """Whether one of the ``dots`` stands in the body of ``loop`` itself, and no loop does."""
     ops = all_ops(loop)
-    if "unsignedCmp" in loop.attributes or any(
-        op.name in ("scf.for", "scf.while") for op in ops if op != loop
-    ):
+    if "unsignedCmp" in loop.attributes or any(isa(op, scf.ForOp, scf.WhileOp) for op in ops if op != loop):
         return False
     return any(op.name in dots for op in block_ops(body(loop)))
 
@@ -158,9 +158,13 @@ def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:
     """
     reader, first = Reader(), None
     for place, op in enumerate(block_ops(body(loop))):
-        if op.name != "arith.cmpi" or not (found := masked(op)) or (index := _difference(reader, op)) is None:
+        if (
+            not isa(op, arith.CmpIOp)
+            or not (found := masked(op))
+            or (index := _difference(reader, op)) is None
+        ):
             continue
-        of_loads = [user.name == "tt.load" for user in found]
+        of_loads = [isa(user, LoadOp) for user in found]
         if not loads and not _chooses(op):
             continue
         split = _Split(loop, (place,), *_first_iteration(_least(op, index), loop), all(of_loads))
