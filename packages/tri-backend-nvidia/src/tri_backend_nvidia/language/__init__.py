@@ -25,6 +25,11 @@ __all__ = [
 ]
 
 
+#: builtins pass an argument that calls in kernels leave out, and stubs with them
+_cast: Any = tl.cast
+_assembly: Any = tl.inline_asm_elementwise
+
+
 def _check(b: Builder, name: str) -> None:
     key: TargetKey = b.target.key
     if key.backend != "nvidia":
@@ -38,7 +43,7 @@ def _register(name: str, register: str, dtype: Any, pure: bool, doc: str) -> Cal
 
     def read(*, _semantic: Builder) -> Any:
         _check(_semantic, name)
-        return tl.inline_asm_elementwise(move, f"={letter}", [], dtype, pure, 1, _semantic=_semantic)
+        return _assembly(move, f"={letter}", [], dtype, pure, 1, _semantic=_semantic)
 
     read.__name__ = read.__qualname__ = name
     read.__doc__ = doc
@@ -82,11 +87,11 @@ def gdc_launch_dependents(*, _semantic: Builder) -> None:
 def _convert(b: Builder, arg: Any, dst_ty: Any) -> Any:
     """Between fp8e4b15 and fp16 or fp32; fp32 goes through fp16, rounded to zero on the way down."""
     if arg.dtype is tl.float8e4b15:
-        half = tl.cast(arg, tl.float16, _semantic=b)
-        return tl.cast(half, dst_ty, _semantic=b)
+        half = _cast(arg, tl.float16, _semantic=b)
+        return _cast(half, dst_ty, _semantic=b)
     if arg.dtype is tl.float32:
-        arg = tl.cast(arg, tl.float16, "rtz", _semantic=b)
-    return tl.cast(arg, tl.float8e4b15, _semantic=b)
+        arg = _cast(arg, tl.float16, "rtz", _semantic=b)
+    return _cast(arg, tl.float8e4b15, _semantic=b)
 
 
 @tl.builtin
