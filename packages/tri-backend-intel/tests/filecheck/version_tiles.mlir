@@ -1,18 +1,20 @@
-// Before the outermost loop it is asked whether hardware takes the surface; the loop is there twice. A block that may begin at an odd
+// Before the outermost loop it is asked whether hardware takes the surface; the loop is there twice,
+// each with descriptors of its own. A block that may begin at an odd
 // element, of two bytes, is always by elements.
 // RUN: version-tiles
 
-// CHECK: %[[D:.*]] = "tt.make_tensor_descriptor"
 // CHECK: %[[P:.*]] = "tt.ptr_to_int"
 // CHECK: %[[C:.*]] = arith.andi {{.*}} : i1
 // CHECK: scf.if
+// CHECK: %[[D:.*]] = "tt.make_tensor_descriptor"
 // CHECK: scf.for
 // CHECK: "ttig.tile_load"(%[[D]], %{{.*}}) : (!tt.tensordesc
 // CHECK: scf.yield
 // CHECK: scf.yield
 // CHECK: } else {
+// CHECK: %[[E:.*]] = "tt.make_tensor_descriptor"
 // CHECK: scf.for
-// CHECK: "ttig.tile_load"(%[[D]], %{{.*}}) {by_elements}
+// CHECK: "ttig.tile_load"(%[[E]], %{{.*}}) {by_elements}
 // CHECK: scf.yield
 // CHECK: scf.yield
 // CHECK: "ttig.tile_load"({{.*}}) {by_elements} : {{.*}} -> tensor<32x64xf16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
@@ -217,11 +218,15 @@ def _load_word(elements: _Elements, offsets: Sequence[tuple[ir.Value, ...]]) -> 
 
 
 def store_elements(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """A block from any layout, an access for each element."""
+    """A block from any layout, an access for each element, row by row: a row's numbers are gone before the next one's are needed."""
     b, value = ctx.b, op.operands[1]
     elements = _Elements.of(ctx, op, value.type)
-    owner = is_owner(ctx, ctx.layout(value.type))
-    for offset, register in zip(elements.offsets, ctx.registers(value), strict=True):
+    layout = ctx.layout(value.type)
+    owner = is_owner(ctx, layout)
+    places = [layout.unpack_out(image) for image in layout.images(REGISTER)]
+    for _, offset, register in sorted(
+        zip(places, elements.offsets, ctx.registers(value), strict=True), key=itemgetter(0)
+    ):
         address, inside = elements.at(offset)
         inside = inside if owner is None else b.and_(inside, owner)
         ctx.hw.store_global(b, address, register, inside, Access(elements.bits // 8))

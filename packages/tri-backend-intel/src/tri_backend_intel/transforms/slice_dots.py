@@ -25,6 +25,8 @@ __all__ = ["SliceDots"]
 
 #: registers of the large register file, and those for addresses, numbers and what is computed
 _ALL, _OTHERS = 256, 32
+#: an odd number whose product with a loop's variable is nothing that compilers see through an exclusive or
+_SPREAD = 0x2545F491
 
 
 @dataclass(frozen=True)
@@ -84,26 +86,43 @@ class _Dot:
 
 
 def _fitting(loads: Sequence[ir.Operation], whole: int, most: int) -> int:
-    """How much of ``whole`` takes ``most`` registers."""
+    """How much of ``whole`` takes ``most`` registers; 0 where sums leave none."""
     registers = sum(registers_of(op.results[0]) for op in loads)
-    while registers > most:
+    while whole and registers > most:
         registers, whole = registers // 2, whole // 2
     return whole
 
 
 def _looped(dot: ir.Operation, loads: Sequence[ir.Operation], depth: int) -> ir.Value:
-    """A loop over k."""
+    """A loop over k.
+
+    It carries the coordinates that stay what they are, each mixed with the loop's variable: compilers would else move what is
+    made of them before the loop, address and test of every element, and fill the registers that the sums leave.
+    """
     result = dot.results[0]
     bounds = [constant(32, n) for n in (0, shape_of(dot.operands[0].type)[1], depth)]
+    still = [coordinates(load)[1 - _moved(load, 1 - i)] for i, load in enumerate(loads)]
     loop = ir.Operation.create(
-        "scf.for", results=[result.type], operands=[*bounds, dot.operands[2]], regions=1
+        "scf.for",
+        results=[result.type, *(v.type for v in still)],
+        operands=[*bounds, dot.operands[2], *still],
+        regions=1,
     )
-    body = loop.regions[0].blocks.append(bounds[0].type, result.type)
+    body = loop.regions[0].blocks.append(bounds[0].type, *(r.type for r in loop.results))
     with ir.InsertionPoint(body):
-        at, total = body.arguments
-        operands = [_part(load, 1 - i, at, depth) for i, load in enumerate(loads)]
-        ir.Operation.create("scf.yield", operands=[_multiplied(dot, operands, total)])
+        at, total, *mixed = body.arguments
+        still = [_mixed(v, at) for v in mixed]
+        operands = [_part(load, 1 - i, at, depth, still[i]) for i, load in enumerate(loads)]
+        after = make("arith.addi", [at, bounds[2]], at.type).results[0]
+        kept = [_mixed(v, after) for v in still]
+        ir.Operation.create("scf.yield", operands=[_multiplied(dot, operands, total), *kept])
     return loop.results[0]
+
+
+def _mixed(value: ir.Value, at: ir.Value) -> ir.Value:
+    """``value`` as no compiler knows it; mixed again with the same ``at`` it is ``value``."""
+    spread = make("arith.muli", [at, constant(32, _SPREAD)], at.type).results[0]
+    return make("arith.xori", [value, spread], at.type).results[0]
 
 
 def _unrolled(dot: ir.Operation, loads: Sequence[ir.Operation | None], depth: int) -> ir.Value:
@@ -153,10 +172,18 @@ def _registers(value: ir.Value, k: int, at: int, depth: int) -> ir.Value:
     return make("ttig.register_slice", [value], _sliced(value, k, depth), offsets=offsets).results[0]
 
 
-def _part(load: ir.Operation, k: int, at: ir.Value | None, depth: int) -> ir.Value:
-    """``depth`` of ``load`` from ``at`` (None: the beginning) on, along dimension ``k`` of the result."""
-    place = coordinates(load)
-    moved = 1 - k if is_transposed(load) else k
+def _moved(load: ir.Operation, k: int) -> int:
+    """The coordinate of ``load`` that goes along dimension ``k`` of the result."""
+    return 1 - k if is_transposed(load) else k
+
+
+def _part(
+    load: ir.Operation, k: int, at: ir.Value | None, depth: int, other: ir.Value | None = None
+) -> ir.Value:
+    """``depth`` of ``load`` from ``at`` (None: the beginning) on, along dimension ``k`` of the result; ``other``: the other coordinate."""
+    place, moved = coordinates(load), _moved(load, k)
+    if other is not None:
+        place[1 - moved] = other
     if at is not None:
         place[moved] = make("arith.addi", [place[moved], at], at.type).results[0]
     attributes = {name: load.attributes[name] for name in load.attributes}

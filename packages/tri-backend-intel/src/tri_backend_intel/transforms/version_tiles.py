@@ -79,7 +79,7 @@ def _is_inside(value: ir.Value, place: ir.Operation) -> bool:
 def _place(access: ir.Operation) -> ir.Operation:
     """The outermost loop around ``access`` in which its descriptor is not made; without one, the access."""
     place, op = access, access.parent.operation
-    while op.name != "tt.func" and not _is_inside(access.operands[0], op):
+    while op.name != "tt.func" and not _is_inside(_descriptor(access), op):
         if op.name in _LOOPS:
             place = op
         op = op.parent.operation
@@ -107,6 +107,37 @@ def _version(place: ir.Operation, accesses: list[ir.Operation], condition: ir.Va
         end = ir.Operation.create("scf.yield", operands=list(place.results), ip=ir.InsertionPoint(inside))
         ir.Operation.create("scf.yield", operands=list(copy.results), ip=ir.InsertionPoint(outside))
     place.move_before(end)
+    for first in (place, copy):
+        _bring(first)
+
+
+def _bring(place: ir.Operation) -> None:
+    """Makes the descriptors that ``place`` accesses before it, too: a branch keeps no numbers that the other one alone needs.
+
+    What is erased here was for accesses in ``place`` alone.
+    """
+    accesses = [op for op in all_ops(place) if is_block_access(op)]
+    for descriptor in dict.fromkeys(map(_descriptor, accesses)):
+        maker = _maker(descriptor)
+        if maker is None or _is_inside(descriptor, place):
+            continue
+        copy = maker.clone(ip=ir.InsertionPoint(place)).operation.results[0]
+        for use in list(descriptor.uses):
+            user = use.owner.operation
+            if user in accesses:
+                user.operands[use.operand_number] = copy
+        if not any(True for _ in descriptor.uses):
+            maker.erase()
+
+
+def _descriptor(access: ir.Operation) -> ir.Value:
+    return access.operands[0]
+
+
+def _maker(descriptor: ir.Value) -> ir.Operation | None:
+    """What makes ``descriptor`` of a pointer, sizes and strides; None: it comes from elsewhere."""
+    maker = maker_of(descriptor)
+    return maker if maker is not None and maker.name == "tt.make_tensor_descriptor" else None
 
 
 # --- conditions -------------------------------------------------------------------------------------------
@@ -116,14 +147,14 @@ def _asked(known: _Known, place: ir.Operation, accesses: list[ir.Operation]) -> 
     """Whether all of ``accesses`` may be blocks, computed before ``place``; None: one of them may never."""
     surfaces: dict[ir.Value, list[ir.Operation]] = {}
     for access in accesses:
-        surfaces.setdefault(access.operands[0], []).append(access)
+        surfaces.setdefault(_descriptor(access), []).append(access)
     if not all(_starts_at_words(known, access) for access in accesses):
         return None
     found: ir.Value | None = None
     with ir.InsertionPoint(place), place.location:
         for descriptor, own in surfaces.items():
-            maker = maker_of(descriptor)
-            if maker is None or maker.name != "tt.make_tensor_descriptor":
+            maker = _maker(descriptor)
+            if maker is None:
                 return None
             asking = _Surface(known, place, maker, own)
             if not asking.ask():
@@ -134,7 +165,7 @@ def _asked(known: _Known, place: ir.Operation, accesses: list[ir.Operation]) -> 
 
 
 def _starts_at_words(known: _Known, access: ir.Operation) -> bool:
-    bits: int = access.operands[0].type.block_type.element_type.width
+    bits: int = _descriptor(access).type.block_type.element_type.width
     return known.infos.of(coordinates(access)[-1]).of_elements(0) * bits % (8 * X_BYTES) == 0
 
 
@@ -199,7 +230,7 @@ class _Surface:
             last = self.last(coordinates(access)[dim])
             if last is None:
                 return None
-            size = access.operands[0].type.block_type.shape[dim]
+            size = _descriptor(access).type.block_type.shape[dim]
             end = _binary("arith.addi", last, constant(64, size))
             found = end if found is None else _binary("arith.maxsi", found, end)
         return found
