@@ -87,8 +87,14 @@ def test_the_oracle_is_that_of_ml_dtypes(name):
 def test_between_the_small_formats(source, target):
     y = np.full(256, 0x55, np.uint8)
     run(held(FORMATS[source], np.arange(256, dtype=np.uint8)), held(FORMATS[target], y))
-    expected = FORMATS[source].values if source == target else FORMATS[target].rounded(FORMATS[source].values)
-    np.testing.assert_array_equal(FORMATS[target].values[y], expected)
+    values = FORMATS[source].values
+    expected = values if source == target else FORMATS[target].rounded(values)
+    found = FORMATS[target].values[y]
+    # which sign a number gets that stands for a NaN is the hardware's: one format has one NaN, without a sign
+    signless = np.isnan(values) & ~np.isnan(expected)
+    np.testing.assert_array_equal(
+        np.where(signless, np.abs(found), found), np.where(signless, np.abs(expected), expected)
+    )
 
 
 @pytest.mark.parametrize(("source", "target"), [(a, b) for a in WIDE for b in WIDE if a != b])

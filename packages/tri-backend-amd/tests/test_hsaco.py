@@ -37,7 +37,7 @@ def body(b: Builder, hw: AmdPrimitives, args: Sequence[ir.Value]) -> None:
     for mask in (1, 2, 4, 8, 16, 32):
         if mask < hw.threads_per_warp:
             value = b.add(value, hw.shuffle_xor(b, value, mask))
-    value = b.add(hw.shuffle_up(b, value, 2), hw.warp_id(b, thread))
+    value = b.add(hw.shuffle_idx(b, value, b.xor(hw.lane_id(b, thread), b.int_(2))), hw.warp_id(b, thread))
     base = hw.shared_base(b, SHARED)
     hw.store_shared(b, b.gep(base, b.and_(thread, b.int_(127)), b.i32), value, None, 4)
     hw.barrier(b)

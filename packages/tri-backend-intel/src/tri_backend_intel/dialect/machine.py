@@ -25,9 +25,7 @@ __all__ = [
     "GroupIdOp",
     "NumGroupsOp",
     "ShuffleOp",
-    "ShuffleUpOp",
     "ShuffleXorOp",
-    "SubGroupBarrierOp",
     "SubGroupIdOp",
     "SubGroupLaneOp",
 ]
@@ -37,7 +35,7 @@ _Out = ext.Result[Any]
 Array = npt.NDArray[np.generic]
 
 #: SPIR-V scopes and memory semantics
-_WORKGROUP, _SUBGROUP = 2, 3
+_WORKGROUP = 2
 _ACQUIRE_RELEASE, _WORKGROUP_MEMORY, _CROSS_WORKGROUP_MEMORY = 0x8, 0x100, 0x200
 
 
@@ -155,17 +153,6 @@ class ShuffleXorOp(_ShuffleOp, name="shuffle_xor"):
         return _from_lanes(cta, value, np.bitwise_xor(_lanes(cta), mask.astype(np.int64)))
 
 
-class ShuffleUpOp(_ShuffleOp, name="shuffle_up"):
-    """``value`` of the lane ``lane`` places below; undefined where there is none."""
-
-    BUILTIN = "sub_group_shuffle_up"
-
-    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """A gather within each sub-group, wrapping where hardware gives anything."""
-        value, delta = operands
-        return _from_lanes(cta, value, np.subtract(_lanes(cta), delta.astype(np.int64)))
-
-
 class BarrierOp(MachineOp, dialect=TTIG, name="barrier"):
     """The work items of a work group wait for each other at a barrier; local and global memory written before is seen after."""
 
@@ -176,18 +163,6 @@ class BarrierOp(MachineOp, dialect=TTIG, name="barrier"):
     def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
         """The simulator's barrier."""
         cta.barrier()
-        return []
-
-
-class SubGroupBarrierOp(MachineOp, dialect=TTIG, name="sub_group_barrier"):
-    """The work items of a sub-group wait for each other at a barrier; local memory written before is seen after."""
-
-    def emit(self, b: Builder) -> Sequence[ir.Value]:
-        """OpControlBarrier of sub-group scope."""
-        return _control_barrier(b, _SUBGROUP, _WORKGROUP_MEMORY)
-
-    def simulate(self, cta: SimulatedCTA, operands: Sequence[Array]) -> Sequence[Array]:
-        """Lock step needs none."""
         return []
 
 
