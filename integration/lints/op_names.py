@@ -15,7 +15,7 @@ __all__ = ["BUDGETS", "Counts", "counts"]
 BUDGETS: dict[str, tuple[int, int]] = {
     "tri-backend-amd": (12, 14),
     "tri-backend-cpu": (33, 34),
-    "tri-backend-intel": (31, 21),
+    "tri-backend-intel": (31, 18),
     "tri-backend-nvidia": (80, 67),
     "tri-core": (8, 38),
     "tri-gpu-dialect": (14, 133),
