@@ -142,7 +142,7 @@ def test_barriers_and_shuffles(num_warps):
     def body(b, hw, arguments):
         thread = hw.thread_id(b)
         value = b.load(b.gep(arguments[0], thread, b.i32), b.i32)
-        value = b.add(hw.shuffle_xor(b, value, 16), hw.shuffle_up(b, value, 1))
+        value = b.add(hw.shuffle_xor(b, value, 16), value)
         value = hw.shuffle_idx(b, value, b.and_(value, b.int_(31)))
         place = b.gep(hw.shared_base(b, 512), thread, b.i32)
         b.store(value, place)
@@ -150,7 +150,7 @@ def test_barriers_and_shuffles(num_warps):
         b.store(b.load(place, b.i32), b.gep(arguments[0], b.add(thread, hw.num_programs(b, 2)), b.i32))
 
     ptx = kernel_ptx(body, G, num_warps=num_warps)
-    for word in ("shfl.sync.bfly", "shfl.sync.up", "shfl.sync.idx", "%nctaid.z", "st.shared"):
+    for word in ("shfl.sync.bfly", "shfl.sync.idx", "%nctaid.z", "st.shared"):
         assert word in ptx
     assert ("bar.warp.sync" if num_warps == 1 else "bar") in ptx
     assert ("barrier.sync" in ptx or "bar.sync" in ptx) is (num_warps == 4)
