@@ -18,7 +18,6 @@ import pytest
 
 from integration.kernels import sweep
 from integration.tests.machines import SIMULATED, execute
-from tri_core.errors import Unsupported
 
 Array = npt.NDArray[Any]
 
@@ -395,9 +394,6 @@ FAMILIES = [
 ]  # fmt: skip
 MACHINES = [*SIMULATED, "intel"]
 
-#: machines whose kernels cannot read a clock
-CLOCKLESS = ("opencl-cpu", "pvc", "intel")
-
 
 def check(case: Case, machine: str) -> None:
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
@@ -406,10 +402,6 @@ def check(case: Case, machine: str) -> None:
     def run() -> None:
         execute(machine, case.kernel, (1, 1, 1), arguments, case.constants, num_warps=case.warps)
 
-    if case.name.startswith("timed") and machine in CLOCKLESS:
-        with pytest.raises(Unsupported, match="clock"):
-            run()
-        return
     run()
     for made, exact in zip(arguments, expected, strict=False):
         np.testing.assert_allclose(
