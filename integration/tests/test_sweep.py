@@ -398,11 +398,7 @@ MACHINES = [*SIMULATED, "intel"]
 def check(case: Case, machine: str) -> None:
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     arguments, expected = case.make(rng)
-
-    def run() -> None:
-        execute(machine, case.kernel, (1, 1, 1), arguments, case.constants, num_warps=case.warps)
-
-    run()
+    execute(machine, case.kernel, (1, 1, 1), arguments, case.constants, num_warps=case.warps)
     for made, exact in zip(arguments, expected, strict=False):
         np.testing.assert_allclose(
             made.astype(np.float64),

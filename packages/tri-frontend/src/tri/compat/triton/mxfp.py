@@ -6,6 +6,7 @@ Specification" v1.0, sections 5.3.3 and 5.4.1.
 
 from __future__ import annotations
 
+import abc
 import importlib
 import itertools
 from typing import Any
@@ -22,7 +23,7 @@ def _torch() -> Any:
     return importlib.import_module("torch")
 
 
-class _Codes:
+class _Codes(abc.ABC):
     """A tensor of codes, from values or (:meth:`random`) of a size."""
 
     data: Any
@@ -35,8 +36,9 @@ class _Codes:
         if data is not None:
             self.data = self._from_float(data)
 
+    @abc.abstractmethod
     def _from_float(self, values: Any) -> Any:
-        raise NotImplementedError
+        """The codes of ``values``."""
 
 
 class MXFP4Tensor(_Codes):
