@@ -48,17 +48,12 @@ GOALS: tuple[Goal, ...] = (
     Goal("attention D64 128x64 w16", "instructions", 560, 610),
 )  # fmt: skip
 
-#: blocks whose sums are 32x64 for each warp
-_SIZES = ("128x128x32 w8", "256x256x32 w32")
-_DEVICES = ("pvc", "bmg", "lnl", "ptl")
 _PAIRS = (
     "a transposed load gives pairs of rows in 32 bits, DPAS takes a row in each register: a move for each"
 )
-_LOCAL = "sums take 128 registers, and A^T of 32 bits goes through them to local memory; 128x128x32 with 32 warps: 0"
 
 #: by case, device and figure: why it falls short
 CAUSES: Mapping[tuple[str, str, str], str] = {
-    **{(f"matmul fp32 A^T {size}", device, "spills"): _LOCAL for size in _SIZES for device in _DEVICES},
     (f"{_F16} A^T 128x128x32 w32", "pvc", "moves"): _PAIRS,
 }
 

@@ -21,6 +21,7 @@ _cases = {case.name: case for case in CASES}
 FEW = [
     *(f"matmul {kind} {size}" for kind in ("fp16", "i8") for size in ("128x128x32 w8", "128x128x32 w32")),
     "matmul fp16 A^T 128x128x32 w32",
+    "matmul fp32 A^T 128x128x32 w8",
     "matmul fp32 B^T 128x128x32 w32",
     "attention D64 128x64 w16",
     "softmax 4096 w8",
@@ -90,6 +91,13 @@ def test_no_matmul_of_16_bits_spills() -> None:
     own = [made for name, made in RECORDED.items() if name.startswith(("matmul fp16", "matmul bf16"))]
     assert len(own) == 19
     assert all(found.spills == 0 for made in own for device, found in made.items() if device != "dg2")
+
+
+def test_no_matmul_of_tf32_spills_or_goes_through_local_memory() -> None:
+    own = [made for name, made in RECORDED.items() if name.startswith("matmul fp32")]
+    assert len(own) == 9
+    found = [each for made in own for device, each in made.items() if device != "dg2"]
+    assert all((each.spills, each.local) == (0, 0) for each in found)
 
 
 _LISTING = """\

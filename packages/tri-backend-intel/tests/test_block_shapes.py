@@ -69,6 +69,7 @@ def test_the_table_has_every_form() -> None:
     assert {s.form for s in SHAPES} == set(Form)
     assert max(s.rows for s in SHAPES) == ROWS
     assert {s.bits for s in SHAPES if s.form is Form.PLAIN} == {16, 32}
+    assert {s.rows for s in SHAPES if s.form is Form.TRANSPOSED} == {8, 16}
     assert all(s.width * s.bits * s.count <= 512 for s in SHAPES)
 
 

@@ -142,12 +142,11 @@ class BlockLoadOp(_BlockOp, name="block_load"):
         size = np.dtype({8: np.int8, 16: np.int16, 32: np.int32}[bits])
         columns = []
         for block in range(self.count.value):
-            for i in range(width if form is Form.TRANSPOSED else rows * width // lanes):
+            for i in range(rows * width // lanes):
                 flat = i * lanes + lane
-                down, across = (lane, i) if form is Form.TRANSPOSED else (flat // width, flat % width)
+                turned = form is Form.TRANSPOSED
+                down, across = (flat % rows, flat // rows) if turned else (flat // width, flat % width)
                 addresses, inside = self.places(cta, operands, block * width + across, down)
-                if form is Form.TRANSPOSED:
-                    inside = inside & (lane < rows)
                 columns.append(cta.memory(_GLOBAL).load(addresses, size, inside).reshape(-1))
         return _as_elements(columns, self.operation.results[0].type)
 

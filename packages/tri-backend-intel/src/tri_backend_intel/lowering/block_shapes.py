@@ -38,13 +38,13 @@ class BlockShape:
     @property
     def results(self) -> int:
         """Elements of the tensor that a lane has."""
-        own = self.width if self.form is Form.TRANSPOSED else self.rows * self.width // self.lanes
-        return own * self.count * self.per
+        return self.rows * self.width // self.lanes * self.count * self.per
 
     def result(self, row: int, column: int) -> int:
         """The number of the result that an element of the block is, for the lane that has it."""
         if self.form is Form.TRANSPOSED:
-            return column
+            word, inner = divmod(column, self.per)
+            return word * self.rows // self.lanes * self.per + inner
         block, inner = divmod(column, self.width * self.per)
         first = (block * self.rows + row) * self.width // self.lanes
         return first * self.per + inner % self.per
@@ -56,10 +56,10 @@ def block_shape(encoding: DotOperand, bits: int, extent: tuple[int, int], *, tra
     assert isinstance(parent, Dpas)
     lanes, (down, across) = parent.execution_size, extent
     rows = min(_power(down), ROWS)
-    if transposed:  # lanes are rows in memory, of which B has columns and A has k
-        words = (down if encoding.op_idx else across) * bits // 32
-        width = max(min(_TRANSPOSED, _power(words)), 1)
-        return BlockShape(Form.TRANSPOSED, 32, 32 // bits, width, lanes, 1, lanes)
+    if transposed:  # lanes are rows in memory, of which B has columns and A has k; with fewer k than lanes several of its rows
+        width = max(min(_TRANSPOSED, _power(down * bits // 32)), 1)
+        tall = lanes if encoding.op_idx else min(parent.depth, lanes)
+        return BlockShape(Form.TRANSPOSED, 32, 32 // bits, width, tall, 1, lanes)
     most = max(ROW_BITS // bits // lanes, 1)
     if encoding.op_idx:
         form = Form.VNNI if bits < 32 else Form.PLAIN

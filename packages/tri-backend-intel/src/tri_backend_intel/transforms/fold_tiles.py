@@ -26,9 +26,9 @@ def is_loadable(bits: int, operand: int, lanes: int, *, transposed: bool) -> boo
     """Whether block loads give operand 0 or 1 of elements of ``bits`` as DPAS takes it.
 
     Neighbours in memory of a transposed block go into one lane, 32 bits of them.  B has them so.  Of A a lane may then
-    have one k only, which is so for 16 bits and 16 lanes: the neighbours are rows, in two registers.
+    have one k only, which is so for 16 and 32 bits and 16 lanes: neighbours of 16 bits are rows, in two registers.
     """
-    return bits in (8, 16, 32) and (not transposed or operand == 1 or (bits == 16 and lanes == 16))
+    return bits in (8, 16, 32) and (not transposed or operand == 1 or (bits >= 16 and lanes == 16))
 
 
 @dataclass(frozen=True)
