@@ -20,6 +20,13 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--target", required=True, metavar="X", help="backend, or backend:arch")
     parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option that all kernels get for which a case names no other, as --option warp_size=8",
+    )
+    parser.add_argument(
         "--level",
         default="",
         metavar="A,B",
@@ -61,6 +68,7 @@ def arguments_for(given: argparse.Namespace) -> list[str]:
         "-q",
     ]
     made += [f"--tri-target={given.target}", f"--tri-level={given.level}", f"--tri-sample={given.sample}"]
+    made += [f"--tri-option={option}" for option in given.option]
     made += [f"--tri-select={glob}" for glob in given.select]
     made += [
         f"--tri-{name}={value}"
@@ -77,10 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import pytest
 
     from tri_conformance.selection import Selection, cases
+    from tri_conformance.subject import Subject
     from tri_core.api import OptionError
 
     try:
         cases(Selection.of(given.level, given.select, given.sample))
+        if given.option:  # which each case would refuse
+            Subject(given.target, tuple(given.option)).options()
     except OptionError as error:
         parser.error(str(error))
 

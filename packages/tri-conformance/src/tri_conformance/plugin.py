@@ -23,6 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of the kit."""
     group = parser.getgroup("tri-conformance")
     group.addoption("--tri-target", metavar="X", help="the target to test: backend, or backend:arch")
+    group.addoption(
+        "--tri-option", metavar="NAME=VALUE", action="append", default=[], help="an option of all kernels"
+    )
     group.addoption("--tri-level", metavar="A,B", default="", help="levels (all by default)")
     group.addoption("--tri-select", metavar="GLOB", action="append", default=[], help="cases, by glob of ids")
     group.addoption("--tri-sample", metavar="N", type=int, default=1, help="one in N cases of each feature")
@@ -49,7 +52,10 @@ def _run(config: pytest.Config) -> Run:
             raise pytest.UsageError("name the target to test: --tri-target X")
         selection = Selection.of(option.tri_level, option.tri_select, option.tri_sample)
         config.stash[Collected.key] = Run(
-            Subject(option.tri_target), selection, jobs=option.tri_jobs, timeout=option.tri_timeout
+            Subject(option.tri_target, tuple(option.tri_option)),
+            selection,
+            jobs=option.tri_jobs,
+            timeout=option.tri_timeout,
         )
     return config.stash[Collected.key]
 
@@ -94,5 +100,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if run is not None:
         from tri_conformance.report import table
 
-        terminalreporter.write_sep("=", f"conformance of {run.subject.name}")
+        terminalreporter.write_sep("=", f"conformance of {run.subject.title}")
         terminalreporter.write_line(table(run))

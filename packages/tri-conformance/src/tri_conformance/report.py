@@ -49,6 +49,7 @@ def to_dict(run: Run) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "target": run.subject.name,
+        "options": dict(run.subject.common_options),
         "key": str(run.subject.target.key),
         "ok": run.ok,
         "started": dt.datetime.fromtimestamp(run.started, dt.UTC).isoformat(timespec="seconds"),
@@ -104,7 +105,7 @@ def to_markdown(run: Run) -> str:
 
 def _lines(run: Run) -> Iterator[str]:
     done = dt.datetime.fromtimestamp(run.started, dt.UTC).date()
-    yield f"# Conformance of {run.subject.name}"
+    yield f"# Conformance of {run.subject.title}"
     yield ""
     yield f"Target `{run.subject.target.key}`, {done}, {len(run.results)} cases in {run.seconds:.0f} s: **{'ok' if run.ok else 'not ok'}**."
     yield ", ".join(f"{name} {version}" for name, version in _versions().items()) + "."

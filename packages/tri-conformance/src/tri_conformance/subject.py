@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from tri_core.api import (
     BackendInfo,
     ConformanceProfile,
     DeviceInfo,
+    OptionError,
     Runtime,
     Target,
 )
@@ -27,7 +29,7 @@ from tri_core.plugins import manager
 from tri_core.targets import resolve
 from tri_runtime import DeviceMemory, runtime, staged_copies
 
-__all__ = ["Subject", "arrays_in", "with_arrays"]
+__all__ = ["Subject", "arrays_in", "options_of", "with_arrays"]
 
 _NAMES = {dtype: name for name, dtype in NUMPY.items()}
 _SHORT = {"int": "i", "uint": "u"}
@@ -35,9 +37,13 @@ _SHORT = {"int": "i", "uint": "u"}
 
 @dataclass(frozen=True)
 class Subject:
-    """A target by name, as users write it; everything else is asked for when it is needed."""
+    """A target by name, as users write it; everything else is asked for when it is needed.
+
+    ``given``: options, as ``warp_size=8``, that every kernel gets for which a case names no others.
+    """
 
     name: str
+    given: tuple[str, ...] = ()
 
     @cached_property
     def target(self) -> Target:
@@ -81,13 +87,23 @@ class Subject:
 
         return any(True for _ in encodings_of(self))
 
-    def options(self, **given: object) -> Any:
+    @property
+    def title(self) -> str:
+        """The target's name and the options that all kernels get."""
+        return " ".join((self.name, *self.given))
+
+    @cached_property
+    def common_options(self) -> Mapping[str, object]:
+        """``given``, read; OptionError for a word that is no option."""
+        return options_of(self.given)
+
+    def options(self, **options: object) -> Any:
         """Options of the target's own type."""
-        return self.target.options_type.parse(given)
+        return self.target.options_type.parse({**self.common_options, **options})
 
     def compile(self, source: Any, **options: object) -> Any:
         """The compiled kernel of ``source``."""
-        return tri.compile(source, target=self.target, options=dict(options))
+        return tri.compile(source, target=self.target, options={**self.common_options, **options})
 
     def launch(
         self,
@@ -100,7 +116,11 @@ class Subject:
         """Run ``kernel`` on the target, and wait; NumPy arrays in ``arguments`` are written in place."""
         arrays = list(arrays_in(arguments))
         with self._on_device(arrays) as there, tri.target(self.name):
-            kernel[grid](*with_arrays(tuple(arguments), iter(there)), **(constants or {}), **options)
+            kernel[grid](
+                *with_arrays(tuple(arguments), iter(there)),
+                **(constants or {}),
+                **{**self.common_options, **options},
+            )
             self.runtime.synchronize()
 
     @contextmanager
@@ -142,6 +162,20 @@ class Subject:
             if isinstance(value, np.ndarray)
         }
         return tri.ASTSource(kernel, signature, dict(constants), hints)
+
+
+def options_of(words: Iterable[str]) -> dict[str, object]:
+    """The options in ``words`` such as ``warp_size=8``; values are literals of Python, or else text.  OptionError for other words."""
+    made: dict[str, object] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name.isidentifier() or not equals:
+            raise OptionError(f"{word!r} is no option", remedy="write NAME=VALUE, as num_warps=8")
+        try:
+            made[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            made[name] = value
+    return made
 
 
 def arrays_in(value: Any) -> Iterator[Any]:

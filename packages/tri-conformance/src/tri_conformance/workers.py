@@ -36,9 +36,9 @@ def tool_limits(timeout: float | None) -> dict[str, float]:
     return {name: s if timeout is None else min(s, _TOOL_SHARE * timeout) for name, s in given.items()}
 
 
-def _serve(pipe: Connection, target: str, timeout: float | None) -> None:
+def _serve(pipe: Connection, subject: Subject, timeout: float | None) -> None:
     """Judge the cases whose ids come through ``pipe`` until None comes."""
-    subject = Subject(target)
+    subject = Subject(subject.name, subject.given)  # with nothing that another process found out
     known: dict[str, dict[str, Case]] = {}
     with knobs.scope(**tool_limits(timeout)):
         while (asked := pipe.recv()) is not None:
@@ -52,8 +52,8 @@ def _serve(pipe: Connection, target: str, timeout: float | None) -> None:
 class _Worker:
     """One process, started with the first case and again after each that it did not survive."""
 
-    def __init__(self, target: str, timeout: float | None) -> None:
-        self._target = target
+    def __init__(self, subject: Subject, timeout: float | None) -> None:
+        self._subject = subject
         self._timeout = timeout
         self._process: Any = None
         self._pipe: Any = None
@@ -82,7 +82,7 @@ class _Worker:
     def _start(self) -> None:
         self._pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(
-            target=_serve, args=(theirs, self._target, self._timeout), daemon=True
+            target=_serve, args=(theirs, self._subject, self._timeout), daemon=True
         )
         self._process.start()
         theirs.close()  # so that the end of the process is the end of the pipe
@@ -112,7 +112,7 @@ class Workers:
 
     def _judge(self, case: Case) -> Result:
         if not hasattr(self._own, "worker"):
-            self._own.worker = _Worker(self._subject.name, self._timeout)
+            self._own.worker = _Worker(self._subject, self._timeout)
             self._all.append(self._own.worker)
         start = time.perf_counter()
         try:

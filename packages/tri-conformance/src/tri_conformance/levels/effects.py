@@ -143,7 +143,15 @@ def _in_another_process(subject: Subject, what: str) -> str:
     """What is printed while ``what`` is done there; raises what is raised there."""
     with tempfile.TemporaryDirectory() as folder:
         raised = Path(folder) / "raised"
-        command = [sys.executable, "-m", "tri_conformance.levels.effects", subject.name, what, str(raised)]
+        command = [
+            sys.executable,
+            "-m",
+            "tri_conformance.levels.effects",
+            what,
+            str(raised),
+            subject.name,
+            *subject.given,
+        ]
         done = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
         if raised.exists():
             raise pickle.loads(raised.read_bytes())
@@ -162,10 +170,10 @@ def launch(subject: Subject, what: str) -> None:
         subject.launch(k.checks, (1,), [out, x, B // 2], {"B": B}, debug=True)
 
 
-def main(name: str, what: str, raised: str) -> None:
-    """Launch for the target ``name``; what is raised is left in the file ``raised``."""
+def main(what: str, raised: str, name: str, *given: str) -> None:
+    """Launch for the target ``name``, with the options that are ``given``; what is raised is left in the file ``raised``."""
     try:
-        launch(Subject(name), what)
+        launch(Subject(name, given), what)
     except TriError as error:
         Path(raised).write_bytes(pickle.dumps(error))
 

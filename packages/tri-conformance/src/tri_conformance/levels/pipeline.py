@@ -106,13 +106,13 @@ def _other_process(subject: Subject) -> None:
     """A process with another seed of hashes makes the same bytes."""
     script = (
         "import sys\nfrom tri_conformance.levels.pipeline import digest\nfrom tri_conformance.subject import Subject\n"
-        "print(digest(Subject(sys.argv[1]), 'reduce-2'))"
+        "print(digest(Subject(sys.argv[1], tuple(sys.argv[2:])), 'reduce-2'))"
     )
     import os
 
     variables = {**os.environ, "PYTHONHASHSEED": "4711"}
     done = subprocess.run(
-        [sys.executable, "-c", script, subject.name],
+        [sys.executable, "-c", script, subject.name, *subject.given],
         capture_output=True,
         text=True,
         env=variables,
