@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tri_gpu_dialect.async_units.policy import AsyncPolicy, BlockCopies, Specialization
 from tri_gpu_dialect.lowering.primitives import Primitives
-from tri_gpu_dialect.policy import DefaultPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.policies.async_units import AsyncPolicy, BlockCopies, Specialization
+from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
 
 TOP = Path(__file__).resolve().parents[2]
 

@@ -26,7 +26,7 @@ from tri_gpu_dialect.passes import (
     InsertBarriers,
     MakePersistent,
 )
-from tri_gpu_dialect.policy import DefaultPolicy, Specialization
+from tri_gpu_dialect.policies.gpu import DefaultPolicy, Specialization
 from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 

@@ -24,7 +24,7 @@ from tri_gpu_dialect.passes import (
     VerifyLayouts,
     WarpSpecialize,
 )
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy, Specialization
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy, Specialization
 from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 

@@ -22,7 +22,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect import plugin
 from tri_gpu_dialect.dialect import TTG
 from tri_gpu_dialect.passes import Coalesce, InsertBarriers, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY
 from tri_gpu_dialect.stage import threads_per_warp, ttgir_passes, ttgir_stage
 
 SPEC = TargetSpec(threads_per_warp=(32, 64), limits={"shared": 65536, "threads": 1024})

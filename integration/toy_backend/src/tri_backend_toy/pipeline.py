@@ -7,7 +7,7 @@ from tri_core.passes import ttir_stage
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
-from tri_gpu_dialect.policy import DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 from tri_backend_toy.image import image_stage
 from tri_backend_toy.primitives import make_primitives

@@ -10,8 +10,8 @@ from tri_backend_intel.dialect.matrix import KINDS
 from tri_backend_intel.options import IntelOptions
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
-from tri_gpu_dialect.matrix import MatrixInstruction
-from tri_gpu_dialect.policy import DotPolicy
+from tri_gpu_dialect.policies.gpu import DotPolicy
+from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = ["dots"]
 

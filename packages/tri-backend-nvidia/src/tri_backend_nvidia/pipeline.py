@@ -34,7 +34,7 @@ from tri_core.passes import (
 from tri_core.plugins import manager
 from tri_gpu_dialect import ttgir_stage
 from tri_gpu_dialect.lowering import LoweringTable, generic_table, llir_stage, simulated_pipeline
-from tri_gpu_dialect.policy import AsyncPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DotPolicy, PipelinePolicy
 
 __all__ = ["make_primitives", "pipeline", "policy", "simulated"]
 

@@ -30,6 +30,7 @@ __all__ = [
     "is_barrier",
     "make",
     "module_int",
+    "number_of_module",
     "retyped",
     "set_encoding",
     "terminator",
@@ -72,6 +73,14 @@ def module_int(module: ir.Module, name: str) -> int:
             f"the module has no attribute {name}", remedy="run convert-triton-to-tritongpu first"
         )
     return ir.IntegerAttr(attributes[name]).value
+
+
+def number_of_module(op: ir.Operation, name: str) -> int:
+    """The number ``name`` of the module that ``op`` is in; 1 if it does not say."""
+    while op.parent is not None:
+        op = op.parent.operation
+    given = op.attributes.get(name, None)
+    return 1 if given is None else int(ir.IntegerAttr(given).value)
 
 
 def block_ops(block: ir.Block) -> list[ir.Operation]:

@@ -52,7 +52,7 @@ from tri_gpu_dialect.passes import (
     SubtileEpilogue,
     WarpSpecialize,
 )
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import remarks_of, schedule_of
 
 #: Triton's name for the columns of tensor memory that a kernel allocates

@@ -13,7 +13,7 @@ from tri_core import mlir, text
 from tri_core.api import Pass
 from tri_core.mlir import ir
 from tri_gpu_dialect.passes import HoistAsyncDots, PipelineChainedDots, SinkDotWaits, VerifyLayouts
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.dot_chains import BARRIER, STAGE, Dot, Machine, chains, program, the_function
 
 POLICY = AsyncPolicy(pipeline_chained_dots=True)

@@ -13,7 +13,7 @@ from tri_core.api import CommonOptions, StageContext, Target, TargetKey, TargetS
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.passes import MakePersistent, VerifyLayouts
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.evaluator import evaluate
 
 TARGET = Target(key=TargetKey("made-up", "m1"), spec=TargetSpec(threads_per_warp=(32,)))

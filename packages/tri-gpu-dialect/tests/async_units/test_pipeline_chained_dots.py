@@ -15,7 +15,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages, dot_stages
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
 from tri_gpu_dialect.passes import PipelineChainedDots, VerifyLayouts
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy
 from tri_gpu_dialect.testing.dot_chains import (
     BARRIER,
     STAGE,

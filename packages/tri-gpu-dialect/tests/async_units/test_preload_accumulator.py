@@ -12,7 +12,7 @@ import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
 from tri_core import mlir, text
 from tri_core.testing import filecheck
 from tri_gpu_dialect.passes import PreloadAccumulator, VerifyLayouts
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy
 
 HEAD = """
 #b = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>

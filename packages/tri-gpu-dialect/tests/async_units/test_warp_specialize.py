@@ -16,11 +16,11 @@ import tri_gpu_dialect.text  # noqa: F401  registers the text of ttg
 from tri_core import mlir, text
 from tri_core.api import CommonOptions, StageContext, Target, TargetKey, TargetSpec
 from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.partitions import default_block, partition_blocks
 from tri_gpu_dialect.async_units.warp_specialize import WarpSpecialize
+from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.passes import VerifyLayouts
-from tri_gpu_dialect.policy import DefaultPolicy, Specialization
+from tri_gpu_dialect.policies.gpu import DefaultPolicy, Specialization
 from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 
 HEAD = """

@@ -10,14 +10,14 @@ from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import Form
 from tri_backend_amd.mfma.table import form_of, matrix_instructions, narrow_instructions
 from tri_core.mlir import ir
-from tri_gpu_dialect.matrix import (
+from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.policies.matrix import (
     MatrixInstruction,
     choose,
     contiguous_dimension,
     is_made_of_dot,
     split_warps,
 )
-from tri_gpu_dialect.policy import DefaultPolicy, DotPolicy, PipelinePolicy
 from tri_gpu_dialect.types import shape_of
 
 __all__ = ["MfmaPolicy", "mfma_policy"]

@@ -8,7 +8,7 @@ from functools import cache
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import VERSIONS, Form, forms
 from tri_core.dialects.tt.enums import InputPrecision
-from tri_gpu_dialect.matrix import MatrixInstruction
+from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = ["form_of", "matrix_instructions", "narrow_instructions"]
 

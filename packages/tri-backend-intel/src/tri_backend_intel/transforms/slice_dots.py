@@ -17,7 +17,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, READ_SHARED, has_at_most
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.async_units.analysis.dot_stages import registers_of
+from tri_gpu_dialect.analysis.pressure import registers_of
 from tri_gpu_dialect.edit import all_ops, constant, functions, make
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 

@@ -11,7 +11,7 @@ from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import terminator
-from tri_gpu_dialect.policy import DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 __all__ = ["ANY", "BASE", "LEAST_WIDTH", "MOST", "PITCH", "X_BYTES", "constant_of", "refuses"]
 

@@ -17,7 +17,7 @@ from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import convert
 from tri_gpu_dialect.encodings import Blocked, DotOperand, DotScale
-from tri_gpu_dialect.matrix import split_warps
+from tri_gpu_dialect.policies.matrix import split_warps
 from tri_gpu_dialect.transforms.layout.coalesce import lay_out
 from tri_gpu_dialect.types import shape_of, tensor_info
 

@@ -10,7 +10,7 @@ from tri_backend_nvidia.mma.memory import NvmmaShared
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.matrix import MatrixInstruction, OperandMemory
+from tri_gpu_dialect.policies.matrix import MatrixInstruction, OperandMemory
 
 __all__ = ["PTX_TYPES", "matrix_instructions", "wgmma_memory"]
 

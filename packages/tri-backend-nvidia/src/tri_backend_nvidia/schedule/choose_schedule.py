@@ -23,8 +23,8 @@ from tri_core.api import Pass, StageContext
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, slice_function
 from tri_gpu_dialect.async_units.make_persistent import CHOSEN
-from tri_gpu_dialect.async_units.policy import asks_to_specialize
 from tri_gpu_dialect.edit import functions
+from tri_gpu_dialect.policies.async_units import asks_to_specialize
 from tri_gpu_dialect.remarks import SCHEDULE
 
 if TYPE_CHECKING:

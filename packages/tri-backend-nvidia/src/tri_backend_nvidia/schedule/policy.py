@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tri_backend_nvidia.schedule.costs import Machine, Resources, Schedule, choose
 from tri_backend_nvidia.schedule.work import Unknown, work_of
 from tri_core.mlir import ir
-from tri_gpu_dialect.policy import DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 __all__ = ["HopperPolicy"]
 

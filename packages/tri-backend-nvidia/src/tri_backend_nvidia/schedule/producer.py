@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_gpu_dialect.async_units.policy import Specialization
+from tri_gpu_dialect.policies.async_units import Specialization
 
 __all__ = ["producer"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tri_core.ir.traits import maps_elements
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, terminator
 from tri_gpu_dialect.types import bitwidth, tensor_info
 

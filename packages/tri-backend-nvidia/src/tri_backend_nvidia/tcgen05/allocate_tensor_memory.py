@@ -26,8 +26,8 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
-from tri_gpu_dialect.async_units.partitions import NAME, default_block
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect.partitions import NAME, default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.encodings import SwizzledShared
 

@@ -7,7 +7,7 @@ from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, NARROWEST,
 from tri_core.api import Target
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.matrix import MatrixInstruction, OperandMemory
+from tri_gpu_dialect.policies.matrix import MatrixInstruction, OperandMemory
 
 __all__ = ["instructions", "operand_memory"]
 

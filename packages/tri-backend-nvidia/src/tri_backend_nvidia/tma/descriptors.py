@@ -15,7 +15,7 @@ from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.passes.promote_pointer_tiles import PROMOTED
-from tri_gpu_dialect.analysis.launch_invariants import launch_number, parameter_number
+from tri_gpu_dialect.dialect.launch_invariants import launch_number, parameter_number
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule

@@ -14,8 +14,8 @@ from tri_core.mlir import ir
 from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.analysis.ranges import Ranges
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops
 
 __all__ = ["conditions", "function_of", "starts_at_pieces"]

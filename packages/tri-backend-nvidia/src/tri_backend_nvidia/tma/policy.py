@@ -12,10 +12,10 @@ from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import axis_info
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
-from tri_gpu_dialect.async_units.policy import AsyncPolicy, Specialization
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
+from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
 
 __all__ = ["TensorMemoryAccelerator"]
 
@@ -33,7 +33,7 @@ _COMBINES = {
 
 @dataclass(frozen=True)
 class TensorMemoryAccelerator:
-    """Block copies; see :class:`tri_gpu_dialect.async_units.policy.BlockCopies`.
+    """Block copies; see :class:`tri_gpu_dialect.policies.async_units.BlockCopies`.
 
     ``in_dot_loops``: also in loops that hold dots, where something has to start them ahead of their use; what the
     kernel's loops say about warps for that wins, and decides alone where this is None.  ``in_clusters``: there alone, for

@@ -14,9 +14,9 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.dot_chains import chained
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, functions
+from tri_gpu_dialect.plans.dot_chains import chained
 
 __all__ = ["ROUNDED", "TmaRoundTf32"]
 

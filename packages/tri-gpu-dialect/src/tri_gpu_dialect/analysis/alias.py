@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from tri_core.ir.traits import is_view
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, scf
-from tri_gpu_dialect.async_units.partitions import default_block, partition_blocks
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
 
 __all__ = ["Aliases", "aliases"]

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import axis_rules
 from tri_gpu_dialect.analysis.axis_value import AxisInfo
-from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
+from tri_gpu_dialect.dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.types import pointee_bytes, shape_of
 
 __all__ = ["AxisInfo", "AxisInfos", "axis_info"]

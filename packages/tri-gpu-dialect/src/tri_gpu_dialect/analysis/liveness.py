@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, scf
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.async_units.partitions import default_block, partition_blocks
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
 
 __all__ = ["AWAITED", "Buffer", "Lives", "buffers", "lives"]

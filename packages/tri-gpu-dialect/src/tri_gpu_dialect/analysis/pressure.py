@@ -15,14 +15,20 @@ from tri_core.ir.traits import maps_elements, replicates
 from tri_core.ir.views import defining_op, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.async_units.analysis.dot_stages import registers_of
-from tri_gpu_dialect.async_units.partitions import default_registers
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.partitions import default_registers
 from tri_gpu_dialect.edit import all_ops, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
+from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["accumulator_registers", "compared_registers", "most_registers", "registers_for_tensors"]
+__all__ = [
+    "accumulator_registers",
+    "compared_registers",
+    "most_registers",
+    "registers_for_tensors",
+    "registers_of",
+]
 
 #: registers of a thread for numbers and addresses
 _OTHERS = 16
@@ -41,6 +47,21 @@ def registers_for_tensors(op: ir.Operation, registers: int | None) -> int | None
     if isa(op, WarpSpecializeOp):
         have = default_registers(op) or have
     return None if have is None else have - _OTHERS
+
+
+def registers_of(value: ir.Value) -> int:
+    """32-bit registers of a thread that a tensor takes, copies not counted; 0 for scalars and constants."""
+    info = tensor_info(value.type)
+    if info is None or info.encoding is None or _is_constant(value):
+        return 0
+    columns = layout_for(info.encoding, info.shape).packed(REGISTER)
+    return max((1 << sum(map(bool, columns))) * info.bitwidth // 32, 1)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    if isinstance(value.owner, ir.Block):
+        return False
+    return isa(value.owner.operation, arith.ConstantOp, SplatOp, MakeRangeOp)
 
 
 def most_registers(ops: Sequence[ir.Operation]) -> int:

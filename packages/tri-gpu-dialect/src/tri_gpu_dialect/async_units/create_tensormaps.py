@@ -26,8 +26,8 @@ from tri_core.dialects.tt import FuncOp, MakeTensorDescriptorOp, PointerType
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.ir.views import isa
 from tri_core.mlir import builtin, ir, scf
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops, constant, functions, i32_attribute, make
 
 __all__ = ["CreateTensormaps", "is_repeated"]

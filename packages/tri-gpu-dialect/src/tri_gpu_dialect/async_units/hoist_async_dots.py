@@ -34,7 +34,7 @@ from tri_gpu_dialect.dialect import (
 )
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers
 from tri_gpu_dialect.encodings import DotOperand
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["HoistAsyncDots"]

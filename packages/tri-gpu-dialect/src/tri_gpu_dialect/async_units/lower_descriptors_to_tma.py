@@ -31,7 +31,6 @@ from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
-from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import (
     AsyncCopyDescriptorToLocalOp,
@@ -43,7 +42,8 @@ from tri_gpu_dialect.dialect import (
 )
 from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, is_barrier, make
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared, decode
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.async_units import BlockCopies
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["LowerDescriptorsToTma"]

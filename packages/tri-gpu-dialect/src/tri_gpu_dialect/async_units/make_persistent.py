@@ -46,7 +46,7 @@ from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["CHOSEN", "NEXT", "PERSISTENT", "MakePersistent"]
 

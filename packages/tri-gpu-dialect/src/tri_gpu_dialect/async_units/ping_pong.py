@@ -21,11 +21,11 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, math, scf
-from tri_gpu_dialect.async_units.ordered_barriers import ORDERED_BARRIER
-from tri_gpu_dialect.async_units.partitions import default_block
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.ordered_barriers import ORDERED_BARRIER
+from tri_gpu_dialect.dialect.partitions import default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, i32_attribute, make, module_int, terminator
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PingPong"]
 

@@ -31,13 +31,14 @@ from tri_core.ir.traits import is_view
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir, scf
-from tri_gpu_dialect.async_units.analysis.dot_stages import LATE, DotStages, dot_stages
+from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages, dot_stages
 from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, forwarded_alike
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
-from tri_gpu_dialect.async_units.partitions import default_registers
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.markers import LATE
+from tri_gpu_dialect.dialect.partitions import default_registers
 from tri_gpu_dialect.edit import all_ops, ancestor_in, functions, terminator
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs, runs_surely
 
 __all__ = ["PLACED", "PipelineChainedDots"]

@@ -22,7 +22,6 @@ from tri_core.ir.traits import replicates
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
-from tri_gpu_dialect.async_units.analysis.slicing import DOT
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,
     LocalLoadOp,
@@ -32,7 +31,7 @@ from tri_gpu_dialect.dialect import (
     WarpGroupDotWaitOp,
 )
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of, functions, guarded_buffers, make
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["PreloadAccumulator"]
 
@@ -102,7 +101,7 @@ class _Sum:
                 new.append(make("arith.negf", [start], start.type))
                 start = new[0].results[0]
             operands = [*list(self.dot.operands)[:2], start]
-            new.append(make(DOT, operands, self.dot.results[0].type, **attributes))
+            new.append(make(WarpGroupDotOp.OPERATION_NAME, operands, self.dot.results[0].type, **attributes))
         return new
 
     def most(self, new: Sequence[ir.Operation]) -> int:

@@ -15,27 +15,32 @@ the loop, an assembler would have to wait everywhere.  Loops that ``pipeline-cha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, scf
-from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
+from tri_gpu_dialect.analysis.carried_dots import (
+    carried_dots,
+    frees_buffers,
+    is_fresh,
+    reads_what_stays,
+    releases_stage,
+)
 from tri_gpu_dialect.async_units.pipeline_chained_dots import PLACED
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,
-    LocalAllocOp,
     LocalDeallocOp,
-    MemDescIndexOp,
     WarpGroupDotOp,
     WarpGroupDotWaitOp,
 )
-from tri_gpu_dialect.edit import all_ops, ancestor_in, block_of, block_ops, buffer_of, functions, terminator
+from tri_gpu_dialect.dialect.markers import LATE
+from tri_gpu_dialect.edit import all_ops, ancestor_in, block_ops, buffer_of, functions, terminator
 from tri_gpu_dialect.transforms.pipeline.loop_guards import end_of, guard, runs_surely
 
-__all__ = ["SinkDotWaits", "carried_dots", "late_dots"]
+__all__ = ["SinkDotWaits"]
 
 _WAIT = WarpGroupDotWaitOp.OPERATION_NAME
 
@@ -53,55 +58,11 @@ class SinkDotWaits(Pass):
             for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and LATE in op.attributes]:
                 _overlap_iterations(loop)
                 del loop.attributes[LATE]
-            for wait in [op for op in all_ops(function) if isa(op, WarpGroupDotWaitOp) and _is_fresh(op)]:
+            for wait in [op for op in all_ops(function) if isa(op, WarpGroupDotWaitOp) and is_fresh(op)]:
                 if PLACED not in wait.parent.operation.attributes:
                     _delay(wait)
             for loop in [op for op in all_ops(function) if PLACED in op.attributes]:
                 del loop.attributes[PLACED]
-
-
-@dataclass(frozen=True)
-class _Carried:
-    """A dot whose result, waited for by ``wait``, is yielded as number ``index`` and nothing else."""
-
-    dot: ir.Operation
-    wait: ir.Operation
-    index: int
-
-    @property
-    def only_adds(self) -> bool:
-        """Whether the next iteration's dot is all that uses the carried value."""
-        body = self.dot.block
-        uses = list(body.arguments[1 + self.index].uses)
-        return len(uses) == 1 and uses[0].owner.operation == self.dot and uses[0].operand_number == 2
-
-
-def late_dots(loop: ir.Operation, staged: Collection[ir.Value]) -> list[_Carried]:
-    """The dots of ``loop`` that will stay under way into the next iteration, once the buffers ``staged`` are stages of rings."""
-    body = loop.regions[0].blocks[0]
-    return [each for each in carried_dots(loop) if _reads_what_stays(each.dot, body, staged)]
-
-
-def carried_dots(loop: ir.Operation) -> list[_Carried]:
-    """The dots of ``loop``, an ``scf.for``, whose results the next iteration alone uses."""
-    end = terminator(loop.regions[0].blocks[0])
-    found = []
-    for op in block_ops(end.block):
-        if isa(op, WarpGroupDotWaitOp) and len(op.results) == 1 and _is_fresh(op):
-            uses = list(op.results[0].uses)
-            if len(uses) == 1 and uses[0].owner.operation == end:
-                found.append(_Carried(op.operands[0].owner.operation, op, uses[0].operand_number))
-    return found
-
-
-def _is_fresh(wait: ir.Operation) -> bool:
-    """Whether ``wait`` waits for everything, for the sake of a dot in its block."""
-    if not len(wait.operands) or ir.IntegerAttr(wait.attributes["pendings"]).value:
-        return False
-    made = [v.owner for v in wait.operands]
-    return all(not isinstance(o, ir.Block) and isa(o.operation, WarpGroupDotOp) for o in made) and all(
-        v.owner.operation.block == wait.block for v in wait.operands
-    )
 
 
 def _pendings(count: int) -> dict[str, ir.Attribute]:
@@ -131,10 +92,10 @@ def _delay(wait: ir.Operation) -> None:
     freed: list[ir.Operation] = []
     passed: list[ir.Operation] = []
     for op in ops[place + 1 :]:
-        if op == ops[place + 1 + len(freed)] and (isa(op, LocalDeallocOp) or _releases_stage(op)):
+        if op == ops[place + 1 + len(freed)] and (isa(op, LocalDeallocOp) or releases_stage(op)):
             freed.append(op)
             continue
-        if _frees(op) and read & {buffer_of(v) for v in op.operands}:
+        if frees_buffers(op) and read & {buffer_of(v) for v in op.operands}:
             freed.append(op)
             continue
         # what has regions may wait, or start dots: nothing is known of how many are under way behind it
@@ -183,25 +144,13 @@ def _is_for_earlier(other: ir.Operation, wait: ir.Operation, ops: Sequence[ir.Op
     return max(map(ops.index, named)) < min(map(ops.index, own))
 
 
-def _frees(op: ir.Operation) -> bool:
-    """Whether behind ``op`` its buffers may be written again."""
-    return isa(op, LocalDeallocOp) or (isa(op, ArriveBarrierOp) and len(op.operands) > 1)
-
-
-def _releases_stage(op: ir.Operation) -> bool:
-    """Whether ``op`` tells a producer that a stage may be filled again, or finds the barrier for that."""
-    if isa(op, MemDescIndexOp):
-        return all(isa(use.owner.operation, ArriveBarrierOp) for use in op.results[0].uses)
-    return isa(op, ArriveBarrierOp)
-
-
 # --- into the next iteration ------------------------------------------------------------------------------
 
 
 def _overlap_iterations(loop: ir.Operation) -> None:
     """Leave the carried dots of ``loop`` under way at its end."""
     body = loop.regions[0].blocks[0]
-    carried = [each for each in carried_dots(loop) if _reads_what_stays(each.dot, body)]
+    carried = [each for each in carried_dots(loop) if reads_what_stays(each.dot, body)]
     if not carried:
         return
     for each in carried:
@@ -216,27 +165,6 @@ def _overlap_iterations(loop: ir.Operation) -> None:
             _WAIT, attributes=_pendings(dots), ip=ir.InsertionPoint(end), loc=carried[-1].dot.location
         )
     _drain(loop, [each.index for each in carried])
-
-
-def _reads_what_stays(dot: ir.Operation, body: ir.Block, staged: Collection[ir.Value] = ()) -> bool:
-    """Whether the next iteration of ``body`` leaves alone what ``dot`` still reads; ``staged`` will be stages of rings.
-
-    It does with stages of a ring, and with what was made before the loop.  It does not with a buffer that the body fills anew,
-    nor with registers that the body writes: an instruction that runs on its own may read those, too, until it is waited for.
-    Nor does it with a stage that a producer is allowed to fill again.
-    """
-    operands = list(dot.operands)
-    made = [v for v in (*operands[:2], *operands[4:]) if block_of(v) == body and v not in staged]
-    arrivals = [op for op in block_ops(body) if isa(op, ArriveBarrierOp)]
-    freed = {buffer_of(v) for op in arrivals for v in op.operands}
-    if any(not _frees(op) for op in arrivals) or any(buffer_of(v) in freed for v in made):
-        return False
-    return not any(isinstance(v.type, ir.RankedTensorType) or _is_filled_in(body, buffer_of(v)) for v in made)
-
-
-def _is_filled_in(body: ir.Block, buffer: ir.Value) -> bool:
-    is_alloc = not isinstance(buffer.owner, ir.Block) and isa(buffer.owner.operation, LocalAllocOp)
-    return is_alloc and block_of(buffer) == body
 
 
 def _wait_before_use(body: ir.Block, value: ir.Value) -> None:

@@ -29,13 +29,13 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.async_units.policy import BlockCopies
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp, FenceAsyncSharedOp, LocalAllocOp
 from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, make
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.plans.halves import Cut, cut, halves
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.async_units import BlockCopies
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.types import bitwidth

@@ -34,7 +34,6 @@ from tri_gpu_dialect.async_units.analysis.rings import RingUse, ring_use
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal, Slices, slice_function
 from tri_gpu_dialect.async_units.grouped_row_loads import lift_rows
 from tri_gpu_dialect.async_units.make_persistent import PERSISTENT
-from tri_gpu_dialect.async_units.policy import Specialization
 from tri_gpu_dialect.async_units.producer_consumer import Consumer, Memory, Producer
 from tri_gpu_dialect.async_units.shared_memory_budget import beside
 from tri_gpu_dialect.dialect import NextTileOp
@@ -49,7 +48,8 @@ from tri_gpu_dialect.edit import (
     terminator,
 )
 from tri_gpu_dialect.encodings import SharedEncoding
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.async_units import Specialization
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
 __all__ = ["WarpSpecialize"]
 

@@ -21,14 +21,14 @@ from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir, scf
-from tri_gpu_dialect.async_units.partitions import (
+from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.partitions import (
     NAME,
     Partition,
     default_block,
     default_registers,
     partitions,
 )
-from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import CONTROL, all_ops
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, WarpPartition
 

@@ -9,8 +9,8 @@ from tri_core.dialects.tt import PointerType
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.dialect import TensormapCreateOp
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, LinearLayout
 from tri_gpu_dialect.plans import views
 from tri_gpu_dialect.plans.attributes import flag

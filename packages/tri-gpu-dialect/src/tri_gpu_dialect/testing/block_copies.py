@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy
 
 if TYPE_CHECKING:
     from tri_core.dialects.tt import TensorDescType
@@ -17,7 +17,7 @@ __all__ = ["BLOCK_COPY_POLICY", "ReferenceBlockCopies"]
 
 @dataclass(frozen=True)
 class ReferenceBlockCopies:
-    """See :class:`tri_gpu_dialect.async_units.policy.BlockCopies`."""
+    """See :class:`tri_gpu_dialect.policies.async_units.BlockCopies`."""
 
     def refuses(self, maker: ir.Operation) -> str | None:
         """Blocks of more than two dimensions."""

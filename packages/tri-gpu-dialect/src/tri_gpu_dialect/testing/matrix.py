@@ -14,8 +14,8 @@ from tri_gpu_dialect.encodings import MatrixEncoding, encoding
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR
 from tri_gpu_dialect.layouts import LANE, REGISTER, LinearLayout
 from tri_gpu_dialect.lowering import MachineOp, SimulatedCTA
-from tri_gpu_dialect.matrix import MatrixInstruction
-from tri_gpu_dialect.policy import DefaultPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.policies.gpu import DefaultPolicy, DotPolicy, PipelinePolicy
+from tri_gpu_dialect.policies.matrix import MatrixInstruction
 
 __all__ = ["MATRIX_POLICY", "REFM", "MatrixOp", "RefMatrix"]
 

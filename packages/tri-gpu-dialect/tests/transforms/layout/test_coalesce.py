@@ -6,7 +6,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.passes import Coalesce
-from tri_gpu_dialect.policy import DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DefaultPolicy
 
 
 def accesses(module: ir.Module) -> list[Blocked]:

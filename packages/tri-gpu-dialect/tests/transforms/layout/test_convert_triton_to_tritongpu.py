@@ -12,7 +12,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.edit import module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, Slice
 from tri_gpu_dialect.passes import Coalesce, ConvertTritonToTritonGPU
-from tri_gpu_dialect.policy import DotPolicy
+from tri_gpu_dialect.policies.gpu import DotPolicy
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 from tri_gpu_dialect.transforms.layout.convert_triton_to_tritongpu import dot_encoding
 

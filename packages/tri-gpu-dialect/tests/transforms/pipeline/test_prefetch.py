@@ -23,7 +23,7 @@ from tri_gpu_dialect.passes import (
     RemoveLayoutConversions,
     StageMatrixOperands,
 )
-from tri_gpu_dialect.policy import PipelinePolicy
+from tri_gpu_dialect.policies.gpu import PipelinePolicy
 from tri_gpu_dialect.testing import ReferencePrimitives, make_target
 from tri_gpu_dialect.testing.dot_loops import dot_text, matmul, second_loads
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY

@@ -15,7 +15,13 @@ from tri_core import mlir
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.passes import SplitLoops, VerifyLayouts
-from tri_gpu_dialect.policy import DEFAULT_POLICY, AsyncPolicy, DefaultPolicy, PipelinePolicy, Specialization
+from tri_gpu_dialect.policies.gpu import (
+    DEFAULT_POLICY,
+    AsyncPolicy,
+    DefaultPolicy,
+    PipelinePolicy,
+    Specialization,
+)
 
 POLICY = DefaultPolicy(async_units=AsyncPolicy(producer=Specialization(), specialize=True))
 KINDS = {"slt": np.less, "sle": np.less_equal, "sgt": np.greater, "sge": np.greater_equal}

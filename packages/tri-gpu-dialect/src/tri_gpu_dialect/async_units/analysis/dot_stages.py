@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tri_core.dialects.tt import MakeRangeOp, ReduceOp, ScanOp, SplatOp
+from tri_core.dialects.tt import ReduceOp, ScanOp
 from tri_core.ir.effects import (
     ALLOCATE_SHARED,
     ASYNC,
@@ -24,24 +24,23 @@ from tri_core.ir.effects import (
 )
 from tri_core.ir.traits import is_cast, is_rematerializable, is_view, replicates
 from tri_core.ir.views import defining_op, isa
-from tri_core.mlir import arith, ir
-from tri_gpu_dialect.async_units.analysis.slicing import DOT, Refusal
+from tri_core.mlir import ir
+from tri_gpu_dialect.analysis.pressure import registers_of
+from tri_gpu_dialect.async_units.analysis.slicing import Refusal
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,
     AsyncCopyGlobalToLocalOp,
     ConvertLayoutOp,
     LocalAllocOp,
+    LocalLoadOp,
     WarpGroupDotOp,
     WarpGroupDotWaitOp,
 )
+from tri_gpu_dialect.dialect.markers import LATE
 from tri_gpu_dialect.edit import all_ops, block_ops, buffer_of
-from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import tensor_info
 
-__all__ = ["LATE", "DotStages", "dot_stages", "registers_of"]
-
-#: the attribute of loops in which the buffers of an iteration stay untouched during the next one
-LATE = "ttg.late_dots"
+__all__ = ["DotStages", "dot_stages"]
 
 #: barrier op -> its first operand that is a buffer
 _BARRIERS = {"ttg.wait_barrier": 2, "ttg.arrive_barrier": 1}
@@ -83,21 +82,6 @@ class DotStages:
             if not isa(op, ArriveBarrierOp) and not used & made:
                 front.append(i)
         return frozenset(front)
-
-
-def registers_of(value: ir.Value) -> int:
-    """32-bit registers of a thread that a tensor takes, copies not counted; 0 for scalars and constants."""
-    info = tensor_info(value.type)
-    if info is None or info.encoding is None or _is_constant(value):
-        return 0
-    columns = layout_for(info.encoding, info.shape).packed(REGISTER)
-    return max((1 << sum(map(bool, columns))) * info.bitwidth // 32, 1)
-
-
-def _is_constant(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block):
-        return False
-    return isa(value.owner.operation, arith.ConstantOp, SplatOp, MakeRangeOp)
 
 
 def _source(value: ir.Value) -> ir.Value:
@@ -313,7 +297,7 @@ class _Division:
     def roots(self, i: int) -> set[ir.Value]:
         """The buffers that op ``i``, a dot or a load, reads."""
         op = self.body.ops[i]
-        number = {DOT: 2, "ttg.local_load": 1}.get(op.name, 0)
+        number = 2 if isa(op, WarpGroupDotOp) else 1 if isa(op, LocalLoadOp) else 0
         return {buffer_of(v) for v in list(op.operands)[:number] if tensor_info(v.type) is None}
 
     def barriers(self) -> Refusal | None:

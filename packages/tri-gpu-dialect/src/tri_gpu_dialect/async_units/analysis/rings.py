@@ -22,7 +22,7 @@ from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 if TYPE_CHECKING:
-    from tri_gpu_dialect.async_units.policy import BlockCopies
+    from tri_gpu_dialect.policies.async_units import BlockCopies
 
 __all__ = ["RingUse", "SlotBuffer", "is_inside", "ring_use", "slot_buffer", "uses_inside"]
 

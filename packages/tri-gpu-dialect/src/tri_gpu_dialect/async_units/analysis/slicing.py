@@ -38,16 +38,15 @@ from tri_core.ir.effects import (
 from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, scf
-from tri_gpu_dialect.analysis.launch_invariants import known_at_launch
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp, WarpGroupDotWaitOp
+from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, forwards_elements, terminator
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["Demand", "Refusal", "Ring", "Slices", "is_row", "slice_function"]
 
-DOT, DOT_WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
 #: effects of ops that are there for their result alone, which may be left out
 _NEEDED_FOR_RESULT = (READ_GLOBAL, READ_DESCRIBED, READ_SHARED, ALLOCATE_SHARED)
 #: what each side has of its own

@@ -1,6 +1,6 @@
 """Gives dots to matrix instructions: the result gets the instruction's encoding, the operands those that it reads.
 
-The backend's policy says which instruction computes a dot (see :mod:`tri_gpu_dialect.matrix`), the pass how warps
+The backend's policy says which instruction computes a dot (see :mod:`tri_gpu_dialect.policies.matrix`), the pass how warps
 share the result.  A dot that no instruction fits is left to multiply-add.
 
 A dot of an instruction that reads operands from memory becomes a ``ttg.warp_group_dot`` of buffers, right before which
@@ -25,15 +25,21 @@ from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
-from tri_gpu_dialect.analysis.dot_chains import chained
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts.cluster import share
-from tri_gpu_dialect.matrix import MatrixInstruction, OperandSource, choose, dot_blocks, operand_sources
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.plans.cta_split import dot_blocks
+from tri_gpu_dialect.plans.dot_chains import chained
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.matrix import (
+    MatrixInstruction,
+    OperandSource,
+    choose,
+    operand_sources,
+)
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info, tensor_type
 
 __all__ = ["AccelerateMatmul"]

@@ -26,11 +26,11 @@ from tri_core.ir.traits import is_rematerializable
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.pipeline_schedule import DOT_OPERANDS
-from tri_gpu_dialect.async_units.analysis.cta_split import wanted_blocks
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, retyped, set_encoding
 from tri_gpu_dialect.encodings import Blocked, Encoding
 from tri_gpu_dialect.layouts.cluster import ClusterBases
-from tri_gpu_dialect.policy import DEFAULT_POLICY
+from tri_gpu_dialect.plans.cta_split import wanted_blocks
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY
 from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
 
 __all__ = ["Coalesce", "lay_out"]

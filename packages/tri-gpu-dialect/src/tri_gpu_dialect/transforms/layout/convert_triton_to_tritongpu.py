@@ -32,7 +32,7 @@ from tri_gpu_dialect.edit import (
     set_encoding,
 )
 from tri_gpu_dialect.encodings import Blocked, Encoding
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["ConvertTritonToTritonGPU", "dot_encoding"]

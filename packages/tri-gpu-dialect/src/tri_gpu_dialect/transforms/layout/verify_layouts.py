@@ -16,8 +16,8 @@ from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
-from tri_gpu_dialect.async_units.partitions import partition_blocks, warp_counts
 from tri_gpu_dialect.dialect import WarpSpecializeOp
+from tri_gpu_dialect.dialect.partitions import partition_blocks, warp_counts
 from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding

@@ -39,8 +39,6 @@ from tri_core.ir.traits import is_view, maps_elements
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.async_units.ordered_barriers import drop_ordered_barriers
-from tri_gpu_dialect.async_units.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.dialect import (
     AsyncCopyDescriptorToLocalOp,
     FenceAsyncSharedOp,
@@ -51,6 +49,8 @@ from tri_gpu_dialect.dialect import (
     WarpGroupDotOp,
     WarpGroupDotWaitOp,
 )
+from tri_gpu_dialect.dialect.ordered_barriers import drop_ordered_barriers
+from tri_gpu_dialect.dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,

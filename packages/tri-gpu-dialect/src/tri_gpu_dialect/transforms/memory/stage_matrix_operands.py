@@ -33,7 +33,7 @@ from tri_gpu_dialect.plans.operand_memory import (
     memory_in_block,
     registers_taken,
 )
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes

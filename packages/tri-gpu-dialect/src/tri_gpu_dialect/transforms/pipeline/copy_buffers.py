@@ -12,6 +12,7 @@ from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pipeline_schedule import is_dot_buffer
 from tri_gpu_dialect.dialect import ConvertLayoutOp
+from tri_gpu_dialect.edit import number_of_module
 from tri_gpu_dialect.encodings import Blocked, SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.layouts import BLOCK, Banks, LinearLayout
 from tri_gpu_dialect.layouts.shared import pad_offset
@@ -68,14 +69,8 @@ class CopyBuffer:
 
 def row_spread(load: ir.Operation) -> Blocked:
     """The layout for the copies of a row of elements: neighbouring lanes copy neighbours, each of them once."""
-    warps, lanes = (_of_module(load, f"ttg.{name}") for name in ("num-warps", "threads-per-warp"))
+    warps, lanes = (number_of_module(load, f"ttg.{name}") for name in ("num-warps", "threads-per-warp"))
     return Blocked((1,), (lanes,), (warps,), (0,))
-
-
-def _of_module(op: ir.Operation, name: str) -> int:
-    while op.parent is not None:
-        op = op.parent.operation
-    return ir.IntegerAttr(op.attributes[name]).value
 
 
 def chosen_encoding(load: ir.Operation) -> SharedEncoding | None:

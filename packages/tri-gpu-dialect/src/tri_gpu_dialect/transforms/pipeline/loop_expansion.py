@@ -11,9 +11,9 @@ from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
-from tri_gpu_dialect.async_units.analysis.dot_stages import LATE
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import LocalDeallocOp
+from tri_gpu_dialect.dialect.markers import LATE
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.transforms.layout.rematerialize import rematerialized

@@ -33,15 +33,15 @@ from tri_core.passes.loops import known_trips
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
+from tri_gpu_dialect.analysis.carried_dots import carried_dots, late_dots
 from tri_gpu_dialect.analysis.liveness import lives
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule, obstacle, schedule
-from tri_gpu_dialect.async_units.sink_dot_waits import carried_dots, late_dots
 from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.encodings import SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, OFFSET, Banks, vector_access
 from tri_gpu_dialect.layouts.shared import row_major
 from tri_gpu_dialect.plans import scratch_bytes
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.layout.rematerialize import can_be_rematerialized
 from tri_gpu_dialect.transforms.pipeline.copy_buffers import (

@@ -42,7 +42,7 @@ from tri_gpu_dialect.dialect import (
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
 __all__ = ["Prefetch"]

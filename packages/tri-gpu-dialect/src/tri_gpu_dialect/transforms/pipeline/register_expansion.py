@@ -23,8 +23,7 @@ from tri_core.ir.rewriting import for_like
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
-from tri_gpu_dialect.analysis.pressure import accumulator_registers
-from tri_gpu_dialect.async_units.analysis.dot_stages import registers_of
+from tri_gpu_dialect.analysis.pressure import accumulator_registers, registers_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import terminator
 from tri_gpu_dialect.layouts import Banks

@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import LoadOp
+from tri_core.dialects.tt import DotOp, LoadOp
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir, scf
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
-from tri_gpu_dialect.async_units.analysis.slicing import DOT
+from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
-from tri_gpu_dialect.policy import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 from tri_gpu_dialect.transforms.pipeline.held_masks import drop, masked
 from tri_gpu_dialect.types import tensor_info
 
@@ -59,8 +59,8 @@ class SplitLoops(Pass):
         for function in functions(module):
             if not everywhere and self.policy.specialization(function) is None:
                 continue
-            dots = (DOT, "tt.dot") if everywhere else (DOT,)
-            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and _is_of_dots(op, dots)]:
+            dots = (WarpGroupDotOp, DotOp) if everywhere else (WarpGroupDotOp,)
+            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and _is_of_dots(op, *dots)]:
                 found = _split(loop, loads=everywhere)
                 if found is not None:
                     found.run()
@@ -143,12 +143,12 @@ class _Split:
         return made
 
 
-def _is_of_dots(loop: ir.Operation, dots: Sequence[str]) -> bool:
+def _is_of_dots(loop: ir.Operation, *dots: type[ir.OpView]) -> bool:
     """Whether one of the ``dots`` stands in the body of ``loop`` itself, and no loop does."""
     ops = all_ops(loop)
     if "unsignedCmp" in loop.attributes or any(isa(op, scf.ForOp, scf.WhileOp) for op in ops if op != loop):
         return False
-    return any(op.name in dots for op in block_ops(body(loop)))
+    return any(isa(op, *dots) for op in block_ops(body(loop)))
 
 
 def _split(loop: ir.Operation, *, loads: bool) -> _Split | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tri_core.mlir import ir, session
-from tri_gpu_dialect.async_units.analysis.cta_split import wanted_blocks
 from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.plans.cta_split import wanted_blocks
 
 _POINTER = '!tt.ptr<f16, "global">'
 

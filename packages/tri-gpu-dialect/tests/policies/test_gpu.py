@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tri_core.errors import PluginError
-from tri_gpu_dialect.policy import AsyncPolicy, DefaultPolicy, DotPolicy, PipelinePolicy, Specialization
+from tri_gpu_dialect.policies.gpu import AsyncPolicy, DefaultPolicy, DotPolicy, PipelinePolicy, Specialization
 from tri_gpu_dialect.testing.block_copies import BLOCK_COPY_POLICY
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY
 

@@ -8,7 +8,7 @@ from tri_core import mlir
 from tri_core.api import StageContext, VerificationError
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import axis_info
-from tri_gpu_dialect.async_units.partitions import partitions
+from tri_gpu_dialect.dialect.partitions import partitions
 from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import Blocked
 from tri_gpu_dialect.passes import AllocateSharedMemory, InsertBarriers, VerifyLayouts

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tri_core.mlir import ir, parse, session
 from tri_gpu_dialect.encodings import Blocked, DotOperand
 from tri_gpu_dialect.layouts import layout_for
-from tri_gpu_dialect.matrix import MatrixInstruction, is_made_of_dot, split_warps
 from tri_gpu_dialect.passes import AccelerateMatmul
+from tri_gpu_dialect.policies.matrix import MatrixInstruction, is_made_of_dot, split_warps
 from tri_gpu_dialect.testing import TensorSpec, kernel, run
 from tri_gpu_dialect.testing.matrix import MATRIX_POLICY, RefMatrix
 

@@ -7,21 +7,34 @@ what is as large as a result is split like it: then nothing has to cross blocks.
 
 from __future__ import annotations
 
-from tri_core.dialects.tt import BitcastOp, DescriptorLoadOp, DotOp, FpToFpOp, LoadOp, TransOp
+from tri_core.dialects.tt import BitcastOp, DescriptorLoadOp, DotOp, FpToFpOp, FuncOp, LoadOp, TransOp
 from tri_core.ir.traits import StoreLike, maps_elements
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
-from tri_gpu_dialect.dialect import ConvertLayoutOp
-from tri_gpu_dialect.edit import all_ops
-from tri_gpu_dialect.layouts.cluster import ClusterBases, operand_blocks, permuted
-from tri_gpu_dialect.matrix import dot_blocks
-from tri_gpu_dialect.types import tensor_info
+from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp
+from tri_gpu_dialect.edit import all_ops, number_of_module
+from tri_gpu_dialect.layouts.cluster import ClusterBases, matmul_blocks, operand_blocks, permuted
+from tri_gpu_dialect.plans.dot_chains import chained
+from tri_gpu_dialect.types import shape_of, tensor_info
 
-__all__ = ["wanted_blocks"]
+__all__ = ["dot_blocks", "wanted_blocks"]
 
 _LOADS = (LoadOp, DescriptorLoadOp)
 #: how many values are looked at for one operand
 _HORIZON = 256
+
+
+def dot_blocks(dot: ir.Operation) -> ClusterBases:
+    """How the blocks of a cluster share the result of ``dot`` on the matrix unit; empty for one block."""
+    num_ctas = number_of_module(dot, "ttg.num-ctas")
+    if num_ctas == 1:
+        return ()
+    function = dot
+    while not isa(function, FuncOp):
+        function = function.parent.operation
+    dots = [op for op in all_ops(function) if isa(op, DotOp, WarpGroupDotOp)]
+    shape = shape_of(dot.results[0].type)
+    return matmul_blocks(shape, num_ctas, whole_rows=chained(dots)[dots.index(dot)])
 
 
 def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, ClusterBases]:

@@ -1,0 +1,77 @@
+"""The default :class:`tri_core.api.Policy`: costs and choices for targets that say nothing better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tri_gpu_dialect.policies.async_units import AsyncPolicy, Specialization
+from tri_gpu_dialect.policies.matrix import MatrixInstruction, choose
+from tri_gpu_dialect.typed import TypedFields
+
+if TYPE_CHECKING:
+    from tri_core.mlir import ir
+
+__all__ = ["DEFAULT_POLICY", "AsyncPolicy", "DefaultPolicy", "DotPolicy", "PipelinePolicy", "Specialization"]
+
+
+@dataclass(frozen=True)
+class DotPolicy(TypedFields):
+    """Matrix instructions.
+
+    ``instructions``: what the matrix unit does, best first; none: dots are done by multiply-add.
+    ``threads_per_warp``: threads of the warps that they are for; kernels with dots that they compute have warps of that
+    size (0: of the size that the options or the target say).
+    ``memory_by_cycles``: operands lie in shared memory as writer and reader access them in the fewest cycles, in whatever
+    order; else in rows, as matrix loads want them.
+    """
+
+    instructions: tuple[MatrixInstruction, ...] = ()
+    threads_per_warp: int = 0
+    memory_by_cycles: bool = False
+
+
+@dataclass(frozen=True)
+class PipelinePolicy(TypedFields):
+    """Software pipelining of loops.
+
+    ``async_copy_bits``: widths of the asynchronous copies from global to shared memory; none: there are none.
+    ``through_registers``: without them, loads are issued an iteration ahead to registers; else no loop is pipelined.
+    ``prefetch``: operands of matrix instructions are read from their stages a slice ahead.
+    ``split_loops``: loops of dots beside a producer are split where a mask begins or ceases to matter (None: yes); True: all loops of
+    dots are, and by masks of loads as well.
+    """
+
+    async_copy_bits: tuple[int, ...] = ()
+    through_registers: bool = False
+    prefetch: bool = False
+    split_loops: bool | None = None
+
+
+@dataclass(frozen=True)
+class DefaultPolicy(TypedFields):
+    """Accesses of up to ``max_vector_bits``, a record for each family of passes.
+
+    ``dots`` is read by ``transforms.layout``, ``pipeline`` by ``transforms.pipeline``, ``async_units`` by the passes of the package
+    of that name.  Fields are checked when a backend makes the records.
+    """
+
+    max_vector_bits: int = 128
+    dots: DotPolicy = field(default_factory=DotPolicy)
+    pipeline: PipelinePolicy = field(default_factory=PipelinePolicy)
+    async_units: AsyncPolicy = field(default_factory=AsyncPolicy)
+
+    def vector_bits(self, element_bits: int, space: str) -> int:
+        """The widest access in bits, in any memory."""
+        return max(self.max_vector_bits, element_bits)
+
+    def mma(self, dot: Any) -> MatrixInstruction | None:
+        """The row of the table that computes ``dot``; None: plain FMA."""
+        return choose(self.dots.instructions, dot) if self.dots.instructions else None
+
+    def specialization(self, function: ir.Operation) -> Specialization | None:
+        """See :meth:`AsyncPolicy.specialization`."""
+        return self.async_units.specialization(function)
+
+
+DEFAULT_POLICY = DefaultPolicy()
