@@ -238,7 +238,7 @@ def test_hooks_and_settings_of_tuning_are_those_of_tri() -> None:
     chain = theirs.runtime.launch_enter_hook
     assert isinstance(chain, theirs.HookChain)
     assert chain.calls == []
-    with tri.knobs.runtime.scope(), tri.knobs.autotuning.scope():
+    with theirs.runtime.scope(), theirs.autotuning.scope():
         theirs.runtime.launch_exit_hook = print
         assert tri.knobs.runtime.launch_exit_hook.calls == [print]
         theirs.autotuning.cache = True

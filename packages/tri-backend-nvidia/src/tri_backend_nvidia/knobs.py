@@ -14,10 +14,21 @@ def _schedule(text: str) -> str:
     return text
 
 
+def _ptxas() -> str:
+    from tri_backend_nvidia.ptxas import ptxas
+
+    return str(ptxas())
+
+
 KNOBS = KnobGroup(
     prefix="NVIDIA",
     knobs=(
-        Knob(name="NVIDIA_PTXAS", help="path of ptxas, instead of the one found", affects_codegen=True),
+        Knob(
+            name="NVIDIA_PTXAS",
+            help="path of ptxas, instead of the one found",
+            affects_codegen=True,
+            locate=_ptxas,
+        ),
         Knob(name="NVIDIA_LIBDEVICE", help="path of libdevice.10.bc", affects_codegen=True),
         Knob(
             name="NVIDIA_SCHEDULE",

@@ -26,12 +26,16 @@ __all__ = [
     "ASSIGNED",
     "CORE",
     "EPOCH",
+    "Alias",
     "Knob",
     "KnobGroup",
+    "alias",
     "assign",
     "assigned",
+    "changed",
     "codegen_snapshot",
     "get",
+    "in_force",
     "known",
     "overridden",
     "overrides",
@@ -73,6 +77,8 @@ class Knob:
     parse: Callable[[str], Any] = str
     help: str = ""
     affects_codegen: bool = False
+    #: what is used where nobody sets the knob: the path of a tool, found when it is asked for
+    locate: Callable[[], Any] | None = None
 
     @property
     def variable(self) -> str:
@@ -136,6 +142,25 @@ CORE = KnobGroup(
             help="launch every kernel with debug=True: assertions, integer overflow, on the CPU every access",
             affects_codegen=True,
         ),
+        Knob(
+            name="FP_FUSION",
+            default=True,
+            parse=parse_bool,
+            help="enable_fp_fusion of launches that do not say: contract a multiplication and an addition",
+            affects_codegen=True,
+        ),
+        Knob(
+            name="NO_FP_FUSION",
+            default=False,
+            parse=parse_bool,
+            help="launch every kernel with enable_fp_fusion=False",
+            affects_codegen=True,
+        ),
+        Knob(
+            name="DOT_PRECISION",
+            help="default_dot_input_precision of launches that do not say: ieee, tf32, tf32x3",
+            affects_codegen=True,
+        ),
         Knob(name="VERIFY", default=False, parse=parse_bool, help="verify the module after every pass"),
         Knob(
             name="FULL_TRACEBACK",
@@ -164,6 +189,11 @@ ASSIGNED = "assigned"
 #: under ASSIGNED an object that is another one after every :func:`assign` and :func:`register`: who keeps values looks at it
 EPOCH: dict[str, object] = {ASSIGNED: object()}
 
+#: gives the value of a knob when it is asked for; None to go on as without an alias.  It gets the text that the knob's
+#: own variable has, or None
+Alias = Callable[[str | None], Any]
+
+_aliases: dict[str, Alias] = {}
 _OWN = frozenset(knob.name for knob in CORE.knobs)
 _groups: dict[str, KnobGroup] = {CORE.prefix: CORE}
 _known: dict[str, Knob] = {knob.name: knob for knob in CORE.knobs}
@@ -228,6 +258,11 @@ def get(name: str) -> Any:
         return scoped[name]
     knob = _known.get(name) or _knob(name)
     text = os.environ.get(knob.variable)
+    other = _aliases.get(name)
+    if other is not None:
+        value = other(text)
+        if value is not None:
+            return value
     if (
         not text or text.isspace()
     ):  # a variable that is set to nothing is not set: a path of "" would be the current folder
@@ -236,6 +271,30 @@ def get(name: str) -> Any:
         return knob.parse(text)
     except ValueError as error:
         raise OptionError(f"{knob.variable}={text!r} cannot be read: {error}", remedy=knob.help) from error
+
+
+def in_force(name: str) -> Any:
+    """The value of knob ``name``, or what is used where it has none: the path of a tool that was found."""
+    value = get(name)
+    locate = _knob(name).locate
+    return locate() if value is None and locate is not None else value
+
+
+def alias(name: str, read: Alias | None) -> None:
+    """Have ``read`` asked for the value of knob ``name``, before its variable: another name of the same setting.
+
+    None ends it.  A knob of a plugin that is not there may be named: nobody asks for it.
+    """
+    if read is None:
+        _aliases.pop(name, None)
+    else:
+        _aliases[name] = read
+    changed()
+
+
+def changed() -> None:
+    """Say that knobs may have other values: who keeps some looks again."""
+    EPOCH[ASSIGNED] = object()
 
 
 def codegen_snapshot() -> dict[str, object]:

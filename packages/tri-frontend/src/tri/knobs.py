@@ -11,7 +11,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tri.launch.hooks import JIT_CACHE, JIT_POST_COMPILE, LAUNCH_ENTER, LAUNCH_EXIT, HookChain
+from tri.launch.hooks import (
+    COMPILED,
+    JIT_CACHE,
+    JIT_POST_COMPILE,
+    KERNEL_LOAD_END,
+    KERNEL_LOAD_START,
+    KERNEL_UNLOAD,
+    LAUNCH_ENTER,
+    LAUNCH_EXIT,
+    HookChain,
+)
 from tri_core import knobs
 from tri_core.errors import OptionError
 
@@ -93,8 +103,11 @@ compilation = Group(
         "verify": "VERIFY",
         "timeout": "CODEGEN_TIMEOUT",
         "workers": "CODEGEN_WORKERS",
+        "fp_fusion": "FP_FUSION",
+        "no_fp_fusion": "NO_FP_FUSION",
+        "dot_precision": "DOT_PRECISION",
     },
-    {},
+    {"listener": COMPILED},
 )
 runtime = Group(
     "runtime",
@@ -104,6 +117,9 @@ runtime = Group(
         "jit_post_compile_hook": JIT_POST_COMPILE,
         "launch_enter_hook": LAUNCH_ENTER,
         "launch_exit_hook": LAUNCH_EXIT,
+        "kernel_load_start_hook": KERNEL_LOAD_START,
+        "kernel_load_end_hook": KERNEL_LOAD_END,
+        "kernel_unload_hook": KERNEL_UNLOAD,
     },
 )
 autotuning = Group(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from tri_core.extensions import Observer
@@ -10,9 +12,30 @@ from tri_core.foreign import Contained, describe
 from tri_core.notices import PluginWarning, warn
 from tri_core.plugins import PluginManager
 
-__all__ = ["Observers", "tell"]
+__all__ = ["Observers", "note_stage", "stage_times", "tell"]
 
 Event = Literal["compile_start", "stage", "compile_done"]
+
+
+_times: ContextVar[list[tuple[str, float]] | None] = ContextVar("tri_stage_times", default=None)
+
+
+@contextmanager
+def stage_times() -> Iterator[list[tuple[str, float]]]:
+    """A list that gets (name, seconds) of each stage that this thread runs inside the ``with`` block."""
+    times: list[tuple[str, float]] = []
+    token = _times.set(times)
+    try:
+        yield times
+    finally:
+        _times.reset(token)
+
+
+def note_stage(name: str, seconds: float) -> None:
+    """Say that stage ``name`` took ``seconds``."""
+    times = _times.get()
+    if times is not None:
+        times.append((name, seconds))
 
 
 class Observers:

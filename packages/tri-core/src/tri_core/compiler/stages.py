@@ -16,7 +16,7 @@ from tri_core.abi import KernelSignature
 from tri_core.compiler.diagnose import explain
 from tri_core.compiler.dump import dump_stage
 from tri_core.compiler.kernel import Artifacts
-from tri_core.compiler.observe import Observers
+from tri_core.compiler.observe import Observers, note_stage
 from tri_core.compiler.readable import readable
 from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
@@ -260,6 +260,7 @@ def _run_stage(
     _keep(outputs, stage, content)
     _note(job, stage, result, outputs)
     seconds = time.perf_counter() - start
+    note_stage(stage.name, seconds)
     if job.dump is not None:
         dump_stage(
             job.dump, job.source.name, stage.name, readable(content) if stage.kind == "module" else content

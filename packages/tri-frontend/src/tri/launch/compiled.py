@@ -11,6 +11,7 @@ from tri.launch.host_memory import device_for, host_memory_for
 from tri.launch.observers import overlap_launch
 from tri.launch.overlaps import any_overlap
 from tri.launch.readers import Rules, readers
+from tri.launch.reported import load_reported
 from tri.launch.specialize import only_place
 from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
@@ -115,8 +116,7 @@ def _loaded(
     key = (kernel.hash, device, id(owner))
     found = _launches.get(key)
     if found is None:
-        loaded = owner.load(kernel.image, device)
-        kernel.loaded.update(getattr(loaded, "resources", {}))
+        loaded = load_reported(owner, kernel, device)
         start = owner.launcher(loaded, kernel.image)
         found = _launches[key] = start, overlap_launch(owner, loaded, kernel)
     return found

@@ -21,24 +21,18 @@ from tri.launch.binder import Binder, make_binder
 from tri.launch.calls import call_site, hashable, show, unknown_option
 from tri.launch.failures import called, explained
 from tri.launch.fast_launch import Environment, FastLaunchTable, Loaded, RecordedCall
-from tri.launch.hooks import (
-    JIT_CACHE,
-    JIT_POST_COMPILE,
-    LAUNCH_ENTER,
-    LAUNCH_EXIT,
-    LaunchFacts,
-    cache_hook_facts,
-)
+from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT, LaunchFacts
 from tri.launch.host_memory import device_for, host_memory_for
 from tri.launch.mocks import mocked
 from tri.launch.observers import observed, overlap_launch, tell_load
 from tri.launch.overlaps import OverlapCheck
 from tri.launch.readers import Constant
+from tri.launch.reported import add_knobs, compile_reported, load_reported
 from tri.launch.specialize import Specialization, one_device, specialize
 from tri.launch.streams import named_stream
 from tri.launch.writes import check_read_only
 from tri_core import forks, knobs
-from tri_core.errors import CompileRefused, LaunchError, OptionError, TriError
+from tri_core.errors import LaunchError, OptionError, TriError
 from tri_core.target_options import ignored_options
 
 if TYPE_CHECKING:
@@ -443,35 +437,14 @@ class Dispatcher:
         override = given.pop("ir_override", None)
         if override is not None:
             return compile_source(IRSource.from_file(override, source.signature()), target, given)
-        if not JIT_CACHE and not JIT_POST_COMPILE:
-            return compile_source(source, target, given)
-        return self._report_compile(source, target, given, warmup)
-
-    @staticmethod
-    def _report_compile(
-        source: ASTSource, target: Target, options: dict[str, Any], warmup: bool
-    ) -> CompiledKernel:
-        """Compile with the hooks of users called before and after."""
-        from tri_core.compiler import compile as compile_source
-
-        before = cache_hook_facts(source, str(target), options, warmup=warmup, cached=False)
-        if JIT_CACHE(**before):
-            raise CompileRefused(
-                f"a jit_cache_hook forbids to compile {source.name} for {target}",
-                remedy="compile it before, or remove the hook from tri.knobs.runtime.jit_cache_hook",
-                reasons=("forbidden by a hook",),
-            )
-        kernel = compile_source(source, target, options)
-        JIT_POST_COMPILE(**before | {"already_compiled": True})
-        return kernel
+        return compile_reported(source, target, given, warmup=warmup)
 
     def _options(self, target: Target, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a call with those of the decorator and the knobs; OptionError for a word that is neither."""
         given = dict(options)
         if self.function.debug is not None:
             given.setdefault("debug", self.function.debug)
-        if knobs.get("DEBUG"):
-            given["debug"] = True
+        add_knobs(given)
         known = target.options_type.__dataclass_fields__.keys()
         unknown = given.keys() - known - {"ir_override"}
         if unknown:
@@ -537,8 +510,7 @@ class Dispatcher:
         key = (kernel.metadata.hash, device)
         found = self._loaded.get(key)
         if found is None:
-            loaded = owner.load(kernel.image, device)
-            kernel.loaded.update(getattr(loaded, "resources", {}))
+            loaded = load_reported(owner, kernel, device)
             plain = owner.launcher(loaded, kernel.image)
             launch = observed(plain, kernel)
             ordered = overlap_launch(owner, loaded, kernel)

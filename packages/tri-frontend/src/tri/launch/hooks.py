@@ -2,7 +2,9 @@
 
 ``tri.knobs.runtime`` has them: ``launch_enter_hook``, ``launch_exit_hook`` (each called with a
 :class:`LaunchFacts`), ``jit_cache_hook`` and ``jit_post_compile_hook`` (called with keywords, see
-:func:`cache_hook_facts`).
+:func:`cache_hook_facts`), ``kernel_load_start_hook``, ``kernel_load_end_hook`` and ``kernel_unload_hook`` (called with
+the compiled kernel and what the driver loaded; None before).  ``tri.knobs.compilation.listener`` is called after every
+compile with keywords: ``source``, ``kernel``, ``stages`` (pairs of name and seconds), ``seconds``, ``cached``.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
     from tri_core.target import TargetKey
 
 __all__ = [
+    "COMPILED",
     "JIT_CACHE",
     "JIT_POST_COMPILE",
+    "KERNEL_LOAD_END",
+    "KERNEL_LOAD_START",
+    "KERNEL_UNLOAD",
     "LAUNCH_ENTER",
     "LAUNCH_EXIT",
     "HookChain",
@@ -71,6 +77,10 @@ LAUNCH_ENTER = HookChain()
 LAUNCH_EXIT = HookChain(reversed=True)
 JIT_CACHE = HookChain()
 JIT_POST_COMPILE = HookChain()
+KERNEL_LOAD_START = HookChain()
+KERNEL_LOAD_END = HookChain(reversed=True)
+KERNEL_UNLOAD = HookChain()
+COMPILED = HookChain()
 
 
 class LaunchFacts:

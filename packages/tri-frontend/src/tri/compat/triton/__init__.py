@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tri.compat.triton.finder import Finder, StandIn
 from tri.compat.triton.table import VERSION
@@ -60,6 +61,7 @@ def install() -> None:
             )
         # first: an installed triton must not be found before
         sys.meta_path.insert(0, _finder)
+        _settings().link()
 
 
 def uninstall() -> None:
@@ -67,8 +69,15 @@ def uninstall() -> None:
     with _lock:
         if _finder in sys.meta_path:
             sys.meta_path.remove(_finder)
+            _settings().unlink()
         for name in [n for n, m in sys.modules.items() if isinstance(m, StandIn)]:
             del sys.modules[name]
+
+
+def _settings() -> Any:
+    from tri.compat.triton import knobs
+
+    return knobs
 
 
 @contextmanager

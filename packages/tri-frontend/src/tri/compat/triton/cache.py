@@ -104,12 +104,16 @@ def _make_private(folder: Path) -> None:
 
 
 def _root(*, override: bool, dump: bool) -> Path:
+    from tri.compat.triton import knobs as settings
     from tri_core import knobs
     from tri_core.cache import default_store
 
-    folder = knobs.get("DUMP_DIR") if dump or override else None
-    if folder is not None:
-        return Path(folder)
+    theirs = settings.group("cache")
+    if dump or override:
+        folder = theirs.override_dir if override else theirs.dump_dir
+        return Path(folder) if knobs.get("DUMP_DIR") is None or override else Path(knobs.get("DUMP_DIR"))
+    if settings.keeps_files():
+        return Path(theirs.dir)
     store = default_store()
     return store.directory / "files" if store.is_trusted() else _own_folder()
 

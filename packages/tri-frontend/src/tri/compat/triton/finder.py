@@ -40,6 +40,12 @@ class StandIn(ModuleType):
             setattr(self, name, value)
         return value
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        row = self.__dict__.get("__tri_module__")
+        if row is not None and row.replaced:
+            load(row.replaced)(name, value)
+
     def _search(self, name: str) -> Any:
         for source in self.__tri_module__.sources:
             try:
@@ -135,6 +141,9 @@ class _Loader:
         row: Module = module.__tri_module__
         for name, value in row.values.items():
             setattr(module, name, value)
+        if row.replaced:
+            for name in dir(module):
+                getattr(module, name)
 
 
 _LOADER: Any = _Loader()

@@ -1,18 +1,43 @@
-"""``triton.knobs``: Triton's settings, those with a counterpart as tri's, the others at Triton's defaults."""
+"""``triton.knobs``: Triton's settings under its names, those with a counterpart in force on tri.
+
+A group that is put in place of another (``triton.knobs.cache = other``) is in force from then on.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from tri import knobs as tri_knobs
-from tri.knobs import HookChain
+from tri.compat.triton import settings
+from tri.compat.triton.hooks import (
+    AutotuneListener,
+    CompilationListener,
+    Hooks,
+    InitHandleHook,
+    JITHook,
+    LaunchHook,
+    Listener,
+    autotune_listener,
+    compilation_listener,
+)
+from tri.compat.triton.settings import *  # noqa: F403  Triton has these names here
+from tri.compat.triton.settings import (
+    base_knobs,
+    env_bool,
+    env_class,
+    env_int,
+    env_nvidia_tool,
+    env_opt_bool,
+    env_opt_str,
+    env_str,
+    env_str_callable_default,
+)
+from tri.launch.hooks import HookChain
 from tri_core import knobs as core_knobs
-from tri_core.errors import Unsupported
 
-__all__ = [
-    "HookChain",
-    "Knobs",
+_GROUPS = (
     "amd",
     "autotuning",
     "build",
@@ -23,87 +48,291 @@ __all__ = [
     "proton",
     "redis",
     "runtime",
+)
+__all__ = [
+    *settings.__all__,
+    *_GROUPS,
+    "AutotuneListener",
+    "BuildImpl",
+    "CompilationListener",
+    "HookChain",
+    "InitHandleHook",
+    "JITHook",
+    "LaunchHook",
+    "PipelineStagesHook",
+    "amd_knobs",
+    "autotuning_knobs",
+    "build_knobs",
+    "cache_knobs",
+    "compilation_knobs",
+    "language_knobs",
+    "nvidia_knobs",
+    "propagate_env",
+    "proton_knobs",
+    "redis_knobs",
+    "refresh_knobs",
+    "runtime_knobs",
 ]
 
-#: group -> knob -> what Triton has when nobody sets it, and tri always does
-_DEFAULTS: dict[str, dict[str, Any]] = {
-    "build": {"cc": None, "impl": None},
-    "cache": {"override_dir": None, "home_dir": os.path.expanduser("~"), "manager_class": None},
-    "compilation": {
-        "allow_non_constexpr_globals": False,
-        "dump_ir": False,
-        "enable_asan": False,
-        "front_end_debugging": False,
-        "instrumentation_mode": "",
-        "listener": None,
-        "override": False,
-        "store_binary_only": False,
-        "use_ir_loc": None,
+#: whether assignments are written to the environment, for processes that this one starts
+propagate_env = True
+_CHECKER = "tri checks kernels under tri.interpret() (memory, races) and with debug=True"
+
+
+#: how Triton calls a C compiler; tri calls none
+BuildImpl = Callable[..., str]
+#: Triton's way to change its stages; on tri a plugin does it
+PipelineStagesHook = Callable[..., Any]
+
+
+class build_knobs(base_knobs):
+    """Of the C compiler, which tri does not call."""
+
+    cc = env_opt_str("CC", effect=True)
+    cudacrt_path = env_opt_str("TRITON_CUDACRT_PATH")
+    cudart_path = env_opt_str("TRITON_CUDART_PATH")
+    impl: BuildImpl | None = None
+
+    @property
+    def backend_dirs(self) -> set[str]:
+        """The folders that are set."""
+        return {path for path in (self.cudacrt_path, self.cudart_path) if path is not None}
+
+
+class redis_knobs(base_knobs):
+    """Of a remote cache."""
+
+    key_format = env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+    host = env_str("TRITON_REDIS_HOST", "localhost")
+    port = env_int("TRITON_REDIS_PORT", 6379)
+
+
+class cache_knobs(base_knobs):
+    """Folders: compiled kernels are kept in ``dir``, once somebody sets it or ``home_dir``, else in tri's cache."""
+
+    home_dir = env_str("TRITON_HOME", os.path.expanduser("~/"), effect=True)
+    dump_dir = env_str_callable_default("TRITON_DUMP_DIR", lambda: cache_dir("dump"), effect=True)
+    override_dir = env_str_callable_default("TRITON_OVERRIDE_DIR", lambda: cache_dir("override"), effect=True)
+    dir = env_str_callable_default("TRITON_CACHE_DIR", lambda: cache_dir("cache"), effect=True)
+    manager_class = env_class("TRITON_CACHE_MANAGER", "CacheManager")
+    remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend")
+
+    def get_triton_dir(self, dirname: str) -> str:
+        """``dirname`` in Triton's folder."""
+        return os.path.join(self.home_dir, ".triton", dirname)
+
+
+class compilation_knobs(base_knobs):
+    """Of compiles."""
+
+    override = env_bool("TRITON_KERNEL_OVERRIDE", effect=True)
+    dump_ir = env_bool("TRITON_KERNEL_DUMP", effect=True)
+    dump_ir_extract_di_local_variables = env_bool("LLVM_EXTRACT_DI_LOCAL_VARIABLES")
+    store_binary_only = env_bool("TRITON_STORE_BINARY_ONLY")
+    always_compile = env_bool("TRITON_ALWAYS_COMPILE", knob="ALWAYS_COMPILE")
+    use_ir_loc = env_opt_str("USE_IR_LOC")
+    enable_asan = env_bool("TRITON_ENABLE_ASAN", refused=_CHECKER)
+    disable_line_info = env_bool("TRITON_DISABLE_LINE_INFO", knob="LINE_INFO", inverse=True)
+    front_end_debugging = env_bool("TRITON_FRONT_END_DEBUGGING", knob="FULL_TRACEBACK")
+    allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
+    instrumentation_mode = env_str("TRITON_INSTRUMENTATION_MODE", "", refused=_CHECKER)
+    fpsan_homomorphic_casts = env_bool("TRITON_FPSAN_HOMOMORPHIC_CASTS")
+    listener = Listener(compilation_listener)
+
+
+class autotuning_knobs(base_knobs):
+    """Of autotuning."""
+
+    cache = env_bool("TRITON_CACHE_AUTOTUNING", knob="AUTOTUNE_CACHE")
+    print = env_bool("TRITON_PRINT_AUTOTUNING", knob="AUTOTUNE_PRINT")
+    listener = Listener(autotune_listener)
+
+
+class runtime_knobs(Hooks):
+    """Of launches."""
+
+    interpret = env_bool("TRITON_INTERPRET", knob="INTERPRET")
+    debug = env_bool("TRITON_DEBUG", knob="DEBUG")
+    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH")
+    add_stages_inspection_hook: PipelineStagesHook | None = None
+
+
+class language_knobs(base_knobs):
+    """Of arithmetic."""
+
+    fp32_default = env_opt_str("TRITON_F32_DEFAULT", knob="DOT_PRECISION")
+    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True, knob="FP_FUSION")
+    force_disable_fp_fusion = env_bool("TRITON_FORCE_DISABLE_FP_FUSION", knob="NO_FP_FUSION")
+
+    def fp_fusion_enabled(self, requested: bool | None) -> bool:
+        """Whether a launch that asks for ``requested`` (None: says nothing) fuses."""
+        if self.force_disable_fp_fusion:
+            return False
+        return bool(self.default_fp_fusion if requested is None else requested)
+
+
+class nvidia_knobs(base_knobs):
+    """Of NVIDIA's tools."""
+
+    cuobjdump = env_nvidia_tool("cuobjdump")
+    nvdisasm = env_nvidia_tool("nvdisasm", "NVIDIA_NVDISASM")
+    ptxas = env_nvidia_tool("ptxas", "NVIDIA_PTXAS")
+    ptxas_blackwell = env_nvidia_tool("ptxas-blackwell")
+    dump_nvptx = env_bool("NVPTX_ENABLE_DUMP")
+    disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT")
+    ptxas_options = env_opt_str("PTXAS_OPTIONS")
+    mock_ptx_version = env_opt_str("TRITON_MOCK_PTX_VERSION")
+    dump_ptxas_log = env_bool("TRITON_DUMP_PTXAS_LOG")
+    libdevice_path = env_opt_str("TRITON_LIBDEVICE_PATH", effect=True)
+    libcuda_path = env_opt_str("TRITON_LIBCUDA_PATH")
+
+
+class amd_knobs(base_knobs):
+    """Of AMD's code generator."""
+
+    codegen_path = env_opt_str("TRITON_AMD_CODEGEN_PATH")
+    use_buffer_ops = env_bool("AMDGCN_USE_BUFFER_OPS", True)
+    use_buffer_atomics = env_bool("AMDGCN_USE_BUFFER_ATOMICS", True)
+    buffer_ops_analyze_small_tensor_range = env_bool("AMDGCN_ANALYZE_SMALL_TENSOR_RANGE")
+    dump_amdgcn = env_bool("AMDGCN_ENABLE_DUMP")
+    libhip_path = env_opt_str("TRITON_LIBHIP_PATH")
+    use_block_pingpong = env_opt_bool("TRITON_HIP_USE_BLOCK_PINGPONG")
+    use_in_thread_transpose = env_opt_bool("TRITON_HIP_USE_IN_THREAD_TRANSPOSE")
+    use_async_copy = env_opt_bool("TRITON_HIP_USE_ASYNC_COPY")
+    use_coexec_scheduler = env_opt_bool("TRITON_HIP_USE_COEXEC_SCHEDULER")
+    use_expert_scheduling = env_opt_bool("TRITON_HIP_USE_EXPERT_SCHEDULING")
+    scalarize_packed_fops = env_bool("AMDGCN_SCALARIZE_PACKED_FOPS")
+    dump_mir = env_opt_str("TRITON_DUMP_MIR")
+    swap_mir = env_opt_str("TRITON_SWAP_MIR")
+    swap_mir_enable_misched = env_bool("TRITON_SWAP_MIR_ENABLE_MISCHED")
+
+
+class proton_knobs(base_knobs):
+    """Of Triton's profiler, which is not here."""
+
+    disable = env_bool("TRITON_PROTON_DISABLE")
+    cupti_lib_dir = env_opt_str("TRITON_CUPTI_LIB_PATH")
+    cupti_lib_blackwell_dir = env_opt_str("TRITON_CUPTI_LIB_BLACKWELL_PATH")
+    hsa_runtime_path = env_opt_str("TRITON_HSA_RUNTIME_PATH")
+    hsa_runtime_library = env_opt_str("TRITON_HSA_RUNTIME_LIBRARY")
+    rocprofiler_sdk_include_path = env_opt_str("TRITON_ROCPROFILER_SDK_INCLUDE_PATH")
+    rocprofiler_sdk_lib_path = env_opt_str("TRITON_ROCPROFILER_SDK_LIB_PATH")
+    rocprofiler_sdk_library = env_opt_str("TRITON_ROCPROFILER_SDK_LIBRARY")
+    roctracer_lib_path = env_opt_str("TRITON_ROCTRACER_LIB_PATH")
+    roctracer_library = env_opt_str("TRITON_ROCTRACER_LIBRARY")
+    roctx_lib_path = env_opt_str("TRITON_ROCTX_LIB_PATH")
+    roctx_library = env_str("TRITON_ROCTX_LIBRARY", "libroctx64.so")
+    profile_buffer_size = env_int("TRITON_PROFILE_BUFFER_SIZE", 64 << 20)
+    profile_metric_buffer_size = env_int("TRITON_PROFILE_METRIC_BUFFER_SIZE", 64 << 20)
+    enable_nvtx = env_bool("TRITON_ENABLE_NVTX", True)
+    enable_hw_trace = env_bool("TRITON_ENABLE_HW_TRACE")
+
+
+amd = amd_knobs()
+autotuning = autotuning_knobs()
+build = build_knobs()
+cache = cache_knobs()
+compilation = compilation_knobs()
+language = language_knobs()
+nvidia = nvidia_knobs()
+proton = proton_knobs()
+redis = redis_knobs()
+runtime = runtime_knobs()
+
+#: the groups in force, which programs may replace
+_in_force: dict[str, base_knobs] = {name: globals()[name] for name in _GROUPS}
+
+
+def refresh_knobs() -> None:
+    """Read the environment again; every knob here does so whenever it is asked for."""
+    core_knobs.changed()
+
+
+def group(name: str) -> Any:
+    """The group ``name`` that is in force."""
+    return _in_force[name]
+
+
+def replaced(name: str, value: Any) -> None:
+    """Have ``value`` in force, which a program has put in place of ``triton.knobs.<name>``."""
+    before = _in_force.get(name)
+    if before is not None and isinstance(value, type(before)):
+        if isinstance(before, Hooks) and isinstance(value, Hooks):
+            before.take_over(value)
+        _in_force[name] = value
+        core_knobs.changed()
+
+
+def cache_dir(name: str) -> str:
+    """Triton's folder ``name`` by the group in force."""
+    return str(group("cache").get_triton_dir(name))
+
+
+# --- tri's knobs --------------------------------------------------------------------------------------------
+
+
+def _said(where: str, text: str | None) -> Any:
+    """What is said of ``group.name``: an assignment, or the environment unless tri's own variable has a ``text``."""
+    name, _, knob = where.partition(".")
+    owner = group(name)
+    if text is not None and knob not in vars(owner):
+        return None
+    return owner.knob_descriptors[knob].said(owner)
+
+
+def _same(where: str) -> core_knobs.Alias:
+    return lambda text: _said(where, text)
+
+
+def _inverse(where: str) -> core_knobs.Alias:
+    def read(text: str | None) -> Any:
+        value = _said(where, text)
+        return None if value is None else not value
+
+    return read
+
+
+def _kernels(text: str | None) -> Path | None:
+    """Where kernels are kept: in a folder of their own, since the store removes what is too much."""
+    return Path(group("cache").dir) / "tri" if keeps_files(text) else None
+
+
+def keeps_files(text: str | None = None) -> bool:
+    """Whether somebody chose Triton's cache folder; ``text``: what tri's own variable says of its."""
+    return any(_said(f"cache.{name}", text) is not None for name in ("dir", "home_dir"))
+
+
+def _folder(switch: str, where: str) -> core_knobs.Alias:
+    """The folder ``cache.<where>`` if ``switch`` is on."""
+    return lambda text: Path(getattr(group("cache"), where)) if _said(switch, text) else None
+
+
+#: knob of tri -> how Triton's settings say it
+ALIASES: dict[str, core_knobs.Alias] = {
+    **{
+        knob.knob: (_inverse if knob.inverse else _same)(f"{name}.{knob.name}")
+        for name, owner in _in_force.items()
+        for knob in owner.knob_descriptors.values()
+        if knob.knob
     },
-    "amd": {"libhip_path": None, "use_buffer_ops": True, "use_async_copy": None},
-    "nvidia": {"libdevice_path": None, "libcuda_path": None, "ptxas": None, "ptxas_options": None},
-    "proton": {"disable": False},
-    "redis": {"host": "localhost", "port": 6379},
-    "language": {"default_fp_fusion": True, "force_disable_fp_fusion": False, "fp32_default": None},
-    "runtime": {
-        "add_stages_inspection_hook": None,
-        "kernel_load_end_hook": None,
-        "kernel_load_start_hook": None,
-        "override_arch": None,
-    },
+    "CACHE_DIR": _kernels,
+    "DUMP_DIR": _folder("compilation.dump_ir", "dump_dir"),
+    "NVIDIA_LIBDEVICE": _same("nvidia.libdevice_path"),
+    "OVERRIDE_DIR": _folder("compilation.override", "override_dir"),
 }
 
-#: the opposite of tri's setting; tri has no lines unless they are asked for
-_LINES = ("compilation", "disable_line_info")
+
+def link() -> None:
+    """Have tri's knobs follow Triton's settings; the log says once which variables of the environment do nothing."""
+    for name, read in ALIASES.items():
+        core_knobs.alias(name, read)
+    for owner in _in_force.values():
+        for knob in owner.knob_descriptors.values():
+            if not knob.effect and knob.key.startswith("TRITON_") and settings.getenv(knob.key) is not None:
+                settings.note(knob.key)
 
 
-class Knobs:
-    """A group of settings: those that ``tri.knobs`` has, the others at Triton's defaults and not to be changed."""
-
-    def __init__(self, group: str) -> None:
-        self.__dict__["_group"] = group
-
-    def _own(self, name: str) -> Any:
-        """The group of ``tri.knobs`` that has ``name``; None when it has not."""
-        own = getattr(tri_knobs, self.__dict__["_group"], None)
-        return own if own is not None and name in dir(own) else None
-
-    def __getattr__(self, name: str) -> Any:
-        own, group = self._own(name), self.__dict__["_group"]
-        if own is not None:
-            return getattr(own, name)
-        if (group, name) == ("runtime", "interpret"):
-            return core_knobs.get("INTERPRET")
-        if (group, name) == _LINES:
-            return not core_knobs.get("LINE_INFO")
-        try:
-            return _DEFAULTS.get(group, {})[name]
-        except KeyError:
-            raise AttributeError(f"triton.knobs.{group} has no {name}", name=name, obj=self) from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        own, group = self._own(name), self.__dict__["_group"]
-        if own is not None:
-            setattr(own, name, value)
-            return
-        if (group, name) == _LINES:
-            core_knobs.assign("LINE_INFO", None if value is None else not value)
-            return
-        current = getattr(self, name)
-        if value != current and not (value is None and not current):
-            raise Unsupported(
-                f"triton.knobs.{group}.{name} = {value!r} has no effect on tri",
-                remedy="leave it as it is; docs/compat.md lists the settings with a counterpart",
-            )
-
-
-amd = Knobs("amd")
-autotuning = Knobs("autotuning")
-build = Knobs("build")
-cache = Knobs("cache")
-compilation = Knobs("compilation")
-language = Knobs("language")
-nvidia = Knobs("nvidia")
-proton = Knobs("proton")
-redis = Knobs("redis")
-runtime = Knobs("runtime")
+def unlink() -> None:
+    """Undo :func:`link`."""
+    for name in ALIASES:
+        core_knobs.alias(name, None)

@@ -23,7 +23,8 @@ class Module:
     ``sources``: modules (``package.module``, or ``package.module:attribute``) whose public names it has;
     ``names``: single names, with where they come from; ``values``: constants; ``refused``: names that raise,
     with what to do instead; ``live``: names that are looked up at every use;
-    ``advice``: what to do instead of any other name.
+    ``advice``: what to do instead of any other name;
+    ``replaced``: a function that is told of a name that a program sets; such a module has all its names from the start.
     """
 
     sources: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Module:
     refused: Mapping[str, str] = field(default_factory=dict)
     live: frozenset[str] = frozenset()
     advice: str = ""
+    replaced: str = ""
 
 
 _HERE = "tri.compat.triton"
@@ -225,7 +227,7 @@ MODULES: dict[str, Module] = {
     "triton.testing": Module(("tri.testing",)),
     "triton.tools": Module(),
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
-    "triton.knobs": Module((f"{_HERE}.knobs",)),
+    "triton.knobs": Module((f"{_HERE}.knobs",), replaced=f"{_HERE}.knobs:replaced"),
     "triton.tools.ragged_tma": Module((f"{_HERE}.ragged",), {"TensorDescriptor": _TENSOR_DESCRIPTOR}),
     "triton.tools.mxfp": Module((f"{_HERE}.mxfp",)),
     "triton._utils": Module((f"{_HERE}.utils", f"{_HERE}.dtypes")),
