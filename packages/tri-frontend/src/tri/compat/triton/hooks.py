@@ -169,7 +169,7 @@ class _Chain:
         self.chain.replace([] if value is None else list(calls))
 
 
-def _told(theirs: HookChain) -> Hook:
+def _reported(theirs: HookChain) -> Hook:
     """Calls ``theirs`` with what Triton's hooks of loading get."""
 
     def tell(kernel: Any, loaded: Any) -> None:
@@ -185,7 +185,7 @@ for _theirs, _ours in (
     (_LOAD_END, KERNEL_LOAD_END),
     (_UNLOAD, KERNEL_UNLOAD),
 ):
-    _ours.add(_told(_theirs))
+    _ours.add(_reported(_theirs))
 
 
 class Hooks(base_knobs):
