@@ -21,11 +21,11 @@ __all__ = ["defining_op", "dyn_cast", "isa"]
 _View = TypeVar("_View", bound=ir.OpView)
 
 #: the names of ops of one of several classes
-_names: dict[tuple[type[ir.OpView], ...], frozenset[str]] = {}
+_names: dict[tuple[type[Any], ...], frozenset[str]] = {}
 
 
-def isa(op: ir.Operation, *kinds: type[ir.OpView]) -> bool:
-    """Whether ``op`` is of one of the ``kinds``, classes that dialects declare."""
+def isa(op: ir.Operation, *kinds: type[Any]) -> bool:
+    """Whether ``op`` is of one of the ``kinds``: classes that dialects declare, or views (:mod:`.regions`)."""
     try:
         return op.name in _names[kinds]
     except KeyError:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.regions import ForwardWalk
 from tri_core.ir.traits import is_view
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
-from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
-from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
-from tri_gpu_dialect.edit import terminator
+from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalAllocOp
 
 __all__ = ["Aliases", "aliases"]
 
@@ -38,40 +37,22 @@ def aliases(function: ir.Operation) -> Aliases:
 
 
 @dataclass
-class _Analysis:
+class _Analysis(ForwardWalk):
     found: Aliases
     seen: set[ir.Value] = field(default_factory=set)
 
-    def block(self, block: ir.Block) -> None:
+    def op(self, op: ir.Operation) -> None:
+        """What the results of ``op`` may stand for."""
         of = self.found.of
-        for view in block:
-            op = view.operation
-            if len(op.regions) and self.control(op):
-                continue
-            if isa(op, LocalAllocOp):
-                self.allocation(op)
-            elif is_view(op):
-                self.join(op.results, op.operands[:1])
-            elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
-                # an op that nobody described: its results may be any of its operands, but for numbers and tensors in registers
-                for result in (r for r in op.results if not isinstance(r.type, _VALUES)):
-                    for operand in op.operands:
-                        self.join([result], [operand])
-
-    def control(self, op: ir.Operation) -> bool:
-        """Follow the values of ``op`` into and out of its regions; whether it is known how they go."""
-        if isa(op, scf.ForOp):
-            body = op.regions[0].blocks[0]
-            self.loop(op, list(op.operands)[3:], list(body.arguments)[1:], body)
-        elif isa(op, scf.WhileOp):
-            self.while_(op)
-        elif isa(op, scf.IfOp):
-            self.branches(op)
-        elif isa(op, WarpSpecializeOp):
-            self.partitions(op)
-        else:
-            return False
-        return True
+        if isa(op, LocalAllocOp):
+            self.allocation(op)
+        elif is_view(op):
+            self.join(op.results, op.operands[:1])
+        elif len(op.results) and len(op.operands) and any(v in of for v in op.operands):
+            # an op that nobody described: its results may be any of its operands, but for numbers and tensors in registers
+            for result in (r for r in op.results if not isinstance(r.type, _VALUES)):
+                for operand in op.operands:
+                    self.join([result], [operand])
 
     def allocation(self, op: ir.Operation) -> None:
         result = op.results[0]
@@ -80,47 +61,12 @@ class _Analysis:
             self.found.of[result] = frozenset({len(self.found.allocations)})
             self.found.allocations.append(op)
 
-    def join(self, values: Sequence[ir.Value], sources: Sequence[ir.Value]) -> bool:
-        """Let ``values`` also be what ``sources`` are; whether that is news."""
+    def join(self, targets: Sequence[ir.Value], values: Sequence[ir.Value], *, loop: bool = False) -> bool:
+        """Let ``targets`` also be what ``values`` are; whether that is news."""
         changed = False
-        for value, source in zip(values, sources, strict=True):
-            if (more := self.found.of.get(source)) is not None:
-                old = self.found.of.get(value, frozenset())
+        for target, value in zip(targets, values, strict=True):
+            if (more := self.found.of.get(value)) is not None:
+                old = self.found.of.get(target, frozenset())
                 if not more <= old:
-                    self.found.of[value], changed = old | more, True
+                    self.found.of[target], changed = old | more, True
         return changed
-
-    def loop(
-        self, op: ir.Operation, inits: Sequence[ir.Value], carried: Sequence[ir.Value], body: ir.Block
-    ) -> None:
-        self.join(carried, inits)
-        while True:
-            self.block(body)
-            if not self.join(carried, terminator(body).operands):
-                break
-        self.join(op.results, carried)
-
-    def while_(self, op: ir.Operation) -> None:
-        before, after = (region.blocks[0] for region in op.regions)
-        self.join(list(before.arguments), op.operands)
-        while True:
-            self.block(before)
-            self.join(list(after.arguments), list(terminator(before).operands)[1:])
-            self.block(after)
-            if not self.join(list(before.arguments), terminator(after).operands):
-                break
-        self.join(op.results, list(after.arguments))
-
-    def branches(self, op: ir.Operation) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block)
-                if len(op.results):
-                    self.join(op.results, terminator(block).operands)
-
-    def partitions(self, op: ir.Operation) -> None:
-        self.block(default_block(op))
-        self.join(op.results, terminator(default_block(op)).operands)
-        for block in partition_blocks(op):
-            self.join(list(block.arguments), op.operands)
-            self.block(block)

@@ -21,10 +21,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tri_core.ir.regions import For, ForwardWalk, is_loop
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import axis_rules
 from tri_gpu_dialect.analysis.axis_value import AxisInfo
-from tri_gpu_dialect.dialect.partitions import NAME, default_block, partition_blocks
 from tri_gpu_dialect.types import pointee_bytes, shape_of
 
 __all__ = ["AxisInfo", "AxisInfos", "axis_info"]
@@ -78,7 +78,7 @@ def axis_info(function: ir.Operation) -> AxisInfos:
 
 
 @dataclass
-class _Analysis:
+class _Analysis(ForwardWalk):
     known: dict[ir.Value, AxisInfo]
 
     def arguments(self, function: ir.Operation) -> None:
@@ -91,16 +91,6 @@ class _Analysis:
                     info = AxisInfo.unknown(max(len(shape_of(argument.type)), 1))
                     hints = ir.DictAttr(given[i]) if i < len(given) else None
                     self.known[argument] = info if hints is None else _hinted(info, hints)
-
-    def block(self, block: ir.Block) -> None:
-        """Analyse the ops of ``block`` in order."""
-        for view in block:
-            op = view.operation
-            special = _CONTROL.get(op.name)
-            if special is not None:
-                special(self, op)
-            else:
-                self.op(op)
 
     def op(self, op: ir.Operation) -> None:
         """Apply the rule of one op; an op with regions but no rule of its own makes its insides unknown."""
@@ -124,89 +114,33 @@ class _Analysis:
         found = self.known.get(value)
         return found if found is not None else AxisInfo.unknown(max(len(shape_of(value.type)), 1))
 
-    def join(self, values: Sequence[ir.Value], infos: Sequence[AxisInfo], *, loop: bool = False) -> bool:
-        """Weaken ``values`` to hold ``infos`` as well; whether anything changed.
+    # --- control flow -----------------------------------------------------------------------------------
 
-        In a loop, a least element that sinks is taken to sink for ever: else there might be no fixpoint.
-        """
+    def join(self, targets: Sequence[ir.Value], values: Sequence[ir.Value], *, loop: bool) -> bool:
+        """See :class:`ForwardWalk`.  In a loop, a least element that sinks is taken to sink for ever: else there might be no fixpoint."""
         changed = False
-        for value, info in zip(values, infos, strict=True):
-            old = self.known.get(value)
+        for target, value in zip(targets, values, strict=True):
+            info, old = self.of(value), self.known.get(target)
             new = info if old is None else old.join(info)
             if loop and old is not None and new.low != old.low:
                 new = new.sunk()
             if new != old:
-                self.known[value], changed = new, True
+                self.known[target], changed = new, True
         return changed
 
-    # --- control flow -----------------------------------------------------------------------------------
+    def enter(self, targets: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+        """What is carried starts anew as often as control enters."""
+        self.known.update(zip(targets, [self.of(v) for v in values], strict=True))
 
-    def for_(self, op: ir.Operation) -> None:
-        """``scf.for``: carried values join what enters and what is loop-carried."""
-        lower, _, step, *inits = op.operands
-        body = op.regions[0].blocks[0]
-        iv, *carried = body.arguments
-        entering = [self.of(v) for v in inits]
-        for value, info in zip(carried, entering, strict=True):
-            self.known[value] = info
-        start, stride = self.of(lower), self.of(step)
-        self.known[iv] = AxisInfo((1,), (math.gcd(start.divisibility[0], stride.divisibility[0]),), (1,))
-        self._fixpoint(body, carried)
-        self.join(list(op.results), [self.known[v] for v in carried])
-
-    def _fixpoint(self, body: ir.Block, carried: Sequence[ir.Value]) -> None:
-        while True:
-            self.block(body)
-            coming = [self.of(v) for v in _terminator(body).operands]
-            if not self.join(carried, coming, loop=True):
-                return
-
-    def while_(self, op: ir.Operation) -> None:
-        """``scf.while``: as ``scf.for``, through the two regions."""
-        before, after = (region.blocks[0] for region in op.regions)
-        for value, init in zip(before.arguments, op.operands, strict=True):
-            self.known[value] = self.of(init)
-        while True:
-            self.block(before)
-            passed = [self.of(v) for v in list(_terminator(before).operands)[1:]]
-            self.join(list(after.arguments), passed)
-            self.block(after)
-            coming = [self.of(v) for v in _terminator(after).operands]
-            if not self.join(list(before.arguments), coming, loop=True):
-                self.join(list(op.results), passed)
-                return
-
-    def if_(self, op: ir.Operation) -> None:
-        """``scf.if``: results join both branches."""
-        results = list(op.results)
-        for value in results:
-            self.known.pop(value, None)
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block)
-                if results:
-                    self.join(results, [self.of(v) for v in _terminator(block).operands])
-
-    def partitions(self, op: ir.Operation) -> None:
-        """``ttg.warp_specialize``: partitions know of captures what is known outside."""
-        for block in partition_blocks(op):
-            self.known.update(zip(block.arguments, [self.of(v) for v in op.operands], strict=True))
-            self.block(block)
-        self.block(default_block(op))
-        made = [self.of(v) for v in _terminator(default_block(op)).operands]
-        self.known.update(zip(op.results, made, strict=True))
-
-
-_CONTROL = {
-    "scf.for": _Analysis.for_,
-    "scf.while": _Analysis.while_,
-    "scf.if": _Analysis.if_,
-    NAME: _Analysis.partitions,
-}
-
-
-def _terminator(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
+    def begin(self, op: ir.Operation) -> None:
+        """An induction variable is a multiple of what divides the first value and the step."""
+        loop = For.of(op)
+        if loop is not None:
+            divisor = math.gcd(*(self.of(v).divisibility[0] for v in (loop.lower, loop.step)))
+            self.known[loop.variable] = AxisInfo((1,), (divisor,), (1,))
+        elif not is_loop(op):
+            for result in op.results:
+                self.known.pop(result, None)
 
 
 def _hinted(info: AxisInfo, attributes: ir.DictAttr | ir.OpAttributeMap) -> AxisInfo:

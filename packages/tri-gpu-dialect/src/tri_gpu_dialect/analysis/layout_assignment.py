@@ -28,6 +28,16 @@ from tri_core.dialects.tt import (
     StoreOp,
 )
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.regions import (
+    Edge,
+    ForwardWalk,
+    carried_results,
+    edges_of,
+    is_control,
+    is_loop,
+    predecessors,
+    region_blocks,
+)
 from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
@@ -35,7 +45,6 @@ from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
 from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import LocalDotOp
-from tri_gpu_dialect.edit import CONTROL, terminator
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -108,23 +117,18 @@ def assign(function: ir.Operation, own: dict[Key, Operands], threads: int) -> As
 
 
 @dataclass
-class _Forward:
+class _Forward(ForwardWalk):
     found: Assignment
     threads: int
     #: layouts chosen for memory accesses: the second choice where layouts meet
     memory: set[Encoding] = field(default_factory=set)
     stores: list[ir.Operation] = field(default_factory=list)
+    #: what the loop that is gone through carries in another layout than at first
+    changed: set[ir.Value] = field(default_factory=set)
 
-    def block(self, block: ir.Block) -> None:
-        for view in block:
-            op = view.operation
-            control = _FORWARD.get(op.name)
-            if control is not None:
-                control(self, op)
-            elif len(op.results):
-                self.op(op)
-            elif isa(op, StoreOp):
-                self.stores.append(op)
+    def follows(self, op: ir.Operation) -> bool:
+        """Partitions have layouts of their own warps."""
+        return is_control(op)
 
     def settle_stores(self) -> None:
         """Let stores follow their values where that is as good for memory, and those that are seldom done always."""
@@ -142,6 +146,11 @@ class _Forward:
                 self.found.operands[key] = rule_for(op).operands(op, made) or chosen
 
     def op(self, op: ir.Operation) -> None:
+        """Let what ``op`` gives follow what it is given, as its rule says."""
+        if not len(op.results):
+            if isa(op, StoreOp):
+                self.stores.append(op)
+            return
         rule = rule_for(op)
         match rule.kind:
             case Kind.SOURCE:
@@ -226,69 +235,44 @@ class _Forward:
 
     # --- control flow -----------------------------------------------------------------------------------
 
-    def for_(self, op: ir.Operation) -> None:
-        body = op.regions[0].blocks[0]
-        carried = list(body.arguments)[1:]
-        self.enter(carried, list(op.operands)[3:])
-        self.settle(body, carried, terminator(body).operands)
-        self.enter(op.results, carried)
+    def regions(self, op: ir.Operation) -> None:
+        """What a loop makes decides what it carries, so that the conversion stands before the loop; each value is changed once at most."""
+        before, self.changed = self.changed, set()
+        super().regions(op)
+        self.changed = before
 
-    def enter(self, values: Sequence[ir.Value], sources: Sequence[ir.Value]) -> None:
+    def enter(self, targets: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+        """See :class:`ForwardWalk`."""
         fixed = self.found.fixed
-        for value, source in zip(values, sources, strict=True):
-            if source in fixed:
-                fixed[value] = fixed[source]
+        for target, value in zip(targets, values, strict=True):
+            if value in fixed:
+                fixed[target] = fixed[value]
 
-    def settle(self, body: ir.Block, carried: Sequence[ir.Value], coming: Sequence[ir.Value]) -> None:
-        """Go through a loop's body until carried values agree with what is loop-carried.
+    def join(self, targets: Sequence[ir.Value], values: Sequence[ir.Value], *, loop: bool) -> bool:
+        """See :class:`ForwardWalk`."""
+        if not loop:
+            self.enter(targets, values)
+            return False
+        fixed, news = self.found.fixed, False
+        for target, value in zip(targets, values, strict=True):
+            if value in fixed and fixed.get(target) != fixed[value] and target not in self.changed:
+                fixed[target] = fixed[value]
+                self.changed.add(target)
+                news = True
+        return news
 
-        What the loop makes decides, so that the conversion stands before the loop; each value is changed
-        once at most.
-        """
+    def leave(self, op: ir.Operation, edges: Sequence[Edge]) -> None:
+        """Results of loops are what was carried last; those of branches what the first side makes, or what all users want."""
         fixed = self.found.fixed
-        changed: set[int] = set()
-        while True:
-            self.block(body)
-            again = False
-            for i, (value, source) in enumerate(zip(carried, coming, strict=True)):
-                if source in fixed and fixed.get(value) != fixed[source] and i not in changed:
-                    fixed[value] = fixed[source]
-                    changed.add(i)
-                    again = True
-            if not again:
-                return
-
-    def while_(self, op: ir.Operation) -> None:
-        before, after = (region.blocks[0] for region in op.regions)
-        carried = list(before.arguments)
-        self.enter(carried, list(op.operands))
-        changed: set[int] = set()
-        while True:
-            self.block(before)
-            self.enter(list(after.arguments), list(terminator(before).operands)[1:])
-            self.block(after)
-            fixed, again = self.found.fixed, False
-            for i, (value, source) in enumerate(zip(carried, terminator(after).operands, strict=True)):
-                if source in fixed and fixed.get(value) != fixed[source] and i not in changed:
-                    fixed[value] = fixed[source]
-                    changed.add(i)
-                    again = True
-            if not again:
-                break
-        self.enter(op.results, list(after.arguments))
-
-    def if_(self, op: ir.Operation) -> None:
-        fixed = self.found.fixed
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block)
-                if len(op.results):
-                    for result, source in zip(op.results, terminator(block).operands, strict=True):
-                        if source in fixed:
-                            fixed.setdefault(result, fixed[source])
-        for i, result in enumerate(op.results):
-            sources = [terminator(block).operands[i] for region in op.regions for block in region.blocks]
-            self.hoist(result, [fixed[s] for s in sources if s in fixed])
+        for arguments, results in carried_results(edges):
+            self.enter(results, arguments)
+        if is_loop(op):
+            return
+        for result in op.results:
+            sources = [fixed[v] for v in predecessors(result) or () if v in fixed]
+            if sources:
+                fixed.setdefault(result, sources[0])
+            self.hoist(result, sources)
 
     def hoist(self, result: ir.Value, sources: Sequence[Encoding]) -> None:
         """Give a branch's result the one layout that its users want, if one side at most is converted then.
@@ -309,9 +293,6 @@ class _Forward:
                 return None
             wishes.add(decided[use.operand_number])
         return wishes.pop() if len(wishes) == 1 else None
-
-
-_FORWARD = {"scf.for": _Forward.for_, "scf.while": _Forward.while_, "scf.if": _Forward.if_}
 
 
 @dataclass
@@ -337,9 +318,8 @@ class _Backward:
     def block(self, block: ir.Block) -> None:
         for view in reversed(list(block)):
             op = view.operation
-            control = _BACKWARD.get(op.name)
-            if control is not None:
-                control(self, op)
+            if is_control(op):
+                self.control(op)
             elif len(op.operands):
                 self.op(op)
 
@@ -429,18 +409,41 @@ class _Backward:
             self.want(value, encoding_of(value))
         return bool(idle)
 
-    def for_(self, op: ir.Operation) -> None:
-        body = op.regions[0].blocks[0]
-        carried = list(body.arguments)[1:]
-        self.tie(carried, op.results)
+    def control(self, op: ir.Operation) -> None:
+        """Tie together what control hands on."""
+        edges = edges_of(op)
+        if is_loop(op):
+            self.loop(op, edges)
+            return
+        self.keep_present(op.results)
+        for block in region_blocks(op):
+            self.backwards(block, edges)
+
+    def loop(self, op: ir.Operation, edges: Sequence[Edge]) -> None:
+        blocks = region_blocks(op)
+        carried = [value for block in blocks for value in block.arguments]
+        ties = carried_results(edges)
 
         def sweep() -> None:
-            self.tie(terminator(body).operands, carried)
-            self.block(body)
+            for block in reversed(blocks):
+                for arguments, results in ties:
+                    if arguments and arguments[0].owner == block:
+                        self.tie(arguments, results)
+                self.backwards(block, [edge for edge in edges if edge.block is not None])
 
         self.around(carried, sweep)
-        self.tie(list(op.operands)[3:], carried)
-        self.tie(op.results, carried)
+        for edge in edges:
+            if edge.enters and edge.block is not None:
+                self.tie(edge.values, edge.targets)
+        for arguments, results in ties:
+            self.tie(results, arguments)
+
+    def backwards(self, block: ir.Block, edges: Sequence[Edge]) -> None:
+        """Tie what ``block`` hands on along ``edges``, and go through it."""
+        for edge in edges:
+            if not edge.enters and edge.source.block == block:
+                self.tie(edge.values, edge.targets)
+        self.block(block)
 
     def around(self, carried: Sequence[ir.Value], sweep: Callable[[], None]) -> None:
         """Sweep a loop's body until no carried value gets a layout any more."""
@@ -450,32 +453,6 @@ class _Backward:
             if self.wanted_count(carried) == before and not self.keep_present(carried):
                 return
 
-    def while_(self, op: ir.Operation) -> None:
-        before, after = (region.blocks[0] for region in op.regions)
-        passed, carried = list(after.arguments), list(before.arguments)
-
-        def sweep() -> None:
-            self.tie(passed, op.results)
-            self.tie(terminator(after).operands, carried)
-            self.block(after)
-            self.tie(list(terminator(before).operands)[1:], passed)
-            self.block(before)
-
-        self.around([*carried, *passed], sweep)
-        self.tie(op.operands, carried)
-        self.tie(op.results, passed)
-
-    def if_(self, op: ir.Operation) -> None:
-        self.keep_present(op.results)
-        for region in op.regions:
-            for block in region.blocks:
-                if len(op.results):
-                    self.tie(terminator(block).operands, op.results)
-                self.block(block)
-
-
-_BACKWARD = {"scf.for": _Backward.for_, "scf.while": _Backward.while_, "scf.if": _Backward.if_}
-
 
 #: elementwise ops that may do more than compute
 _EFFECTS = (ElementwiseInlineAsmOp, ExternElementwiseOp, MapElementwiseOp)
@@ -484,4 +461,4 @@ _EFFECTS = (ElementwiseInlineAsmOp, ExternElementwiseOp, MapElementwiseOp)
 def _is_single(value: ir.Value) -> bool:
     """Whether ``value`` can have one layout only: it is carried, or comes from memory."""
     owner = value.owner
-    return isinstance(owner, ir.Block) or isa(owner.operation, *CONTROL, LoadOp)
+    return isinstance(owner, ir.Block) or isa(owner.operation, LoadOp) or is_control(owner.operation)

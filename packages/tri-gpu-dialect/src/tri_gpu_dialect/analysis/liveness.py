@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.regions import is_control, is_loop, region_blocks
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
@@ -124,12 +125,12 @@ class _Liveness:
 
     def control(self, op: ir.Operation) -> bool:
         """Go through the regions of ``op``; whether it is known in what order they run."""
-        if isa(op, scf.ForOp, scf.WhileOp):
+        if is_loop(op):
             self.loop(op)
         elif isa(op, WarpSpecializeOp):
             self.partitions(op)
-        elif isa(op, scf.IfOp):
-            for block in (block for region in op.regions for block in region.blocks):
+        elif is_control(op):
+            for block in region_blocks(op):
                 self.block(block)
         else:
             return False
@@ -161,11 +162,10 @@ class _Liveness:
         loop = _Loop(self.number)
         self.loops.append(loop)
         carried: set[int] = set()
-        for region in op.regions:
-            for block in region.blocks:
-                self.block(block)
-                for value in terminator(block).operands:
-                    carried |= self.aliases.of.get(value, frozenset())
+        for block in region_blocks(op):
+            self.block(block)
+            for value in terminator(block).operands:
+                carried |= self.aliases.of.get(value, frozenset())
         self.loops.pop()
         self.spans[op] = (loop.start, self.number)
         for index in loop.touched | carried:

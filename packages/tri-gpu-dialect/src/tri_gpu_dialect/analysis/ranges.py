@@ -10,11 +10,11 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tri_core.ir.regions import counted, is_branch, predecessors
 from tri_core.ir.traits import moves_data
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir, scf
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.integer_range import BINARY, COMPARISONS, IntegerRange
-from tri_gpu_dialect.edit import terminator
 
 __all__ = ["Ranges", "is_integer"]
 
@@ -76,12 +76,12 @@ class Ranges:
                 return _constant(op.attributes["value"].maybe_downcast(), width)
             case "arith.extsi" | "arith.trunci" | "arith.extui":
                 return known[0].resized(width, signed=not isa(op, arith.ExtUIOp))
-            case "arith.select" | "scf.if":
+            case "arith.select":
                 return known[0].join(known[1])
             case "arith.cmpi":
                 answer = COMPARISONS[_attribute(op, "predicate")](*known)
                 return None if answer is None else IntegerRange.constant(width, int(answer))
-        return None
+        return functools.reduce(IntegerRange.join, known) if known and is_branch(op) else None
 
     def _induction(self, value: ir.Value) -> IntegerRange | None:
         """The variable of a loop that counts up, from a lower bound in steps that are known to be positive."""
@@ -106,9 +106,8 @@ def _sources(value: ir.Value) -> list[ir.Value]:
     """The integers that the range of ``value`` is computed from; nothing for what can be anything."""
     owner = value.owner
     if isinstance(owner, ir.Block):
-        loop = owner.owner.operation
-        counts = isa(loop, scf.ForOp) and ir.BlockArgument(value).arg_number == 0
-        found = list(loop.operands)[:3] if counts and "unsignedCmp" not in loop.attributes else []
+        loop = counted(value)
+        found = [] if loop is None or loop.is_unsigned else loop.bounds
     else:
         found = _operands(owner.operation, value)
     return found if all(is_integer(v) for v in found) else []
@@ -121,10 +120,7 @@ def _operands(op: ir.Operation, value: ir.Value) -> list[ir.Value]:
         return list(op.operands)[:1]
     if isa(op, arith.SelectOp):
         return list(op.operands)[1:]
-    if isa(op, scf.IfOp):
-        number = ir.OpResult(value).result_number
-        return [terminator(region.blocks[0]).operands[number] for region in op.regions]
-    return []
+    return (predecessors(value) or []) if is_branch(op) else []
 
 
 def _element(type_: ir.Type) -> ir.Type:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tri_core.dialects.tt import FuncOp, GetProgramIdOp
+from tri_core.ir.regions import For, counted, is_control
 from tri_core.ir.traits import is_cast
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir, scf
-from tri_gpu_dialect.edit import CONTROL, all_ops
+from tri_core.mlir import arith, ir
+from tri_gpu_dialect.edit import all_ops
 
 __all__ = ["Slopes", "TripCounts", "trip_counts"]
 
@@ -42,12 +43,12 @@ class TripCounts:
 
 
 def trip_counts(function: ir.Operation) -> TripCounts:
-    """Of the ``scf.for`` of ``function``, whose program ids are those of a launch."""
+    """Of the counted loops of ``function``, whose program ids are those of a launch."""
     reader, total = _Reader(), dict[int, Fraction | None]()
     for op in all_ops(function):
-        if isa(op, scf.ForOp):
-            lower, upper, step = list(op.operands)[:3]
-            count = _scaled(_sum(reader.of(upper), reader.of(lower), -1), Fraction(1, _constant(step) or 1))
+        if (loop := For.of(op)) is not None:
+            length = _sum(reader.of(loop.upper), reader.of(loop.lower), -1)
+            count = _scaled(length, Fraction(1, _constant(loop.step) or 1))
             total = dict(_sum(total, count, 1))
     return TripCounts({axis: slope for axis, slope in total.items() if slope}, bool(total))
 
@@ -68,14 +69,13 @@ class _Reader:
         op = value.owner.operation
         if isa(op, GetProgramIdOp):
             return {int(ir.IntegerAttr(op.attributes["axis"]).value): Fraction(1)}
-        return _UNKNOWN if isa(op, *CONTROL) else self._computed(op)
+        return _UNKNOWN if is_control(op) else self._computed(op)
 
     def _argument(self, value: ir.Value) -> Slopes:
-        op = value.owner.owner.operation
-        if isa(op, FuncOp):
+        if isa(value.owner.owner.operation, FuncOp):
             return {}
-        is_index = isa(op, scf.ForOp) and ir.BlockArgument(value).arg_number == 0
-        return _UNKNOWN if not is_index or any(self.of(v) for v in list(op.operands)[:3]) else {}
+        loop = counted(value)
+        return _UNKNOWN if loop is None or any(self.of(v) for v in loop.bounds) else {}
 
     def _computed(self, op: ir.Operation) -> Slopes:
         operands = [self.of(v) for v in op.operands]

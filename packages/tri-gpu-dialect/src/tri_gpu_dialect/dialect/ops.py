@@ -24,10 +24,13 @@ from tri_core.ir.effects import (
     WRITE_SHARED,
     Effects,
 )
+from tri_core.ir.regions import ConcurrentRegions, Edge
+from tri_core.ir.rewriting import terminator
 from tri_core.ir.traits import DataMovement, Pure, Rematerializable, ViewLike
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.base import TTG
 from tri_gpu_dialect.dialect import verify
+from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 
 __all__ = [
     "OPTIONAL_ATTRIBUTES",
@@ -475,7 +478,7 @@ class ReadTileOp(TTG.Operation, name="read_tile", traits=[Effects(READ_SHARED)])
     verify_invariants = verify.rule(verify.holds_number(0))
 
 
-class WarpSpecializeOp(TTG.Operation, name="warp_specialize", traits=[Effects()]):
+class WarpSpecializeOp(TTG.Operation, name="warp_specialize", traits=[Effects(), ConcurrentRegions]):
     """Runs ``default`` on the block's own warps and each partition on warps of its own, all at once.
 
     ``partitionholder`` holds one ``ttg.warp_specialize_partitions``; ``partitionNumWarps`` its warp counts.
@@ -489,6 +492,21 @@ class WarpSpecializeOp(TTG.Operation, name="warp_specialize", traits=[Effects()]
     default: ext.Region
     partitionholder: ext.Region
     verify_invariants = verify.rule(verify.specializes)
+
+    def region_blocks(self) -> list[ir.Block]:
+        """See :class:`tri_core.ir.regions.RegionBranch`."""
+        op = self.operation
+        return [*partition_blocks(op), default_block(op)]
+
+    def region_edges(self) -> list[Edge]:
+        """See :class:`tri_core.ir.regions.RegionBranch`."""
+        op = self.operation
+        *others, default = self.region_blocks()
+        return [
+            *(Edge(op, op, 0, len(op.operands), block) for block in others),
+            Edge(op, op, 0, 0, default),
+            Edge(op, terminator(default), 0, len(op.results), None),
+        ]
 
 
 class WarpSpecializePartitionsOp(

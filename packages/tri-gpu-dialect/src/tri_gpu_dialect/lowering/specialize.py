@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.errors import Unsupported, VerificationError
+from tri_core.ir.regions import ends_region, is_control
 from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.partitions import (
     NAME,
@@ -29,7 +30,7 @@ from tri_gpu_dialect.dialect.partitions import (
     default_registers,
     partitions,
 )
-from tri_gpu_dialect.edit import CONTROL, all_ops
+from tri_gpu_dialect.edit import all_ops
 from tri_gpu_dialect.lowering.context import Lowered, Lowering, WarpPartition
 
 __all__ = ["lower_body"]
@@ -104,9 +105,9 @@ def _check_before(op: ir.Operation) -> None:
         known = (
             is_rematerializable(each)
             or name in _BEFORE
-            or isa(each, *CONTROL)
+            or is_control(each)
             or is_view(each)
-            or isa(each, scf.YieldOp)
+            or ends_region(each)
         )
         if fills or not known:
             raise Unsupported(

@@ -16,12 +16,12 @@ from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.dialects.tt import BarrierOp, CallOp, DotOp
+from tri_core.ir.regions import is_control, region_blocks
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, pack_of, rule_for
 from tri_gpu_dialect.edit import (
-    CONTROL,
     GLOBAL,
     SHARED,
     all_ops,
@@ -133,12 +133,11 @@ class _Conversion:
             self.op(op)
 
     def op(self, op: ir.Operation) -> None:
-        if isa(op, *CONTROL):
+        if is_control(op):
             for result in op.results:
                 self.give_default(result)
-            for region in op.regions:
-                for inner in region.blocks:
-                    self.block(inner)
+            for inner in region_blocks(op):
+                self.block(inner)
             return
         if isa(op, CallOp):
             raise Unsupported(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import ends_region, is_control
 from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates
 from tri_core.ir.views import isa
 from tri_core.mlir import ir, scf
@@ -23,7 +24,6 @@ from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, as
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import (
-    CONTROL,
     all_ops,
     block_ops,
     convert,
@@ -72,7 +72,7 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
             conversions.append(op)
         elif len(op.operands):
             kind = rule_for(op).kind
-            if kind is Kind.ANCHOR or (kind is Kind.FIXED and not isa(op, *_TIED)):
+            if kind is Kind.ANCHOR or (kind is Kind.FIXED and not (is_control(op) or ends_region(op))):
                 given = [encoding_of(v) for v in op.operands]
                 # in the scalar region of a reduction, say, there are no layouts
                 if any(e is not None for e in given):
@@ -84,10 +84,6 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
         op.results[0].replace_all_uses_with(op.operands[0])
         op.erase()
     return own
-
-
-#: terminators and control flow: their operands follow what they are tied to
-_TIED = (*CONTROL, scf.YieldOp, scf.ConditionOp)
 
 
 def _is_same(value: ir.Value, encoding: Encoding) -> bool:
@@ -109,9 +105,9 @@ class _Rewriter:
         for argument in block.arguments:
             self.set_main(argument)
         for op in block_ops(block):
-            if isa(op, *CONTROL):
+            if is_control(op):
                 self.control(op)
-            elif not isa(op, *_TIED):
+            elif not ends_region(op):
                 self.op(op)
 
     def set_main(self, value: ir.Value) -> None:

@@ -12,13 +12,14 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, VerificationError
 from tri_core.dialects.tt import ReduceOp
+from tri_core.ir.regions import edges_of, is_control
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import Kind, encoding_of, rule_for
 from tri_gpu_dialect.dialect import WarpSpecializeOp
 from tri_gpu_dialect.dialect.partitions import partition_blocks, warp_counts
-from tri_gpu_dialect.edit import CONTROL, all_ops, functions, module_int, terminator
+from tri_gpu_dialect.edit import all_ops, functions, module_int
 from tri_gpu_dialect.layouts import BLOCK, LANE, WARP, layout_for, of
 from tri_gpu_dialect.layouts.encoding import Encoding
 from tri_gpu_dialect.types import shape_of, tensor_info
@@ -62,7 +63,7 @@ def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
     for result in op.results:
         if tensor_info(result.type) is not None and (found := _wrong_size(result.type, sizes)):
             return found
-    if isa(op, *CONTROL):
+    if is_control(op):
         return _control(op)
     rule = rule_for(op)
     if rule.kind in (Kind.SOURCE, Kind.SINK, Kind.FIXED):
@@ -100,29 +101,9 @@ def _same(left: Encoding, right: Encoding | None, value: ir.Value) -> bool:
 
 
 def _control(op: ir.Operation) -> str | None:
-    """Carried values, what enters and what is loop-carried are of one type."""
-    blocks = [block for region in op.regions for block in region.blocks]
-    ties = {
-        "scf.if": lambda: [
-            (list(op.results), list(terminator(b).operands)) for b in blocks if len(op.results)
-        ],
-        "scf.for": lambda: [
-            (list(op.results), values)
-            for values in (
-                list(op.operands)[3:],
-                list(blocks[0].arguments)[1:],
-                list(terminator(blocks[0]).operands),
-            )
-        ],
-        "scf.while": lambda: [
-            (list(blocks[0].arguments), list(op.operands)),
-            (list(blocks[0].arguments), list(terminator(blocks[1]).operands)),
-            (list(op.results), list(blocks[1].arguments)),
-            (list(op.results), list(terminator(blocks[0]).operands)[1:]),
-        ],
-    }
-    for left, right in ties[op.name]():
-        for a, b in zip(left, right, strict=True):
+    """What control hands on has the type of what it becomes."""
+    for edge in edges_of(op):
+        for a, b in zip(edge.values, edge.targets, strict=True):
             if a.type != b.type:
                 return f"{a.type} and {b.type} are tied together"
     return None

@@ -1,0 +1,465 @@
+"""Control flow as ops declare it: where control goes between an op and its regions, and which values go with it.
+
+An :class:`Edge` is one way of control with the values that it passes on, after MLIR's ``RegionBranchOpInterface``::
+
+    %r = scf.for %i = %low to %high step %s iter_args(%a = %init) { ...; scf.yield %next }
+
+    op -> body    %init becomes %a          body -> body    %next becomes %a
+    op -> behind  %init becomes %r          body -> behind  %next becomes %r
+
+An op declares its edges by the trait :class:`RegionBranch` (:class:`LoopLike`: regions may run more than once; or
+:class:`ConcurrentRegions`: they run at the same time), and analyses ask :func:`edges_of`, :func:`predecessors`, or derive from
+:class:`ForwardWalk`: none of them knows an op by name.  ``scf.for``, ``scf.while`` and ``scf.if`` declare theirs here, and have the
+views :class:`For`, :class:`While` and :class:`If` for passes that rewrite them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from tri_core.errors import VerificationError
+from tri_core.ir.rewriting import terminator
+from tri_core.ir.traits import Trait
+from tri_core.ir.walking import collect
+from tri_core.locations import source_location
+from tri_core.mlir import ir
+
+__all__ = [
+    "ConcurrentRegions",
+    "Edge",
+    "For",
+    "ForwardWalk",
+    "If",
+    "LoopLike",
+    "RegionBranch",
+    "RegionBranchTerminator",
+    "While",
+    "carried_results",
+    "counted",
+    "edges_of",
+    "ends_region",
+    "is_branch",
+    "is_control",
+    "is_loop",
+    "loops_in",
+    "predecessors",
+    "region_blocks",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way of control at the op ``branch``: ``count`` operands of ``source``, from number ``first`` on, go along.
+
+    ``source`` is the op itself, where control enters, or the terminator of one of its blocks.  ``block``, one of the op's, gets them
+    as its arguments from number ``skipped`` on; None: the op's results, control goes on behind it.
+    """
+
+    branch: ir.Operation
+    source: ir.Operation
+    first: int
+    count: int
+    block: ir.Block | None
+    skipped: int = 0
+
+    @property
+    def values(self) -> list[ir.Value]:
+        """What is passed on."""
+        return list(self.source.operands)[self.first : self.first + self.count]
+
+    @property
+    def targets(self) -> list[ir.Value]:
+        """What the values become: arguments of the block, or results."""
+        given = self.branch.results if self.block is None else self.block.arguments
+        return list(given)[self.skipped : self.skipped + self.count]
+
+    @property
+    def enters(self) -> bool:
+        """Whether control comes from before the op."""
+        return self.source == self.branch
+
+    def value(self, number: int) -> ir.Value | None:
+        """What becomes argument or result ``number`` of the target; None: the op makes that itself."""
+        at = number - self.skipped
+        return self.source.operands[self.first + at] if 0 <= at < self.count else None
+
+
+class RegionBranch(Trait):
+    """Control goes through the op's regions as its edges say, one block at a time.
+
+    The op's class defines ``region_edges(self)``, its :class:`Edge` s in the order of their sources: first those from before the op, then
+    those of each block in the order in which an analysis should go through them; and ``region_blocks(self)`` where these are not the
+    first blocks of its regions.
+    """
+
+
+class RegionBranchTerminator(Trait):
+    """Ends blocks of a :class:`RegionBranch`, whose edges say where the operands go."""
+
+
+class LoopLike(RegionBranch):
+    """Edges lead back to blocks before: what is inside may run any number of times."""
+
+    @classmethod
+    def attach(cls, name: str) -> None:
+        """As :meth:`Trait.attach`; the op is a :class:`RegionBranch` as well."""
+        super().attach(name)
+        RegionBranch.attach(name)
+
+
+class ConcurrentRegions(RegionBranch):
+    """The regions run at the same time, by different threads."""
+
+    @classmethod
+    def attach(cls, name: str) -> None:
+        """As :meth:`Trait.attach`; the op is a :class:`RegionBranch` as well."""
+        super().attach(name)
+        RegionBranch.attach(name)
+
+
+# --- what scf has -----------------------------------------------------------------------------------------
+
+
+class _View:
+    """An op by the names of its parts; lists of loop-carried values have one entry for each."""
+
+    OPERATION_NAME: ClassVar[str]
+    __slots__ = ("op",)
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.op = op
+
+    @classmethod
+    def of(cls, op: ir.Operation | None) -> Self | None:
+        """The view of ``op`` if it is such an op, else None."""
+        return cls(op) if op is not None and op.name == cls.OPERATION_NAME else None
+
+
+class For(_View):
+    """``scf.for``: counts from ``lower`` to below ``upper`` by ``step``, in signed order or unsigned."""
+
+    OPERATION_NAME = "scf.for"
+    __slots__ = ()
+    #: operands before the initial values of what is carried, and arguments of the body before what is carried
+    BOUNDS: ClassVar[int] = 3
+    COUNTERS: ClassVar[int] = 1
+
+    @property
+    def bounds(self) -> list[ir.Value]:
+        """The lower bound, the upper one, which is never reached, and the step."""
+        return list(self.op.operands)[: self.BOUNDS]
+
+    @property
+    def lower(self) -> ir.Value:
+        """What the variable is at first."""
+        return self.op.operands[0]
+
+    @property
+    def upper(self) -> ir.Value:
+        """What the variable stays below."""
+        return self.op.operands[1]
+
+    @property
+    def step(self) -> ir.Value:
+        """What is added to the variable after each iteration; it is positive."""
+        return self.op.operands[2]
+
+    @property
+    def inits(self) -> list[ir.Value]:
+        """What is carried into the first iteration."""
+        return list(self.op.operands)[self.BOUNDS :]
+
+    @property
+    def body(self) -> ir.Block:
+        """The block that is repeated."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def variable(self) -> ir.Value:
+        """The induction variable."""
+        return self.body.arguments[0]
+
+    @property
+    def carried(self) -> list[ir.Value]:
+        """What is carried, as the body sees it."""
+        return list(self.body.arguments)[self.COUNTERS :]
+
+    @property
+    def end(self) -> ir.Operation:
+        """The terminator of the body, whose operands are carried into the next iteration."""
+        return terminator(self.body)
+
+    @property
+    def yielded(self) -> list[ir.Value]:
+        """What is carried out of an iteration."""
+        return list(self.end.operands)
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether the variable and the bounds are compared as unsigned numbers."""
+        return "unsignedCmp" in self.op.attributes
+
+    def edges(self) -> Iterator[Edge]:
+        """See :class:`RegionBranch`."""
+        op, body, count = self.op, self.body, len(self.op.results)
+        end = terminator(body)
+        yield Edge(op, op, self.BOUNDS, count, body, self.COUNTERS)
+        yield Edge(op, op, self.BOUNDS, count, None)
+        yield Edge(op, end, 0, count, body, self.COUNTERS)
+        yield Edge(op, end, 0, count, None)
+
+
+class While(_View):
+    """``scf.while``: the block ``before`` decides whether ``after`` runs, which gives what ``before`` starts with again."""
+
+    OPERATION_NAME = "scf.while"
+    __slots__ = ()
+
+    @property
+    def inits(self) -> list[ir.Value]:
+        """What ``before`` starts with at first."""
+        return list(self.op.operands)
+
+    @property
+    def before(self) -> ir.Block:
+        """The block that decides."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def after(self) -> ir.Block:
+        """The block that runs if ``before`` says so."""
+        return self.op.regions[1].blocks[0]
+
+    @property
+    def condition(self) -> ir.Value:
+        """Whether ``after`` runs."""
+        return terminator(self.before).operands[0]
+
+    @property
+    def passed(self) -> list[ir.Value]:
+        """What ``before`` hands to ``after``, or at last to the results."""
+        return list(terminator(self.before).operands)[1:]
+
+    @property
+    def yielded(self) -> list[ir.Value]:
+        """What ``after`` hands to ``before``."""
+        return list(terminator(self.after).operands)
+
+    def edges(self) -> Iterator[Edge]:
+        """See :class:`RegionBranch`."""
+        op, before, after = self.op, self.before, self.after
+        decision, end = terminator(before), terminator(after)
+        count, passed = len(op.operands), len(op.results)
+        yield Edge(op, op, 0, count, before)
+        yield Edge(op, decision, 1, passed, after)
+        yield Edge(op, decision, 1, passed, None)
+        yield Edge(op, end, 0, count, before)
+
+
+class If(_View):
+    """``scf.if``: one of two blocks runs, or one block or none."""
+
+    OPERATION_NAME = "scf.if"
+    __slots__ = ()
+
+    @property
+    def condition(self) -> ir.Value:
+        """Which block runs."""
+        return self.op.operands[0]
+
+    @property
+    def blocks(self) -> list[ir.Block]:
+        """The blocks that there are: that of the condition being true, then the other."""
+        return [block for region in self.op.regions for block in region.blocks]
+
+    @property
+    def then(self) -> ir.Block:
+        """The block that runs where the condition is true."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def otherwise(self) -> ir.Block | None:
+        """The block that runs where it is false, if there is one."""
+        return next(iter(self.op.regions[1].blocks), None)
+
+    def edges(self) -> Iterator[Edge]:
+        """See :class:`RegionBranch`."""
+        op, blocks = self.op, self.blocks
+        for block in blocks:
+            yield Edge(op, op, 1, 0, block)
+        if len(blocks) == 1:
+            yield Edge(op, op, 1, 0, None)
+        for block in blocks:
+            yield Edge(op, terminator(block), 0, len(op.results), None)
+
+
+_EDGES: dict[str, Callable[[ir.Operation], Iterator[Edge]]] = {
+    view.OPERATION_NAME: lambda op, view=view: view(op).edges()  # type: ignore[misc]
+    for view in (For, While, If)
+}
+RegionBranch.attach(If.OPERATION_NAME)
+for _end in ("scf.yield", "scf.condition"):
+    RegionBranchTerminator.attach(_end)
+for _loop in (For, While):
+    LoopLike.attach(_loop.OPERATION_NAME)
+
+
+# --- what analyses ask ------------------------------------------------------------------------------------
+
+
+def is_control(op: ir.Operation) -> bool:
+    """Whether ``op`` declares how control goes through its regions, one block at a time."""
+    return RegionBranch.declared_by(op.name) and not ConcurrentRegions.declared_by(op.name)
+
+
+def is_loop(op: ir.Operation) -> bool:
+    """Whether what is in ``op`` may run more than once."""
+    return LoopLike.declared_by(op.name)
+
+
+def is_branch(op: ir.Operation) -> bool:
+    """Whether each block of ``op`` runs once at most, one of them at a time."""
+    return is_control(op) and not is_loop(op)
+
+
+def counted(value: ir.Value) -> For | None:
+    """The loop that ``value`` is the induction variable of."""
+    owner = value.owner
+    if not isinstance(owner, ir.Block) or ir.BlockArgument(value).arg_number:
+        return None
+    op = owner.owner.operation
+    return For(op) if op.name == For.OPERATION_NAME else None
+
+
+def edges_of(op: ir.Operation) -> list[Edge]:
+    """The edges that ``op`` declares, those from before it first, then by source.
+
+    VerificationError for an op with the trait whose class does not say them.
+    """
+    known = _EDGES.get(op.name)
+    if known is not None:
+        return list(known(op))
+    declared = getattr(op.opview, "region_edges", None)
+    if declared is None:
+        raise VerificationError(
+            f"{op.name} is a RegionBranch and does not say how control goes through its regions",
+            location=source_location(op.location),
+            remedy=f"define region_edges(self) in {type(op.opview).__name__}, which returns its edges",
+        )
+    return list(declared())
+
+
+def region_blocks(op: ir.Operation) -> list[ir.Block]:
+    """The blocks of ``op`` between which its edges lead, in the order in which an analysis goes through them."""
+    own = None if op.name in _EDGES else getattr(op.opview, "region_blocks", None)
+    return [block for region in op.regions for block in region.blocks] if own is None else list(own())
+
+
+def predecessors(value: ir.Value) -> list[ir.Value] | None:
+    """What control may make ``value``, an argument of a block in an op's region or a result of such an op.
+
+    None: no edge gives it: another op computes it, it is a function's argument, or the op makes it itself (an induction variable).
+    """
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        op, number, block = owner.owner.operation, ir.BlockArgument(value).arg_number, owner
+    else:
+        op, number, block = owner.operation, ir.OpResult(value).result_number, None
+    while not RegionBranch.declared_by(op.name):
+        # blocks of an op that stands in for regions of the one around it
+        if block is None or op.parent is None or not RegionBranch.declared_by(op.parent.operation.name):
+            return None
+        op = op.parent.operation
+    found = [e.value(number) for e in edges_of(op) if e.block == block]
+    given = [each for each in found if each is not None]
+    return given or None
+
+
+def ends_region(op: ir.Operation) -> bool:
+    """Whether ``op`` ends a block of an op that declares its control flow, and hands its operands on."""
+    return RegionBranchTerminator.declared_by(op.name)
+
+
+def carried_results(edges: Sequence[Edge]) -> list[tuple[list[ir.Value], list[ir.Value]]]:
+    """Arguments of blocks and, pairwise, the results that are what these are when control goes on behind the op: both get the same
+    operands of one terminator.
+    """
+    return [
+        (inner.targets, outer.targets)
+        for outer in edges
+        if outer.block is None and outer.count and not outer.enters
+        for inner in edges
+        if inner.block is not None
+        and (inner.source, inner.first, inner.count) == (outer.source, outer.first, outer.count)
+    ]
+
+
+def loops_in(root: ir.Operation) -> list[ir.Operation]:
+    """All counted loops in ``root``, inner ones first."""
+    return [op for op in collect(root) if op.name == For.OPERATION_NAME]
+
+
+class ForwardWalk:
+    """An analysis in the order of control, to a fixpoint: what holds of a value follows from what its op was given.
+
+    Subclasses define :meth:`op`, and :meth:`join`, which weakens what is known of ``targets`` to hold of ``values`` as well.
+    """
+
+    def op(self, op: ir.Operation) -> None:
+        """What ``op``, which declares no control flow, makes of its operands."""
+        raise NotImplementedError
+
+    def join(self, targets: Sequence[ir.Value], values: Sequence[ir.Value], *, loop: bool) -> bool:
+        """Let ``targets`` be what ``values`` are as well; whether that is news.  ``loop``: control leads back."""
+        raise NotImplementedError
+
+    def enter(self, targets: Sequence[ir.Value], values: Sequence[ir.Value]) -> None:
+        """Let ``targets``, arguments of a block that control enters, be what ``values`` are."""
+        self.join(targets, values, loop=False)
+
+    def begin(self, op: ir.Operation) -> None:
+        """``op`` is about to be walked through: what its regions make themselves (an induction variable) may become known."""
+
+    def follows(self, op: ir.Operation) -> bool:
+        """Whether control is followed into ``op``; else it is an op like others."""
+        return RegionBranch.declared_by(op.name)
+
+    def block(self, block: ir.Block) -> None:
+        """Go through the ops of ``block``."""
+        for view in block:
+            op = view.operation
+            if self.follows(op):
+                self.regions(op)
+            else:
+                self.op(op)
+
+    def regions(self, op: ir.Operation) -> None:
+        """Go through the blocks of ``op`` until nothing is news, then hand its results on."""
+        blocks, edges = region_blocks(op), edges_of(op)
+        entering = [edge for edge in edges if edge.enters and edge.block is not None]
+        for edge in entering:
+            self.enter(edge.targets, edge.values)
+        self.begin(op)
+        while self._once(blocks, edges):
+            pass
+        self.leave(op, edges)
+
+    def leave(self, op: ir.Operation, edges: Sequence[Edge]) -> None:
+        """Control goes on behind ``op``: its results are what its edges say."""
+        for edge in edges:
+            if edge.block is None and edge.count:
+                self.join(edge.targets, edge.values, loop=False)
+
+    def _once(self, blocks: Sequence[ir.Block], edges: Sequence[Edge]) -> bool:
+        """Go through ``blocks`` once; whether what leads back brings news."""
+        news = False
+        for number, block in enumerate(blocks):
+            self.block(block)
+            for edge in edges:
+                if edge.block is None or edge.enters or edge.source.block != block:
+                    continue
+                back = edge.block in blocks[: number + 1]
+                news |= self.join(edge.targets, edge.values, loop=back) and back
+        return news
