@@ -80,6 +80,10 @@ class Edge:
         """Whether control comes from before the op."""
         return self.source == self.branch
 
+    def leads_to(self, block: ir.Block | None) -> bool:
+        """Whether control goes on in ``block``; None: behind the op."""
+        return self.block is None if block is None else self.block is not None and self.block == block
+
     def value(self, number: int) -> ir.Value | None:
         """What becomes argument or result ``number`` of the target; None: the op makes that itself."""
         at = number - self.skipped
@@ -372,13 +376,13 @@ def predecessors(value: ir.Value) -> list[ir.Value] | None:
         if block is None or op.parent is None or not RegionBranch.declared_by(op.parent.operation.name):
             return None
         op = op.parent.operation
-    found = [e.value(number) for e in edges_of(op) if e.block == block]
+    found = [e.value(number) for e in edges_of(op) if e.leads_to(block)]
     given = [each for each in found if each is not None]
     return given or None
 
 
 def ends_region(op: ir.Operation) -> bool:
-    """Whether ``op`` ends a block of an op that declares its control flow, and hands its operands on."""
+    """Whether ``op`` ends a block of an op that declares its control flow, and forwards its operands."""
     return RegionBranchTerminator.declared_by(op.name)
 
 
@@ -436,7 +440,7 @@ class ForwardWalk:
                 self.op(op)
 
     def regions(self, op: ir.Operation) -> None:
-        """Go through the blocks of ``op`` until nothing is news, then hand its results on."""
+        """Go through the blocks of ``op`` until nothing is news, then forward its results."""
         blocks, edges = region_blocks(op), edges_of(op)
         entering = [edge for edge in edges if edge.enters and edge.block is not None]
         for edge in entering:

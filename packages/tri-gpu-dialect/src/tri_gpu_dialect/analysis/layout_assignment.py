@@ -410,7 +410,7 @@ class _Backward:
         return bool(idle)
 
     def control(self, op: ir.Operation) -> None:
-        """Tie together what control hands on."""
+        """Tie together what is forwarded along the edges of ``op``."""
         edges = edges_of(op)
         if is_loop(op):
             self.loop(op, edges)
@@ -439,7 +439,7 @@ class _Backward:
             self.tie(results, arguments)
 
     def backwards(self, block: ir.Block, edges: Sequence[Edge]) -> None:
-        """Tie what ``block`` hands on along ``edges``, and go through it."""
+        """Tie what ``block`` forwards along ``edges``, and go through it."""
         for edge in edges:
             if not edge.enters and edge.source.block == block:
                 self.tie(edge.values, edge.targets)

@@ -101,7 +101,7 @@ def _same(left: Encoding, right: Encoding | None, value: ir.Value) -> bool:
 
 
 def _control(op: ir.Operation) -> str | None:
-    """What control hands on has the type of what it becomes."""
+    """What an edge forwards has the type of what it becomes."""
     for edge in edges_of(op):
         for a, b in zip(edge.values, edge.targets, strict=True):
             if a.type != b.type:
