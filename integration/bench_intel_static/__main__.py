@@ -34,7 +34,7 @@ def main(
             log.warning("no ocloc here, so SPIR-V alone is counted: %s", error)
         igc.ocloc.cache_clear()
     cases = [case for case in CASES if kernel in case.name]
-    work = [(case, d) for d in device for case in cases]
+    work = [(case, d) for d in device for case in cases if d in case.devices]
     with ThreadPoolExecutor(jobs) as pool:
         made = list(pool.map(lambda each: _measured(*each), work))
     found: dict[str, dict[str, Figures]] = {}
@@ -45,7 +45,7 @@ def main(
         PAGE.write_text(page(read()))
     for d in device:
         console.print(f"\n{d}", markup=False)
-        rows = [(name, own[d]) for name, own in found.items()]
+        rows = [(name, own[d]) for name, own in found.items() if d in own]
         console.print(table(rows), markup=False, highlight=False, soft_wrap=True)
     console.print("\ngoals, of the record", markup=False)
     console.print(goals.table(read()), markup=False, highlight=False, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tri
@@ -18,7 +18,7 @@ DEVICES = ("pvc", "bmg", "lnl", "ptl", "dg2")
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel of ``integration.kernels``, the types of its parameters (those left out are constants) and its warps."""
+    """A kernel of ``integration.kernels``, the types of its parameters (those left out are constants) and its warps; for ``devices``."""
 
     name: str
     module: str
@@ -26,6 +26,21 @@ class Case:
     types: Mapping[str, str]
     constants: Mapping[str, Any]
     warps: int
+    devices: Sequence[str] = DEVICES
+
+
+def _of_keys(m: int, n: int, warps: int) -> Case:
+    return _attention(
+        "gradients_of_keys", "q_desc grad_desc", "k_desc v_desc dk_desc dv_desc", m, n, 64, warps
+    )
+
+
+def _of_queries(m: int, n: int, warps: int) -> Case:
+    return _attention("gradients_of_queries", "q_desc grad_desc dq_desc", "k_desc v_desc", m, n, 64, warps)
+
+
+def _forward(m: int, n: int, warps: int) -> Case:
+    return _attention("attention", "q_desc out_desc", "k_desc v_desc", m, n, 64, warps)
 
 
 def _matmul(
@@ -59,6 +74,8 @@ def _attention(kernel: str, rows: str, columns: str, m: int, n: int, width: int,
     )
 
 
+#: devices whose registers have 32 bytes, and who takes smaller blocks or more warps there
+_SMALL = ("dg2",)
 _SIZES = (((128, 128, 32), 8), ((128, 128, 32), 32), ((256, 256, 32), 32))
 _ROW = {"out_ptr": "*fp32", "x_ptr": "*fp32", "x_stride": "i32", "out_stride": "i32", "n_cols": "i32"}
 _NORM = dict.fromkeys(("out_ptr", "x_ptr", "w_ptr", "b_ptr"), "*fp32")
@@ -69,9 +86,16 @@ CASES: Sequence[Case] = (
     *(_matmul(kind, block, warps, a_t=True) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
     *(_matmul(kind, block, warps, b_t=True) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
     _matmul("fp16", (128, 128, 32), 32, a_t=True, b_t=True),
-    _attention("attention", "q_desc out_desc", "k_desc v_desc", 128, 64, 64, 16),
-    _attention("gradients_of_keys", "q_desc grad_desc", "k_desc v_desc dk_desc dv_desc", 64, 64, 64, 16),
-    _attention("gradients_of_queries", "q_desc grad_desc dq_desc", "k_desc v_desc", 64, 64, 64, 16),
+    _forward(128, 64, 16),
+    _of_keys(64, 64, 16),
+    _of_queries(64, 64, 16),
+    *(
+        replace(case, devices=_SMALL)
+        for case in (
+            *(_matmul(kind, block, n) for kind in ("fp16", "i8") for block, n in (((64, 64, 32), 8), ((128, 64, 32), 16))),
+            *(_forward(64, 32, 16), _forward(128, 64, 32), _of_keys(32, 32, 16), _of_queries(64, 32, 32)),
+        )
+    ),
     Case("softmax 4096 w8", "softmax", "softmax", _ROW, {"BLOCK": 4096}, 8),
     Case("layernorm 4096 w8", "layernorm", "layernorm", _NORM, {"BLOCK": 4096}, 8),
 )  # fmt: skip

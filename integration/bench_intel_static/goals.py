@@ -51,10 +51,27 @@ GOALS: tuple[Goal, ...] = (
 _PAIRS = (
     "a transposed load gives pairs of rows in 32 bits, DPAS takes a row in each register: a move for each"
 )
+#: blocks whose sums are 32x64 for each warp
+_SIZES = ("128x128x32 w8", "256x256x32 w32")
+_FULL = "sums are 32x64 of 32 bits for each warp: 8 KB, all of a thread's 256 registers; 128x128x32 with 32 warps: 0"
+_MATMULS = [
+    f"matmul {kind}{order} {size}"
+    for kind in ("fp16", "bf16", "fp32", "i8")
+    for order in ("", " A^T", " B^T")
+    for size in _SIZES
+]
+#: 16 warps; what takes registers of 32 bytes throughout a loop, beside addresses of 64 bits in each lane
+_ROWS = {
+    "attention D64 128x64 w16": "sums, scores and queries of 8 rows take 160 of 256 registers, addresses and masks of elements the rest; with 32 warps: 0",
+    "gradients_of_keys D64 64x64 w16": "two sums, two scores, keys and values take 160 of 256 registers, addresses and masks of elements the rest; 32x32: 0",
+    "gradients_of_queries D64 64x64 w16": "the sum, two scores, queries and gradients take 128 of 256 registers, addresses and masks of elements the rest; 64x32 with 32 warps: 0",
+}
 
 #: by case, device and figure: why it falls short
 CAUSES: Mapping[tuple[str, str, str], str] = {
     (f"{_F16} A^T 128x128x32 w32", "pvc", "moves"): _PAIRS,
+    **{(case, "dg2", "spills"): _FULL for case in _MATMULS},
+    **{(case, "dg2", "spills"): cause for case, cause in _ROWS.items()},
 }
 
 

@@ -103,7 +103,7 @@ def test_the_mode_that_spills_least_is_the_images(
     assert (found.registers, found.spills) == (registers, spills)
     assert found.occupancy is not None
     assert found.occupancy.rooms["registers"] == (8 if registers == 256 else 16)
-    assert not found.remarks
+    assert [f"{spills} bytes" in remark for remark in found.remarks] == [True] * (spills > 0)
 
 
 def test_without_ocloc_the_driver_is_asked_and_resources_say_so() -> None:
@@ -128,8 +128,10 @@ def test_a_mode_that_is_asked_for_is_not_changed(made_up_ocloc: MakeOcloc, tmp_p
     made = stage(made_up_ocloc(704, 0), grf_mode="small")
     assert made.attrs["build_options"] == "-cl-intel-128-GRF-per-thread"
     assert made.resources == {"registers": 128, "spills": 704}
+    assert any("704 bytes" in remark and "more warps" in remark for remark in made.attrs["remarks"])
     made = stage(made_up_ocloc(704, 0), grf_mode="large")
     assert made.resources == {"registers": 256, "spills": 0}
+    assert "remarks" not in made.attrs
     assert len((tmp_path / "calls").read_text().splitlines()) == 2
 
 

@@ -29,7 +29,11 @@ def dots(target: Target, options: IntelOptions) -> DotPolicy:
     row = ARCHITECTURES[target.key.arch]
     if not row.dpas_n or options.warp_size not in (0, row.dpas_n):
         return DotPolicy()
-    return DotPolicy(instructions=_table(row.dpas_n, row.dpas_tf32), threads_per_warp=row.dpas_n)
+    return DotPolicy(
+        instructions=_table(row.dpas_n, row.dpas_tf32),
+        threads_per_warp=row.dpas_n,
+        memory_as_read=not row.block_io,
+    )
 
 
 @cache

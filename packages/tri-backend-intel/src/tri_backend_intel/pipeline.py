@@ -31,8 +31,8 @@ _BLOCKS = "2d-block-io"
 
 def _table(target: Target, options: CommonOptions) -> LoweringTable:
     table = generic_table()
-    if target.has(_BLOCKS):
-        table.update(tiles.RULES)
+    if target.has("dpas"):
+        table.update(tiles.RULES if target.has(_BLOCKS) else tiles.SLICES)
     return manager().lowering(table, target, options)
 
 
@@ -59,6 +59,9 @@ def _ttgir(target: Target, options: CommonOptions) -> Stage:
     own: dict[str, list[Pass]] = {}
     if target.has(_BLOCKS):
         own["ttgir.pipeline"] = [FoldTiles(), VersionTiles(), PrefetchTiles(), SliceDots()]
+    elif target.has("dpas"):
+        # where operands are read out of local memory
+        own["ttgir.end"] = [SliceDots()]
     return ttgir_stage(target, options, policy(target, options), own)
 
 

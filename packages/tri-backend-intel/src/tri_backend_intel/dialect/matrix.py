@@ -200,14 +200,32 @@ def _words(values: Sequence[ir.Value]) -> list[ir.Value] | None:
 
 
 def _part_of(value: ir.Value) -> tuple[ir.Value | None, int]:
-    """The vector that a scalar was taken out of, and from where."""
-    while (cast := _made_by(value, "llvm.bitcast")) is not None:
-        value = cast.operands[0]
-    op = _made_by(value, "llvm.extractelement")
-    place = None if op is None else _made_by(op.operands[1], "llvm.mlir.constant")
-    if op is None or place is None:
-        return None, 0
-    return op.operands[0], ir.IntegerAttr(place.attributes["value"]).value
+    """The vector that a scalar was taken out of, and from where; the first one, if it was put into others since."""
+    while True:
+        while (cast := _made_by(value, "llvm.bitcast")) is not None:
+            value = cast.operands[0]
+        op = _made_by(value, "llvm.extractelement")
+        place = None if op is None else _number(op.operands[1])
+        if op is None or place is None:
+            return None, 0
+        inserted = _inserted(op.operands[0], place)
+        if inserted is None:
+            return op.operands[0], place
+        value = inserted
+
+
+def _inserted(vector: ir.Value, place: int) -> ir.Value | None:
+    """What was put into ``vector`` at ``place``; None: it was not made so."""
+    while (op := _made_by(vector, "llvm.insertelement")) is not None:
+        vector, value, at = op.operands
+        if _number(at) == place:
+            return value
+    return None
+
+
+def _number(value: ir.Value) -> int | None:
+    op = _made_by(value, "llvm.mlir.constant")
+    return None if op is None else ir.IntegerAttr(op.attributes["value"]).value
 
 
 def _made_by(value: ir.Value, name: str) -> ir.Operation | None:

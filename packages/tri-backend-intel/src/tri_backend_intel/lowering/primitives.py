@@ -27,6 +27,7 @@ from tri_core.options import CommonOptions
 from tri_core.target import Target
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.lowering import Builder, Primitives
+from tri_gpu_dialect.lowering.words import from_words
 
 __all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
 
@@ -164,6 +165,22 @@ class IntelPrimitives(Primitives):
                 remedy="name a builtin of OpenCL C by its mangled name, such as _Z5hypotff",
             )
         return call_builtin(b, symbol, list(args), [result])[0]
+
+    @property
+    def _through_local(self) -> bool:
+        """Whether operands of DPAS go through local memory."""
+        return self.target.has("dpas") and not self.target.has("2d-block-io")
+
+    def load_shared(
+        self, b: Builder, pointer: ir.Value, type_: ir.Type, predicate: ir.Value | None, align: int
+    ) -> ir.Value:
+        """Elements that share words of 32 bits come as such: the driver's compiler takes vectors of narrower ones apart."""
+        element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+        count = 1 if element == type_ else type_.shape[0] * element.width // 32
+        if not self._through_local or element.width >= 32 or not count:
+            return super().load_shared(b, pointer, type_, predicate, align)
+        words = super().load_shared(b, pointer, b.vector_type(b.i32, count), predicate, align)
+        return b.pack(from_words(b, b.unpack(words), element, type_.shape[0]))
 
     # --- matrices -----------------------------------------------------------------------------------------
 

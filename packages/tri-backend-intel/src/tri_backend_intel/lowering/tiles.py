@@ -20,7 +20,7 @@ from tri_gpu_dialect.lowering.indices import apply, is_owner, reach
 from tri_gpu_dialect.lowering.table import Rule
 from tri_gpu_dialect.lowering.words import bit_width, from_words
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "SLICES"]
 
 _PREFETCH_BITS = 256
 
@@ -244,11 +244,14 @@ def register_slice(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     return [[known[tuple(a + o for a, o in zip(place, offsets, strict=True))] for place in wanted]]
 
 
+#: of what a dot's slices are made of, where there are no blocks
+SLICES: dict[str, Rule] = {"ttig.register_slice": register_slice}
+
 RULES: dict[str, Rule] = {
+    **SLICES,
     "tt.make_tensor_descriptor": make_surface,
     "tt.descriptor_load": load_elements,
     "tt.descriptor_store": store_elements,
-    "ttig.register_slice": register_slice,
     "ttig.tile_load": tile_load,
     "ttig.tile_store": tile_store,
     "ttig.tile_prefetch": tile_prefetch,

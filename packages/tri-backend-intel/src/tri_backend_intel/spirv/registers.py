@@ -25,6 +25,10 @@ _UNKNOWN = (
     "registers and spills are not known before the kernel is loaded: {why}; the driver is asked then, and 256 registers are "
     "taken where 128 spill"
 )
+_SPILLED = (
+    "{spills} bytes of a hardware thread are spilled with {registers} registers: sums and operands of a warp take more; use smaller "
+    "blocks or more warps"
+)
 _GIVEN = "registers and spills are not known before the kernel is loaded: {why}"
 
 
@@ -82,7 +86,8 @@ def judge(module: bytes, target: Target, modes: tuple[str, ...], device: str, gi
             break
     assert best is not None, "there is a mode"
     options, made = best
-    return Judged((options,), {"registers": made.registers, "spills": made.spills})
+    remark = _SPILLED.format(spills=made.spills, registers=made.registers) if made.spills else None
+    return Judged((options,), {"registers": made.registers, "spills": made.spills}, remark)
 
 
 def _left(modes: tuple[str, ...], why: str) -> Judged:

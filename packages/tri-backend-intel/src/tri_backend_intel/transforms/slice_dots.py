@@ -1,7 +1,7 @@
 """Dots go over k in slices where whole operands would fill the registers.
 
-Operands that are loaded by elements are in registers as one instruction takes them; those that are loaded in blocks share what the
-sums leave: the driver's compiler moves loads up as far as it can, all those of a loop's body.
+Operands that are loaded by elements are in registers as one instruction takes them; those that are loaded in blocks, or read out of
+local memory, share what the sums leave: the driver's compiler moves loads up as far as it can, all those of a loop's body.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_a
 from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, READ_SHARED, has_at_most
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pressure import registers_of
+from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, constant, functions, make
 from tri_gpu_dialect.types import shape_of, tensor_info, tensor_type
 
@@ -35,7 +38,8 @@ class SliceDots(Pass):
 
     Where both operands are loaded by elements a loop goes over k.  Else the dots stand one after the other, because it must be
     known which registers of an operand that was computed are a slice; ``most`` is how many of 32 bits a lane has for a dot's sum
-    and for what is loaded in blocks, a slice for each of a body's dots.  Runs after :class:`VersionTiles` and :class:`PrefetchTiles`.
+    and for what is loaded in blocks or read, a slice for each of a body's dots.  Runs after :class:`VersionTiles` and
+    :class:`PrefetchTiles`, or, without blocks, where operands are in local memory.
     """
 
     name: ClassVar[str] = "slice-dots"
@@ -130,13 +134,31 @@ def _unrolled(dot: ir.Operation, loads: Sequence[ir.Operation | None], depth: in
     total = dot.operands[2]
     for k in range(0, shape_of(dot.operands[0].type)[1], depth):
         operands = [
-            _registers(dot.operands[i], 1 - i, k, depth)
-            if load is None
-            else _part(load, 1 - i, constant(32, k) if k else None, depth)
+            _registers(dot.operands[i], 1 - i, k, depth) if load is None else _piece(load, 1 - i, k, depth)
             for i, load in enumerate(loads)
         ]
         total = _multiplied(dot, operands, total)
     return total
+
+
+def _piece(load: ir.Operation, k: int, at: int, depth: int) -> ir.Value:
+    """``depth`` of ``load`` from ``at`` on, along dimension ``k`` of the result."""
+    if not _is_read(load):
+        return _part(load, k, constant(32, at) if at else None, depth)
+    (buffer,) = load.operands
+    view = _subslice(buffer, k, at, depth)
+    return make(load.name, [view], _sliced(load.results[0], k, depth)).results[0]
+
+
+def _subslice(view: ir.Value, k: int, at: int, depth: int) -> ir.Value:
+    """``depth`` of buffer ``view`` from ``at`` on, along dimension ``k``."""
+    whole = view.type
+    shape = [depth if d == k else n for d, n in enumerate(whole.shape)]
+    type_ = MemDescType.of(
+        shape, whole.element_type, whole.encoding, mutable=whole.mutable, alloc_shape=whole.alloc_shape
+    )
+    offsets = ir.DenseI32ArrayAttr.get([at if d == k else 0 for d in range(len(shape))])
+    return make("ttg.memdesc_subslice", [view], type_, offsets=offsets).results[0]
 
 
 def _multiplied(dot: ir.Operation, operands: Sequence[ir.Value], total: ir.Value) -> ir.Value:
@@ -147,9 +169,14 @@ def _multiplied(dot: ir.Operation, operands: Sequence[ir.Value], total: ir.Value
 def _own_load(value: ir.Value, dot: ir.Operation) -> ir.Operation | None:
     """The load that made ``value`` for ``dot`` alone, with nothing written between the two."""
     op = maker_of(value)
-    if op is None or not is_block_access(op) or op.block != dot.block:
+    if op is None or not (is_block_access(op) or _is_read(op)) or op.block != dot.block:
         return None
     return op if len(list(value.uses)) == 1 and not _writes_between(op, dot) else None
+
+
+def _is_read(op: ir.Operation) -> bool:
+    """Whether ``op`` reads a matrix out of local memory."""
+    return isa(op, LocalLoadOp) and len(op.operands) == 1 and len(shape_of(op.results[0].type)) == 2
 
 
 def _writes_between(first: ir.Operation, last: ir.Operation) -> bool:
@@ -181,11 +208,11 @@ def _part(
     load: ir.Operation, k: int, at: ir.Value | None, depth: int, other: ir.Value | None = None
 ) -> ir.Value:
     """``depth`` of ``load`` from ``at`` (None: the beginning) on, along dimension ``k`` of the result; ``other``: the other coordinate."""
+    type_ = _sliced(load.results[0], k, depth)
     place, moved = coordinates(load), _moved(load, k)
     if other is not None:
         place[1 - moved] = other
     if at is not None:
         place[moved] = make("arith.addi", [place[moved], at], at.type).results[0]
     attributes = {name: load.attributes[name] for name in load.attributes}
-    type_ = _sliced(load.results[0], k, depth)
     return make(load.name, [load.operands[0], *place], type_, **attributes).results[0]

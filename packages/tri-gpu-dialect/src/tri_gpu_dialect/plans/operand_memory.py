@@ -19,11 +19,12 @@ from tri_gpu_dialect.layouts import (
 )
 from tri_gpu_dialect.layouts.cluster import units, within
 from tri_gpu_dialect.layouts.shared import row_major
-from tri_gpu_dialect.plans.shared_cycles import cost, fastest
+from tri_gpu_dialect.plans.shared_cycles import as_read, cost, cycles, fastest
 
 __all__ = [
     "PIECE_BYTES",
     "is_read_in_rows",
+    "memory_as_read",
     "memory_by_cycles",
     "memory_in_block",
     "operand_memory",
@@ -93,6 +94,19 @@ def memory_by_cycles(
     in_rows = layout_for(rows, shape)
     costs = [cost(*own, memory, bits, banks, run) for memory in (in_rows, made)]
     return rows if costs[0] <= costs[1] else SharedLinear.of(made)
+
+
+def memory_as_read(
+    shape: Shape, bits: int, writer: LinearLayout, reader: LinearLayout, banks: Banks
+) -> SharedEncoding:
+    """The buffer that ``reader`` reads in the widest vectors of its first registers, one lane's behind the other's.
+
+    Swizzled where that costs the writer fewer cycles; rows swizzled where the blocks of a cluster split the tensor.
+    """
+    if any(map(any, writer.bases.get(BLOCK, ()))):
+        return operand_memory(shape, bits, writer, (reader,), banks)
+    made = [as_read(writer, reader, bits, swizzled=swizzled) for swizzled in (False, True)]
+    return SharedLinear.of(min(made, key=lambda memory: cycles(writer, memory, bits, banks)))
 
 
 def memory_in_block(

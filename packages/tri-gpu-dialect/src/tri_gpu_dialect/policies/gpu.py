@@ -24,11 +24,14 @@ class DotPolicy(TypedFields):
     size (0: of the size that the options or the target say).
     ``memory_by_cycles``: operands lie in shared memory as writer and reader access them in the fewest cycles, in whatever
     order; else in rows, as matrix loads want them.
+    ``memory_as_read``: those that no loop keeps in stages lie as their readers' registers and lanes, for targets where a narrow read
+    takes as many registers as a wide one.
     """
 
     instructions: tuple[MatrixInstruction, ...] = ()
     threads_per_warp: int = 0
     memory_by_cycles: bool = False
+    memory_as_read: bool = False
 
 
 @dataclass(frozen=True)

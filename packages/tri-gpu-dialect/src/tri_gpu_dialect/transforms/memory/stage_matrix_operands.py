@@ -29,11 +29,12 @@ from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.conversion import PIECE_BYTES
 from tri_gpu_dialect.plans.operand_memory import (
     is_read_in_rows,
+    memory_as_read,
     memory_by_cycles,
     memory_in_block,
     registers_taken,
 )
-from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
+from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy, DotPolicy
 from tri_gpu_dialect.remarks import add_remark
 from tri_gpu_dialect.transforms.memory.allocate_shared_memory import AllocateSharedMemory
 from tri_gpu_dialect.transforms.memory.placement import buffer_bytes
@@ -58,7 +59,7 @@ class StageMatrixOperands(Pass):
         banks = Banks.of(context.target) if context is not None else Banks()
         for function in functions(module):
             loads = [
-                _stage(op, banks, by_cycles=self.policy.dots.memory_by_cycles)
+                _stage(op, banks, self.policy.dots)
                 for op in all_ops(function)
                 if isa(op, ConvertLayoutOp)
                 and is_matrix_operand(op.results[0])
@@ -105,12 +106,12 @@ def _stays_in_block(op: ir.Operation) -> bool:
     return have == want
 
 
-def _stage(op: ir.Operation, banks: Banks, *, by_cycles: bool) -> ir.Operation:
+def _stage(op: ir.Operation, banks: Banks, policy: DotPolicy) -> ir.Operation:
     """Replace the conversion ``op``; gives the load."""
     source, result = op.operands[0], op.results[0]
     info = tensor_info(source.type)
     assert info is not None
-    encoding = _memory(source, result, banks, by_cycles=by_cycles)
+    encoding = _memory(source, result, banks, policy)
     type_ = MemDescType.of(info.shape, info.element_type, encoding.to_attr())
     with ir.InsertionPoint(op), op.location:
         buffer = ir.Operation.create("ttg.local_alloc", results=[type_], operands=[source]).results[0]
@@ -120,14 +121,16 @@ def _stage(op: ir.Operation, banks: Banks, *, by_cycles: bool) -> ir.Operation:
     return made
 
 
-def _memory(source: ir.Value, result: ir.Value, banks: Banks, *, by_cycles: bool) -> SharedEncoding:
+def _memory(source: ir.Value, result: ir.Value, banks: Banks, policy: DotPolicy) -> SharedEncoding:
     """How a buffer lies that ``source`` is written to and ``result``, an operand, read from."""
     info = tensor_info(source.type)
     assert info is not None
     writer, reader = layouts.of(source.type), layouts.of(result.type)
     if is_read_in_rows(encoding_of(result)):
         return memory_in_block(info.shape, info.bitwidth, writer, ())
-    if by_cycles:
+    if policy.memory_as_read:
+        return memory_as_read(info.shape, info.bitwidth, writer, reader, banks)
+    if policy.memory_by_cycles:
         run = registers_taken(encoding_of(result))
         return memory_by_cycles(info.shape, info.bitwidth, writer, reader, banks, run)
     return memory_in_block(info.shape, info.bitwidth, writer, (reader,))
