@@ -36,14 +36,24 @@ def waits(out, x):
 
 
 @tri.jit
+def halved(out, x, B: tl.constexpr):
+    i = tl.arange(0, B)
+    loaded = tl.load(x + i, cache_modifier=".cg")
+    tl.store(out + i, (loaded * 0.5).to(tl.bfloat16).to(tl.int16, bitcast=True), cache_modifier=".cs")
+
+
+@tri.jit
 def nothing(out):
     tl.store(out, 1)
 
 
 @cache
 def module_of(kernel: tri.JITFunction, device: str) -> bytes:
-    constants = {"TEXT": NOT, "B": 64} if kernel is complement else {}
+    known = {"TEXT": NOT, "B": 64}
+    constants = {name: known[name] for name in kernel.arg_names if name in known}
     types = {name: "constexpr" if name in constants else "*i32" for name in kernel.arg_names}
+    if kernel is halved:
+        types |= {"out": "*i16", "x": "*fp32"}
     source = tri.ASTSource(kernel, types, constants, {})
     data = tri.compile(source, target=f"intel:{device}").asm["spv"]
     assert isinstance(data, bytes)
@@ -85,3 +95,20 @@ def test_assembly_becomes_the_instruction(device: str) -> None:
 def test_a_clock_reads_the_time_stamp_register(device: str) -> None:
     built = igc.build(module_of(waits, device), device)
     assert sum("tm0" in line.split("//")[0] for line in built.listing if "mov" in line) >= 2
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_rounding_to_bf16_is_an_instruction(device: str) -> None:
+    """Of devices whose row says so: of the others it would be the compiler's own spelling."""
+    lines = [line.split("//")[0].split() for line in igc.build(module_of(halved, device), device).listing]
+    rounds = any(line[0] == "mov" and line[2].endswith(":bf") for line in lines if len(line) > 3)
+    assert rounds == ARCHITECTURES[device].bf16
+
+
+@pytest.mark.parametrize("device", ["pvc", "bmg", "lnl"])
+def test_cache_controls_reach_loads_and_stores(device: str) -> None:
+    """First cache left out, the next one used; streamed through it."""
+    lines = [line.split("//")[0].split() for line in igc.build(module_of(halved, device), device).listing]
+    names = {line[0] for line in lines if line}
+    assert any(name.startswith("load.ugm.") and name.endswith(".uc.ca") for name in names)
+    assert any(name.startswith("store.ugm.") and name.endswith(".st.wb") for name in names)

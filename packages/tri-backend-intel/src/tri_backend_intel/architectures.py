@@ -39,6 +39,9 @@ _COMMON_EXTENSIONS = (
     "SPV_EXT_shader_atomic_float_min_max",
     "SPV_KHR_shader_clock",
 )
+#: and those that code for every GPU may use
+_GPU_EXTENSIONS = (*_COMMON_EXTENSIONS, "SPV_INTEL_cache_controls")
+_BF16 = "SPV_INTEL_bfloat16_conversion"
 _ASSEMBLY = "SPV_INTEL_inline_assembly"
 _DPAS = "SPV_INTEL_subgroup_matrix_multiply_accumulate"
 _BLOCK_IO = "SPV_INTEL_2d_block_io"
@@ -49,7 +52,7 @@ class Architecture:
     """One row: ``sub_groups`` sizes with the preferred one first, ``shared`` bytes per work group.
 
     ``dpas_n`` is the N of the matrix instruction (0: none); ``threads_per_core`` hardware threads that
-    share one local memory; ``large_registers``: a hardware thread may have 256 registers; ``ocloc`` is the device's name
+    share one local memory; ``bf16``: an instruction rounds to it (``mtl``, ``xe-lp``: drivers spell it out); ``large_registers``: a hardware thread may have 256 registers; ``ocloc`` is the device's name
     for the driver's compiler, where it differs; ``ticks`` of the clock that kernels read in a nanosecond, at most;
     ``assembly``: why the driver takes no inline assembly, empty where it does.  TargetError for an extension that LLVM does not know.
     """
@@ -64,11 +67,12 @@ class Architecture:
     dpas_n: int = 0
     dpas_tf32: bool = False
     block_io: bool = False
+    bf16: bool = True
     large_registers: bool = True
     ocloc: str = ""
     ticks: float = 3.0
     assembly: str = ""
-    extensions: tuple[str, ...] = _COMMON_EXTENSIONS
+    extensions: tuple[str, ...] = _GPU_EXTENSIONS
 
     def __post_init__(self) -> None:
         check_extensions(self.name, self.extensions)
@@ -77,7 +81,12 @@ class Architecture:
     @property
     def spirv_extensions(self) -> tuple[str, ...]:
         """``extensions``, and those of the instructions that the device has."""
-        has = ((_DPAS, self.dpas_n), (_BLOCK_IO, self.block_io), (_ASSEMBLY, not self.assembly))
+        has = (
+            (_DPAS, self.dpas_n),
+            (_BLOCK_IO, self.block_io),
+            (_BF16, self.bf16),
+            (_ASSEMBLY, not self.assembly),
+        )
         own = [name for name, present in has if present]
         return (*self.extensions, *own)
 
@@ -97,7 +106,9 @@ ARCHITECTURES: dict[str, Architecture] = {
         replace(_XE2, name="ptl", ticks=2.6, title="Core Ultra 300 (Panther Lake)", ocloc="ptl-h"),
         replace(_XE_HPG, name="dg2", ticks=2.6, title="Arc A series (Alchemist)", fp64=False, dpas_n=8),
         replace(_XE_HPG, name="arl-h", ticks=2.4, title="Core Ultra 200H (Arrow Lake-H)"),
-        replace(_XE_HPG, name="mtl", ticks=2.4, title="Core Ultra 100 (Meteor Lake)", ocloc="mtl-h"),
+        replace(
+            _XE_HPG, name="mtl", ticks=2.4, title="Core Ultra 100 (Meteor Lake)", bf16=False, ocloc="mtl-h"
+        ),
         replace(
             _XE_HPG,
             name="xe-lp",
@@ -105,6 +116,7 @@ ARCHITECTURES: dict[str, Architecture] = {
             title="Iris Xe and other GPUs of the 12th generation",
             fp64=False,
             ocloc="tgllp",
+            bf16=False,
             large_registers=False,
         ),
         Architecture(
@@ -117,6 +129,8 @@ ARCHITECTURES: dict[str, Architecture] = {
             threads=8192,
             threads_per_core=1,
             large_registers=False,
+            extensions=_COMMON_EXTENSIONS,
+            bf16=False,
         ),
     )
 }

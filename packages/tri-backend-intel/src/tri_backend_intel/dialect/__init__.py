@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tri_backend_intel.dialect.blocks import BlockLoadOp, BlockPrefetchOp, BlockStoreOp
+from tri_backend_intel.dialect.cache_controls import CACHE_MARKER, CacheControlOp
+from tri_backend_intel.dialect.conversions import RoundToBf16Op
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.dialect.machine import (
     BarrierOp,
@@ -20,17 +22,20 @@ from tri_backend_intel.dialect.tiles import TileLoadOp, TilePrefetchOp, TileStor
 from tri_backend_intel.dialect.ttig import TTIG
 
 __all__ = [
+    "CACHE_MARKER",
     "TTIG",
     "BarrierOp",
     "BlockLoadOp",
     "BlockPrefetchOp",
     "BlockStoreOp",
+    "CacheControlOp",
     "ClockOp",
     "Dpas",
     "DpasOp",
     "GroupIdOp",
     "NumGroupsOp",
     "PrintOp",
+    "RoundToBf16Op",
     "ShuffleOp",
     "ShuffleXorOp",
     "SubGroupIdOp",

@@ -11,6 +11,7 @@ from tri_backend_intel.dialect import (
     GroupIdOp,
     NumGroupsOp,
     PrintOp,
+    RoundToBf16Op,
     ShuffleOp,
     ShuffleXorOp,
     SubGroupIdOp,
@@ -18,6 +19,8 @@ from tri_backend_intel.dialect import (
 )
 from tri_backend_intel.dialect.builtins import call_builtin
 from tri_backend_intel.dialect.encoding import Dpas
+from tri_backend_intel.lowering.cache_controls import EXTENSION as CACHE_CONTROLS
+from tri_backend_intel.lowering.cache_controls import controlled
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_backend_intel.lowering.matrix import multiply_cluster
 from tri_core.dialects.tt.enums import MemSyncScope
@@ -26,7 +29,7 @@ from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 from tri_gpu_dialect.encodings import MatrixEncoding
-from tri_gpu_dialect.lowering import Builder, Primitives
+from tri_gpu_dialect.lowering import Access, Builder, Primitives
 from tri_gpu_dialect.lowering.words import from_words
 
 __all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
@@ -35,6 +38,10 @@ _SPACES = {"global": 1, "constant": 2, "shared": 3, "generic": 4}
 _SCOPES = {MemSyncScope.GPU: "device", MemSyncScope.CTA: "workgroup", MemSyncScope.SYSTEM: ""}
 #: float types that SPIR-V computes on; bf16 and the f8 types are integers here
 _NATIVE = frozenset(("f16", "f32", "f64", "fp16", "fp32", "fp64"))
+
+#: float types that f32 holds
+_TO_F32 = ("f16", "f32")
+_BF16 = "SPV_INTEL_bfloat16_conversion"
 
 #: function attribute of a kernel whose f32 divisions and square roots must be rounded correctly
 PRECISE = "tri-precise-f32"
@@ -101,6 +108,32 @@ class IntelPrimitives(Primitives):
         """A sub-group shuffle."""
         return ShuffleXorOp.build([value, b.int_(mask)], [b.i32])[0]
 
+    # --- global memory ------------------------------------------------------------------------------------
+
+    def load_global(
+        self,
+        b: Builder,
+        pointer: ir.Value,
+        type_: ir.Type,
+        predicate: ir.Value | None,
+        other: ir.Value | None,
+        access: Access,
+    ) -> ir.Value:
+        """A load, with the cache control that is asked for where the device takes one."""
+        pointer = self._controlled(b, pointer, access, store=False)
+        return super().load_global(b, pointer, type_, predicate, other, access)
+
+    def store_global(
+        self, b: Builder, pointer: ir.Value, value: ir.Value, predicate: ir.Value | None, access: Access
+    ) -> None:
+        """A store, with the cache control that is asked for where the device takes one."""
+        super().store_global(b, self._controlled(b, pointer, access, store=True), value, predicate, access)
+
+    def _controlled(self, b: Builder, pointer: ir.Value, access: Access, *, store: bool) -> ir.Value:
+        if not self.target.has(CACHE_CONTROLS):
+            return pointer
+        return controlled(b, pointer, access, store=store)
+
     def nanoseconds(self, b: Builder) -> ir.Value:
         """The device's clock; its ticks count as at its highest frequency, so that less time is seen than passes, never more.
 
@@ -140,6 +173,13 @@ class IntelPrimitives(Primitives):
     def native(self, dtype: str) -> bool:
         """Whether SPIR-V computes on ``dtype``; bf16 is held as 16 bits and computed on in f32."""
         return dtype in _NATIVE
+
+    def cast(self, b: Builder, value: ir.Value, source: str, target: str, rounding: str) -> ir.Value | None:
+        """To bf16 by an instruction where the device has one; all else by bits."""
+        if target != "bf16" or source not in _TO_F32 or rounding != "rtne" or not self.target.has(_BF16):
+            return None
+        wide = value if source == "f32" else b.op("llvm.fpext", (value,), b.f32)
+        return RoundToBf16Op.build([wide], [b.int_type(16)])[0]
 
     def math(self, b: Builder, name: str, args: Sequence[ir.Value]) -> ir.Value | None:
         """OpenCL's math library, within the errors that its full profile allows."""

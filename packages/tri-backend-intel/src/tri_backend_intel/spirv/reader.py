@@ -44,6 +44,8 @@ _CAPABILITIES = {
     66: "GroupNonUniformShuffleRelative",
     5055: "ShaderClockKHR",
     5606: "AsmINTEL",
+    6115: "BFloat16ConversionINTEL",
+    6441: "CacheControlsINTEL",
     6236: "SubgroupMatrixMultiplyAccumulateINTEL",
     6228: "Subgroup2DBlockIOINTEL",
 }

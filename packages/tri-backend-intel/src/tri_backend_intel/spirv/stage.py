@@ -7,6 +7,7 @@ from dataclasses import replace
 from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.lowering import PRECISE
 from tri_backend_intel.options import intel_options
+from tri_backend_intel.spirv.cache_controls import on_casts, with_cache_controls
 from tri_backend_intel.spirv.contraction import with_contraction
 from tri_backend_intel.spirv.disassembly import disassemble, read_disassembly
 from tri_backend_intel.spirv.legalize import legalize
@@ -91,7 +92,7 @@ def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: b
         emit=("llvm-ir",),
         llvm_options=(_extension_option(target),),
     )
-    text = legalize(codegen.compile(optimised).texts["llvm-ir"])
+    text = with_cache_controls(legalize(codegen.compile(optimised).texts["llvm-ir"]))
     if fuse:
         text = with_contraction(text)
     if not target.has("gpu"):
@@ -99,7 +100,7 @@ def _generate(llvm_ir: str, target: Target, codegen: CodegenService, *, lines: b
     text, places = with_markers(text) if lines else (text, ())
     emitted = replace(optimised, llvm_ir=text, emit=("object",), passes="", isolated=True)
     data = codegen.compile(emitted).objects["object"]
-    return with_lines(data, places) if lines else data
+    return on_casts(with_lines(data, places) if lines else data)
 
 
 def _extension_option(target: Target) -> str:
