@@ -22,10 +22,8 @@ from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.runtime import IntelRuntime
 from tri_backend_intel.runtime.devices import FoundDevice
-from tri_backend_intel.runtime.kernels import check_device
 from tri_backend_intel.runtime.sycl import opencl_cpu_library
 from tri_backend_intel.runtime.trial import TrialBuilder
-from tri_backend_intel.spirv import read_module
 from tri_core import knobs
 from tri_core.api import (
     DeviceError,
@@ -39,7 +37,6 @@ from tri_core.api import (
     Parameter,
     TargetKey,
     ToolchainError,
-    Unsupported,
 )
 from tri_core.mlir import ir
 from tri_core.resources import resources
@@ -242,23 +239,6 @@ def test_too_much_shared_memory_is_refused(image: KernelImage) -> None:
     hungry = replace(image, metadata=replace(image.metadata, shared=262145))
     with pytest.raises(OutOfResources, match="262145 of 'shared'"):
         runtime().load(hungry, runtime().current_device())
-
-
-def test_a_device_without_f64_refuses_it() -> None:
-    from types import SimpleNamespace
-    from typing import Any
-
-    module = read_module(to_spirv(SCALARS).artifact)
-    lacking: Any = SimpleNamespace(
-        info=SimpleNamespace(name="small"),
-        sycl_device=SimpleNamespace(has_aspect_fp64=False, has_aspect_fp16=True, sub_group_sizes=[8, 16]),
-    )
-    with pytest.raises(Unsupported, match="64-bit floats, which small lacks"):
-        check_device(module, lacking)
-    lacking.sycl_device.has_aspect_fp64 = True
-    lacking.sycl_device.sub_group_sizes = [32]
-    with pytest.raises(Unsupported, match="sub-groups of 16"):
-        check_device(module, lacking)
 
 
 def test_a_fork_is_refused(image: KernelImage) -> None:

@@ -7,10 +7,13 @@ one where there is none.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from tri_backend_intel.knobs import KNOBS
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.spirv.extensions import check_extensions
+from tri_core import knobs
 from tri_core.api import (
     ComputeUnit,
     DeviceInfo,
@@ -23,7 +26,7 @@ from tri_core.api import (
     TargetSpec,
 )
 
-__all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "target"]
+__all__ = ["ARCHITECTURES", "DEVICE_KIND", "TRIPLE", "Architecture", "row_of", "target"]
 
 DEVICE_KIND = "sycl"
 
@@ -89,6 +92,20 @@ class Architecture:
         )
         own = [name for name, present in has if present]
         return (*self.extensions, *own)
+
+    def without(self, names: Collection[str]) -> Architecture:
+        """The row of a device whose driver lacks the extensions ``names``, and with them the instructions."""
+        if not names:
+            return self
+        return replace(
+            self,
+            extensions=tuple(name for name in self.extensions if name not in names),
+            dpas_n=0 if _DPAS in names else self.dpas_n,
+            dpas_tf32=self.dpas_tf32 and _DPAS not in names,
+            block_io=self.block_io and not {_BLOCK_IO, _DPAS} & set(names),
+            bf16=self.bf16 and _BF16 not in names,
+            assembly=self.assembly or (f"TRI_INTEL_WITHOUT names {_ASSEMBLY}" if _ASSEMBLY in names else ""),
+        )
 
 
 _XE2 = Architecture(
@@ -208,12 +225,19 @@ def _spec(row: Architecture) -> TargetSpec:
     )
 
 
+def row_of(name: str) -> Architecture:
+    """The row ``name`` without what ``TRI_INTEL_WITHOUT`` takes from it."""
+    knobs.register(KNOBS)  # again, for who asks without the plugin manager
+    names = knobs.get("INTEL_WITHOUT")
+    return ARCHITECTURES[name].without(names if isinstance(names, tuple) else ())
+
+
 def target(key: TargetKey, device: DeviceInfo | None) -> Target:
     """The target of ``key``; an empty architecture means that of ``device``."""
     name = key.arch or (device.arch if device is not None else "")
-    row = ARCHITECTURES.get(name)
-    if row is None:
+    if name not in ARCHITECTURES:
         raise _unknown(key, name)
+    row = row_of(name)
     if key.features:
         raise TargetError(
             f"{key}: Intel targets have no optional features", remedy=f"write {key.backend}:{name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tri_backend_intel.architectures import ARCHITECTURES
+from tri_backend_intel.architectures import row_of
 from tri_backend_intel.dialect.encoding import DEPTH, Dpas
 from tri_backend_intel.dialect.matrix import KINDS
 from tri_backend_intel.options import IntelOptions
@@ -26,7 +26,7 @@ def dots(target: Target, options: IntelOptions) -> DotPolicy:
 
     Where no option says a size, kernels whose dots they compute have theirs.
     """
-    row = ARCHITECTURES[target.key.arch]
+    row = row_of(target.key.arch)
     if not row.dpas_n or options.warp_size not in (0, row.dpas_n):
         return DotPolicy()
     return DotPolicy(

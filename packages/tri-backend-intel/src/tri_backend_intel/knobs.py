@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+
+from tri_backend_intel.spirv.extensions import KNOWN
 from tri_core.api import Knob, KnobGroup
 
-__all__ = ["KNOBS", "parse_trial"]
+__all__ = ["KNOBS", "parse_names", "parse_trial"]
 
 
 def parse_trial(text: str) -> str:
@@ -14,6 +17,16 @@ def parse_trial(text: str) -> str:
     return text
 
 
+def parse_names(text: str) -> tuple[str, ...]:
+    """Names with commas between; ValueError for one that is no SPIR-V extension that LLVM knows."""
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    for name in names:
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name, KNOWN, n=1)
+            raise ValueError(f"write names of SPIR-V extensions{f', as {near[0]}' if near else ''}")
+    return names
+
+
 KNOBS = KnobGroup(
     prefix="INTEL",
     knobs=(
@@ -21,6 +34,13 @@ KNOBS = KnobGroup(
         Knob(
             name="INTEL_OCLOC",
             help="path of ocloc, which tells registers and spills before a kernel is loaded; none: do not ask it",
+            affects_codegen=True,
+        ),
+        Knob(
+            name="INTEL_WITHOUT",
+            default=(),
+            parse=parse_names,
+            help="SPIR-V extensions that kernels must do without, for older drivers: names with commas between",
             affects_codegen=True,
         ),
         Knob(

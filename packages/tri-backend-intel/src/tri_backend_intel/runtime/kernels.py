@@ -7,31 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.native import NativeRefused, Program, Programs
 from tri_backend_intel.runtime.queues import DeviceQueue
 from tri_backend_intel.runtime.sycl import KERNEL_ARGUMENT, POINTER_ARGUMENT, Sycl, driver_error
-from tri_backend_intel.spirv import SpirvModule
 from tri_backend_intel.spirv.registers import registers_of
-from tri_core.api import Argument, DeviceError, KernelImage, Launch, LaunchError, ToolchainError, Unsupported
+from tri_core.api import Argument, KernelImage, Launch, LaunchError, ToolchainError
 from tri_runtime import ArgumentTable, argument_table
 
 __all__ = [
     "SyclKernel",
     "build_kernel",
-    "check_architecture",
-    "check_device",
     "kernel_of",
     "make_launch",
     "modes_of",
 ]
-
-#: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
-_ASPECTS = {
-    "Float64": ("has_aspect_fp64", "64-bit floats"),
-    "Float16": ("has_aspect_fp16", "16-bit floats"),
-    "Int64Atomics": ("has_aspect_atomic64", "64-bit atomics"),
-}
 
 
 @dataclass(frozen=True)
@@ -54,32 +43,6 @@ class SyclKernel:
             found["spills"] = self.program.spills
             found |= registers_of(self.program.options)
         return found
-
-
-def check_architecture(image: KernelImage, device: FoundDevice) -> None:
-    """DeviceError when ``image`` was compiled for another architecture: code works around what its own device does wrong."""
-    made_for, here = image.metadata.target, device.info
-    if made_for.arch != here.arch:
-        raise DeviceError(
-            f"kernel {image.metadata.name} was compiled for {made_for}, and {here.name} is intel:{here.arch}",
-            remedy=f'compile for it, with tri.target("intel:{here.arch}"), or simulate: tri.target("sim:{made_for}")',
-        )
-
-
-def check_device(module: SpirvModule, device: FoundDevice) -> None:
-    """Unsupported when ``module`` needs an ability that ``device`` lacks."""
-    for capability, (aspect, words) in _ASPECTS.items():
-        if capability in module.capabilities and not getattr(device.sycl_device, aspect):
-            raise Unsupported(
-                f"the kernel uses {words}, which {device.info.name} lacks",
-                remedy="use a narrower type in the kernel",
-            )
-    for name, size in module.sub_group_size.items():
-        if size not in device.sycl_device.sub_group_sizes:
-            raise Unsupported(
-                f"kernel {name} was compiled for sub-groups of {size}, which {device.info.name} cannot run",
-                remedy=f"compile with warp_size={device.sycl_device.sub_group_sizes[-1]}",
-            )
 
 
 def modes_of(image: KernelImage) -> tuple[str, ...]:

@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 
 from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
+from tri_backend_intel.runtime.abilities import (
+    check_architecture,
+    check_clock,
+    check_device,
+    check_extensions,
+)
 from tri_backend_intel.runtime.devices import FoundDevice, devices
 from tri_backend_intel.runtime.kernels import (
     SyclKernel,
     build_kernel,
-    check_architecture,
-    check_device,
     kernel_of,
     make_launch,
     modes_of,
@@ -119,7 +123,15 @@ class IntelRuntime(RuntimeBase):
         return self.queue(device).handle
 
     def load(self, image: KernelImage, device: DeviceInfo) -> SyclKernel:
-        """Build ``image`` for ``device``; refuses what the device cannot run before the driver sees it."""
+        """Build ``image`` for ``device``; refuses what the device cannot run before the driver sees it.
+
+        OutOfResources, too, when the driver made a kernel of it that runs in smaller work groups only.
+        """
+        kernel = self._built(image, device)
+        check_resources(image.metadata, {"threads": kernel.kernel.work_group_size})
+        return kernel
+
+    def _built(self, image: KernelImage, device: DeviceInfo) -> SyclKernel:
         module = read_module(image.data)
         found = self._found[device.index]
         check_architecture(image, found)
@@ -130,6 +142,9 @@ class IntelRuntime(RuntimeBase):
         check_resources(image.metadata, {"shared": row.shared, "threads": row.threads})
         self._trials.refuse_wrong(image, found)
         queue, programs = self.queue(device), self.programs(device)
+        api = programs.interop.api if programs is not None else None
+        check_extensions(module, found, api)
+        check_clock(module, found, api)
         modes, name = modes_of(image), image.metadata.entry
         kept = programs.kept(image.data, name, modes) if programs is not None else None
         if kept is not None:

@@ -19,6 +19,14 @@ class NativeApi(Protocol):
 
     name: str
 
+    def extensions(self) -> frozenset[str] | None:
+        """The SPIR-V extensions that the device takes; None when the driver does not say."""
+        ...
+
+    def megahertz(self) -> int | None:
+        """The device's highest clock frequency; None when the driver does not say."""
+        ...
+
     def from_spirv(self, data: bytes, options: str) -> int:
         """A built program; NativeRefused with the driver's log."""
         ...

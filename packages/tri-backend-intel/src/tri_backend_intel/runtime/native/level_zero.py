@@ -21,6 +21,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "zeKernelCreate": (_P, _P, _P),
     "zeKernelGetProperties": (_P, _P),
     "zeKernelDestroy": (_P,),
+    "zeDeviceGetProperties": (_P, _P),
 }
 #: ze_module_format_t
 _SPIRV, _NATIVE = 0, 1
@@ -48,6 +49,16 @@ class _KernelProperties(ctypes.Structure):
     STYPE = 0x1E
 
 
+class _DeviceProperties(ctypes.Structure):
+    _fields_ = (
+        ("stype", _U), ("next", _P), ("type", _U), ("vendor", _U), ("device", _U), ("flags", _U), ("subdevice", _U),
+        ("clock", _U), ("largest_allocation", ctypes.c_uint64), ("contexts", _U), ("priorities", _U), ("threads", _U),
+        ("width", _U), ("units", _U), ("subslices", _U), ("slices", _U), ("timer", ctypes.c_uint64), ("timer_bits", _U),
+        ("kernel_timer_bits", _U), ("uuid", ctypes.c_uint8 * 16), ("name", ctypes.c_char * 256),
+    )  # fmt: skip
+    STYPE = 0x3
+
+
 class LevelZero:
     """:class:`NativeApi` of Level Zero; ``library`` is its loader, ``context`` and ``device`` are handles of the caller's."""
 
@@ -56,6 +67,17 @@ class LevelZero:
     def __init__(self, library: Any, context: int, device: int) -> None:
         self._context, self._device = context, device
         self._functions = {name: _bound(library, name) for name in _FUNCTIONS}
+
+    def extensions(self) -> frozenset[str] | None:
+        """None: Level Zero has no list of SPIR-V extensions, a driver refuses the module."""
+        return None
+
+    def megahertz(self) -> int | None:
+        """``coreClockRate`` of the device's properties."""
+        properties = _DeviceProperties(_DeviceProperties.STYPE)
+        if self._functions["zeDeviceGetProperties"](self._device, ctypes.byref(properties)):
+            return None
+        return int(properties.clock) or None
 
     def from_spirv(self, data: bytes, options: str) -> int:
         """``zeModuleCreate`` of ``ZE_MODULE_FORMAT_IL_SPIRV``."""

@@ -22,9 +22,12 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clCreateKernel": (_P, (_P, ctypes.c_char_p, _P)),
     "clGetKernelWorkGroupInfo": (_I, (_P, _P, _U, _Z, _P, _P)),
     "clReleaseKernel": (_I, (_P,)),
+    "clGetDeviceInfo": (_I, (_P, _U, _Z, _P, _P)),
 }
 #: numbers of CL/cl.h and CL/cl_ext.h
 _NUM_DEVICES, _BINARY_SIZES, _BINARIES, _BUILD_LOG, _SPILL_SIZE = 0x1162, 0x1165, 0x1166, 0x1183, 0x4109
+#: of a device: CL_DEVICE_MAX_CLOCK_FREQUENCY, CL_DEVICE_EXTENSIONS, CL_DEVICE_SPIRV_EXTENSIONS_KHR and the extension that has it
+_CLOCK, _EXTENSIONS, _SPIRV_EXTENSIONS, _SPIRV_QUERIES = 0x100C, 0x1030, 0x12BA, "cl_khr_spirv_queries"
 
 
 class OpenCL:
@@ -35,6 +38,27 @@ class OpenCL:
     def __init__(self, library: Any, context: int, device: int) -> None:
         self._context, self._device = context, _P(device)
         self._call = {name: _bound(library, name) for name in _FUNCTIONS}
+
+    def extensions(self) -> frozenset[str] | None:
+        """``CL_DEVICE_SPIRV_EXTENSIONS_KHR``, an array of strings that the driver keeps."""
+        said = self._device_info(_EXTENSIONS).decode(errors="replace").rstrip("\0").split()
+        if _SPIRV_QUERIES not in said:
+            return None
+        data = self._device_info(_SPIRV_EXTENSIONS)
+        names = (ctypes.c_char_p * (len(data) // ctypes.sizeof(_P))).from_buffer_copy(data)
+        return frozenset(name.decode() for name in names if name)
+
+    def megahertz(self) -> int | None:
+        """``CL_DEVICE_MAX_CLOCK_FREQUENCY``."""
+        return int.from_bytes(self._device_info(_CLOCK), "little") or None
+
+    def _device_info(self, what: int) -> bytes:
+        """The answer; empty when the driver has none."""
+        ask, size = self._call["clGetDeviceInfo"], _Z()
+        if ask(self._device, what, 0, None, ctypes.byref(size)) or not size.value:
+            return b""
+        memory = ctypes.create_string_buffer(size.value)
+        return b"" if ask(self._device, what, size.value, memory, None) else bytes(memory.raw)
 
     def from_spirv(self, data: bytes, options: str) -> int:
         """``clCreateProgramWithIL`` and a build."""

@@ -1,0 +1,78 @@
+"""What a module needs and a device has, compared before a driver sees the module."""
+
+from __future__ import annotations
+
+import logging
+
+from tri_backend_intel.architectures import ARCHITECTURES
+from tri_backend_intel.runtime.devices import FoundDevice
+from tri_backend_intel.runtime.native import NativeApi
+from tri_backend_intel.spirv import SpirvModule
+from tri_core.api import DeviceError, KernelImage, Unsupported
+
+__all__ = ["check_architecture", "check_clock", "check_device", "check_extensions"]
+
+_log = logging.getLogger(__name__)
+
+#: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
+_ASPECTS = {
+    "Float64": ("has_aspect_fp64", "64-bit floats"),
+    "Float16": ("has_aspect_fp16", "16-bit floats"),
+    "Int64Atomics": ("has_aspect_atomic64", "64-bit atomics"),
+}
+_CLOCK = "SPV_KHR_shader_clock"
+
+
+def check_architecture(image: KernelImage, device: FoundDevice) -> None:
+    """DeviceError when ``image`` was compiled for another architecture: code works around what its own device does wrong."""
+    made_for, here = image.metadata.target, device.info
+    if made_for.arch != here.arch:
+        raise DeviceError(
+            f"kernel {image.metadata.name} was compiled for {made_for}, and {here.name} is intel:{here.arch}",
+            remedy=f'compile for it, with tri.target("intel:{here.arch}"), or simulate: tri.target("sim:{made_for}")',
+        )
+
+
+def check_device(module: SpirvModule, device: FoundDevice) -> None:
+    """Unsupported when ``module`` needs an ability that ``device`` lacks."""
+    for capability, (aspect, words) in _ASPECTS.items():
+        if capability in module.capabilities and not getattr(device.sycl_device, aspect):
+            raise Unsupported(
+                f"the kernel uses {words}, which {device.info.name} lacks",
+                remedy="use a narrower type in the kernel",
+            )
+    for name, size in module.sub_group_size.items():
+        if size not in device.sycl_device.sub_group_sizes:
+            raise Unsupported(
+                f"kernel {name} was compiled for sub-groups of {size}, which {device.info.name} cannot run",
+                remedy=f"compile with warp_size={device.sycl_device.sub_group_sizes[-1]}",
+            )
+
+
+def check_extensions(module: SpirvModule, device: FoundDevice, api: NativeApi | None) -> None:
+    """Unsupported when ``module`` declares a SPIR-V extension that the driver of ``device``, asked through ``api``, does not list."""
+    has = api.extensions() if api is not None and module.extensions else None
+    missing = sorted(module.extensions - has) if has is not None else []
+    if missing:
+        names = ",".join(missing)
+        raise Unsupported(
+            f"kernel {', '.join(module.kernels)} needs {names}, which the driver of {device.info.name} "
+            f"({device.sycl_device.driver_version}) does not have",
+            remedy=f"install a newer driver, or set TRI_INTEL_WITHOUT={names} to compile without",
+        )
+
+
+def check_clock(module: SpirvModule, device: FoundDevice, api: NativeApi | None) -> None:
+    """Warn when ``device`` counts faster than kernels believe: what they wait for may end early."""
+    if device.is_cpu or api is None or _CLOCK not in module.extensions:
+        return
+    found, believed = api.megahertz(), ARCHITECTURES[device.info.arch].ticks * 1000
+    if found is not None and found > believed:
+        _log.warning(
+            "%s runs at up to %d MHz, kernels for %s count as at %d: timeouts of %s end early by as much",
+            device.info.name,
+            found,
+            device.info.arch,
+            believed,
+            ", ".join(module.kernels),
+        )

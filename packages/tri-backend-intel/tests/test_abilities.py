@@ -1,0 +1,177 @@
+"""What a module needs and a device lacks is refused by name, with a remedy that works, before a driver sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tri
+import tri.language as tl
+from intel_support import image_of, llvm_of, random, runtime, to_spirv
+from tri_backend_intel.architectures import ARCHITECTURES, target
+from tri_backend_intel.lowering import IntelPrimitives
+from tri_backend_intel.options import IntelOptions
+from tri_backend_intel.runtime.abilities import check_clock, check_device, check_extensions
+from tri_backend_intel.spirv import read_module
+from tri_core import knobs
+from tri_core.api import DeviceInfo, KernelImage, OptionError, OutOfResources, TargetKey, Unsupported
+from tri_core.mlir import ir
+from tri_gpu_dialect.lowering import Access, Builder
+
+DOUBLE = """
+define spir_kernel void @double(ptr addrspace(1) %out) !reqd_work_group_size !0 !intel_reqd_sub_group_size !1 {
+  store double 1.0, ptr addrspace(1) %out
+  ret void
+}
+!0 = !{i32 16, i32 1, i32 1}
+!1 = !{i32 16}
+"""
+
+
+@tri.jit
+def halved(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, (tl.load(x + i) * 0.5).to(tl.bfloat16))
+
+
+@tri.jit
+def add_one(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) + 1)
+
+
+@pytest.fixture(scope="module")
+def image() -> KernelImage:
+    def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        hw.store_global(b, b.gep(args[0], hw.thread_id(b), b.i32), b.int_(1), None, Access(4))
+
+    return image_of(to_spirv(llvm_of(body, 1, IntelOptions())), 1, IntelOptions())
+
+
+def test_a_device_without_f64_refuses_it() -> None:
+    module = read_module(to_spirv(DOUBLE).artifact)
+    lacking: Any = SimpleNamespace(
+        info=SimpleNamespace(name="small"),
+        sycl_device=SimpleNamespace(has_aspect_fp64=False, has_aspect_fp16=True, sub_group_sizes=[8, 16]),
+    )
+    with pytest.raises(Unsupported, match="64-bit floats, which small lacks"):
+        check_device(module, lacking)
+    lacking.sycl_device.has_aspect_fp64 = True
+    lacking.sycl_device.sub_group_sizes = [32]
+    with pytest.raises(Unsupported, match="sub-groups of 16"):
+        check_device(module, lacking)
+
+
+class Api:
+    """What a driver says of itself, made up."""
+
+    def __init__(self, extensions: frozenset[str] | None, megahertz: int | None = None) -> None:
+        self.extensions = lambda: extensions
+        self.megahertz = lambda: megahertz
+
+
+def made_up(arch: str) -> Any:
+    device = SimpleNamespace(driver_version="1.0")
+    return SimpleNamespace(info=DeviceInfo("sycl", 0, arch, "made up"), sycl_device=device, is_cpu=False)
+
+
+def test_a_driver_without_an_extension_is_named_with_a_remedy_that_works() -> None:
+    source = tri.ASTSource(halved, {"x": "*fp32", "out": "*bf16", "B": "constexpr"}, {"B": 64}, {})
+    module = read_module(tri.compile(source, target="intel:pvc").asm["spv"])
+    old: Any = Api(frozenset({"SPV_KHR_shader_clock"}))
+    with pytest.raises(Unsupported, match="kernel halved needs SPV_INTEL_bfloat16_conversion") as caught:
+        check_extensions(module, made_up("pvc"), old)
+    assert "made up (1.0)" in str(caught.value)
+    assert "TRI_INTEL_WITHOUT=SPV_INTEL_bfloat16_conversion" in str(caught.value.remedy)
+    new: Any = Api(frozenset({"SPV_INTEL_bfloat16_conversion"}))
+    silent: Any = Api(None)
+    for api in (new, silent, None):
+        check_extensions(module, made_up("pvc"), api)
+    with knobs.scope(INTEL_WITHOUT=("SPV_INTEL_bfloat16_conversion",)):
+        without = target(TargetKey("intel", "pvc"), None)
+        module = read_module(tri.compile(source, target=without).asm["spv"])
+    assert not module.extensions
+    check_extensions(module, made_up("pvc"), old)
+
+
+def test_an_image_with_an_extension_that_this_driver_lacks_does_not_reach_it(image: KernelImage) -> None:
+    """Really asked of the device: its driver has a list of its own."""
+    own = runtime()
+    device = own.device_for("opencl-cpu")
+    programs = own.programs(device)
+    if programs is None or programs.interop.api.extensions() is None:
+        pytest.skip("the driver does not say what it has")
+    source = tri.ASTSource(halved, {"x": "*fp32", "out": "*bf16", "B": "constexpr"}, {"B": 64}, {})
+    data = tri.compile(source, target="intel:pvc").asm["spv"]
+    metadata = replace(image.metadata, name="halved", entry="halved")
+    with pytest.raises(Unsupported, match="SPV_INTEL_bfloat16_conversion"):
+        own.load(replace(image, data=data, metadata=metadata), device)
+
+
+def test_the_row_of_this_device_is_what_its_driver_lists() -> None:
+    own = runtime()
+    device = own.device_for("opencl-cpu")
+    programs = own.programs(device)
+    has = programs.interop.api.extensions() if programs is not None else None
+    if has is None:
+        pytest.skip("the driver does not say what it has")
+    assert set(ARCHITECTURES["opencl-cpu"].spirv_extensions) <= has
+
+
+def test_a_device_that_counts_faster_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
+        hw.store_global(b, args[0], hw.nanoseconds(b), None, Access(8))
+
+    module = read_module(to_spirv(llvm_of(body, 1, IntelOptions(), arch="pvc"), "pvc").artifact)
+    within: Any = Api(None, 1600)
+    check_clock(module, made_up("pvc"), within)
+    assert not caplog.records
+    beyond: Any = Api(None, 1700)
+    check_clock(module, made_up("pvc"), beyond)
+    assert "1700 MHz" in caplog.text
+    assert "1600" in caplog.text
+
+
+def test_the_driver_says_a_frequency() -> None:
+    programs = runtime().programs(runtime().current_device())
+    if programs is None:
+        pytest.skip("the driver cannot be reached below SYCL")
+    assert 100 < (programs.interop.api.megahertz() or 0) < 10_000
+
+
+def test_a_work_group_that_the_target_has_not_is_refused_when_compiled() -> None:
+    x, out = random(64, "float32"), np.zeros(64, np.float32)
+    with tri.target("intel:opencl-cpu"), pytest.raises(OutOfResources, match="'threads'") as caught:
+        add_one[(1,)](x, out, BLOCK=64, num_warps=1024)
+    assert caught.value.nearest == {"num_warps": 512}
+    with tri.target("intel:opencl-cpu"):
+        add_one[(1,)](x, out, BLOCK=64, num_warps=caught.value.nearest["num_warps"])
+    np.testing.assert_array_equal(out, x + np.float32(1))
+
+
+def test_a_kernel_that_runs_in_smaller_groups_only_is_refused(
+    image: KernelImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As drivers make them of kernels with many registers."""
+    own = runtime()
+    built = own._built
+    small = SimpleNamespace(work_group_size=32)
+    monkeypatch.setattr(own, "_built", lambda *given: replace(built(*given), kernel=small))
+    with pytest.raises(OutOfResources, match="needs 64 of 'threads', intel:opencl-cpu has 32") as caught:
+        own.load(image, own.current_device())
+    assert caught.value.nearest == {"num_warps": 2}
+
+
+def test_a_sub_group_size_that_the_device_lacks_is_refused_when_compiled() -> None:
+    x, out = random(64, "float32"), np.zeros(64, np.float32)
+    with tri.target("intel:opencl-cpu"):
+        with pytest.raises(OptionError, match="warp_size is 2") as caught:
+            add_one[(1,)](x, out, BLOCK=64, warp_size=2)
+        assert "16" in str(caught.value.remedy)
+        add_one[(1,)](x, out, BLOCK=64, warp_size=4)
+    np.testing.assert_array_equal(out, x + np.float32(1))
