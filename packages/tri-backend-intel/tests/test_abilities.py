@@ -99,7 +99,7 @@ def test_a_driver_without_an_extension_is_named_with_a_remedy_that_works() -> No
     check_extensions(module, made_up("pvc"), old)
 
 
-def test_an_image_with_an_extension_that_this_driver_lacks_does_not_reach_it(image: KernelImage) -> None:
+def test_an_image_with_an_extension_that_this_driver_lacks_does_not_reach_it() -> None:
     """Really asked of the device: its driver has a list of its own."""
     own = runtime()
     device = own.device_for("opencl-cpu")
@@ -107,10 +107,11 @@ def test_an_image_with_an_extension_that_this_driver_lacks_does_not_reach_it(ima
     if programs is None or programs.interop.api.extensions() is None:
         pytest.skip("the driver does not say what it has")
     source = tri.ASTSource(halved, {"x": "*fp32", "out": "*bf16", "B": "constexpr"}, {"B": 64}, {})
-    data = tri.compile(source, target="intel:pvc").asm["spv"]
-    metadata = replace(image.metadata, name="halved", entry="halved")
+    kernel = tri.compile(source, target="intel:pvc")
+    metadata = replace(kernel.metadata, target=TargetKey("intel", "opencl-cpu"))
+    image = KernelImage(kind="spv", data=kernel.asm["spv"], metadata=metadata)
     with pytest.raises(Unsupported, match="SPV_INTEL_bfloat16_conversion"):
-        own.load(replace(image, data=data, metadata=metadata), device)
+        own.load(image, device)
 
 
 def test_the_row_of_this_device_is_what_its_driver_lists() -> None:
@@ -137,20 +138,22 @@ def test_a_device_that_counts_faster_is_reported(caplog: pytest.LogCaptureFixtur
     assert "1600" in caplog.text
 
 
-def test_the_driver_says_a_frequency() -> None:
+def test_the_driver_says_a_frequency_or_nothing() -> None:
     programs = runtime().programs(runtime().current_device())
     if programs is None:
         pytest.skip("the driver cannot be reached below SYCL")
-    assert 100 < (programs.interop.api.megahertz() or 0) < 10_000
+    found = programs.interop.api.megahertz()
+    assert found is None or 100 < found < 10_000  # drivers of virtual machines know none
 
 
 def test_a_work_group_that_the_target_has_not_is_refused_when_compiled() -> None:
     x, out = random(64, "float32"), np.zeros(64, np.float32)
-    with tri.target("intel:opencl-cpu"), pytest.raises(OutOfResources, match="'threads'") as caught:
+    with tri.target("intel:opencl-cpu"), pytest.raises(OutOfResources, match="runs 8192 per block") as caught:
         add_one[(1,)](x, out, BLOCK=64, num_warps=1024)
-    assert caught.value.nearest == {"num_warps": 512}
+    assert caught.value.location is not None
+    assert "num_warps=512" in str(caught.value.remedy)
     with tri.target("intel:opencl-cpu"):
-        add_one[(1,)](x, out, BLOCK=64, num_warps=caught.value.nearest["num_warps"])
+        add_one[(1,)](x, out, BLOCK=64, num_warps=512)
     np.testing.assert_array_equal(out, x + np.float32(1))
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from tri_backend_intel.architectures import ARCHITECTURES, target
+from tri_backend_intel.knobs import parse_names
 from tri_backend_intel.options import IntelOptions
 from tri_backend_intel.pipeline import pipeline, policy
 from tri_backend_intel.runtime.devices import architecture_of
 from tri_backend_intel.spirv.extensions import check_extensions
+from tri_core import knobs
 from tri_core.api import DeviceInfo, OptionError, TargetError, TargetKey
 from tri_core.occupancy import occupancy
 from tri_gpu_dialect.stage import threads_per_warp
@@ -64,6 +66,38 @@ def test_a_misspelt_extension_is_an_error() -> None:
 def test_no_driver_adds_f16_in_memory(name: str) -> None:
     """No driver's compiler takes the extension, so code must not be allowed it."""
     assert not target(TargetKey("intel", name), None).has("SPV_EXT_shader_atomic_float16_add")
+
+
+@pytest.mark.parametrize(
+    ("extension", "lost"),
+    [
+        ("SPV_INTEL_subgroup_matrix_multiply_accumulate", {"dpas"}),
+        ("SPV_INTEL_2d_block_io", {"2d-block-io"}),
+        ("SPV_INTEL_bfloat16_conversion", set()),
+        ("SPV_INTEL_cache_controls", set()),
+        ("SPV_INTEL_inline_assembly", set()),
+    ],
+)
+def test_a_target_does_without_what_a_driver_lacks(extension: str, lost: set[str]) -> None:
+    whole = target(TargetKey("intel", "pvc"), None)
+    with knobs.scope(INTEL_WITHOUT=(extension,)):
+        made = target(TargetKey("intel", "pvc"), None)
+    assert whole.spec.features - made.spec.features >= {extension, *lost}
+    assert bool(made.spec.dot) == bool(policy(made, IntelOptions()).dots.instructions) == ("dpas" not in lost)
+    if extension != "SPV_INTEL_subgroup_matrix_multiply_accumulate":
+        assert whole.spec.features - made.spec.features == {extension, *lost}
+    else:  # operands of its instructions are all that blocks are for
+        assert not made.has("2d-block-io")
+
+
+def test_extensions_to_do_without_are_names_that_llvm_knows() -> None:
+    assert parse_names("SPV_INTEL_subgroups, SPV_KHR_shader_clock") == (
+        "SPV_INTEL_subgroups",
+        "SPV_KHR_shader_clock",
+    )
+    assert parse_names("") == ()
+    with pytest.raises(ValueError, match="SPV_INTEL_subgroups"):
+        parse_names("SPV_INTEL_subgroup")
 
 
 def test_a_bare_vendor_means_the_device() -> None:

@@ -95,6 +95,12 @@ class Loader:
         given.spill = self.spills[self.living[_value(kernel)][1]]
         return 0
 
+    def zeDeviceGetProperties(self, device: Any, properties: Any) -> int:
+        given = properties._obj
+        assert (_value(device), given.stype, ctypes.sizeof(given)) == (2, 0x3, 368)
+        given.clock = 2850
+        return 0
+
     def zeKernelDestroy(self, kernel: Any) -> int:
         assert self.living.pop(_value(kernel))[0] == "kernel"
         return 0
@@ -196,3 +202,9 @@ def test_an_image_that_the_driver_refuses_is_forgotten(caplog: pytest.LogCapture
     assert "0x78000004" in caplog.text
     assert made.images.get(b"module", SMALL) is None
     assert not loader.living
+
+
+def test_the_device_says_its_frequency_and_no_extensions() -> None:
+    made, _ = programs(small=0)
+    assert made.interop.api.megahertz() == 2850
+    assert made.interop.api.extensions() is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tri_backend_intel.architectures import row_of
+from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.dialect.encoding import DEPTH, Dpas
 from tri_backend_intel.dialect.matrix import KINDS
 from tri_backend_intel.options import IntelOptions
@@ -26,8 +26,8 @@ def dots(target: Target, options: IntelOptions) -> DotPolicy:
 
     Where no option says a size, kernels whose dots they compute have theirs.
     """
-    row = row_of(target.key.arch)
-    if not row.dpas_n or options.warp_size not in (0, row.dpas_n):
+    row = ARCHITECTURES[target.key.arch]
+    if not target.has("dpas") or options.warp_size not in (0, row.dpas_n):
         return DotPolicy()
     return DotPolicy(
         instructions=_table(row.dpas_n, row.dpas_tf32),

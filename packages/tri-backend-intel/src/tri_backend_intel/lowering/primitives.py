@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tri_backend_intel.architectures import ARCHITECTURES, row_of
+from tri_backend_intel.architectures import ARCHITECTURES, ASSEMBLY
 from tri_backend_intel.dialect import (
     BarrierOp,
     ClockOp,
@@ -157,7 +157,9 @@ class IntelPrimitives(Primitives):
         pure: bool,
     ) -> list[ir.Value]:
         """vISA, registers by ``rw``; Unsupported, with the reason, in the simulator and where the driver takes none."""
-        why = row_of(self.target.key.arch).assembly
+        why = ARCHITECTURES[self.target.key.arch].assembly
+        if not self.target.has(ASSEMBLY):
+            why = why or f"TRI_INTEL_WITHOUT names {ASSEMBLY}"
         why = "the simulator runs no assembly" if self.target.key.simulated else why
         if why:
             raise Unsupported(

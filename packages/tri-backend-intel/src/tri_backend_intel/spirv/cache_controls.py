@@ -96,7 +96,7 @@ def on_casts(data: bytes) -> bytes:
 
 
 def _spread(opcode: int, operands: tuple[int, ...], casts: dict[int, list[int]]) -> Iterator[int]:
-    """The words of an instruction, once for its pointer and for each cast where it decorates with a control."""
+    """An instruction as SPIR-V's 32-bit units, once for its pointer and for each cast where it decorates with a control."""
     head = len(operands) + 1 << 16 | opcode
     yield from (head, *operands)
     if opcode == _DECORATE and operands[1] in _DECORATIONS:
