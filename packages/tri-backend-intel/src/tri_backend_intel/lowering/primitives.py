@@ -218,7 +218,7 @@ class IntelPrimitives(Primitives):
     ) -> ir.Value:
         """Elements that share words of 32 bits come as such: the driver's compiler takes vectors of narrower ones apart."""
         element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-        count = 1 if element == type_ else type_.shape[0] * element.width // 32
+        count = 0 if element == type_ else type_.shape[0] * element.width // 32
         if not self._through_local or element.width >= 32 or not count:
             return super().load_shared(b, pointer, type_, predicate, align)
         words = super().load_shared(b, pointer, b.vector_type(b.i32, count), predicate, align)
