@@ -10,13 +10,12 @@ from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
 from tri_core.ir.traits import is_view, moves_data
 from tri_core.ir.views import defining_op, isa
 from tri_core.ir.walking import collect
-from tri_core.mlir import arith, ir, scf
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.dialect import BarrierOp, LocalAllocOp, LocalLoadOp, WaitBarrierOp
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
 __all__ = [
-    "CONTROL",
     "ancestor_in",
     "block_of",
     "block_ops",
@@ -43,9 +42,6 @@ SHARED, GLOBAL = 1, 2
 #: barrier of each CTA, a copy goes to all CTAs that hold copies of the block, and at a
 #: barrier all threads of the cluster synchronise
 CLUSTER = "ttg.cluster"
-
-#: ops whose regions are the same program at another place
-CONTROL = (scf.ForOp, scf.WhileOp, scf.IfOp)
 
 
 def forwards_elements(op: ir.Operation) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tri_backend_cpu.graph import ForLoop, Op, Value, as_for
+from tri_backend_cpu.graph import ForLoop, Op, Value, as_for, loops
 from tri_core.ir.traits import derives_pointer
 
 __all__ = ["Aliasing", "Assumption", "root_pointer"]
@@ -52,9 +52,9 @@ def _sources(pointer: Value) -> list[Value] | None:
             return [op.operands[0]]
         case "arith.select":
             return list(op.operands[1:])
-        case "scf.for":
+        case loops.FOR:
             return _carried(ForLoop(op), pointer.index)
-        case "scf.if":
+        case loops.IF:
             return [block.terminator.operands[pointer.index] for block in op.blocks if block.ops]
         case _:
             return None
@@ -148,7 +148,7 @@ def _varies_along(value: Value) -> frozenset[int] | None:
             as_for(value.block.parent) if value.block is not None and value.block.parent is not None else None
         )
         return _varies_along(loop.inits[value.index - 1]) if loop is not None and value.index else None
-    if op.name == "scf.for":
+    if op.name == loops.FOR:
         return _varies_along(ForLoop(op).inits[value.index])
     if op.name == "arith.constant":
         return None if isinstance(op.attributes["value"], list) else frozenset()

@@ -51,7 +51,7 @@ def uniform_source(value: Value) -> Value | int | None:
 
 
 def find_inductions(loop: Op) -> dict[Value, Induction]:
-    """The inductions of an ``scf.for``, by iteration argument."""
+    """The inductions of a counted loop, by iteration argument."""
     found: dict[Value, Induction] = {}
     view = ForLoop(loop)
     for argument, initial, result, next_value in zip(

@@ -236,7 +236,7 @@ class Scan(Step):
 
 @dataclass(eq=False)
 class Control(Step):
-    """An ``scf.for``, ``scf.if`` or ``scf.while`` with the plans of its blocks.
+    """A counted loop, branch or ``while`` loop with the plans of its blocks.
 
     ``inductions`` are a loop's tensors that only move; they need no memory.
     """

@@ -30,6 +30,7 @@ from tri_backend_cpu.analysis.plan import (
     changes_memory,
 )
 from tri_backend_cpu.graph import Block, Op, Value, as_for
+from tri_backend_cpu.graph.loops import FOR, IF, WHILE
 from tri_backend_cpu.locations import located
 from tri_core.api import Unsupported
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, Effects
@@ -40,7 +41,7 @@ __all__ = ["schedule"]
 _VECTOR_EFFECTS = {"tt.store", "tt.assert"}
 #: those that have to be over at all points before anything else happens
 _ALONE = {"tt.elementwise_inline_asm", "tt.atomic_poll"}
-_CONTROL = {"scf.for", "scf.if", "scf.while"}
+_CONTROL = {FOR, IF, WHILE}
 _TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
 
 
@@ -182,7 +183,7 @@ class _Scheduler:
     # --- control flow ------------------------------------------------------------------------------------
 
     def control(self, op: Op) -> None:
-        inductions = find_inductions(op) if op.name == "scf.for" else {}
+        inductions = find_inductions(op) if op.name == FOR else {}
         for induction in inductions.values():
             self.plan.inductions[induction.argument] = induction
             self.plan.inductions[induction.result] = induction
@@ -198,7 +199,7 @@ class _Scheduler:
 
     def carry(self, op: Op, inductions: dict[Value, Induction]) -> None:
         """Give memory to the tensors that ``op`` carries, and write the initial ones."""
-        if op.name == "scf.if":
+        if op.name == IF:
             for result in filter(_is_tensor, op.results):
                 self.new_view(result)
             return
@@ -247,7 +248,7 @@ def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
         return op.operands[1:], parent.blocks[1].arguments
     if (loop := as_for(parent)) is not None:
         return loop.yielded, loop.iter_args
-    if parent.name == "scf.while":
+    if parent.name == WHILE:
         return op.operands, parent.blocks[0].arguments
     return op.operands, parent.results
 

@@ -1,12 +1,16 @@
-"""An ``scf.for`` of the graph by the names of its parts."""
+"""A counted loop of the graph by the names of its parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tri_backend_cpu.graph.nodes import Block, Op, Value
+from tri_core.ir.regions import For, If, While
 
-__all__ = ["ForLoop", "as_for"]
+__all__ = ["FOR", "IF", "WHILE", "ForLoop", "as_for"]
+
+#: names of control flow in the graph, as in the IR
+FOR, IF, WHILE = (view.OPERATION_NAME for view in (For, If, While))
 
 #: operands before the initial values: bounds and step
 _BOUNDS = 3
@@ -14,7 +18,7 @@ _BOUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class ForLoop:
-    """``op``, an ``scf.for``; lists of loop-carried values have one entry per iter_arg."""
+    """``op``, a counted loop; lists of loop-carried values have one entry per iter_arg."""
 
     op: Op
 
@@ -61,4 +65,4 @@ class ForLoop:
 
 def as_for(op: Op | None) -> ForLoop | None:
     """The view of ``op``; None for another op."""
-    return ForLoop(op) if op is not None and op.name == "scf.for" else None
+    return ForLoop(op) if op is not None and op.name == FOR else None

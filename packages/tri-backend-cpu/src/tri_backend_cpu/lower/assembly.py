@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tri_backend_cpu.graph import Op
+from tri_backend_cpu.graph.loops import WHILE
 from tri_backend_cpu.lower.atomics import atomic_load
 from tri_backend_cpu.lower.builder import I1, I32, I64, Builder
 from tri_core.mlir import ir
@@ -46,7 +47,7 @@ def poll(
     """
     deadline = b.i64(0) if timeout is None else b.same("arith.addi", _now(b), timeout)
     kind = b.type(I1)
-    loop = ir.Operation.create("scf.while", results=[kind], operands=[], regions=2, loc=b.location, ip=b.ip)
+    loop = ir.Operation.create(WHILE, results=[kind], operands=[], regions=2, loc=b.location, ip=b.ip)
     test, body = loop.regions[0].blocks.append(), loop.regions[1].blocks.append(kind, arg_locs=[b.location])
     with b.inside(test):
         seen = b.cmp("eq", atomic_load(b, op, pointer), expected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tri_backend_cpu.graph import DType, Op, dtype_of
+from tri_backend_cpu.graph.loops import WHILE
 from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.builder import I1, Builder, storage_of
 from tri_backend_cpu.lower.casts import narrow, widen
@@ -132,11 +133,9 @@ def _add_float(b: Builder, dtype: DType, pointer: ir.Value, value: ir.Value, ord
 def _repeat(
     b: Builder, bits: DType, start: ir.Value, attempt: Callable[[ir.Value], tuple[ir.Value, ir.Value]]
 ) -> ir.Value:
-    """``scf.while``: attempt with what was last seen until it succeeds; what was seen then."""
+    """A ``while`` loop: attempt with what was last seen until it succeeds; what was seen then."""
     kind = b.type(bits)
-    loop = ir.Operation.create(
-        "scf.while", results=[kind], operands=[start], regions=2, loc=b.location, ip=b.ip
-    )
+    loop = ir.Operation.create(WHILE, results=[kind], operands=[start], regions=2, loc=b.location, ip=b.ip)
     before = loop.regions[0].blocks.append(kind, arg_locs=[b.location])
     after = loop.regions[1].blocks.append(kind, arg_locs=[b.location])
     with b.inside(before):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tri_backend_cpu.graph.loops import FOR, IF
 from tri_backend_cpu.graph.types import DType, dtype_of
 from tri_core.mlir import ir
 
@@ -360,13 +361,13 @@ class Builder:
     def loop(
         self, lower: ir.Value, upper: ir.Value, step: ir.Value, initial: Sequence[ir.Value] = ()
     ) -> tuple[ir.Operation, ir.Block]:
-        """An ``scf.for`` at the insertion point, with an empty body: (op, body block).
+        """A counted loop at the insertion point, with an empty body: (op, body block).
 
         The block's arguments are the index and one value per initial one; end it with :meth:`yield_`.
         """
         types = [v.type for v in initial]
         made = ir.Operation.create(
-            "scf.for",
+            FOR,
             results=types,
             operands=[lower, upper, step, *initial],
             regions=1,
@@ -379,9 +380,9 @@ class Builder:
     def branch(
         self, condition: ir.Value, types: Sequence[ir.Type] = ()
     ) -> tuple[ir.Operation, ir.Block, ir.Block]:
-        """An ``scf.if`` with results of ``types`` and two empty blocks, to be ended with :meth:`yield_`."""
+        """A branch with results of ``types`` and two empty blocks, to be ended with :meth:`yield_`."""
         made = ir.Operation.create(
-            "scf.if", results=list(types), operands=[condition], regions=2, loc=self.location, ip=self.ip
+            IF, results=list(types), operands=[condition], regions=2, loc=self.location, ip=self.ip
         )
         return made, made.regions[0].blocks.append(), made.regions[1].blocks.append()
 

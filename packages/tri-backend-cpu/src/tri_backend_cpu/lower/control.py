@@ -6,6 +6,7 @@ from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.analysis.induction import Step as Move
 from tri_backend_cpu.analysis.plan import BlockPlan, Control, Dot, Effect, Nest, Scalar, Scan
 from tri_backend_cpu.graph import Block, DType, ForLoop, Op, Value
+from tri_backend_cpu.graph.loops import FOR, IF, WHILE
 from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import effects, memory
 from tri_backend_cpu.lower.builder import I64
@@ -79,7 +80,7 @@ def _at_one_point(context: Context, op: Op) -> None:
 
 
 def _for(context: Context, step: Control) -> None:
-    """``scf.for``: scalars are carried as they are, moving tensors as how far they have moved."""
+    """A counted loop: scalars are carried as they are, moving tensors as how far they have moved."""
     b, source = context.b, ForLoop(step.op)
     carried = [i for i, v in enumerate(source.results) if not v.is_tensor]
     lower, upper, by = (context.scalars[v] for v in source.bounds)
@@ -161,9 +162,7 @@ def _while(context: Context, step: Control) -> None:
     outputs = [i for i, v in enumerate(op.results) if not v.is_tensor]
     results = [b.type(op.results[i].dtype) for i in outputs]
     initial = [context.scalars[op.operands[i]] for i in inputs]
-    loop = ir.Operation.create(
-        "scf.while", results=results, operands=initial, regions=2, loc=b.location, ip=b.ip
-    )
+    loop = ir.Operation.create(WHILE, results=results, operands=initial, regions=2, loc=b.location, ip=b.ip)
     before = b.ip
     _enter(context, loop, 0, [test.arguments[i] for i in inputs], [v.type for v in initial])
     emit_block(context, step.blocks[0])
@@ -191,4 +190,4 @@ def _enter(
     context.b.ip = ir.InsertionPoint(block)
 
 
-_CONTROL = {"scf.for": _for, "scf.if": _if, "scf.while": _while}
+_CONTROL = {FOR: _for, IF: _if, WHILE: _while}

@@ -12,6 +12,7 @@ from tri_backend_cpu.analysis.depth import prime
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
 from tri_backend_cpu.graph import DType, read_kernel
+from tri_backend_cpu.graph.loops import WHILE
 from tri_backend_cpu.graph.reader import Kernel
 from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.lower.checks import Checks
@@ -150,7 +151,7 @@ def _program_loop(context: Context, plan: Plan) -> None:
     b = context.b
     total, chunk = _field(context, abi.TOTAL, I64), _field(context, abi.CHUNK, I64)
     counter = b.offset(context.task, abi.NEXT, I8)
-    loop = ir.Operation.create("scf.while", results=[b.type(I64)], regions=2, ip=b.ip)
+    loop = ir.Operation.create(WHILE, results=[b.type(I64)], regions=2, ip=b.ip)
     with b.inside(loop.regions[0].blocks.append()):
         add, relaxed = (ir.IntegerAttr.get(b.i64_type, code) for code in (1, 2))
         first = b.op("llvm.atomicrmw", b.type(I64), counter, chunk, bin_op=add, ordering=relaxed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tri_backend_cpu.graph import Block, DType, Op, Value
+from tri_backend_cpu.graph.loops import FOR, IF, WHILE
 from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower.builder import Builder, width_of
 from tri_backend_cpu.lower.elementwise import ELEMENTWISE, lower_constant, lower_elementwise
@@ -106,9 +107,7 @@ def _while(region: _Region, op: Op) -> list[ir.Value]:
     b = region.b
     initial = [region.value(v) for v in op.operands]
     results = region.types(op.results)
-    loop = ir.Operation.create(
-        "scf.while", results=results, operands=initial, regions=2, loc=b.location, ip=b.ip
-    )
+    loop = ir.Operation.create(WHILE, results=results, operands=initial, regions=2, loc=b.location, ip=b.ip)
     places = [b.location] * len(initial)
     test = loop.regions[0].blocks.append(*(v.type for v in initial), arg_locs=places)
     body = loop.regions[1].blocks.append(*results, arg_locs=[b.location] * len(results))
@@ -119,7 +118,7 @@ def _while(region: _Region, op: Op) -> list[ir.Value]:
 
 
 _CONTROL: dict[str, Callable[[_Region, Op], list[ir.Value]]] = {
-    "scf.if": _if,
-    "scf.for": _for,
-    "scf.while": _while,
+    IF: _if,
+    FOR: _for,
+    WHILE: _while,
 }

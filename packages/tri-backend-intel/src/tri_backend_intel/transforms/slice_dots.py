@@ -15,6 +15,7 @@ from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_a
 from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import READ_DESCRIBED, READ_GLOBAL, READ_SHARED, has_at_most
+from tri_core.ir.regions import For
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -107,7 +108,7 @@ def _looped(dot: ir.Operation, loads: Sequence[ir.Operation], depth: int) -> ir.
     bounds = [constant(32, n) for n in (0, shape_of(dot.operands[0].type)[1], depth)]
     still = [coordinates(load)[1 - _moved(load, 1 - i)] for i, load in enumerate(loads)]
     loop = ir.Operation.create(
-        "scf.for",
+        For.OPERATION_NAME,
         results=[result.type, *(v.type for v in still)],
         operands=[*bounds, dot.operands[2], *still],
         regions=1,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from tri_backend_intel.transforms.fold_tiles import is_loadable, maker_of
 from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.ir.regions import For
 from tri_core.ir.traits import is_elementwise
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import terminator
 from tri_gpu_dialect.policies.gpu import DefaultPolicy
@@ -86,7 +88,7 @@ def _store(store: ir.Operation, policy: DefaultPolicy) -> str | None:
         seen.add(value)
         if op.name == "tt.dot":
             return None if policy.mma(op) is not None else "it is not of a dot on the matrix unit"
-        if op.name == "scf.for":
+        if isa(op, For):
             number = ir.OpResult(value).result_number
             ahead.append(terminator(op.regions[0].blocks[0]).operands[number])
         elif is_elementwise(op):

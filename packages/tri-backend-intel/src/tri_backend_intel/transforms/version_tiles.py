@@ -16,6 +16,8 @@ from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_a
 from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_backend_intel.transforms.surfaces import ANY, BASE, LEAST_WIDTH, MOST, PITCH, X_BYTES, constant_of
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import For, If, is_loop
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.ranges import Ranges
@@ -24,7 +26,6 @@ from tri_gpu_dialect.edit import all_ops, constant, functions, make
 __all__ = ["VersionTiles"]
 
 _EQ, _SLE = 0, 3
-_LOOPS = frozenset({"scf.for", "scf.while"})
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def _place(access: ir.Operation) -> ir.Operation:
     """The outermost loop around ``access`` in which its descriptor is not made; without one, the access."""
     place, op = access, access.parent.operation
     while op.name != "tt.func" and not _is_inside(_descriptor(access), op):
-        if op.name in _LOOPS:
+        if is_loop(op):
             place = op
         op = op.parent.operation
     return place
@@ -94,7 +95,7 @@ def _version(place: ir.Operation, accesses: list[ir.Operation], condition: ir.Va
         return
     with ir.InsertionPoint(place), place.location:
         branch = ir.Operation.create(
-            "scf.if", results=[r.type for r in place.results], operands=[condition], regions=2
+            If.OPERATION_NAME, results=[r.type for r in place.results], operands=[condition], regions=2
         )
     inside, outside = (region.blocks.append() for region in branch.regions)
     for result, value in zip(place.results, branch.results, strict=True):
@@ -255,7 +256,7 @@ class _Surface:
     def _last_of_loop(self, value: ir.Value) -> ir.Value | None:
         """The variable of a loop that counts up is below its bound."""
         loop = value.owner.owner.operation
-        if loop.name != "scf.for" or ir.BlockArgument(value).arg_number != 0:
+        if not isa(loop, For) or ir.BlockArgument(value).arg_number != 0:
             return None
         lower, upper, step = (self.last(v) for v in list(loop.operands)[:3])
         number = constant_of(loop.operands[2])

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tri_core.ir.regions import For, is_loop
 from tri_core.ir.traits import maps_elements
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, terminator
@@ -14,7 +16,6 @@ from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["Dot", "Unknown", "Work", "loops_of_dots", "work_of"]
 
-_LOOPS = frozenset({"scf.for", "scf.while"})
 _DOTS = frozenset({"tt.dot", "ttg.warp_group_dot"})
 _LOAD = "tt.descriptor_load"
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce"})
@@ -113,7 +114,7 @@ def loops_of_dots(function: ir.Operation) -> list[ir.Operation]:
 def _loop_around(op: ir.Operation) -> ir.Operation | None:
     while op.name != "tt.func" and op.parent is not None:
         op = op.parent.operation
-        if op.name in _LOOPS:
+        if is_loop(op):
             return op
     return None
 
@@ -142,7 +143,7 @@ class _Body:
 
     def refusal(self) -> str | None:
         """Why the cost of an iteration is unknown."""
-        if any(op.name in _LOOPS for op in self.ops):
+        if any(is_loop(op) for op in self.ops):
             return "a loop of dots has another one inside"
         if any(len(dot.results[0].type.shape) != 2 for dot in self.dots):
             return "it multiplies several matrices at once"
@@ -230,7 +231,7 @@ def _stages(loop: ir.Operation) -> int | None:
 
 def _iterations(loop: ir.Operation) -> int | None:
     """How often a loop runs whose bounds are constants."""
-    if loop.name != "scf.for":
+    if not isa(loop, For):
         return None
     numbers = []
     for value in list(loop.operands)[:3]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tri_core.ir.regions import For
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import all_ops, terminator
 from tri_gpu_dialect.encodings import decode
@@ -30,7 +32,7 @@ def is_placed(value: ir.Value) -> bool:
 
 @dataclass(frozen=True)
 class Carried:
-    """Value ``index`` that ``loop``, an ``scf.for``, carries."""
+    """Value ``index`` that ``loop``, a counted loop, carries."""
 
     loop: ir.Operation
     index: int
@@ -147,7 +149,7 @@ def _carry(accumulator: Accumulator) -> None:
     """Find the loop that carries ``accumulator``."""
     last = accumulator.dots[-1]
     loop = last.block.owner.operation
-    if loop.name != "scf.for":
+    if not isa(loop, For):
         return
     for index, value in enumerate(terminator(last.block).operands):
         if is_placed(value) and origin(value) == last.results[0]:

@@ -22,7 +22,9 @@ from tri_backend_nvidia.tcgen05.scales import SCALE_SETS, TensorMemoryScales
 from tri_backend_nvidia.tcgen05.tmem_operands import PlacedOperand, overlap, place_operands
 from tri_backend_nvidia.tcgen05.tmem_operands import left_operands as factors_of
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
+from tri_core.ir.regions import If
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
@@ -478,7 +480,7 @@ def _ancestor(op: ir.Operation, block: ir.Block) -> ir.Operation:
 
 def _only_block(op: ir.Operation, users: Sequence[ir.Operation]) -> ir.Block | None:
     """The block of ``op``, a branch, that has all ``users``."""
-    if op.name != "scf.if" or any(user == op for user in users):
+    if not isa(op, If) or any(user == op for user in users):
         return None
     for region in op.regions:
         for block in region.blocks:

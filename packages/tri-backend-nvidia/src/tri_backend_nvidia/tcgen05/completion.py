@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
 from tri_backend_nvidia.tcgen05.scales import SCALE_SETS
 from tri_core.api import Unsupported
+from tri_core.ir.regions import For, If, While
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
@@ -129,11 +131,11 @@ class Completion:
     # --- control flow: rebuilt with one value more ------------------------------------------------------
 
     def _region(self, op: ir.Operation, count: ir.Value) -> ir.Value:
-        if op.name == "scf.for":
+        if isa(op, For):
             return self._for(op, count)
-        if op.name == "scf.if":
+        if isa(op, If):
             return self._if(op, count)
-        if op.name == "scf.while":
+        if isa(op, While):
             return self._while(op, count)
         raise Unsupported(
             f"a dot whose accumulator is in tensor memory, in a {op.name}",
@@ -268,7 +270,7 @@ def _bound(block: ir.Block, since: int) -> int:
 
 def _bound_inside(op: ir.Operation, since: int) -> int:
     blocks = [block for region in op.regions for block in region.blocks]
-    if op.name == "scf.if":
+    if isa(op, If):
         return max([since, *[_bound(block, since) for block in blocks]])
     for block in blocks:
         # what the last iteration leaves must be no more than what this one started from

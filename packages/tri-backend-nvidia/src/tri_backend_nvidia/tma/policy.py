@@ -10,6 +10,7 @@ from tri_backend_nvidia.tma.descriptors import element_name, pads_with_nan
 from tri_backend_nvidia.tma.guards import function_of, starts_at_pieces
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import DescriptorReduceKind
+from tri_core.ir.regions import is_loop
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import axis_info
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
@@ -143,7 +144,7 @@ def _loops_around(op: ir.Operation) -> int:
     """How many loops are around ``op``."""
     outer, count = op.parent.operation, 0
     while outer.name != "tt.func":
-        count += outer.name in ("scf.for", "scf.while")
+        count += is_loop(outer)
         outer = outer.parent.operation
     return count
 
@@ -166,7 +167,7 @@ def _in_dot_loop(op: ir.Operation) -> bool:
     """Whether a loop around ``op`` holds a dot next to it."""
     outer = op.parent
     while outer is not None and outer.operation.name != "tt.func":
-        if outer.operation.name in ("scf.for", "scf.while"):
+        if is_loop(outer.operation):
             return any(each.name in ("tt.dot", "tt.dot_scaled") for each in all_ops(outer.operation))
         outer = outer.operation.parent
     return False

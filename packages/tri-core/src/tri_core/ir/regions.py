@@ -38,6 +38,7 @@ __all__ = [
     "While",
     "carried_results",
     "counted",
+    "deciding_operands",
     "edges_of",
     "ends_region",
     "is_branch",
@@ -46,6 +47,7 @@ __all__ = [
     "loops_in",
     "predecessors",
     "region_blocks",
+    "tied",
 ]
 
 
@@ -398,6 +400,27 @@ def carried_results(edges: Sequence[Edge]) -> list[tuple[list[ir.Value], list[ir
         if inner.block is not None
         and (inner.source, inner.first, inner.count) == (outer.source, outer.first, outer.count)
     ]
+
+
+def deciding_operands(op: ir.Operation) -> list[ir.Value]:
+    """What decides how control goes at ``op`` and is forwarded nowhere: bounds, conditions, also of its terminators."""
+    forwarded: dict[ir.Operation, set[int]] = {op: set()}
+    for edge in edges_of(op):
+        forwarded.setdefault(edge.source, set()).update(range(edge.first, edge.first + edge.count))
+    return [v for source, known in forwarded.items() for i, v in enumerate(source.operands) if i not in known]
+
+
+def tied(value: ir.Value) -> list[ir.Value] | None:
+    """What ``value`` is forwarded from (:func:`predecessors`), and the arguments or results that are forwarded the same; None as there."""
+    found = predecessors(value)
+    if found is None:
+        return None
+    owner = value.owner
+    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    if not RegionBranch.declared_by(op.name):
+        return found
+    pairs = [pair for left, right in carried_results(edges_of(op)) for pair in zip(left, right, strict=True)]
+    return [*found, *(b if a == value else a for a, b in pairs if value in (a, b))]
 
 
 def loops_in(root: ir.Operation) -> list[ir.Operation]:

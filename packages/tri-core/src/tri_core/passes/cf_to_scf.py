@@ -16,7 +16,7 @@ __all__ = ["CfToScf"]
 
 @dataclass(frozen=True)
 class CfToScf(Pass):
-    """Gives every ``tt.func`` one block: ``cf`` branches become ``scf.if``, ``scf.while``, ``scf.index_switch``.
+    """Gives every ``tt.func`` one block: ``cf`` branches become ``if``, ``while`` and ``scf.index_switch``.
 
     Our frontend makes structured control flow; TTIR of the original has branches where a function returns
     early.  Upstream's ``lift-cf-to-scf`` (Bahmann et al., "Perfect Reconstructability of Control Flow from

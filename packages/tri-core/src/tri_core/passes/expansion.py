@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import FuncOp
 from tri_core.errors import Unsupported
+from tri_core.ir.regions import ends_region, is_control
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -22,7 +23,6 @@ Parts = Sequence[ir.Value]
 #: the types of the parts of a value of this type; None for a type that stays
 PartTypes = Callable[[ir.Type], "Sequence[ir.Type] | None"]
 
-_CONTROL = frozenset({"scf.for", "scf.while", "scf.if"})
 _TERMINATORS = frozenset({"scf.yield", "scf.condition"})
 #: the attribute, while values are expanded, of ops that stay as they are with all that they use and make: an op in a block that
 #: moved is another object with another hash
@@ -146,7 +146,7 @@ def _block(block: ir.Block, state: Expansion) -> None:
 
 def _rebuild(op: ir.Operation, state: Expansion) -> None:
     """Control flow with the parts in place of the values; anything else cannot take a replaced value."""
-    if op.name not in _CONTROL | _TERMINATORS:
+    if not (is_control(op) or ends_region(op)):
         raise Unsupported(
             f"{op.name} of {next(v.type for v in (*op.operands, *op.results) if state.types(v.type) is not None)}",
             remedy="use the value in loads, stores and control flow only",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.dialects.tt import StoreOp
+from tri_core.ir.regions import If
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes.descriptor_access import ACCESSES, Descriptor, block_inside, store_whole
 
 __all__ = ["ASKED", "OWN_ROWS", "SELDOM", "branched", "guarded", "is_half", "narrowed", "stored_by_pointers"]
@@ -20,7 +21,7 @@ OWN_ROWS = "tt.own_rows"
 
 
 def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -> None:
-    """Put ``access`` in a branch of an ``scf.if`` on ``condition`` (i1); the other does it through ``descriptor``.
+    """Put ``access`` in one block of a branch on ``condition`` (i1); the other does it through ``descriptor``.
 
     Unsupported for what pointers cannot do.
     """
@@ -37,7 +38,7 @@ def guarded(access: ir.Operation, condition: ir.Value, descriptor: Descriptor) -
 
 
 def branched(access: ir.Operation, condition: ir.Value) -> ir.Operation:
-    """Put ``access``, which gives nothing, in the second branch of an ``scf.if`` on ``condition``; gives its copy in the first."""
+    """Put ``access``, which gives nothing, in the second block of a branch on ``condition``; gives its copy in the first."""
     branch, inside, outside = _branch(access, condition)
     branch.attributes[ASKED] = ir.UnitAttr.get()
     copy = access.clone(ip=ir.InsertionPoint(inside)).operation
@@ -77,11 +78,11 @@ def _mark_stores(block: ir.Block) -> None:
 def is_half(access: ir.Operation) -> bool:
     """Whether ``access`` is one of the two that :func:`branched` made."""
     around = access.parent.operation
-    return isa(around, scf.IfOp) and ASKED in around.attributes
+    return isa(around, If) and ASKED in around.attributes
 
 
 def narrowed(access: ir.Operation, condition: ir.Value) -> bool:
-    """Add ``condition``, computed right before ``access``, to that of the ``scf.if`` that :func:`branched` made; False without one."""
+    """Add ``condition``, computed right before ``access``, to that of the branch that :func:`branched` made; False without one."""
     branch = access.parent.operation
     if not is_half(access):
         return False
@@ -99,9 +100,9 @@ def narrowed(access: ir.Operation, condition: ir.Value) -> bool:
 
 
 def _branch(access: ir.Operation, condition: ir.Value) -> tuple[ir.Operation, ir.Block, ir.Block]:
-    """An ``scf.if`` before ``access``, with results as it has, and the two blocks, which are empty."""
+    """A branch before ``access``, with results as it has, and the two blocks, which are empty."""
     branch = ir.Operation.create(
-        "scf.if",
+        If.OPERATION_NAME,
         results=[r.type for r in access.results],
         operands=[condition],
         regions=2,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.ir.views import isa
+from tri_core.ir.regions import If, is_loop
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes import loops
 from tri_core.passes.base import Pass
 from tri_core.passes.rewriting import constant, make
@@ -83,7 +83,7 @@ def _iteration(
     if condition is None:
         return loops.copy_body(loop, [variable, *values], ir.InsertionPoint(loop))
     branch = ir.Operation.create(
-        "scf.if",
+        If.OPERATION_NAME,
         results=[v.type for v in values],
         operands=[condition],
         regions=2,
@@ -116,7 +116,7 @@ def _has_loops(loop: ir.Operation) -> bool:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         nonlocal found
-        found = found or (op != loop and isa(op, scf.ForOp, scf.WhileOp))
+        found = found or (op != loop and is_loop(op))
         return ir.WalkResult.ADVANCE
 
     walk(loop, visit)

@@ -1,6 +1,6 @@
 """Counted loops: how often they run, and copies of their bodies.
 
-An ``scf.for`` runs while its variable is below the upper bound, in signed order or, with ``unsignedCmp``, unsigned.
+A counted loop runs while its variable is below the upper bound, in signed order or, with ``unsignedCmp``, unsigned.
 Its step is positive.
 """
 
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.ir.regions import For
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, made_by, make
 
 __all__ = [
@@ -30,11 +31,11 @@ _SLT, _ULT = 2, 6
 
 
 def for_loops(module: ir.Module) -> list[ir.Operation]:
-    """All ``scf.for`` of ``module``, inner ones first."""
+    """All counted loops of ``module``, inner ones first."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if isa(op, scf.ForOp):
+        if isa(op, For):
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -95,7 +96,7 @@ def make_loop(
     """An empty loop before ``like`` with its attributes except ``without``; its body has arguments only."""
     types = [value.type for value in initial]
     loop = ir.Operation.create(
-        "scf.for",
+        For.OPERATION_NAME,
         results=types,
         operands=[*bounds, *initial],
         attributes={name: like.attributes[name] for name in like.attributes if name not in without},

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tri_core.dialects.tt import FuncOp, SplatOp
+from tri_core.ir.regions import For
 from tri_core.ir.traits import derives_pointer
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir, scf
+from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import producer
 
 __all__ = ["argument_of", "is_zero", "reaches"]
@@ -46,10 +47,10 @@ def argument_of(pointer: ir.Value) -> ir.Value | None:
             parent, number = block.owner.operation, ir.BlockArgument(value).arg_number
             if isa(parent, FuncOp):
                 return value
-            if not isa(parent, scf.ForOp) or number == 0 or not _stays(block, number):
+            if not isa(parent, For) or number == 0 or not _stays(block, number):
                 return None
             value = parent.operands[2 + number]
-        elif isa(op, scf.ForOp):
+        elif isa(op, For):
             number = ir.OpResult(value).result_number
             if not _stays(op.regions[0].blocks[0], number + 1):
                 return None

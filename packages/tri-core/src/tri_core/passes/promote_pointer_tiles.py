@@ -28,10 +28,11 @@ from typing import ClassVar
 from tri_core.dialects.tt import CallOp, DotOp, FuncOp, LoadOp, PointerType, StoreOp, TensorDescType, TransOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, WRITE_GLOBAL, effects_of
+from tri_core.ir.regions import For, If, is_loop
 from tri_core.ir.traits import is_cast, is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import arith, ir, scf
+from tri_core.mlir import arith, ir
 from tri_core.passes.base import Pass
 from tri_core.passes.guarded_access import branched
 from tri_core.passes.origins import argument_of, is_zero, reaches
@@ -58,7 +59,6 @@ PROMOTED = "tt.promoted"
 
 #: the size of a dimension that is never left
 _ANY = 2**31 - 1
-_LOOPS = (scf.ForOp, scf.WhileOp)
 _SLT, _SLE = 2, 3
 #: the attribute of a branch that is taken if the loop in it runs
 _ENTERED = "tt.entered"
@@ -176,7 +176,7 @@ class _Function:
 def _changes_with(tile: Tile, access: ir.Operation) -> bool:
     """Whether the array is another in every iteration of the innermost loop around ``access``."""
     values = _array_symbols(tile)
-    around = [each for each in ancestors(access) if isa(each, *_LOOPS)]
+    around = [each for each in ancestors(access) if is_loop(each)]
     return bool(around) and any(is_inside(symbol, around[0]) for symbol in values)
 
 
@@ -220,7 +220,7 @@ def _is_factor(use: ir.OpOperand) -> bool:
 def _is_row_beside_dots(load: ir.Operation) -> bool:
     """Whether ``load`` gives a row, in a loop, from which a factor of a dot in the same block is computed."""
     type_ = load.results[0].type
-    if not isinstance(type_, ir.RankedTensorType) or type_.rank != 1 or not isa(load.parent, scf.ForOp):
+    if not isinstance(type_, ir.RankedTensorType) or type_.rank != 1 or not isa(load.parent, For):
         return False
     ahead, seen = list(load.results), set(load.results)
     while ahead:
@@ -342,7 +342,7 @@ def _place(function: ir.Operation, access: ir.Operation, tile: Tile) -> ir.Opera
     number = next(i for i, op in enumerate(chain) if op.block == found.block)
     if _ENTERED in chain[number].attributes:
         return chain[number - 1]
-    is_plain_loop = isa(chain[number], scf.ForOp) and not len(chain[number].results)
+    is_plain_loop = isa(chain[number], For) and not len(chain[number].results)
     return _entered(chain[number]) if is_plain_loop else chain[number]
 
 
@@ -352,7 +352,7 @@ def _entered(loop: ir.Operation) -> ir.Operation:
     runs = make(loop, "arith.cmpi", ir.IntegerType.get_signless(1), list(loop.operands)[:2], predicate)
     point, marked = ir.InsertionPoint(loop), {_ENTERED: ir.UnitAttr.get()}
     branch = ir.Operation.create(
-        "scf.if", operands=[runs], regions=2, attributes=marked, loc=loop.location, ip=point
+        If.OPERATION_NAME, operands=[runs], regions=2, attributes=marked, loc=loop.location, ip=point
     )
     inside = ir.InsertionPoint(branch.regions[0].blocks.append())
     loop.move_before(ir.Operation.create("scf.yield", ip=inside, loc=loop.location))

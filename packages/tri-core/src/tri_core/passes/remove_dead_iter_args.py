@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tri_core.ir.regions import (
+    For,
+    deciding_operands,
+    ends_region,
+    is_control,
+    predecessors,
+)
 from tri_core.ir.traits import is_pure
-from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes.base import Pass
-from tri_core.passes.loops import body, for_loops, yielded
+from tri_core.passes.loops import for_loops
 from tri_core.pipeline import StageContext
 
 __all__ = ["RemoveDeadIterArgs"]
@@ -19,7 +25,7 @@ __all__ = ["RemoveDeadIterArgs"]
 
 @dataclass(frozen=True)
 class RemoveDeadIterArgs(Pass):
-    """A value that an ``scf.for`` carries and nobody needs is passed on unchanged; canonicalization then removes it."""
+    """A value that a counted loop carries and nobody needs is passed on unchanged; canonicalization then removes it."""
 
     name: ClassVar[str] = "remove-dead-iter-args"
     former_names: ClassVar[tuple[str, ...]] = ("dead-carried",)
@@ -30,11 +36,10 @@ class RemoveDeadIterArgs(Pass):
         if not loops:
             return
         live = _Liveness().run(module)
-        for loop in loops:
-            end = yielded(loop)
-            for number, argument in enumerate(list(body(loop).arguments)[1:]):
-                if argument not in live and loop.results[number] not in live:
-                    end.operands[number] = argument
+        for loop in map(For, loops):
+            for number, (argument, result) in enumerate(zip(loop.carried, loop.op.results, strict=True)):
+                if argument not in live and result not in live:
+                    loop.end.operands[number] = argument
 
 
 @dataclass
@@ -55,24 +60,17 @@ class _Liveness:
 
     def sources(self, value: ir.Value) -> list[ir.Value]:
         """What ``value`` is computed from."""
+        forwarded = predecessors(value)
+        if forwarded is not None:
+            return forwarded
         owner = value.owner
         if isinstance(owner, ir.Block):
-            return self.carried(owner, value)
+            return []
         op = owner.operation
-        if isa(op, scf.ForOp):
-            number = ir.OpResult(value).result_number
-            return [op.operands[3 + number], yielded(op).operands[number]]
         found = list(op.operands)
         for region in op.regions:
             found += [v for block in region.blocks for v in list(block.operations)[-1].operands]
         return found
-
-    def carried(self, block: ir.Block, value: ir.Value) -> list[ir.Value]:
-        """The first and the next value of a loop's argument."""
-        loop, number = block.owner.operation, ir.BlockArgument(value).arg_number
-        if not isa(loop, scf.ForOp) or number == 0:
-            return []
-        return [loop.operands[2 + number], yielded(loop).operands[number - 1]]
 
 
 def _operations(module: ir.Module) -> Iterator[ir.Operation]:
@@ -88,11 +86,9 @@ def _operations(module: ir.Module) -> Iterator[ir.Operation]:
 
 def _needed(op: ir.Operation) -> list[ir.Value]:
     """Operands that are needed whatever becomes of the results."""
-    if isa(op, scf.ForOp):
-        return list(op.operands)[:3]
-    if isa(op, scf.IfOp):
-        return list(op.operands)
-    if isa(op, scf.YieldOp) and isa(op.parent.operation, scf.ForOp, scf.IfOp):
+    if is_control(op):
+        return deciding_operands(op)
+    if ends_region(op):
         return []
     if is_pure(op) and not len(op.regions):
         return []

@@ -51,7 +51,7 @@ def late_dots(loop: ir.Operation, staged: Collection[ir.Value]) -> list[CarriedD
 
 
 def carried_dots(loop: ir.Operation) -> list[CarriedDot]:
-    """The dots of ``loop``, an ``scf.for``, whose results the next iteration alone uses."""
+    """The dots of ``loop``, a counted loop, whose results the next iteration alone uses."""
     end = terminator(loop.regions[0].blocks[0])
     found = []
     for op in block_ops(end.block):

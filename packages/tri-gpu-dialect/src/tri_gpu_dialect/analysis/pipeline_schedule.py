@@ -21,9 +21,10 @@ from tri_core.ir.effects import (
     WRITE_SHARED,
     may_have,
 )
+from tri_core.ir.regions import While
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp
@@ -59,7 +60,7 @@ class Schedule:
 
 
 def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Schedule | None:
-    """The schedule of an ``scf.for`` whose loads ``suits`` accepts for asynchronous copies; None without any."""
+    """The schedule of a counted loop whose loads ``suits`` accepts for asynchronous copies; None without any."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
     written = _written(loop)
@@ -80,7 +81,7 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
 
 
 def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str | None:
-    """Why ``loop``, an ``scf.for``, has no :func:`schedule`; None where none of its loads gives an operand to a dot."""
+    """Why ``loop``, a counted loop, has no :func:`schedule`; None where none of its loads gives an operand to a dot."""
     body = loop.regions[0].blocks[0]
     ops = block_ops(body)
     loads = [op for op in ops if isa(op, LoadOp) and _feeds_dot(op)]
@@ -114,7 +115,7 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
             if root is None or used:
                 return None
             found.add(root)
-        elif isa(op, scf.WhileOp) or may_have(op, *_ORDERING):
+        elif isa(op, While) or may_have(op, *_ORDERING):
             return None
     return found
 

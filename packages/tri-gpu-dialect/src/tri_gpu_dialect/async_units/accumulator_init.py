@@ -5,7 +5,7 @@
     for t = zeros: t = dot(a, b, t)                       ->     for i, t = zeros: t = dot(a, b, t, use_c = i != lower)
 
 The third is the epilogue of a tile in a loop over the steps of several: ``if last: store(t); t = zeros``.  What is zeros on one way
-through an ``scf.if``, and on the other comes from before it, is such a select too.  Behind the loop, zeros are selected where they are used.
+through a branch, and on the other comes from before it, is such a select too.  Behind the loop, zeros are selected where they are used.
 
 The select is a move for each register of the accumulator in each iteration, and has the dot before it waited for first: a dot
 that is still under way may be the accumulator of the next one, but nothing else may read it.  A condition is a scalar, or a
@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import For, If
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import moves_data
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir, scf
+from tri_core.mlir import arith, ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.edit import all_ops, block_of, block_ops, functions, terminator
@@ -83,7 +84,7 @@ class _Reset:
             return None
         if isa(op, arith.SelectOp):
             condition, *ways = op.operands
-        elif isa(op, scf.IfOp):
+        elif isa(op, If):
             condition = op.operands[0]
             number = ir.OpResult(value).result_number
             ways = [terminator(region.blocks[0]).operands[number] for region in op.regions]
@@ -92,7 +93,7 @@ class _Reset:
         scalar = _scalar(condition)
         new, old = is_zero(ways[0]), is_zero(ways[1])
         total = ways[1] if new else ways[0]
-        if scalar is None or new == old or (isa(op, scf.IfOp) and _is_inside(total, op)):
+        if scalar is None or new == old or (isa(op, If) and _is_inside(total, op)):
             return None
         return cls(op, scalar, new, total)
 
@@ -103,7 +104,7 @@ def _by_flag(dot: ir.Operation) -> bool:
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return False
     loop, number = dot.block.owner.operation, ir.BlockArgument(total).arg_number
-    if not isa(loop, scf.ForOp):
+    if not isa(loop, For):
         return False
     reset = _Reset.of(terminator(dot.block).operands[number - 1])
     if reset is None or reset.op.block != dot.block:
@@ -124,7 +125,7 @@ def _with_flag(loop: ir.Operation, number: int, reset: _Reset) -> ir.Operation:
     with ir.InsertionPoint(loop), loop.location:
         counts = _bit(0 if is_zero(inits[number - 1]) else 1)
         made = ir.Operation.create(
-            "scf.for",
+            For.OPERATION_NAME,
             results=[*(v.type for v in inits), counts.type],
             operands=[*loop.operands, counts],
             regions=1,
@@ -186,7 +187,7 @@ def _by_iteration(dot: ir.Operation) -> None:
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return
     loop = dot.block.owner.operation
-    if not isa(loop, scf.ForOp):
+    if not isa(loop, For):
         return
     induction, lower = dot.block.arguments[0], loop.operands[0]
     if not is_zero(loop.operands[2 + ir.BlockArgument(total).arg_number]):

@@ -24,8 +24,9 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import FuncOp, MakeTensorDescriptorOp, PointerType
 from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.ir.regions import If, is_loop
 from tri_core.ir.views import isa
-from tri_core.mlir import builtin, ir, scf
+from tri_core.mlir import builtin, ir
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
 from tri_gpu_dialect.edit import all_ops, constant, functions, i32_attribute, make
@@ -59,7 +60,7 @@ def is_repeated(op: ir.Operation) -> bool:
     """Whether ``op`` is in a loop."""
     outer = op.parent
     while outer is not None and not isa(outer.operation, FuncOp, builtin.ModuleOp):
-        if isa(outer.operation, scf.ForOp, scf.WhileOp):
+        if is_loop(outer.operation):
             return True
         outer = outer.operation.parent
     return False
@@ -116,7 +117,7 @@ def _guarded(
 
 def _fill(condition: ir.Value, element: ir.Value, word: int) -> None:
     """Where ``condition``, memory at ``element`` is written, and copies see that."""
-    branch = ir.Operation.create("scf.if", operands=[condition], regions=2)
+    branch = ir.Operation.create(If.OPERATION_NAME, operands=[condition], regions=2)
     i64 = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(branch.regions[0].blocks.append()):
         words = _value("tt.bitcast", [element], PointerType.of(i64))

@@ -40,6 +40,7 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     effects_of,
 )
+from tri_core.ir.regions import For, While
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import arith, ir
@@ -165,7 +166,7 @@ def _number(op: ir.Operation) -> int:
 def _in_steps(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
     """A loop over every program number ``ctas`` after the one before; gives its block, which has the number first."""
     loop = ir.Operation.create(
-        "scf.for", operands=[cta, total, ctas], regions=1, attributes={PERSISTENT: ir.UnitAttr.get()}
+        For.OPERATION_NAME, operands=[cta, total, ctas], regions=1, attributes={PERSISTENT: ir.UnitAttr.get()}
     )
     block = loop.regions[0].blocks.append(cta.type)
     with ir.InsertionPoint(block):
@@ -184,7 +185,11 @@ def _to_and_fro(cta: ir.Value, ctas: ir.Value, total: ir.Value) -> ir.Block:
     started = [cta, there, make("arith.addi", [twice, one])]
     types = [v.type for v in started]
     loop = ir.Operation.create(
-        "scf.while", results=types, operands=started, regions=2, attributes={PERSISTENT: ir.UnitAttr.get()}
+        While.OPERATION_NAME,
+        results=types,
+        operands=started,
+        regions=2,
+        attributes={PERSISTENT: ir.UnitAttr.get()},
     )
     head, block = (region.blocks.append(*types) for region in loop.regions)
     with ir.InsertionPoint(head):

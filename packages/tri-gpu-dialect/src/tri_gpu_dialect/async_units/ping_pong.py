@@ -19,8 +19,9 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import ReduceOp
+from tri_core.ir.regions import For, If, is_control
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, math, scf
+from tri_core.mlir import ir, math
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.ordered_barriers import ORDERED_BARRIER
 from tri_gpu_dialect.dialect.partitions import default_block
@@ -32,7 +33,7 @@ __all__ = ["PingPong"]
 #: what takes so long that another group's dots are done meanwhile
 _LONG = (ReduceOp, math.ExpOp, math.Exp2Op)
 #: what all groups of consumers go through in the same way
-_BRANCHES = (scf.ForOp, scf.IfOp)
+_BRANCHES = (For, If)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class PingPong(Pass):
 
 def _alternate(block: ir.Block, warps: int) -> None:
     """Ordered barriers for what is in ``block``, the region of consumers."""
-    ops = [op for outer in block_ops(block) for op in all_ops(outer) if isa(op, *_BRANCHES)]
+    ops = [op for outer in block_ops(block) for op in all_ops(outer) if is_control(op)]
     blocks = [inner for op in ops for region in op.regions for inner in region.blocks]
     found = [dots for inner in blocks if (dots := _started_together(inner))]
     if not found:

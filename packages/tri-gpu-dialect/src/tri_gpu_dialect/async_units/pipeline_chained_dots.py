@@ -27,10 +27,11 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import FuncOp
+from tri_core.ir.regions import For, If
 from tri_core.ir.traits import is_view
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.dot_stages import DotStages, dot_stages
 from tri_gpu_dialect.async_units.analysis.fused_loop_schedule import between, forwarded_alike
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
@@ -70,7 +71,7 @@ class PipelineChainedDots(Pass):
         if wanted is False:
             return
         for function in functions(module):
-            loops = [op for op in all_ops(function) if isa(op, scf.ForOp) and _has_dots(op)]
+            loops = [op for op in all_ops(function) if isa(op, For) and _has_dots(op)]
             self.loops([loop for loop in loops if wanted or isa(_around(loop), WarpSpecializeOp)])
 
     def loops(self, loops: list[ir.Operation]) -> None:
@@ -189,11 +190,11 @@ def _begun(
     """
     count = len(inits)
     types = [*(v.type for v in inits), *(v.type for v in second.stages.forwarded)]
-    ran = ir.Operation.create("scf.if", results=types, operands=[each[0]], regions=2)
+    ran = ir.Operation.create(If.OPERATION_NAME, results=types, operands=[each[0]], regions=2)
     with ir.InsertionPoint(ran.regions[0].blocks.append()):
         made = first.others(first.started(inits))
         left = [*made[:count], *(made[count + i] for i in order)]
-        both = ir.Operation.create("scf.if", results=types, operands=[each[1]], regions=2)
+        both = ir.Operation.create(If.OPERATION_NAME, results=types, operands=[each[1]], regions=2)
         ir.Operation.create("scf.yield", operands=list(both.results))
     with ir.InsertionPoint(both.regions[0].blocks.append()):
         ir.Operation.create("scf.yield", operands=second.beside(left))
@@ -287,7 +288,7 @@ class _Schedule:
         types = [v.type for v in carried]
         kept = {name: self.loop.attributes[name] for name in self.loop.attributes if name != LATE}
         made = ir.Operation.create(
-            "scf.for", results=types, operands=[lower, upper, step, *carried], regions=1,
+            For.OPERATION_NAME, results=types, operands=[lower, upper, step, *carried], regions=1,
             attributes=kept | {PLACED: ir.UnitAttr.get()},
         )  # fmt: skip
         block = made.regions[0].blocks.append(lower.type, *types)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
+from tri_core.ir.regions import For, If, While, is_control
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
@@ -22,7 +23,6 @@ from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalDeallocOp
 from tri_gpu_dialect.edit import (
     CLUSTER,
-    CONTROL,
     all_ops,
     block_ops,
     constant,
@@ -219,7 +219,7 @@ class Side(ABC):
 
     def op(self, op: ir.Operation) -> None:
         """Copy ``op``."""
-        if isa(op, *CONTROL):
+        if is_control(op):
             _COPIES[op.name](self, op)
             return
         made = op.clone(ip=ir.InsertionPoint.current).operation
@@ -241,13 +241,13 @@ class Side(ABC):
             self.state[ring] = (values[2 * i], values[2 * i + 1])
 
     def for_(self, op: ir.Operation) -> None:
-        """``scf.for``."""
+        """A counted loop."""
         body, rings = op.regions[0].blocks[0], self.inside(op)
         kept = [i for i, r in enumerate(op.results) if body.arguments[1 + i] in self.demand.values]
         lower, upper, step = self.values(list(op.operands)[:3])
         carried = [*[self.value(op.operands[3 + i]) for i in kept], *self.flat(rings)]
         made = ir.Operation.create(
-            "scf.for", results=[v.type for v in carried], operands=[lower, upper, step, *carried], regions=1,
+            For.OPERATION_NAME, results=[v.type for v in carried], operands=[lower, upper, step, *carried], regions=1,
             attributes=_attributes(op),
         )  # fmt: skip
         block = made.regions[0].blocks.append(lower.type, *[v.type for v in carried])
@@ -264,13 +264,17 @@ class Side(ABC):
         self.enter(rings, list(made.results)[len(kept) :])
 
     def if_(self, op: ir.Operation) -> None:
-        """``scf.if``."""
+        """A branch."""
         rings = self.inside(op)
         kept = [i for i, r in enumerate(op.results) if r in self.demand.values]
         before = dict(self.state)
         types = [op.results[i].type for i in kept] + [v.type for v in self.flat(rings)]
         made = ir.Operation.create(
-            "scf.if", results=types, operands=self.values(op.operands), regions=2, attributes=_attributes(op)
+            If.OPERATION_NAME,
+            results=types,
+            operands=self.values(op.operands),
+            regions=2,
+            attributes=_attributes(op),
         )
         for source, region in zip(op.regions, made.regions, strict=True):
             self.state = dict(before)
@@ -288,7 +292,7 @@ class Side(ABC):
         self.enter(rings, list(made.results)[len(kept) :])
 
     def while_(self, op: ir.Operation) -> None:
-        """``scf.while``."""
+        """A ``while`` loop."""
         rings = self.inside(op)
         head, body = (region.blocks[0] for region in op.regions)
         started = [i for i, v in enumerate(head.arguments) if v in self.demand.values]
@@ -297,7 +301,7 @@ class Side(ABC):
         first = [v.type for v in carried]
         types = [*[op.results[i].type for i in passed], *[v.type for v in self.flat(rings)]]
         made = ir.Operation.create(
-            "scf.while", results=types, operands=carried, regions=2, attributes=_attributes(op)
+            While.OPERATION_NAME, results=types, operands=carried, regions=2, attributes=_attributes(op)
         )
         # the condition is forwarded as well, as the first of its terminator's operands
         going = [0, *(1 + i for i in passed)]
@@ -315,7 +319,7 @@ class Side(ABC):
         end: str,
         forwarded: Sequence[int],
     ) -> None:
-        """Copy ``old``, a block of an ``scf.while`` with its ``kept`` arguments, to ``block``, which ``end`` ends."""
+        """Copy ``old``, a block of a ``while`` loop with its ``kept`` arguments, to ``block``, which ``end`` ends."""
         self.known.update((old.arguments[i], v) for i, v in zip(kept, block.arguments, strict=False))
         with ir.InsertionPoint(block):
             self.enter(rings, list(block.arguments)[len(kept) :])
@@ -358,7 +362,7 @@ class Side(ABC):
         )
 
 
-_COPIES = {"scf.for": Side.for_, "scf.if": Side.if_, "scf.while": Side.while_}
+_COPIES = {For.OPERATION_NAME: Side.for_, If.OPERATION_NAME: Side.if_, While.OPERATION_NAME: Side.while_}
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tri_core.dialects.tt import DescriptorLoadOp, FuncOp, GetNumProgramsOp, GetProgramIdOp, LoadOp
+from tri_core.ir.regions import For
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect import edit
 from tri_gpu_dialect.analysis.trip_counts import TripCounts
 from tri_gpu_dialect.edit import all_ops
@@ -126,7 +127,7 @@ def _group(
     cache: int | None,
 ) -> ir.Value:
     """How many ``across`` go together; all where it is unknown what they read."""
-    loops = [(op, read) for op in all_ops(function) if isa(op, scf.ForOp) and (read := _read(op))]
+    loops = [(op, read) for op in all_ops(function) if isa(op, For) and (read := _read(op))]
     if cache is None or not loops or not all(_is_scalar(v) for op, _ in loops for v in list(op.operands)[:3]):
         return across
     longest = make("arith.subi", [sizes[axis], number(1)]) if grows else number(0)
@@ -143,7 +144,7 @@ def _group(
 
 def _read(loop: ir.Operation) -> int:
     """Bytes that an iteration of ``loop`` loads, outside of loops inside of it."""
-    inner = {op for each in all_ops(loop) if isa(each, scf.ForOp) and each != loop for op in all_ops(each)}
+    inner = {op for each in all_ops(loop) if isa(each, For) and each != loop for op in all_ops(each)}
     found = 0
     for op in all_ops(loop):
         info = tensor_info(op.results[0].type) if isa(op, *_LOADS) and op not in inner else None

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import For
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.carried_dots import (
     carried_dots,
     frees_buffers,
@@ -55,7 +56,7 @@ class SinkDotWaits(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Move the waits of every function of ``module``."""
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and LATE in op.attributes]:
+            for loop in [op for op in all_ops(function) if isa(op, For) and LATE in op.attributes]:
                 _overlap_iterations(loop)
                 del loop.attributes[LATE]
             for wait in [op for op in all_ops(function) if isa(op, WarpGroupDotWaitOp) and is_fresh(op)]:

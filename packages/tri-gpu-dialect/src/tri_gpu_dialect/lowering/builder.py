@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tri_core.ir.regions import If, While
 from tri_core.mlir import ir
 
 __all__ = ["DYNAMIC", "Builder", "Results"]
@@ -361,8 +362,8 @@ class Builder:
         otherwise: Callable[[], Results] | None = None,
         results: Sequence[ir.Type] = (),
     ) -> list[ir.Value]:
-        """``scf.if``: ``then`` and ``otherwise`` emit the branches and return the ``results``."""
-        op = _create("scf.if", results=results, operands=[condition], regions=2)
+        """A branch: ``then`` and ``otherwise`` emit the branches and return the ``results``."""
+        op = _create(If.OPERATION_NAME, results=results, operands=[condition], regions=2)
         self._fill(op.regions[0], then)
         if otherwise is not None or results:
             self._fill(op.regions[1], otherwise or (lambda: [self.undef(t) for t in results]))
@@ -374,12 +375,12 @@ class Builder:
         body: Callable[[Sequence[ir.Value]], tuple[ir.Value, Results]],
         results: Sequence[ir.Type],
     ) -> list[ir.Value]:
-        """``scf.while``: ``body(carried)`` gives whether to go on, and the ``results``.
+        """A ``while`` loop: ``body(carried)`` gives whether to go on, and the ``results``.
 
         What is carried, first ``inits``, is then as many of the results as there are inits, from the first.
         """
         types = [v.type for v in inits]
-        op = _create("scf.while", results=results, operands=list(inits), regions=2)
+        op = _create(While.OPERATION_NAME, results=results, operands=list(inits), regions=2)
         with ir.InsertionPoint(head := op.regions[0].blocks.append(*types)):
             going, made = body(list(head.arguments))
             _create("scf.condition", operands=[going, *made])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from tri_core.dialects.tt import LoadOp
+from tri_core.ir.regions import is_loop
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["chained"]
@@ -40,7 +41,7 @@ def _behind(values: list[ir.Value], ends: Container[ir.Value]) -> Iterator[ir.Va
         yield value
         owner = value.owner
         stops = value in ends or isinstance(owner, ir.Block)
-        if not stops and not isa(owner.operation, LoadOp, scf.ForOp, scf.WhileOp):
+        if not stops and not (isa(owner.operation, LoadOp) or is_loop(owner.operation)):
             for operand in owner.operation.operands:
                 if operand not in seen and tensor_info(operand.type) is not None:
                     seen.add(operand)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tri_core.ir.regions import For, If
 from tri_core.ir.traits import is_elementwise
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes.tiles.polynomial import Polynomial
 from tri_core.passes.tiles.reading import Reader
 
@@ -105,9 +106,9 @@ def _for(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | Non
 
 def _yield(_: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
     parent = op.parent.operation
-    if isa(parent, scf.IfOp):
+    if isa(parent, If):
         return [(parent.results[number], dim)]
-    if not isa(parent, scf.ForOp):
+    if not isa(parent, For):
         return None
     return list(_carried(parent, number, dim))
 
@@ -124,6 +125,6 @@ _RULES: Mapping[str, Rule] = {
     "tt.broadcast": _broadcast,
     "tt.expand_dims": _expand,
     "tt.reduce": _reduce,
-    "scf.for": _for,
+    For.OPERATION_NAME: _for,
     "scf.yield": _yield,
 }

@@ -13,7 +13,7 @@ __all__ = ["MOST_TERMS", "Monomial", "Polynomial", "Symbol", "Trip"]
 
 @dataclass(frozen=True)
 class Trip:
-    """How often the body of ``loop``, an ``scf.for``, has run before."""
+    """How often the body of ``loop``, a counted loop, has run before."""
 
     loop: ir.Operation
 

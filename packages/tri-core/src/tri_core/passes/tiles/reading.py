@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import AddPtrOp, BroadcastOp, ExpandDimsOp, FuncOp, PointerType, SplatOp
+from tri_core.ir.regions import For
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, builtin, ir, scf
+from tri_core.mlir import arith, builtin, ir
 from tri_core.passes.rewriting import producer
 from tri_core.passes.tiles.polynomial import MOST_TERMS, Polynomial, Trip
 
@@ -311,10 +312,10 @@ _RULES: Mapping[str, Callable[[Reader, ir.Operation], Index | None]] = {
 
 
 def _loop_of(argument: ir.Value) -> ir.Operation | None:
-    """The ``scf.for`` whose body has ``argument``."""
+    """The counted loop whose body has ``argument``."""
     owner = argument.owner
     parent = owner.owner.operation if isinstance(owner, ir.Block) else None
-    return parent if parent is not None and isa(parent, scf.ForOp) else None
+    return parent if parent is not None and isa(parent, For) else None
 
 
 def _is_outside(value: Polynomial, loop: ir.Operation) -> bool:

@@ -92,7 +92,7 @@ def _source(value: ir.Value) -> ir.Value:
 
 
 def dot_stages(loop: ir.Operation) -> DotStages | Refusal | None:
-    """The two stages of ``loop``, an ``scf.for``; None where no dot reads what another gave."""
+    """The two stages of ``loop``, a counted loop; None where no dot reads what another gave."""
     body = _Body(loop)
     late_dots = body.dependent_dots()
     if not late_dots:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tri_core.dialects.tt import FuncOp, TransOp
+from tri_core.ir.regions import ends_region, is_loop
 from tri_core.ir.traits import is_view
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import Demand, Refusal, Ring
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.edit import block_ops, terminator
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from tri_gpu_dialect.policies.async_units import BlockCopies
 
 __all__ = ["RingUse", "SlotBuffer", "is_inside", "ring_use", "slot_buffer", "uses_inside"]
-
-_LOOPS = (scf.ForOp, scf.WhileOp)
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class RingUse:
         """The innermost loop around the loads."""
         op = self.ring.loads[0].parent.operation
         while not isa(op, FuncOp):
-            if isa(op, *_LOOPS):
+            if is_loop(op):
                 return op
             op = op.parent.operation
         return None
@@ -161,7 +160,7 @@ def _uses(buffer: SlotBuffer, consumer: Demand) -> Iterator[ir.Operation | Refus
         for op in (use.owner.operation for use in ahead.pop().uses):
             if is_view(op):
                 ahead += op.results
-            elif isa(op, scf.YieldOp, scf.ConditionOp, WarpSpecializeOp):
+            elif ends_region(op) or isa(op, WarpSpecializeOp):
                 yield Refusal("a buffer of a dot is carried", op)
             elif op in consumer.ops:
                 yield op

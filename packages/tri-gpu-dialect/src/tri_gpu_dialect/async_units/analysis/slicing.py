@@ -35,13 +35,20 @@ from tri_core.ir.effects import (
     has_at_most,
     may_have,
 )
+from tri_core.ir.regions import (
+    deciding_operands,
+    ends_region,
+    is_control,
+    predecessors,
+    tied,
+)
 from tri_core.ir.traits import is_rematerializable, is_view
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
-from tri_gpu_dialect.edit import CONTROL, all_ops, block_ops, forwards_elements, terminator
+from tri_gpu_dialect.edit import all_ops, block_ops, forwards_elements
 from tri_gpu_dialect.encodings import MatrixEncoding
 from tri_gpu_dialect.types import tensor_info
 
@@ -50,7 +57,7 @@ __all__ = ["Demand", "Refusal", "Ring", "Slices", "is_row", "slice_function"]
 #: effects of ops that are there for their result alone, which may be left out
 _NEEDED_FOR_RESULT = (READ_GLOBAL, READ_DESCRIBED, READ_SHARED, ALLOCATE_SHARED)
 #: what each side has of its own
-_KEPT_ANYWAY = (scf.YieldOp, scf.ConditionOp, LocalDeallocOp, ReturnOp)
+_KEPT_ANYWAY = (LocalDeallocOp, ReturnOp)
 _SYNCHRONIZE = (SYNCHRONIZE_CTA, SYNCHRONIZE_GRID)
 _ATOMIC = frozenset({READ_GLOBAL, WRITE_GLOBAL})
 
@@ -96,15 +103,10 @@ class Demand:
             op = op.parent.operation
 
     def _uses(self, op: ir.Operation) -> None:
-        match op.name:
-            case "scf.for":
-                self.need(list(op.operands)[:3])
-            case "scf.if":
-                self.need(op.operands)
-            case "scf.while":
-                self.need(list(terminator(op.regions[0].blocks[0]).operands)[:1])
-            case _:
-                self.need([v for inner in all_ops(op) for v in inner.operands])
+        if is_control(op):
+            self.need(deciding_operands(op))
+        else:
+            self.need([v for inner in all_ops(op) for v in inner.operands])
 
     def need(self, values: Iterable[ir.Value]) -> None:
         """Keep what computes ``values``."""
@@ -120,47 +122,15 @@ class Demand:
                 ahead += self._result(value, value.owner.operation)
 
     def _argument(self, value: ir.Value) -> list[ir.Value]:
-        op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        op = value.owner.owner.operation
         if isa(op, FuncOp):
             return []
         self.keep(op)
-        if isa(op, scf.WhileOp):
-            is_head = value.owner == op.regions[0].blocks[0]
-            return self._started(op, number) if is_head else self._passed(op, number)
-        return self._carried(op, number - 1) if isa(op, scf.ForOp) and number else []
+        return tied(value) or []
 
     def _result(self, value: ir.Value, op: ir.Operation) -> list[ir.Value]:
         self.keep(op)
-        number = ir.OpResult(value).result_number
-        if isa(op, scf.ForOp):
-            return self._carried(op, number)
-        if isa(op, scf.WhileOp):
-            return self._passed(op, number)
-        if isa(op, scf.IfOp):
-            return [terminator(region.blocks[0]).operands[number] for region in op.regions]
-        return []
-
-    @staticmethod
-    def _carried(loop: ir.Operation, number: int) -> list[ir.Value]:
-        """What carried value ``number`` of an ``scf.for`` depends on, itself included."""
-        body = loop.regions[0].blocks[0]
-        return [
-            loop.results[number],
-            body.arguments[1 + number],
-            loop.operands[3 + number],
-            terminator(body).operands[number],
-        ]
-
-    @staticmethod
-    def _started(loop: ir.Operation, number: int) -> list[ir.Value]:
-        """What argument ``number`` of the first region of an ``scf.while`` depends on."""
-        return [loop.operands[number], terminator(loop.regions[1].blocks[0]).operands[number]]
-
-    @staticmethod
-    def _passed(loop: ir.Operation, number: int) -> list[ir.Value]:
-        """What value ``number`` that an ``scf.while`` forwards depends on, itself included."""
-        head, body = (region.blocks[0] for region in loop.regions)
-        return [loop.results[number], body.arguments[number], terminator(head).operands[1 + number]]
+        return (tied(value) or []) if is_control(op) else []
 
 
 @dataclass(frozen=True)
@@ -311,18 +281,10 @@ def _roots(value: ir.Value) -> frozenset[ir.Value] | None:
 def _before(value: ir.Value) -> list[ir.Value] | None:
     """What a pointer or descriptor points into the same array as; nothing for an argument of the function."""
     if isinstance(value.owner, ir.Block):
-        op, number = value.owner.owner.operation, ir.BlockArgument(value).arg_number
-        if isa(op, FuncOp):
-            return []
-        if not isa(op, scf.ForOp) or number == 0:
-            return None
-        return [op.operands[2 + number], terminator(value.owner).operands[number - 1]]
+        return [] if isa(value.owner.owner.operation, FuncOp) else predecessors(value)
     op = value.owner.operation
-    number = ir.OpResult(value).result_number
-    if isa(op, scf.ForOp):
-        return [op.operands[3 + number], op.regions[0].blocks[0].arguments[1 + number]]
-    if isa(op, scf.IfOp):
-        return [terminator(region.blocks[0]).operands[number] for region in op.regions]
+    if is_control(op):
+        return predecessors(value)
     return (
         [op.operands[0]]
         if len(op.operands) and (is_rematerializable(op) or isa(op, MakeTensorDescriptorOp))
@@ -337,7 +299,7 @@ def _not_ahead(producer: Demand, loads: set[ir.Operation]) -> Refusal | None:
         name = op.name
         if op not in producer.ops:
             continue
-        if op in loads or isa(op, *CONTROL, MakeTensorDescriptorOp, GridDependencyWaitOp):
+        if op in loads or is_control(op) or isa(op, MakeTensorDescriptorOp, GridDependencyWaitOp):
             continue
         made = [r for r in op.results if tensor_info(r.type) is not None]
         if made:
@@ -361,15 +323,16 @@ def _consumer(
     """All that has effects, and what it needs."""
     found = Demand(function, loads | next_tiles)
     for op in ops:
-        inner = op != function and not isa(op.parent.operation, *CONTROL, FuncOp)
+        inner = op != function and not (is_control(op.parent.operation) or isa(op.parent.operation, FuncOp))
         if (
             op == function
             or inner
-            or isa(op, *CONTROL, WarpGroupDotOp, WarpGroupDotWaitOp)
+            or is_control(op)
+            or isa(op, WarpGroupDotOp, WarpGroupDotWaitOp)
             or has_at_most(op, *_NEEDED_FOR_RESULT)
         ):
             continue
-        if not (is_view(op) or isa(op, *_KEPT_ANYWAY)):
+        if not (is_view(op) or ends_region(op) or isa(op, *_KEPT_ANYWAY)):
             found.keep(op)
     # a loop in which blocks are loaded is there on both sides, even if nobody needs what it computes
     for load in loads:

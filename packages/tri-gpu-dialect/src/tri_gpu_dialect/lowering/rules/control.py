@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tri_core.errors import Unsupported
+from tri_core.ir.regions import For, If, While
 from tri_core.mlir import ir
 from tri_gpu_dialect.edit import CLUSTER, GLOBAL, SHARED
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode
@@ -108,14 +109,14 @@ def _types(values: Sequence[ir.Value]) -> list[ir.Type]:
 
 
 def for_loop(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``scf.for``."""
+    """A counted loop."""
     bounds = [ctx.scalar(v) for v in list(op.operands)[:3]]
     inits = list(op.operands)[3:]
     lowered, types = [ctx.lowered(v) for v in inits], _types(inits)
     flat = _flat(ctx, lowered, types)
     attributes = {"unsignedCmp": op.attributes["unsignedCmp"]} if "unsignedCmp" in op.attributes else None
     made = ir.Operation.create(
-        "scf.for", results=_types(flat), operands=[*bounds, *flat], regions=1, attributes=attributes
+        For.OPERATION_NAME, results=_types(flat), operands=[*bounds, *flat], regions=1, attributes=attributes
     )
     block = made.regions[0].blocks.append(bounds[0].type, *_types(flat))
     index, *parts = block.arguments
@@ -133,10 +134,12 @@ def _yield(ctx: Lowering, source: ir.Block, arguments: Sequence[Lowered]) -> Non
 
 
 def if_else(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``scf.if``."""
+    """A branch."""
     types = _types(op.results)
     like, flat = _result_shapes(ctx, op)
-    made = ir.Operation.create("scf.if", results=flat, operands=[ctx.scalar(op.operands[0])], regions=2)
+    made = ir.Operation.create(
+        If.OPERATION_NAME, results=flat, operands=[ctx.scalar(op.operands[0])], regions=2
+    )
     for source, region in zip(op.regions, made.regions, strict=True):
         if len(source.blocks):
             with ir.InsertionPoint(region.blocks.append()):
@@ -165,14 +168,14 @@ def _is_scalar(type_: ir.Type) -> bool:
 
 
 def while_loop(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``scf.while``: the first region decides and hands values to the second, and to the results."""
+    """A ``while`` loop: the first region decides and hands values to the second, and to the results."""
     before, after = (region.blocks[0] for region in op.regions)
     inits = list(op.operands)
     lowered, types = [ctx.lowered(v) for v in inits], _types(inits)
     flat = _flat(ctx, lowered, types)
     like, flat_results = _result_shapes(ctx, op)
     result_types = _types(op.results)
-    made = ir.Operation.create("scf.while", results=flat_results, operands=flat, regions=2)
+    made = ir.Operation.create(While.OPERATION_NAME, results=flat_results, operands=flat, regions=2)
     head = made.regions[0].blocks.append(*_types(flat))
     with ir.InsertionPoint(head):
         values = ctx.lower_block(before, _rebuilt(ctx, list(head.arguments), types, lowered))
@@ -217,9 +220,9 @@ def warp_specialize(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 RULES: dict[str, Rule] = {
-    "scf.for": for_loop,
-    "scf.if": if_else,
-    "scf.while": while_loop,
+    For.OPERATION_NAME: for_loop,
+    If.OPERATION_NAME: if_else,
+    While.OPERATION_NAME: while_loop,
     "ttg.barrier": barrier,
     "tt.grid_dependency_wait": grid_dependency,
     "tt.grid_dependency_launch_dependents": grid_dependency,

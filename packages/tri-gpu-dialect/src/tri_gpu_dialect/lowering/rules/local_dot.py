@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tri_core.errors import Unsupported
+from tri_core.ir.regions import For
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import PaddedShared, decode
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout
@@ -69,7 +70,7 @@ def _loop(
     bounds = [b.int_(n) for n in (0, count, step)]
     keep = {"llvm.loop_annotation": ir.Attribute.parse(_ROLLED)}
     made = ir.Operation.create(
-        "scf.for", results=types, operands=[*bounds, *totals], regions=1, attributes=keep
+        For.OPERATION_NAME, results=types, operands=[*bounds, *totals], regions=1, attributes=keep
     )
     block = made.regions[0].blocks.append(b.i32, *types)
     with ir.InsertionPoint(block):

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.regions import ends_region, is_control
+from tri_core.ir.regions import For, If, ends_region, is_control
 from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
 from tri_gpu_dialect.analysis.layout_rules import Kind, Operands, encoding_of, rule_for
 from tri_gpu_dialect.dialect import ConvertLayoutOp
@@ -230,9 +230,9 @@ class _Rewriter:
         """Loops and branches: everything tied to a carried value gets that value's layout."""
         for result in op.results:
             self.set_main(result)
-        if isa(op, scf.IfOp):
+        if isa(op, If):
             self.branches(op)
-        elif isa(op, scf.ForOp):
+        elif isa(op, For):
             body = op.regions[0].blocks[0]
             carried = list(body.arguments)[1:]
             self.block(body)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import If
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -46,7 +47,7 @@ def _sink(op: ir.Operation) -> None:
 
 
 def _branch(op: ir.Operation) -> ir.Block | None:
-    """The block of an ``scf.if`` next to ``op`` that all users of ``op`` are in; None where there is none."""
+    """The block of a branch next to ``op`` that all users of ``op`` are in; None where there is none."""
     found: ir.Block | None = None
     for use in op.results[0].uses:
         block = _inner(use.owner.operation, op.block)
@@ -61,4 +62,4 @@ def _inner(user: ir.Operation, block: ir.Block) -> ir.Block | None:
     inside = None
     while user.block != block:
         inside, user = user.block, user.parent.operation
-    return inside if isa(user, scf.IfOp) else None
+    return inside if isa(user, If) else None

@@ -19,9 +19,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext
+from tri_core.ir.regions import For
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.occupancy import occupancy
 from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
@@ -119,7 +120,7 @@ def _is_stored(buffer: Buffer) -> bool:
 
 def _least_registers(function: ir.Operation) -> int:
     """Registers of a thread that ``function`` takes at least."""
-    loops = [op for op in all_ops(function) if isa(op, scf.ForOp)]
+    loops = [op for op in all_ops(function) if isa(op, For)]
     return max(map(accumulator_registers, loops), default=1)
 
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import If
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir, run_passes, scf
+from tri_core.mlir import arith, ir, run_passes
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.edit import all_ops, functions
 
@@ -55,7 +56,7 @@ class FoldComparisons(Pass):
 
 def _is_decided(op: ir.Operation) -> bool:
     """Whether ``op`` is a branch that is always, or never, taken: what its region does belongs to the code around it."""
-    if not isa(op, scf.IfOp):
+    if not isa(op, If):
         return False
     condition = op.operands[0].owner
     return not isinstance(condition, ir.Block) and isa(condition.operation, arith.ConstantOp)

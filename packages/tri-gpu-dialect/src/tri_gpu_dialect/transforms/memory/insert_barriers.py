@@ -35,6 +35,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import (
+    edges_of,
+    ends_region,
+    is_control,
+    region_blocks,
+)
 from tri_core.ir.traits import is_view, maps_elements
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
@@ -48,9 +54,10 @@ from tri_gpu_dialect.dialect import (
     LocalLoadOp,
     WarpGroupDotOp,
     WarpGroupDotWaitOp,
+    WarpSpecializeOp,
 )
 from tri_gpu_dialect.dialect.ordered_barriers import drop_ordered_barriers
-from tri_gpu_dialect.dialect.partitions import NAME, default_block, partition_blocks
+from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import (
     SHARED,
     all_ops,
@@ -153,8 +160,6 @@ def _copies_out(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value
     "ttg.memdesc_trans",
     "ttg.memdesc_reshape",
     "ttg.memdesc_reinterpret",
-    "scf.yield",
-    "scf.condition",
     "ttg.warp_yield",
     "ttg.warp_return",
 )
@@ -261,8 +266,12 @@ class _Insertion:
         ops = block_ops(block)
         for place, op in enumerate(ops):
             self.behind = ops[place + 1 : place + 3]
-            control = _CONTROL.get(op.name)
-            pending = control(self, op, pending) if control is not None else self.op(op, pending)
+            if is_control(op):
+                pending = self.control(op, pending)
+            elif isa(op, WarpSpecializeOp):
+                pending = self.partitions(op, pending)
+            else:
+                pending = self.op(op, pending)
         return pending
 
     def op(self, op: ir.Operation, pending: _Pending) -> _Pending:
@@ -380,6 +389,8 @@ class _Insertion:
         if not of:
             return _NOTHING
         rule = EFFECTS.get(op.name)
+        if ends_region(op):
+            return _NOTHING
         if rule is not None:
             reads, writes = rule(op)
         elif any(v in of for v in op.operands):
@@ -403,30 +414,29 @@ class _Insertion:
 
     # --- control flow -----------------------------------------------------------------------------------
 
-    def for_(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        """The body may follow what is before the loop, or itself."""
-        body = op.regions[0].blocks[0]
-        while True:
-            after = pending | self.block(body, pending)
-            if after == pending:
-                return pending
-            pending = after
+    def control(self, op: ir.Operation, pending: _Pending) -> _Pending:
+        """What is pending where a block begins, and behind ``op``, is what may be at any edge that leads there."""
+        blocks, edges = region_blocks(op), edges_of(op)
+        ends: list[_Pending | None] = [None] * len(blocks)
 
-    def while_(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        before, after = (region.blocks[0] for region in op.regions)
-        while True:
-            leaving = self.block(before, pending)
-            again = pending | self.block(after, leaving)
-            if again == pending:
-                return leaving
-            pending = again
+        def before(block: ir.Block | None) -> _Pending:
+            found = _NOTHING
+            for edge in edges:
+                if edge.leads_to(block):
+                    left = pending if edge.enters else ends[blocks.index(edge.source.block)]
+                    found = found if left is None else found | left
+            return found
 
-    def if_(self, op: ir.Operation, pending: _Pending) -> _Pending:
-        ends = [self.block(block, pending) for region in op.regions for block in region.blocks]
-        without_else = pending if len(ends) < 2 else _NOTHING
-        for end in ends:
-            without_else = without_else | end
-        return without_else
+        begun: list[_Pending | None] = [None] * len(blocks)
+        while True:
+            news = False
+            for number, block in enumerate(blocks):
+                at = before(block)
+                if at != begun[number]:
+                    begun[number], news = at, True
+                    ends[number] = self.block(block, at)
+            if not news:
+                return before(None)
 
     def partitions(self, op: ir.Operation, pending: _Pending) -> _Pending:
         """All threads synchronise before they part; then each region has barriers of its own."""
@@ -482,10 +492,4 @@ _MARKS = {
     "ttg.fence_async_shared": _Insertion.fence,
     "ttg.arrive_barrier": _Insertion.arrive,
     "ttg.warp_group_dot_wait": _Insertion.dot_wait,
-}
-_CONTROL = {
-    "scf.for": _Insertion.for_,
-    "scf.while": _Insertion.while_,
-    "scf.if": _Insertion.if_,
-    NAME: _Insertion.partitions,
 }

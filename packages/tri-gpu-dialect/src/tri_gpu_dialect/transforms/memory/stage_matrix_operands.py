@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import For
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
@@ -86,7 +87,7 @@ class StageMatrixOperands(Pass):
 def _bring_to_use(load: ir.Operation) -> bool:
     """Move ``load`` right before its only user if that is in a loop that ``load`` is outside of."""
     users = [use.owner.operation for use in load.results[0].uses]
-    if len(users) != 1 or users[0].block == load.block or not isa(users[0].block.owner.operation, scf.ForOp):
+    if len(users) != 1 or users[0].block == load.block or not isa(users[0].block.owner.operation, For):
         return False
     load.move_before(users[0])
     return True

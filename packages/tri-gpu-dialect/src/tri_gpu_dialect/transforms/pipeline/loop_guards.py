@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.ir.regions import If
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.edit import terminator
@@ -15,7 +16,7 @@ __all__ = ["end_of", "guard", "runs", "runs_surely"]
 
 
 def runs_surely(loop: ir.Operation) -> bool:
-    """Whether the bounds of ``loop``, an ``scf.for``, are constants between which it runs at least once."""
+    """Whether the bounds of ``loop``, a counted loop, are constants between which it runs at least once."""
     values = []
     for value in list(loop.operands)[:2]:
         op = None if isinstance(value.owner, ir.Block) else value.owner.operation
@@ -26,7 +27,7 @@ def runs_surely(loop: ir.Operation) -> bool:
 
 
 def runs(loop: ir.Operation) -> ir.Value:
-    """Whether ``loop``, an ``scf.for``, has an iteration; made here."""
+    """Whether ``loop``, a counted loop, has an iteration; made here."""
     bit, i64 = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(64)
     less = {"predicate": ir.IntegerAttr.get(i64, 2)}
     return ir.Operation.create(
@@ -35,7 +36,7 @@ def runs(loop: ir.Operation) -> ir.Value:
 
 
 def guard(loop: ir.Operation, asked: ir.Value | None = None) -> tuple[ir.Operation, Sequence[int]]:
-    """A new ``scf.if`` before ``loop`` of whether it runs, and the numbers of those of the loop's results that it gives.
+    """A new branch before ``loop`` of whether it runs, and the numbers of those of the loop's results that it gives.
 
     Its results are used in place of the loop's.  Both ways give what the loop starts with: the first one's terminator is to
     be given better.  ``asked``, if given, is the condition instead.
@@ -45,7 +46,7 @@ def guard(loop: ir.Operation, asked: ir.Value | None = None) -> tuple[ir.Operati
     with ir.InsertionPoint(loop), loop.location:
         types = [loop.results[i].type for i in used]
         condition = runs(loop) if asked is None else asked
-        made = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
+        made = ir.Operation.create(If.OPERATION_NAME, results=types, operands=[condition], regions=2)
     for region in made.regions:
         with ir.InsertionPoint(region.blocks.append()), loop.location:
             ir.Operation.create("scf.yield", operands=[inits[i] for i in used])

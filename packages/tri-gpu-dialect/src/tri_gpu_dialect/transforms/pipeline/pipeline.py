@@ -27,8 +27,9 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext, Target
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.regions import For, is_loop
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_core.passes.loops import known_trips
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect import layouts
@@ -82,7 +83,7 @@ class Pipeline(Pass):
             return
         warps = module_int(module, "ttg.num-warps")
         for function in functions(module):
-            loops = [op for op in all_ops(function) if isa(op, scf.ForOp) and _is_innermost(op)]
+            loops = [op for op in all_ops(function) if isa(op, For) and _is_innermost(op)]
             if not loops:
                 continue
             # all plans before any change: what is known of addresses is computed once
@@ -174,7 +175,7 @@ def _is_block(load: ir.Operation) -> bool:
 
 
 def _is_innermost(loop: ir.Operation) -> bool:
-    return not any(isa(op, scf.ForOp, scf.WhileOp) for op in all_ops(loop) if op != loop)
+    return not any(is_loop(op) for op in all_ops(loop) if op != loop)
 
 
 def _too_little(wanted: Rings, rings: Rings | None, room: Room) -> str:

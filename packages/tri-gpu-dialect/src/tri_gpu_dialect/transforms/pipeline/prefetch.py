@@ -25,10 +25,11 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
+from tri_core.ir.regions import For
 from tri_core.ir.rewriting import create_like, for_like
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, scf
+from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
@@ -67,7 +68,7 @@ class Prefetch(Pass):
         if not self.policy.pipeline.prefetch:
             return
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp)]:
+            for loop in [op for op in all_ops(function) if isa(op, For)]:
                 plan = _Plan.of(loop, self.steps)
                 if plan is not None and sum(dot.words for dot in plan.dots) <= self.words:
                     _Rotation(loop, plan).run()

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from tri_core.api import Target
 from tri_core.dialects.tt import LoadOp
+from tri_core.ir.regions import If
 from tri_core.ir.rewriting import for_like
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
@@ -173,7 +174,7 @@ class RegisterExpansion(Expansion):
             return self.iteration(self.last_index(), carried)
         results = carried[: len(self.inits)]
         types = [r.type for r in results]
-        branch = ir.Operation.create("scf.if", results=types, operands=[live], regions=2)
+        branch = ir.Operation.create(If.OPERATION_NAME, results=types, operands=[live], regions=2)
         for region, runs in zip(branch.regions, (True, False), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
                 given = self.iteration(self.last_index(), carried) if runs else results

@@ -20,8 +20,9 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp, LoadOp
+from tri_core.ir.regions import For, is_loop
 from tri_core.ir.views import isa
-from tri_core.mlir import arith, ir, scf
+from tri_core.mlir import arith, ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
 from tri_core.passes.tiles import Index, Polynomial, Reader, Trip, is_inside
 from tri_gpu_dialect.dialect import WarpGroupDotOp
@@ -60,7 +61,7 @@ class SplitLoops(Pass):
             if not everywhere and self.policy.specialization(function) is None:
                 continue
             dots = (WarpGroupDotOp, DotOp) if everywhere else (WarpGroupDotOp,)
-            for loop in [op for op in all_ops(function) if isa(op, scf.ForOp) and _is_of_dots(op, *dots)]:
+            for loop in [op for op in all_ops(function) if isa(op, For) and _is_of_dots(op, *dots)]:
                 found = _split(loop, loads=everywhere)
                 if found is not None:
                     found.run()
@@ -146,7 +147,7 @@ class _Split:
 def _is_of_dots(loop: ir.Operation, *dots: type[ir.OpView]) -> bool:
     """Whether one of the ``dots`` stands in the body of ``loop`` itself, and no loop does."""
     ops = all_ops(loop)
-    if "unsignedCmp" in loop.attributes or any(isa(op, scf.ForOp, scf.WhileOp) for op in ops if op != loop):
+    if "unsignedCmp" in loop.attributes or any(is_loop(op) for op in ops if op != loop):
         return False
     return any(isa(op, *dots) for op in block_ops(body(loop)))
 
