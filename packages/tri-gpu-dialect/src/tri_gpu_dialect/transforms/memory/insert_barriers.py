@@ -427,12 +427,13 @@ class _Insertion:
                     found = found if left is None else found | left
             return found
 
-        begun: list[_Pending | None] = [None] * len(blocks)
+        begun = [_NOTHING] * len(blocks)
         while True:
             news = False
             for number, block in enumerate(blocks):
-                at = before(block)
-                if at != begun[number]:
+                # what was pending once stays so: barriers that come in would make it less, and there might be no fixpoint
+                at = before(block) | begun[number]
+                if at != begun[number] or ends[number] is None:
                     begun[number], news = at, True
                     ends[number] = self.block(block, at)
             if not news:
