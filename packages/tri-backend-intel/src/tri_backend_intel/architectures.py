@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import product
 
 from tri_backend_intel.knobs import KNOBS
 from tri_backend_intel.options import IntelOptions
@@ -155,6 +156,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 _INTEGERS = ("i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+_FP8 = ("fp8e5", "fp8e4nv")
 _ATOMIC_INTEGER = ("and", "or", "xor", "add", "max", "min", "umax", "umin", "xchg", "cas")
 
 
@@ -165,7 +167,13 @@ def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
     shapes = [("fp16", "fp32", 16), ("bf16", "fp32", 16), ("i8", "i32", 32), ("u8", "i32", 32)]
     if row.dpas_tf32:
         shapes.append(("tf32", "fp32", 8))
-    return tuple(MmaDesc(name=f"dpas.{t}", a=t, b=t, acc=acc, m=8, n=row.dpas_n, k=k) for t, acc, k in shapes)
+    forms = [MmaDesc(name=f"dpas.{t}", a=t, b=t, acc=acc, m=8, n=row.dpas_n, k=k) for t, acc, k in shapes]
+    # two of f16 after a conversion in registers
+    forms += [
+        MmaDesc(name=f"dpas.{a}.{b}", a=a, b=b, acc="fp32", m=8, n=row.dpas_n, k=32)
+        for a, b in product(_FP8, repeat=2)
+    ]
+    return tuple(forms)
 
 
 def _features(row: Architecture) -> frozenset[str]:
@@ -215,7 +223,7 @@ def _spec(row: Architecture) -> TargetSpec:
             Memory(name="shared", address_space=3, capacity=row.shared, banks=16, bank_bytes=4),
         ),
         dtypes=frozenset((*_INTEGERS, *floats)),
-        emulated_dtypes=frozenset(("bf16", "fp8e5", "fp8e4nv", "fp8e4b15")),
+        emulated_dtypes=frozenset(("bf16", *_FP8, "fp8e4b15")),
         dot=_dot(row),
         atomics={
             **dict.fromkeys(("i32", "i64"), _ATOMIC_INTEGER),

@@ -235,7 +235,7 @@ class IntelPrimitives(Primitives):
         total: Sequence[ir.Value],
     ) -> Sequence[ir.Value]:
         """DPAS for each instruction of a cluster."""
-        return multiply_cluster(dot, left, right, total)
+        return multiply_cluster(b, dot, left, right, total)
 
     def carried_vector(self, encoding: MatrixEncoding) -> int:
         """A DPAS takes and gives its rows as one vector."""
