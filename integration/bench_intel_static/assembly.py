@@ -27,7 +27,10 @@ _REGISTER = re.compile(r"\br(\d+)(?:\.(\d+))?(?:<([^>]*)>)?:?(\w*)")
 
 @dataclass(frozen=True)
 class Instructions:
-    """Of a step: all of them, and ``moves``: those other than DPAS that read what a block load gave."""
+    """Of a step: all of them, and ``moves``: copies (and messages) of what a block load gave, or of what was computed of it.
+
+    A conversion's arithmetic is no move; each ``mov`` is one, whether it converts or not.
+    """
 
     instructions: int = 0
     dpas: int = 0
@@ -102,10 +105,15 @@ def _moves(body: Sequence[str], register_bytes: int) -> int:
                 loaded |= set(range(int(first), int(first) + int(more) + (int(more) == 31)))
                 continue
             written, read = _registers(line, register_bytes)
-            if _name(line) != "dpas" and turn and read & loaded:
-                count += 1
-            loaded -= written
+            is_operand = bool(read & loaded) and _name(line) != "dpas"
+            count += bool(turn and is_operand and _is_copy(line))
+            loaded = loaded | written if is_operand else loaded - written
     return count
+
+
+def _is_copy(line: str) -> bool:
+    """Whether it moves what it reads; what goes nowhere only waits."""
+    return _name(line).startswith(("mov", "store", "send")) and not re.search(r"\)\s+null", line)
 
 
 def _registers(line: str, register_bytes: int) -> tuple[set[int], set[int]]:

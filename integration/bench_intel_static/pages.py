@@ -17,7 +17,8 @@ _INTRODUCTION = """# Intel GPUs without one
 `nox -s bench-intel-static -- --record` writes this page and what the tests hold. Counted is a step of k: the
 innermost loop that has both DPAS and block loads (for dg2, which has no blocks, DPAS). *operations* are
 SPIR-V's, *instructions* the GPU's, by the driver's own compiler (IGC, through `ocloc`); *moves* are
-instructions other than DPAS that read what a block load gave; *ahead* is the distance of prefetches in
+copies (`mov`, whether it converts or not, and messages) of what a block load gave or of what was computed of
+it, on its way to DPAS: the arithmetic of a conversion is none; *ahead* is the distance of prefetches in
 iterations; *spills*, *local* and *private* memory are bytes, of the register mode that spills least. Kernels
 are those of `integration/kernels`; fp32 is multiplied as tf32.
 

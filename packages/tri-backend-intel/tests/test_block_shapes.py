@@ -20,7 +20,7 @@ from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand
 from tri_gpu_dialect.lowering import Builder
 
-BITS = {"f16": 16, "bf16": 16, "i8": 8, "f32": 32}
+BITS = {"f16": 16, "bf16": 16, "i8": 8, "f32": 32, "f8E5M2": 8, "f8E4M3FN": 8}
 
 
 def shapes() -> Iterator[BlockShape]:

@@ -147,8 +147,12 @@ def test_each_device_has_its_table() -> None:
     }
     shapes = {a: {(i.a, i.shape) for i in d.instructions if i.shape[0] == 8} for a, d in found.items()}
     wide = {("f16", (8, 16, 16)), ("bf16", (8, 16, 16)), ("i8", (8, 16, 32)), ("f32", (8, 16, 8))}
+    wide |= {("f8E5M2", (8, 16, 32)), ("f8E4M3FN", (8, 16, 32))}
     assert all(shapes[a] == wide for a in ("pvc", "bmg", "lnl", "ptl"))
-    assert shapes["dg2"] == {("f16", (8, 8, 16)), ("bf16", (8, 8, 16)), ("i8", (8, 8, 32))}
+    assert shapes["dg2"] == {
+        *(("f16", (8, 8, 16)), ("bf16", (8, 8, 16)), ("i8", (8, 8, 32))),
+        *(("f8E5M2", (8, 8, 32)), ("f8E4M3FN", (8, 8, 32))),
+    }
     assert not any(shapes[a] for a in ("arl-h", "mtl", "xe-lp"))
     assert [found[a].threads_per_warp for a in ("pvc", "dg2", "mtl")] == [16, 8, 0]
 

@@ -19,7 +19,9 @@ __all__ = ["multiply_cluster"]
 Registers = Sequence[ir.Value]
 
 
-def multiply_cluster(b: Builder, dot: ir.Operation, left: Registers, right: Registers, total: Registers) -> Registers:
+def multiply_cluster(
+    b: Builder, dot: ir.Operation, left: Registers, right: Registers, total: Registers
+) -> Registers:
     """The instructions of one cluster of ``dot``, a column of them after the other: B is what changes seldom."""
     encoding = decode(dot.results[0].type.encoding)
     if not isinstance(encoding, Dpas):
