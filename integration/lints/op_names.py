@@ -15,7 +15,7 @@ __all__ = ["BUDGETS", "Counts", "counts"]
 BUDGETS: dict[str, tuple[int, int]] = {
     "tri-backend-amd": (12, 14),
     "tri-backend-cpu": (33, 34),
-    "tri-backend-intel": (27, 18),
+    "tri-backend-intel": (27, 17),
     "tri-backend-nvidia": (69, 67),
     "tri-core": (7, 38),
     "tri-gpu-dialect": (12, 131),
