@@ -54,7 +54,11 @@ def test_print_of_scalars(capfd: pytest.CaptureFixture[str]) -> None:
     printing(k, " done")
     k.run(np.array([2.5], np.float32), -1, grid=(1,))
     out = capfd.readouterr().out.splitlines()
-    assert out == ["pid (0, 0, 0) x: 2.5, 4294967295", "pid (0, 0, 0) done"]
+    assert out == [
+        "pid (0, 0, 0) idx () x: (operand 0) 2.500000",
+        "pid (0, 0, 0) idx () x: (operand 1) 4294967295",
+        "pid (0, 0, 0) done",
+    ]
 
 
 def test_print_of_tensors(capfd: pytest.CaptureFixture[str], rng: np.random.Generator) -> None:
@@ -80,4 +84,4 @@ def test_print_of_narrow_floats(capfd: pytest.CaptureFixture[str]) -> None:
     k = Kernel({"x": "*bf16"})
     printing(k, " ", k.read("x", 2), signed="1")
     k.run(np.array([0x3FC0, 0xC000], np.uint16))
-    assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["1.5", "-2.0"]
+    assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["1.500000", "-2.000000"]

@@ -321,8 +321,10 @@ def prints(x, B: tl.constexpr):
 def test_prints(capsys):
     prints[(1,)](np.array([1.5, -2], np.float32), B=2)
     assert capsys.readouterr().out == (
-        "pid (0, 0, 0) values: [ 1.5 -2. ]\npid (0, 0, 0) values: [0 1]\n"
-        "pid (0, 0, 0) bits: [0x3fc00000 0xc0000000]\npid (0, 0, 0) done\nB is 3 3\n"
+        "pid (0, 0, 0) idx (0) values: (operand 0) 1.500000\npid (0, 0, 0) idx (1) values: (operand 0) -2.000000\n"
+        "pid (0, 0, 0) idx (0) values: (operand 1) 0\npid (0, 0, 0) idx (1) values: (operand 1) 1\n"
+        "pid (0, 0, 0) idx (0) bits: 0x3fc00000\npid (0, 0, 0) idx (1) bits: 0xc0000000\n"
+        "pid (0, 0, 0) done\nB is 3 3\n"
     )
 
 

@@ -39,7 +39,7 @@ def test_every_element_is_printed_with_its_place() -> None:
       "tt.print"(%in0) {{prefix = " x: ", hex = false, isSigned = array<i32: 1>}} : ({SPEC.type}) -> ()"""
     lines = printed(body)
     assert len(lines) == 2  # registers of a thread
-    assert lines[0] == ("pid ({}, {}, {}) idx ({}) x: {}", ["i32"] * 4 + ["f32"], [True] * 5, False)
+    assert lines[0] == ("pid ({}, {}, {}) idx ({:3}) x: {}", ["i32"] * 4 + ["f32"], [True] * 5, False)
 
 
 def test_a_text_alone_is_printed_by_one_thread() -> None:
@@ -54,8 +54,8 @@ def test_several_operands_are_numbered() -> None:
     texts = [line[0] for line in printed(body)]
     assert (
         texts
-        == ["pid ({}, {}, {}) idx ({}) x: (operand 0) {}"] * 2
-        + ["pid ({}, {}, {}) idx ({}) x: (operand 1) {}"] * 2
+        == ["pid ({}, {}, {}) idx ({:3}) x: (operand 0) {}"] * 2
+        + ["pid ({}, {}, {}) idx ({:3}) x: (operand 1) {}"] * 2
     )
 
 

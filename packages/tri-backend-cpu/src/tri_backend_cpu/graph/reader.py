@@ -63,8 +63,26 @@ class _Reader:
             self.values[argument] = value
             read.arguments.append(value)
         for operation in block.operations:
-            read.ops.append(self.op(operation.operation, read))
+            read.ops.extend(self.ops(operation.operation, read))
         return read
+
+    def ops(self, operation: ir.Operation, parent: Block) -> list[Op]:
+        """``operation``; a print of several values, which may have any shapes, as one of each."""
+        whole = self.op(operation, parent)
+        if whole.name != tt.PrintOp.OPERATION_NAME or len(whole.operands) < 2:
+            return [whole]
+        signed, made = whole.attributes["isSigned"], []
+        for i, value in enumerate(whole.operands):
+            value.uses.remove((whole, i))
+            attributes = {
+                **whole.attributes,
+                "isSigned": signed[i : i + 1],
+                "operand": (i, len(whole.operands)),
+            }
+            made.append(Op(whole.name, [value], [], attributes, whole.location, parent, self.count))
+            value.uses.append((made[-1], 0))
+            self.count += 1
+        return made
 
     def op(self, operation: ir.Operation, parent: Block) -> Op:
         operands = [self.values[o] for o in operation.operands]

@@ -27,15 +27,16 @@ class Reports:
 
     def print(self, op: Op) -> int:
         """The number of ``op``, counted from 0."""
-        shape = next((v.type.shape for v in op.operands if v.is_tensor), None)
         signed = op.attributes.get("isSigned", ())
         self.prints.append(
             {
                 "prefix": op.attributes["prefix"],
                 "hex": bool(op.attributes.get("hex", False)),
                 "types": [v.dtype.name for v in op.operands],
+                "bits": [v.dtype.bits for v in op.operands],
+                "operand": list(op.attributes.get("operand", (0, len(op.operands)))),
                 "signed": [bool(s) for s in signed] if isinstance(signed, tuple) else [],
-                "shape": None if shape is None else list(shape),
+                "shape": next((list(v.shape) for v in op.operands if v.is_tensor), []),
             }
         )
         return len(self.prints) - 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_backend_cpu.graph import DType, Op
+from tri_backend_cpu.graph.types import dtype_of
 from tri_backend_cpu.launch_abi import FAILED, FAILED_PROGRAM, PRINTER
 from tri_backend_cpu.lower.atomics import exchange
 from tri_backend_cpu.lower.builder import F64, I8, I32, I64, POINTER
@@ -44,7 +45,11 @@ def report_print(context: Context, op: Op, indices: Sequence[ir.Value], values: 
         element = b.same("arith.addi", b.same("arith.muli", element, b.i64(extent)), index)
     record = context.record(len(values))
     for number, (operand, value) in enumerate(zip(op.operands, values, strict=True)):
-        b.store(b.offset(record, number, I64), _as_i64(context, value, operand.dtype), I64)
+        b.store(
+            b.offset(record, number, I64),
+            _as_i64(context, value, operand.dtype, in_bits=bool(op.attributes.get("hex"))),
+            I64,
+        )
     printer = b.load(b.offset(context.task, PRINTER, I8), POINTER)
     operands = [printer, site, *context.program, element, record]
     b.effect(
@@ -55,11 +60,14 @@ def report_print(context: Context, op: Op, indices: Sequence[ir.Value], values: 
     )
 
 
-def _as_i64(context: Context, value: ir.Value, dtype: DType) -> ir.Value:
-    """``value`` as 8 bytes: floats as f64, pointers and integers as i64."""
+def _as_i64(context: Context, value: ir.Value, dtype: DType, *, in_bits: bool) -> ir.Value:
+    """``value`` as 8 bytes: floats as f64 unless ``in_bits``, pointers and integers as i64."""
     b = context.b
     if dtype.is_pointer:
         return b.op("llvm.ptrtoint", b.type(I64), value)
+    if dtype.is_float and in_bits:
+        bits = b.bitcast(value, dtype_of(f"i{dtype.bits}"))
+        return b.convert_int(bits, I64, signed=False)
     if dtype.is_float:
         return b.bitcast(convert(b, value, dtype, F64), I64)
     return b.convert_int(value, I64, signed=dtype.bits > 1)

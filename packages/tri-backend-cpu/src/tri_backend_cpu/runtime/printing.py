@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from tri_core.printing import hexadecimal, line_format
+
 __all__ = ["Printer"]
 
 _KIND = ctypes.CFUNCTYPE(
@@ -36,26 +38,27 @@ class Printer:
 
 
 def _line(record: dict[str, Any], program: tuple[int, int, int], element: int, raw: bytes) -> str:
-    """``pid (0, 0, 0) idx (1, 2) prefix: value, value``."""
-    numbers = []
-    for index, name in enumerate(record["types"]):
-        signed = record["signed"][index] if index < len(record["signed"]) else True
-        numbers.append(
-            _number(raw[8 * index : 8 * index + 8], name, signed=signed, hexadecimal=record["hex"])
-        )
-    place = f" idx {_unravel(element, record['shape'])}" if record["shape"] is not None else ""
-    return f"pid {program}{place}{record['prefix']}{', '.join(numbers)}\n"
+    """The line of one element: a record prints one value, or none."""
+    operand, count = record["operand"]
+    text = line_format(record["prefix"], count, operand, record["shape"])
+    values = []
+    if record["types"]:
+        signed = all(record["signed"])
+        value = _number(raw, record["types"][0], record["bits"][0], signed=signed, in_bits=record["hex"])
+        values = [*_unravel(element, record["shape"]), value]
+    return text.format(*program, *values) + "\n"
 
 
-def _number(raw: bytes, type_: str, *, signed: bool, hexadecimal: bool) -> str:
+def _number(raw: bytes, type_: str, bits: int, *, signed: bool, in_bits: bool) -> str:
+    word: int = struct.unpack("=Q", raw)[0]
     if type_ == "ptr":
-        return hex(struct.unpack("=Q", raw)[0])
+        return hexadecimal(word, 64)
     if not type_.startswith("i"):
-        return str(struct.unpack("=d", raw)[0])
-    bits = int(type_[1:])
-    value = struct.unpack("=Q", raw)[0] & ((1 << bits) - 1)
-    if hexadecimal:
-        return f"0x{value:0{-(-bits // 4)}x}"
+        # with hex its bits, else itself as a double
+        return hexadecimal(word, bits) if in_bits else f"{struct.unpack('=d', raw)[0]:f}"
+    value = word & ((1 << bits) - 1)
+    if in_bits:
+        return hexadecimal(value, bits)
     return str(value - (1 << bits) if signed and bits > 1 and value >> (bits - 1) else value)
 
 

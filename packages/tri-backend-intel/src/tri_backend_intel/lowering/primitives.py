@@ -29,7 +29,7 @@ from tri_core.mlir import ir
 from tri_core.options import CommonOptions
 from tri_core.target import Target
 from tri_gpu_dialect.encodings import MatrixEncoding
-from tri_gpu_dialect.lowering import Access, Builder, Primitives
+from tri_gpu_dialect.lowering import Access, Builder, Primitives, fill_format
 from tri_gpu_dialect.lowering.words import from_words
 
 __all__ = ["PRECISE", "IntelPrimitives", "make_primitives"]
@@ -246,15 +246,12 @@ class IntelPrimitives(Primitives):
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:
-        """One line of OpenCL's printf: each ``{}`` of ``prefix`` is one of ``args``, the rest of them follow."""
+        """One line of OpenCL's printf: each field of ``prefix`` is one of ``args``, the rest of them follow."""
         last = len(args) - 1
         pairs = [
             _printable(b, v, s, hex_ and i == last) for i, (v, s) in enumerate(zip(args, signed, strict=True))
         ]
-        words = [word for word, _ in pairs]
-        first, *texts = prefix.replace("%", "%%").split("{}")
-        placed = "".join([first, *(w + t for w, t in zip(words, texts, strict=False))])
-        text = ir.StringAttr.get(" ".join([placed, *words[len(texts) :]]) + "\n")
+        text = ir.StringAttr.get(fill_format(prefix, [word for word, _ in pairs]))
         PrintOp.build([value for _, value in pairs], [], {"text": text})
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:

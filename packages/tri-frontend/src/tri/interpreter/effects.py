@@ -17,6 +17,7 @@ from tri.interpreter.memory import poison
 from tri.interpreter.races import semantics_of
 from tri.language import types as t
 from tri_core.errors import Unsupported
+from tri_core.printing import hexadecimal, line_format
 from tri_runtime.races import Semantics
 
 if TYPE_CHECKING:
@@ -214,18 +215,27 @@ def _assert(call: Call) -> None:
 
 
 def _print(call: Call) -> None:
-    """One line per value: where, what, and its elements."""
-    where = f"pid {call.machine.program}"
-    prefix = call.attributes["prefix"]
-    if not call.operands:
-        sys.stdout.write(f"{where}{prefix}\n")
-    for value, type_ in zip(call.operands, call.types, strict=True):
-        data = unsigned(value.data) if type_.scalar.is_int_unsigned() or type_.scalar.is_ptr() else value.data
-        if call.attributes.get("hex"):
-            shown = np.array2string(_bits(data).view(f"u{data.dtype.itemsize}"), formatter={"int": hex})
-        else:
-            shown = str(widen(data, type_) if type_.scalar.is_floating() else data)
-        sys.stdout.write(f"{where}{prefix}{shown}\n")
+    """A line per element."""
+    program, prefix, count = call.machine.program, call.attributes["prefix"], len(call.operands)
+    if not count:
+        sys.stdout.write(f"{line_format(prefix, 0).format(*program)}\n")
+    for i, (value, type_) in enumerate(zip(call.operands, call.types, strict=True)):
+        data = np.asarray(value.data)
+        text = line_format(prefix, count, i, data.shape)
+        shown = _texts(data, type_, in_bits=bool(call.attributes.get("hex")))
+        places = np.ndindex(data.shape)
+        sys.stdout.writelines(f"{text.format(*program, *p, s)}\n" for p, s in zip(places, shown, strict=True))
+
+
+def _texts(data: Data, type_: t.Type, *, in_bits: bool) -> list[str]:
+    """The elements of ``data`` as they are printed, in order."""
+    scalar = type_.scalar
+    if scalar.is_ptr() or in_bits:
+        bits = np.asarray(data).view(f"u{data.dtype.itemsize}")
+        return [hexadecimal(int(v), 64 if scalar.is_ptr() else scalar.primitive_bitwidth) for v in bits.flat]
+    if scalar.is_floating():
+        return [f"{float(v):f}" for v in widen(data, type_).flat]
+    return [str(int(v)) for v in (unsigned(data) if scalar.is_int_unsigned() else data).flat]
 
 
 def _integer(of_axes: tuple[int, int, int], call: Call) -> Array:

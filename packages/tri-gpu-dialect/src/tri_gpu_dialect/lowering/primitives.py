@@ -426,7 +426,10 @@ class Primitives(abc.ABC):
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool
     ) -> None:
-        """Print one line from this thread: ``prefix`` and scalars; the last in hexadecimal if ``hex_`` and an integer."""
+        """Print one line from this thread: ``prefix``, a format of ``args`` (:func:`tri_core.printing.line_format`).
+
+        They are scalars; the last is hexadecimal if ``hex_`` and an integer.
+        """
         raise Unsupported(f"{self.target} cannot print from a kernel", remedy="remove device_print")
 
     def assert_fail(self, b: Builder, message: str, file: str, function: str, line: int) -> None:

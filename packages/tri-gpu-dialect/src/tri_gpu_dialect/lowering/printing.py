@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from tri_core.mlir import ir
@@ -13,7 +14,7 @@ from tri_gpu_dialect.lowering.builder import Builder
 if TYPE_CHECKING:
     from tri_gpu_dialect.lowering.machine import SimulatedCTA
 
-__all__ = ["format_for_c", "print_in_simulator"]
+__all__ = ["fill_format", "format_for_c", "print_in_simulator"]
 
 
 def format_for_c(
@@ -21,21 +22,26 @@ def format_for_c(
 ) -> tuple[str, list[ir.Value]]:
     """C's format of one line, and ``args`` promoted as variadic arguments are.
 
-    Each ``{}`` in ``prefix`` is replaced by one of ``args``, the rest of them follow it.  The last is hexadecimal if
-    ``hex_`` and an integer, with all digits of its type.
+    ``prefix`` is a format as :func:`tri_core.printing.line_format` makes it: each field is replaced by one of ``args``,
+    the rest of them follow it.  The last is hexadecimal if ``hex_`` and an integer, with all digits of its type.
     """
     digits = [0] * len(args)
     if hex_ and args and isinstance(args[-1].type, ir.IntegerType):
         digits[-1], signed = max(args[-1].type.width // 4, 1), [*signed[:-1], False]
     promoted = [_promote(b, a, s) for a, s in zip(args, signed, strict=True)]
     pieces = [_conversion(b, *each) for each in zip(promoted, signed, digits, strict=True)]
-    return _format(prefix, pieces) + "\n", promoted
+    return fill_format(prefix, pieces), promoted
 
 
-def _format(prefix: str, conversions: Sequence[str]) -> str:
-    first, *texts = prefix.replace("%", "%%").split("{}")
-    placed = [c + t for c, t in zip(conversions, texts, strict=False)]
-    return " ".join(["".join([first, *placed]), *conversions[len(texts) :]])
+def fill_format(prefix: str, conversions: Sequence[str]) -> str:
+    """C's format of a line: the fields of ``prefix`` replaced by ``conversions``, which take their widths; the rest follows."""
+    left = list(conversions)
+    pieces = []
+    for text, name, width, _ in Formatter().parse(prefix):
+        pieces.append(text.replace("%", "%%"))
+        if name is not None:
+            pieces.append(left.pop(0).replace("%", f"%{width}", 1))
+    return " ".join(["".join(pieces), *left]) + "\n"
 
 
 def _promote(b: Builder, value: ir.Value, signed: bool) -> ir.Value:
@@ -57,7 +63,7 @@ def _conversion(b: Builder, value: ir.Value, signed: bool, digits: int) -> str:
 
 # --- what a simulator writes ------------------------------------------------------------------------------
 
-_CONVERSION = re.compile(r"%(0\d+)?(l*)([duxf%])")
+_CONVERSION = re.compile(r"%(\d+)?(l*)([duxf%])")
 
 
 def print_in_simulator(cta: SimulatedCTA, text: str, operands: Sequence[Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tri_core.locations import source_location
 from tri_core.mlir import ir
+from tri_core.printing import line_format
 from tri_gpu_dialect.layouts import REGISTER
 from tri_gpu_dialect.lowering.context import Lowered, Lowering
 from tri_gpu_dialect.lowering.indices import tensor_coordinates
@@ -16,23 +17,20 @@ from tri_gpu_dialect.lowering.table import Rule
 __all__ = ["RULES"]
 
 
-#: as Triton's; the prefixes that it makes begin with a space
-_PROGRAM = "pid ({}, {}, {})"
-
-
 def print_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
-    """``tt.print``: a line per element, by one of the threads that have it: program ids, the element's coordinates, prefix and value."""
+    """``tt.print``: a line per element, by one of the threads that have it (:mod:`tri_core.printing`)."""
     prefix = ir.StringAttr(op.attributes["prefix"]).value
     hex_ = bool(ir.IntegerAttr(op.attributes["hex"]).value)
     b = ctx.b
     programs = [ctx.hw.program_id(b, axis) for axis in range(3)]
     if not len(op.operands):
         first = b.cmp("eq", ctx.thread, b.int_(0))
-        b.if_(first, lambda: ctx.hw.print(b, f"{_PROGRAM}{prefix}", programs, [True] * 3, False))
+        b.if_(first, lambda: ctx.hw.print(b, line_format(prefix, 0), programs, [True] * 3, False))
         return []
     for i, operand in enumerate(op.operands):
-        which = f"{prefix}(operand {i}) " if len(op.operands) > 1 else prefix
-        _print_operand(ctx, operand, which, programs, _is_signed(op, i), hex_)
+        shape = operand.type.shape if isinstance(operand.type, ir.RankedTensorType) else ()
+        text = line_format(prefix, len(op.operands), i, shape)
+        _print_operand(ctx, operand, text, programs, _is_signed(op, i), hex_)
     return []
 
 
@@ -42,18 +40,18 @@ def _is_signed(op: ir.Operation, i: int) -> bool:
 
 
 def _print_operand(
-    ctx: Lowering, operand: ir.Value, prefix: str, programs: list[ir.Value], signed: bool, hex_: bool
+    ctx: Lowering, operand: ir.Value, text: str, programs: list[ir.Value], signed: bool, hex_: bool
 ) -> None:
     b = ctx.b
     owner = owning_thread(ctx, operand.type)
     if owner is None:
-        _print_registers(ctx, operand, prefix, programs, signed, hex_)
+        _print_registers(ctx, operand, text, programs, signed, hex_)
     else:
-        b.if_(owner, lambda: _print_registers(ctx, operand, prefix, programs, signed, hex_))
+        b.if_(owner, lambda: _print_registers(ctx, operand, text, programs, signed, hex_))
 
 
 def _print_registers(
-    ctx: Lowering, operand: ir.Value, prefix: str, programs: list[ir.Value], signed: bool, hex_: bool
+    ctx: Lowering, operand: ir.Value, text: str, programs: list[ir.Value], signed: bool, hex_: bool
 ) -> None:
     """A line for each element that this thread has, once where several registers have it."""
     b, type_ = ctx.b, ctx.element(operand.type)
@@ -67,10 +65,18 @@ def _print_registers(
         if image in shown:
             continue
         shown.add(image)
-        printed = to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value
-        place = ", ".join("{}" for _ in row)
-        text = f"{_PROGRAM} idx ({place}){prefix}{{}}"
-        ctx.hw.print(b, text, [*programs, *row, printed], [True] * (3 + len(row)) + [signed], hex_)
+        printed, as_bits = _printed(ctx, value, type_, hex_)
+        ctx.hw.print(b, text, [*programs, *row, printed], [True] * (3 + len(row)) + [signed], as_bits)
+
+
+def _printed(ctx: Lowering, value: ir.Value, type_: ir.Type, hex_: bool) -> tuple[ir.Value, bool]:
+    """What is printed of ``value``, and whether as the integer that its bits are: that of a pointer always is."""
+    b = ctx.b
+    if isinstance(type_, ir.FloatType) and hex_:
+        return b.bitcast(value, ir.IntegerType.get_signless(type_.width)), True
+    if isinstance(type_, ir.FloatType):
+        return (to_f32(ctx, value, type_) if is_emulated(ctx, type_) else value), False
+    return (value, hex_) if isinstance(value.type, ir.IntegerType) else (b.ptr_to_int(value), True)
 
 
 def assert_(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
