@@ -227,7 +227,7 @@ def _print(call: Call) -> None:
         sys.stdout.writelines(f"{text.format(*program, *p, s)}\n" for p, s in zip(places, shown, strict=True))
 
 
-def _texts(data: Data, type_: t.Type, *, in_bits: bool) -> list[str]:
+def _texts(data: Data, type_: t.dtype, *, in_bits: bool) -> list[str]:
     """The elements of ``data`` as they are printed, in order."""
     scalar = type_.scalar
     if scalar.is_ptr() or in_bits:
