@@ -108,7 +108,7 @@ FAULTS = {
     ),
     "offsets beyond 32 bits do not compile": Fault(
         "cpu",
-        "tri_backend_cpu.lower.builder:Builder.offset",
+        "tri_backend_cpu.builder:Builder.offset",
         "if not _DYNAMIC < index < -_DYNAMIC:",
         "if False:",
     ),

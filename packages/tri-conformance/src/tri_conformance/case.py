@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from tri_conformance.dtypes import canonical
+from tri_conformance.modules import encodings_of
 
 if TYPE_CHECKING:
     from tri_conformance.subject import Subject
@@ -42,7 +43,7 @@ class Needs:
         unsaid = [name for name in self.limits if name not in spec.limits]
         if unsaid:
             return f"the target declares no limit {', '.join(unsaid)}"
-        if self.encodings and not subject.has_encodings:
+        if self.encodings and not encodings_of(subject):
             return "no module of the pipeline holds encodings"
         return ""
 

@@ -91,7 +91,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if run is not None:
         run.close()
         run.seconds = time.time() - run.started
-        run.write(session.config.option.tri_json, session.config.option.tri_report)
+        from tri_conformance.report import write
+
+        write(run, session.config.option.tri_json, session.config.option.tri_report)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

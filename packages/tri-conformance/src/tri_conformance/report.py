@@ -9,6 +9,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 from rich.console import Console
@@ -18,7 +19,7 @@ from tri_conformance.judge import Result, Verdict
 from tri_conformance.levels import LEVELS
 from tri_conformance.run import Run
 
-__all__ = ["SCHEMA", "counts", "table", "to_dict", "to_json", "to_markdown"]
+__all__ = ["SCHEMA", "counts", "table", "to_dict", "to_json", "to_markdown", "write"]
 
 SCHEMA = 1
 VERDICTS: tuple[str, ...] = get_args(Verdict)
@@ -165,3 +166,11 @@ def _absent(run: Run) -> Iterator[str]:
         yield "| --- | --- | ---: |"
         for (level, reason), count in sorted(reasons.items()):
             yield f"| {level} | {reason} | {count} |"
+
+
+def write(run: Run, json_file: str | None, report_file: str | None) -> None:
+    """Write the reports of ``run`` that have a name."""
+    for name, text in ((json_file, to_json), (report_file, to_markdown)):
+        if name:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(text(run), encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from pathlib import Path
 
 from tri_conformance.case import Case
 from tri_conformance.judge import Result, judge, unused
@@ -68,12 +67,3 @@ class Run:
         self.close()
         self.seconds = time.time() - self.started
         return self
-
-    def write(self, json_file: str | None, report_file: str | None) -> None:
-        """Write the reports that have a name."""
-        from tri_conformance import report
-
-        for name, text in ((json_file, report.to_json), (report_file, report.to_markdown)):
-            if name:
-                Path(name).parent.mkdir(parents=True, exist_ok=True)
-                Path(name).write_text(text(self), encoding="utf-8")

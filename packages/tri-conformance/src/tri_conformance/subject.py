@@ -80,13 +80,6 @@ class Subject:
             )
         return found
 
-    @cached_property
-    def has_encodings(self) -> bool:
-        """Whether a module of the pipeline holds encodings of tensors."""
-        from tri_conformance.modules import encodings_of
-
-        return any(True for _ in encodings_of(self))
-
     @property
     def title(self) -> str:
         """The target's name and the options that all kernels get."""

@@ -9,10 +9,11 @@ autotuner treat the configuration as infeasible (:class:`OutOfResources`, :class
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "AutotuneError",
@@ -61,6 +62,11 @@ class SourceLocation:
         return f"{head}\n    {self.source_line}\n    {' ' * self.column}^"
 
 
+def _whole(error: BaseException) -> list[str]:
+    """The lines of ``error`` with all frames."""
+    return "".join(traceback.format_exception(error)).rstrip().split("\n")
+
+
 class TriError(Exception):
     """Root of all errors raised by tri.
 
@@ -75,6 +81,8 @@ class TriError(Exception):
     others: tuple[TriError, ...] = ()
     #: what the stages before the one that failed made, as of a compiled kernel
     asm: Mapping[str, str | bytes] = MappingProxyType({})
+    #: makes the lines that notebooks show; :func:`tri_core.tracebacks.install` puts its own here
+    shown_lines: ClassVar[Callable[[TriError], list[str]]] = staticmethod(_whole)
 
     def __init__(
         self,
@@ -108,9 +116,7 @@ class TriError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows, by a name that it looks for."""
-        from tri_core.tracebacks import lines_of
-
-        return lines_of(self)
+        return type(self).shown_lines(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, dict(self.__dict__))

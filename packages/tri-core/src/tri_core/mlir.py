@@ -8,40 +8,30 @@ type ids are per context), and every use of IR holds :func:`ir_lock` through :fu
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tri_core import forks
+from tri_core.bindings import (
+    ROOT,
+    arith,
+    builtin,
+    cf,
+    ext,
+    func,
+    ir,
+    llvm,
+    math,
+    passmanager,
+    rewrite,
+    scf,
+    ub,
+)
 from tri_core.errors import Unsupported
-
-
-def _find_root() -> str:
-    """The package that holds the bindings; a stray module or an empty package named ``mlir`` does not."""
-    spec = importlib.util.find_spec("mlir")
-    if spec is not None and spec.submodule_search_locations and importlib.util.find_spec("mlir.ir"):
-        return "mlir"
-    return "torch_mlir"
-
-
-_ROOT = _find_root()
-
-if TYPE_CHECKING:
-    from torch_mlir import ir, passmanager, rewrite
-    from torch_mlir.dialects import arith, builtin, cf, ext, func, llvm, math, scf, ub
-else:
-    ir = importlib.import_module(f"{_ROOT}.ir")
-    passmanager = importlib.import_module(f"{_ROOT}.passmanager")
-    rewrite = importlib.import_module(f"{_ROOT}.rewrite")
-    arith, builtin, cf, ext, func, llvm, math, scf, ub = (
-        importlib.import_module(f"{_ROOT}.dialects.{name}")
-        for name in ("arith", "builtin", "cf", "ext", "func", "llvm", "math", "scf", "ub")
-    )
 
 __all__ = [
     "IRRegistry",
@@ -119,7 +109,7 @@ def _load_all(into: ir.Context) -> None:
 
 def _load(dialect: type[ext.Dialect], into: ir.Context) -> None:
     # the bindings look for a module of each dialect they meet, again for every op while they find none (8 us)
-    module = f"{_ROOT}.dialects.{dialect.DIALECT_NAMESPACE}"
+    module = f"{ROOT}.dialects.{dialect.DIALECT_NAMESPACE}"
     sys.modules.setdefault(module, sys.modules[dialect.__module__])
     with into, ir.Location.unknown():
         if not into.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
@@ -187,7 +177,7 @@ def parse(text: str) -> ir.Module:
 
         if not is_type_clash(error):
             raise
-        return parse_with_twins(text)
+        return parse_with_twins(text, registry.dialects.values())
 
 
 def verify(module: ir.Module) -> None:
@@ -202,4 +192,4 @@ def verify(module: ir.Module) -> None:
 
         if not is_type_clash(error):
             raise
-        verify_with_twins(module.operation)
+        verify_with_twins(module.operation, registry.dialects.values())

@@ -31,6 +31,7 @@ _GROUP = "tri"
 def install() -> None:
     """Have Python print tri's errors short; other errors go where they went before."""
     before, in_thread = sys.excepthook, threading.excepthook
+    TriError.shown_lines = staticmethod(lines_of)
 
     def hook(kind: type[BaseException], error: BaseException, frames: TracebackType | None) -> None:
         with shortened(error):

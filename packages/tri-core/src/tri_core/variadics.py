@@ -10,12 +10,12 @@ while its own rules are checked by hand.  When IRDL's variadics accept several t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tri_core.bindings import ext, ir
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir, registry
 
 __all__ = ["is_type_clash", "parse_with_twins", "verify_with_twins"]
 
@@ -28,24 +28,27 @@ def is_type_clash(error: ir.MLIRError) -> bool:
     return any(_CLASH.match(d.message) for d in error.error_diagnostics)
 
 
-def parse_with_twins(text: str) -> ir.Module:
-    """The module of ``text``, which may hold mixed ops; raises MLIRError as parsing does."""
-    variadic = _variadic_ops()
+def parse_with_twins(text: str, dialects: Iterable[type[ext.Dialect]]) -> ir.Module:
+    """The module of ``text``, which may hold mixed ops of ``dialects``; raises MLIRError as parsing does."""
+    variadic = _variadic_ops(dialects)
     named = re.compile(rf'"(?=(?:{"|".join(map(re.escape, variadic))})")')
     with _unregistered_allowed():
         module = ir.Module.parse(named.sub(f'"{_TWIN}.', text))
     for op in _collect(module.operation, lambda op: op.name.startswith(_TWIN)):
         _rename(op, op.name.removeprefix(f"{_TWIN}."))
-    verify_with_twins(module.operation)
+    _verify(module.operation, variadic)
     return module
 
 
-def verify_with_twins(root: ir.Operation) -> None:
-    """Verify ``root``, which may hold mixed ops; raises MLIRError as verifying does.
+def verify_with_twins(root: ir.Operation, dialects: Iterable[type[ext.Dialect]]) -> None:
+    """Verify ``root``, which may hold mixed ops of ``dialects``; raises MLIRError as verifying does.
 
     Works on a copy: references that the caller holds stay good.
     """
-    variadic = _variadic_ops()
+    _verify(root, _variadic_ops(dialects))
+
+
+def _verify(root: ir.Operation, variadic: frozenset[str]) -> None:
     _check_by_hand(_collect(root, lambda op: op.name in variadic and _is_mixed(op)))
     copy = root.clone(ip=False)
     for op in _collect(copy, lambda op: op.name in variadic and _is_mixed(op)):
@@ -112,11 +115,11 @@ def _collect(root: ir.Operation, wanted: Callable[[ir.Operation], bool]) -> list
     return found
 
 
-def _variadic_ops() -> frozenset[str]:
-    """Names of the registered ops with a variadic operand or result."""
+def _variadic_ops(dialects: Iterable[type[ext.Dialect]]) -> frozenset[str]:
+    """Names of the ops of ``dialects`` with a variadic operand or result."""
     return frozenset(
         op.OPERATION_NAME
-        for dialect in list(registry.dialects.values())
+        for dialect in list(dialects)
         for op in dialect.operations
         if any(field.variadicity.name == "variadic" for field in op._fields)
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tri_backend_cpu.analysis.plan import Reduce
+from tri_backend_cpu.builder import Builder
 from tri_backend_cpu.graph import Block, DType
 from tri_backend_cpu.graph.functions import neutral_element
-from tri_backend_cpu.lower.builder import Builder
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.elementwise import lower_constant
 from tri_backend_cpu.lower.evaluator import Evaluator

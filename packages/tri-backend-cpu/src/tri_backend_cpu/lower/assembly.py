@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tri_backend_cpu.builder import I1, I32, I64, Builder
 from tri_backend_cpu.graph import Op
 from tri_backend_cpu.graph.loops import WHILE
 from tri_backend_cpu.lower.atomics import atomic_load
-from tri_backend_cpu.lower.builder import I1, I32, I64, Builder
 from tri_core.mlir import ir
 
 __all__ = ["assemble", "poll"]

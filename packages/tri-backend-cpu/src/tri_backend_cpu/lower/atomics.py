@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tri_backend_cpu.builder import I1, Builder, storage_of
 from tri_backend_cpu.graph import DType, Op, dtype_of
 from tri_backend_cpu.graph.loops import WHILE
 from tri_backend_cpu.locations import located
-from tri_backend_cpu.lower.builder import I1, Builder, storage_of
 from tri_backend_cpu.lower.casts import narrow, widen
 from tri_core.api import Unsupported
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic

@@ -11,8 +11,8 @@ from typing import Any
 from tri_backend_cpu import launch_abi as abi
 from tri_backend_cpu.analysis.aliasing import root_pointer
 from tri_backend_cpu.analysis.plan import changes_memory
+from tri_backend_cpu.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.graph import Op, Value
-from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Address, Lanes
 from tri_backend_cpu.lower.records import frames_of

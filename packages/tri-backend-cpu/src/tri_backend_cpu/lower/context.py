@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.plan import Buffer, Plan, View
+from tri_backend_cpu.builder import I64, Builder
 from tri_backend_cpu.graph import Op, Value
-from tri_backend_cpu.lower.builder import I64, Builder
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.records import Reports
 from tri_core.mlir import ir

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.analysis.induction import Step as Move
 from tri_backend_cpu.analysis.plan import BlockPlan, Control, Dot, Effect, Nest, Scalar, Scan
+from tri_backend_cpu.builder import I64
 from tri_backend_cpu.graph import Block, DType, ForLoop, Op, Value
 from tri_backend_cpu.graph.loops import FOR, IF, WHILE
 from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import effects, memory
-from tri_backend_cpu.lower.builder import I64
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.dot import emit_dot
 from tri_backend_cpu.lower.elementwise import ELEMENTWISE, lower_constant, lower_elementwise

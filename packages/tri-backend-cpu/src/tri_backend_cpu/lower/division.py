@@ -8,8 +8,8 @@ left as it is; near the smallest normal numbers one may be off by a unit in the 
 
 from __future__ import annotations
 
+from tri_backend_cpu.builder import Builder, width_of
 from tri_backend_cpu.graph import DType
-from tri_backend_cpu.lower.builder import Builder, width_of
 from tri_core.mlir import ir
 
 __all__ = ["Divisor", "divide"]

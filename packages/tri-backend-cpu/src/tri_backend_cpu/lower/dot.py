@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.plan import Dot, View
+from tri_backend_cpu.builder import Builder
 from tri_backend_cpu.graph import DType
-from tri_backend_cpu.lower.builder import Builder
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.loops import Loop
 from tri_core.mlir import ir

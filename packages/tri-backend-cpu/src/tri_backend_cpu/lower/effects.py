@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tri_backend_cpu.analysis.plan import Effect
+from tri_backend_cpu.builder import I1, I64
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.lower import assembly, atomics, memory
-from tri_backend_cpu.lower.builder import I1, I64
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.place import Address, Lanes, Place
 from tri_backend_cpu.lower.report import report_failure, report_print

@@ -10,11 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tri_backend_cpu import vector_math
-from tri_backend_cpu.graph import DType, Op, constant_of
-from tri_backend_cpu.graph.floats import float_bits
-from tri_backend_cpu.locations import located
-from tri_backend_cpu.lower import integers
-from tri_backend_cpu.lower.builder import (
+from tri_backend_cpu.builder import (
     FLOAT_PREDICATES,
     I64,
     INT_PREDICATES,
@@ -23,6 +19,10 @@ from tri_backend_cpu.lower.builder import (
     is_native_float,
     width_of,
 )
+from tri_backend_cpu.graph import DType, Op, constant_of
+from tri_backend_cpu.graph.floats import float_bits
+from tri_backend_cpu.locations import located
+from tri_backend_cpu.lower import integers
 from tri_backend_cpu.lower.casts import compute_type, convert, narrow, widen
 from tri_core.api import Unsupported
 from tri_core.dialects.tt.enums import PropagateNan, RoundingMode

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from tri_backend_cpu.analysis.demand import is_inline_reshape, operand_maps
 from tri_backend_cpu.analysis.depth import STRETCH
 from tri_backend_cpu.analysis.plan import View
+from tri_backend_cpu.builder import I1
 from tri_backend_cpu.graph import Op, Value, constant_of
 from tri_backend_cpu.locations import located
 from tri_backend_cpu.lower import memory
-from tri_backend_cpu.lower.builder import I1
 from tri_backend_cpu.lower.casts import compute_type, narrow, widen
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.division import Divisor, divide

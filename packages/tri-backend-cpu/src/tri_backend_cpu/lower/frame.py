@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tri_backend_cpu.lower.builder import Builder
+from tri_backend_cpu.builder import Builder
 from tri_backend_cpu.lower.place import Coordinate, Lanes
 from tri_core.mlir import ir
 

@@ -11,10 +11,10 @@ from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import prime
 from tri_backend_cpu.analysis.plan import Effect, Nest, Plan
 from tri_backend_cpu.analysis.planner import make_plan
+from tri_backend_cpu.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.graph import DType, read_kernel
 from tri_backend_cpu.graph.loops import WHILE
 from tri_backend_cpu.graph.reader import Kernel
-from tri_backend_cpu.lower.builder import I1, I8, I32, I64, POINTER, Builder
 from tri_backend_cpu.lower.checks import Checks
 from tri_backend_cpu.lower.context import Context, VectorFeatures
 from tri_backend_cpu.lower.control import emit_block

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tri_backend_cpu.analysis.axis import AxisAnalysis
 from tri_backend_cpu.analysis.depth import STRETCH
+from tri_backend_cpu.builder import I64
 from tri_backend_cpu.graph import Op, Value, constant_of
-from tri_backend_cpu.lower.builder import I64
 from tri_backend_cpu.lower.frame import Frame
 from tri_backend_cpu.lower.place import Lanes, Place
 from tri_backend_cpu.lower.values import Values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tri_backend_cpu.lower.builder import Builder
+from tri_backend_cpu.builder import Builder
 from tri_core.mlir import ir
 
 __all__ = ["Loop"]

@@ -8,8 +8,8 @@ without masks, the rest with.
 from __future__ import annotations
 
 from tri_backend_cpu.analysis.plan import Effect, Nest
+from tri_backend_cpu.builder import I64, INT_PREDICATES
 from tri_backend_cpu.graph import Op, Value, constant_of
-from tri_backend_cpu.lower.builder import I64, INT_PREDICATES
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.linear import Runs, linear
 from tri_backend_cpu.lower.place import Lanes, Place

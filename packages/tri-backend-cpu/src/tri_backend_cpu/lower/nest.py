@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.plan import Effect, Member, Nest, Reduce, Write
+from tri_backend_cpu.builder import Builder
 from tri_backend_cpu.graph import Value
 from tri_backend_cpu.lower import effects
 from tri_backend_cpu.lower.accumulate import Reduction, across_rows
-from tri_backend_cpu.lower.builder import Builder
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.evaluator import Evaluator
 from tri_backend_cpu.lower.frame import Frame

@@ -6,8 +6,8 @@ where the launch is given up, so that nothing of the program runs on with half o
 
 from __future__ import annotations
 
+from tri_backend_cpu.builder import I1, I8, I32, POINTER
 from tri_backend_cpu.launch_abi import POLL
-from tri_backend_cpu.lower.builder import I1, I8, I32, POINTER
 from tri_backend_cpu.lower.context import Context
 from tri_core.mlir import ir
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from tri_backend_cpu.analysis.plan import Scan, View
+from tri_backend_cpu.builder import I1, Builder
 from tri_backend_cpu.graph import DType
-from tri_backend_cpu.lower.builder import I1, Builder
 from tri_backend_cpu.lower.context import Context
 from tri_backend_cpu.lower.loops import Loop
 from tri_backend_cpu.lower.regions import apply_region

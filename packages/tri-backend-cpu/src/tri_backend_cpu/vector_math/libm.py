@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tri_backend_cpu.builder import Builder, width_of
 from tri_backend_cpu.graph.types import DType
-from tri_backend_cpu.lower.builder import Builder, width_of
 from tri_core.mlir import ir
 
 __all__ = ["per_lane"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tri_backend_cpu.builder import Builder
 from tri_backend_cpu.graph.types import DType
-from tri_backend_cpu.lower.builder import Builder
 from tri_backend_cpu.vector_math.exponential import exp, exp2
 from tri_backend_cpu.vector_math.hyperbolic import erf_f32, tanh_f32
 from tri_backend_cpu.vector_math.libm import per_lane

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tri_backend_cpu.lower.builder import F32, F64, I1, width_of
+from tri_backend_cpu.builder import F32, F64, I1, width_of
 from tri_backend_cpu.vector_math.libm import per_lane
 from tri_backend_cpu.vector_math.number import Float, Int, polynomial
 

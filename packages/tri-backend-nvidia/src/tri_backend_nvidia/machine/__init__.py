@@ -44,14 +44,7 @@ from tri_backend_nvidia.machine.ops.tcgen05 import (
     TensorMultiplyOp,
     TensorMultiplyTensorOp,
 )
-from tri_backend_nvidia.machine.ops.tcgen05_scaled import (
-    SCALED_KINDS,
-    ScaledDescriptor,
-    ScaledKind,
-    ScaledStep,
-    TensorCopyOp,
-    TensorMultiplyScaledOp,
-)
+from tri_backend_nvidia.machine.ops.tcgen05_scaled import TensorCopyOp, TensorMultiplyScaledOp
 from tri_backend_nvidia.machine.ops.threads import (
     BarrierOp,
     ClockOp,
@@ -75,6 +68,7 @@ from tri_backend_nvidia.machine.ops.tma import (
     TmaWaitOp,
 )
 from tri_backend_nvidia.machine.ops.wgmma import WgmmaOp, WgmmaShape, WgmmaWaitOp
+from tri_backend_nvidia.machine.scaled_formats import SCALED_KINDS, ScaledDescriptor, ScaledKind, ScaledStep
 
 __all__ = [
     "NVM",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tri_core.mlir import ir
+    from tri_core.bindings import ir
 
 __all__ = ["collect", "walk"]
 
@@ -20,7 +20,7 @@ def walk(root: ir.Operation, visit: Visit, order: ir.WalkOrder | None = None) ->
     The bindings turn what a callback raises into a RuntimeError, Ctrl-C too, which would pass for a fault of a pass; here
     it ends the walk, and is raised from it.
     """
-    from tri_core.mlir import ir  # not with this module, which those import who may never walk
+    from tri_core.bindings import ir  # not with this module, which those import who may never walk
 
     raised: list[BaseException] = []
 
@@ -45,7 +45,7 @@ def walk(root: ir.Operation, visit: Visit, order: ir.WalkOrder | None = None) ->
 
 def collect(root: ir.Operation) -> list[ir.Operation]:
     """All ops in ``root`` and itself, inner ones first: what :func:`walk` visits, at half of its cost."""
-    from tri_core.mlir import ir  # as above
+    from tri_core.bindings import ir  # as above
 
     found: list[ir.Operation] = []
     raised: list[BaseException] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from tri_backend_nvidia.machine.base import NVM, Array, In, text
 from tri_backend_nvidia.machine.ops.matrix import register_group
-from tri_backend_nvidia.machine.ops.tcgen05_scaled import SCALED_KINDS
+from tri_backend_nvidia.machine.scaled_formats import SCALED_KINDS
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.lowering import Builder, MachineOp, SimulatedCTA
 

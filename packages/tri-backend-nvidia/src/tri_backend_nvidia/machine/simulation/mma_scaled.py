@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tri_backend_nvidia.machine.ops.tcgen05_scaled import SCALED_KINDS
+from tri_backend_nvidia.machine.scaled_formats import SCALED_KINDS
 from tri_backend_nvidia.machine.simulation.matrix import fragments, given_out
 from tri_backend_nvidia.machine.simulation.matrix_fragments import LANES, A
 from tri_backend_nvidia.machine.simulation.tcgen05_scaled import scale_values

@@ -7,11 +7,12 @@ elements in shared memory": e2m1 beside other types takes 8 bytes of each 16.  N
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tri_backend_nvidia.machine.scaled_formats import SCALED_KINDS, ScaledDescriptor, ScaledStep
 from tri_backend_nvidia.machine.simulation.tcgen05 import (
     Reading,
     accumulate,
@@ -39,9 +40,6 @@ from tri_backend_nvidia.machine.simulation.tcgen05_tracking import (
 from tri_backend_nvidia.machine.simulation.wgmma import operand_values
 from tri_gpu_dialect.lowering import SimulatedCTA
 from tri_runtime.simulator import CTA
-
-if TYPE_CHECKING:
-    from tri_backend_nvidia.machine.ops.tcgen05_scaled import ScaledDescriptor, ScaledStep
 
 __all__ = ["COPY", "copy", "multiply", "scale_values"]
 
@@ -177,8 +175,6 @@ def _scales_of(
     cta: CTA, state: State, thread: int, shape: ScaledDescriptor, extent: int, place: int, number: int
 ) -> tuple[Array, Array]:
     """The scale of each element of an operand, (extent, k), and the columns that they came from."""
-    from tri_backend_nvidia.machine.ops.tcgen05_scaled import SCALED_KINDS
-
     kind = SCALED_KINDS[shape.kind]
     if place >> 16 or number % kind.scales or number + kind.scales > _COPY_COLUMNS:
         message = f"{kind.scales} scales of each row at {place:#x} from byte {number} on"
