@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 import tri
 from tri.cli.app import app, main
-from tri.cli.sources import parse_options, parse_signature, read_source
+from tri.cli.sources import parse_options, read_source
+from tri.signature_text import parse_signature
 from tri_core import knobs
 from tri_core.errors import OptionError
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tri.aot.manifest import CParameter
-from tri.cli.sources import parse_signature
+from tri.signature_text import parse_signature
 from tri_core.errors import OptionError, Unsupported
 
 if TYPE_CHECKING:

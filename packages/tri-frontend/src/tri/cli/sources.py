@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tri.jit import JITFunction
+from tri.signature_text import literal, parse_signature
 from tri_core.errors import OptionError, SourceLocation, TriError
 from tri_core.files import read_text
 from tri_core.foreign import Contained, Ended, describe
@@ -19,7 +20,7 @@ from tri_core.foreign import Contained, Ended, describe
 if TYPE_CHECKING:
     from tri_core.compiler import IRSource, Source
 
-__all__ = ["parse_options", "parse_signature", "read_kernel", "read_source", "with_kernel"]
+__all__ = ["parse_options", "read_kernel", "read_source", "with_kernel"]
 
 
 def read_source(text: str, signature: str) -> Source | IRSource:
@@ -123,59 +124,6 @@ def _kernels(module: ModuleType) -> dict[str, JITFunction]:
     return {name: value for name, value in found.items() if isinstance(value, JITFunction)}
 
 
-def parse_signature(
-    kernel: JITFunction, text: str
-) -> tuple[dict[str, str], dict[str, Any], dict[Any, Sequence[Sequence[Any]]]]:
-    """The signature, constexprs and attributes of ``*fp32:16, n=i32, 1024``; OptionError for what is wrong."""
-    entries = [e.strip() for e in text.split(",") if e.strip()]
-    signature: dict[str, str] = {}
-    constants: dict[str, Any] = {}
-    attributes: dict[Any, Sequence[Sequence[Any]]] = {}
-    for position, entry in enumerate(entries):
-        name, value = _split(kernel, position, entry)
-        type_, _, hint = value.partition(":")
-        constant = _constant(type_)
-        if constant is not None or hint == "1":
-            signature[name] = "constexpr"
-            constants[name] = constant[0] if constant is not None else 1
-            continue
-        signature[name] = type_
-        if hint:
-            attributes[name] = [["tt.divisibility", _integer(hint, entry)]]
-    defaults = {p.name: p.default for p in kernel.params if p.has_default and p.name not in signature}
-    missing = [n for n in kernel.arg_names if n not in signature and n not in defaults]
-    if missing:
-        raise OptionError(
-            f"the signature of {kernel.__name__} lacks {', '.join(missing)}",
-            remedy=f"give --signature for all of {kernel.signature_text}, e.g. '*fp32:16, i32, 1024'",
-        )
-    return signature, {**defaults, **constants}, attributes
-
-
-def _split(kernel: JITFunction, position: int, entry: str) -> tuple[str, str]:
-    name, equals, value = entry.partition("=")
-    if equals:
-        return name.strip(), value.strip()
-    if position >= len(kernel.params):
-        raise OptionError(f"the signature has more entries than {kernel.__name__}{kernel.signature_text}")
-    return kernel.arg_names[position], entry
-
-
-def _constant(text: str) -> tuple[Any] | None:
-    """A literal in a tuple; None for a type."""
-    try:
-        return (ast.literal_eval(text),)
-    except (ValueError, SyntaxError):
-        return None
-
-
-def _integer(text: str, entry: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise OptionError(f"{entry!r}: {text!r} is not a divisor", remedy="write *fp32:16") from None
-
-
 def parse_options(pairs: Sequence[str]) -> Mapping[str, Any]:
     """``["num_warps=8"]`` as options; values are Python literals, else strings."""
     options: dict[str, Any] = {}
@@ -183,6 +131,6 @@ def parse_options(pairs: Sequence[str]) -> Mapping[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals:
             raise OptionError(f"{pair!r} is not an option", remedy="write name=value, e.g. num_warps=8")
-        constant = _constant(value)
+        constant = literal(value)
         options[name.strip()] = constant[0] if constant is not None else value
     return options

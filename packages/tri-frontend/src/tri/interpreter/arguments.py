@@ -23,7 +23,7 @@ from tri.language.tensor import tensor
 from tri.launch.arrays import TensorWrapper, describe
 from tri.launch.calls import call_site
 from tri.launch.specialize import specialize
-from tri.tools.tensor_descriptor import TensorDescriptor
+from tri.launch.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, OptionError
 
 if TYPE_CHECKING:

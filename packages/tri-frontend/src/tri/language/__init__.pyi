@@ -524,7 +524,9 @@ class block_pointer:
         cache_modifier: str | None = "",
         eviction_policy: str | None = "",
     ) -> None:
-        """As :func:`tri.language.store`."""
+        """Write ``value`` to ``pointer`` where ``mask`` is true; it is broadcast and converted to the pointee.
+
+        A block pointer takes ``boundary_check`` instead: the dimensions along which the block may leave the tensor."""
     @property
     def type(self) -> _pointer_type: ...
 

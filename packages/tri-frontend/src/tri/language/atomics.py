@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tri.language import types as t
+from tri.language.accesses import check_pointer, mask_for, points_to_bool, value_for
 from tri.language.arithmetic import BINARY, compare, logical_not
 from tri.language.builtin import builtin, member
 from tri.language.casts import bitcast, convert, value_of
-from tri.language.memory import check_pointer, mask_for, points_to_bool, value_for
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError
 

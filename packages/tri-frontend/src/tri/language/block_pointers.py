@@ -6,17 +6,17 @@ where they stand, computed in 64 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tri.language import types as t
+from tri.language.accesses import check_pointer
 from tri.language.arithmetic import BINARY, compare
 from tri.language.builtin import builtin
 from tri.language.casts import convert
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.creation import arange, fill
 from tri.language.descriptors import scalar_integer, sequence
-from tri.language.memory import check_pointer
 from tri.language.shapes import check_shape, expand_axis, splat_to, stretch
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor
@@ -30,6 +30,9 @@ __all__ = ["advance", "block_pointer", "make_block_ptr"]
 
 class block_pointer(Structure):
     """A block of ``block_shape`` at ``offsets`` in a tensor: made by :func:`make_block_ptr`."""
+
+    #: as :func:`tri.language.store`, which :mod:`tri.language.memory` puts here
+    store: ClassVar[Callable[..., None]]
 
     def __init__(
         self,
@@ -74,32 +77,6 @@ class block_pointer(Structure):
     def advance(self, offsets: Any, *, _semantic: Builder) -> block_pointer:
         """The block pointer moved by ``offsets``."""
         return _advance(_semantic, self, offsets)
-
-    @builtin
-    def store(
-        self,
-        value: Any,
-        mask: Any = None,
-        boundary_check: Any = (),
-        padding_option: str = "",
-        *,
-        cache_modifier: str | None = "",
-        eviction_policy: str | None = "",
-        _semantic: Builder,
-    ) -> None:
-        """As :func:`tri.language.store`."""
-        from tri.language.memory import store  # which knows this module
-
-        store(
-            self,
-            value,
-            mask,
-            boundary_check,
-            padding_option,
-            cache_modifier=cache_modifier,
-            eviction_policy=eviction_policy,
-            _semantic=_semantic,
-        )
 
 
 @builtin

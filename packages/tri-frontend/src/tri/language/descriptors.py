@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from tri.language import types as t
+from tri.language.accesses import check_pointer, load_policies, store_policies
 from tri.language.builtin import builtin
 from tri.language.casts import convert, value_of
 from tri.language.constexpr import constexpr
-from tri.language.memory import check_pointer, load_policies, store_policies
 from tri.language.shapes import check_shape, reshape_to
 from tri.language.structure import Structure
 from tri.language.tensor import dimensions, tensor

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from tri.language.types import parse_type
 from tri.launch.dtype_names import dtype_names
 from tri.launch.mocks import DtypeArray
-from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, TriError
 
 if TYPE_CHECKING:
@@ -33,12 +32,17 @@ __all__ = [
     "describe",
     "is_tensor_class",
     "memory_bytes",
+    "parts",
     "place_of",
     "reach",
     "reaches",
     "read_only",
     "reinterpret",
 ]
+
+
+#: classes whose objects are a part of an array, their ``base`` -> what describes one: tensor descriptors
+parts: dict[type, Callable[[Any], ArrayArgument]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -488,8 +492,9 @@ def describe(array: Any) -> ArrayArgument:
 
     LookupError when it is no array, LaunchError for a descriptor that reaches beyond its base.
     """
-    if isinstance(array, TensorDescriptor):
-        return _describe_descriptor(array)
+    for cls, describe_part in parts.items():
+        if isinstance(array, cls):
+            return describe_part(array)
     found = _reader_and_describer(type(array))
     if found is None:
         raise LookupError(type(array))
@@ -505,7 +510,7 @@ class _Reaches(dict[type, Callable[[Any], tuple[int, int]]]):
             found = _reach_numpy
         elif _is_array_of(cls, "torch", "Tensor"):
             found = _reach_torch
-        elif cls in (TensorWrapper, TensorDescriptor):
+        elif cls is TensorWrapper or cls in parts:
             found = _reach_base
         elif array_reader(cls) is _read_pointer:
             found = _reach_pointer
@@ -530,16 +535,3 @@ reaches = _Reaches()
 def reach(array: Any) -> tuple[int, int]:
     """Bytes of ``array`` (or the base of a descriptor) before its first element, and from there to the end of the last."""
     return reaches[type(array)](array)
-
-
-def _describe_descriptor(desc: TensorDescriptor) -> ArrayArgument:
-    found = describe(desc.base)
-    steps = zip(desc.shape, desc.strides, strict=True)
-    needed = (1 + sum((n - 1) * step for n, step in steps)) * parse_type(found.dtype).itemsize
-    if needed > found.nbytes:
-        raise LaunchError(
-            f"a descriptor of {list(desc.shape)} with strides {list(desc.strides)} reaches over {needed} bytes; "
-            f"its base has {found.nbytes}",
-            remedy="give the shape and strides of the base, or a base that holds the whole tensor",
-        )
-    return found

@@ -14,8 +14,8 @@ from tri.launch.readers import Rules, readers
 from tri.launch.reported import load_reported
 from tri.launch.specialize import only_place
 from tri.launch.streams import named_stream
+from tri.launch.tensor_descriptor import TensorDescriptor
 from tri.launch.writes import check_read_only
-from tri.tools.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError, Unsupported
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tri.launch.arrays import is_tensor_class
 from tri.launch.binder import rules_of
 from tri.launch.hooks import LAUNCH_ENTER, LAUNCH_EXIT
 from tri.launch.readers import DIVISIBLE, ONE, Constant, DescriptorFact, Rules
-from tri.tools.tensor_descriptor import TensorDescriptor
+from tri.launch.tensor_descriptor import TensorDescriptor
 from tri_core import forks, knobs
 
 if TYPE_CHECKING:

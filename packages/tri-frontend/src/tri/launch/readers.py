@@ -21,7 +21,7 @@ from tri.language.constexpr import constexpr
 from tri.language.structure import remake
 from tri.language.types import dtype
 from tri.launch.arrays import ArrayReader, Place, ReadOnly, array_reader, memory_bytes
-from tri.tools.tensor_descriptor import TensorDescriptor
+from tri.launch.tensor_descriptor import TensorDescriptor
 from tri_core.errors import LaunchError
 
 __all__ = ["Constant", "DescriptorFact", "Items", "Readers", "Rules", "readers", "static_fact"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tri.language import types as t
 from tri.language.builtin import builtin, is_builtin
 from tri.language.casts import convert, value_of
-from tri.language.extra import symbols
 from tri.language.libdevice.table import SIGNATURES, Signature
+from tri.language.library_symbols import symbols
 from tri.language.promotion import arithmetic_type
 from tri.language.shapes import common_shape, stretch
 from tri.language.tensor import dimensions, tensor
