@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -47,6 +49,16 @@ def test_targets_lists_architectures_and_devices():
     output = run("targets")
     assert "one, odd" in output
     assert output.count("one") >= 3
+
+
+def test_explain_times_stages_and_passes(file, tmp_path):
+    trace = tmp_path / "trace.json"
+    arguments = ("--timing", "-t", "fake:one", "-s", "*fp32:16, i32, factor=3.0", "--trace", trace)
+    output = run("explain", f"{file}:scale", *arguments)
+    assert "scale for fake:one" in output
+    assert "100 %" in output
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert {"ttir", "image"} <= {event["name"] for event in events}
 
 
 def test_compile_shows_stages(file):

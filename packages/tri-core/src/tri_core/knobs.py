@@ -108,6 +108,12 @@ CORE = KnobGroup(
         Knob(name="ALWAYS_COMPILE", default=False, parse=parse_bool, help="ignore the cache"),
         Knob(name="DUMP_DIR", parse=Path, help="write every stage of every compile below this folder"),
         Knob(
+            name="DUMP_PASSES",
+            default=False,
+            parse=parse_bool,
+            help="below TRI_DUMP_DIR, the module after each pass of what is compiled as well",
+        ),
+        Knob(
             name="NO_COMPILE", default=False, parse=parse_bool, help="a compile is an error (tri.no_compile)"
         ),
         Knob(name="AUTOTUNE_CACHE", default=False, parse=parse_bool, help="keep what autotune chose on disk"),

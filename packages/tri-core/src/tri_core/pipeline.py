@@ -12,6 +12,7 @@ from tri_core.foreign import Contained
 from tri_core.listings import Listing
 from tri_core.options import CommonOptions
 from tri_core.target import Target
+from tri_core.timing import span
 
 if TYPE_CHECKING:
     from tri_core.mlir import ir
@@ -151,7 +152,7 @@ class PassList:
                 continue
             logger.debug("%s: %s", stage, step.name)
             try:
-                with Contained():
+                with Contained(), span(stage, step.name):
                     step.apply(module, context)
             except Exception as error:
                 # the driver names the pass, and the plugin that put it here

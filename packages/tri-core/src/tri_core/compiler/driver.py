@@ -341,6 +341,9 @@ def _run(
     mlir.registry.add_dialect(tt.TT)
     current.register_ir(mlir.registry, target, request.composition)
     root = knobs.get("DUMP_DIR")
+    folder = None if root is None else dump.folder_of(root, request.source.name, request.key)
+    if listener is None and folder is not None and knobs.get("DUMP_PASSES"):
+        listener = dump.PassDump(folder, request.source.name)
     source = request.source
     job = stages.Job(
         source=origin(source),
@@ -353,7 +356,7 @@ def _run(
         observers=observers,
         verify=knobs.get("VERIFY"),
         listener=listener,
-        dump=None if root is None else dump.folder_of(root, request.source.name, request.key),
+        dump=folder,
     )
     with request.composition.running():
         outputs = stages.run(job)

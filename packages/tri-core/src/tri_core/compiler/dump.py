@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tri_core.compiler.kernel import CompiledKernel
 from tri_core.symbols import file_stem
 
-__all__ = ["dump", "dump_stage", "folder_of"]
+if TYPE_CHECKING:
+    from tri_core.mlir import ir
+
+__all__ = ["PassDump", "dump", "dump_stage", "folder_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +31,23 @@ def dump_stage(folder: Path, name: str, stage: str, content: str | bytes) -> Non
         file.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         logger.warning("TRI_DUMP_DIR: %s", error)
+
+
+@dataclass
+class PassDump:
+    """A listener that writes the module after each pass as ``<name>.<number>.<stage>.<pass>.mlir``, as it was built first."""
+
+    folder: Path
+    name: str
+    number: int = 0
+
+    def __call__(self, stage: str, pass_name: str, module: ir.Module) -> None:
+        """Write ``module``."""
+        from tri_core.text import print_module
+
+        label = f"{self.number:03}.{stage}.{pass_name or 'source'}.mlir"
+        dump_stage(self.folder, self.name, label, print_module(module))
+        self.number += 1
 
 
 def dump(root: Path, kernel: CompiledKernel) -> None:

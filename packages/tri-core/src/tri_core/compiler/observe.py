@@ -4,38 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, Literal
 
 from tri_core.extensions import Observer
 from tri_core.foreign import Contained, describe
 from tri_core.notices import PluginWarning, warn
 from tri_core.plugins import PluginManager
+from tri_core.timing import spans
 
-__all__ = ["Observers", "note_stage", "stage_times", "tell"]
+__all__ = ["Observers", "stage_times", "tell"]
 
 Event = Literal["compile_start", "stage", "compile_done"]
 
 
-_times: ContextVar[list[tuple[str, float]] | None] = ContextVar("tri_stage_times", default=None)
-
-
 @contextmanager
 def stage_times() -> Iterator[list[tuple[str, float]]]:
-    """A list that gets (name, seconds) of each stage that this thread runs inside the ``with`` block."""
+    """A list that holds (name, seconds) of each stage that this thread ran inside the ``with`` block, once that has ended."""
     times: list[tuple[str, float]] = []
-    token = _times.set(times)
-    try:
+    with spans() as found:
         yield times
-    finally:
-        _times.reset(token)
-
-
-def note_stage(name: str, seconds: float) -> None:
-    """Say that stage ``name`` took ``seconds``."""
-    times = _times.get()
-    if times is not None:
-        times.append((name, seconds))
+    times += [(each.stage, each.seconds) for each in found if not each.pass_name]
 
 
 class Observers:

@@ -16,7 +16,7 @@ from tri_core.abi import KernelSignature
 from tri_core.compiler.diagnose import explain
 from tri_core.compiler.dump import dump_stage
 from tri_core.compiler.kernel import Artifacts
-from tri_core.compiler.observe import Observers, note_stage
+from tri_core.compiler.observe import Observers
 from tri_core.compiler.readable import readable
 from tri_core.compiler.signatures import signature_of
 from tri_core.compiler.source import IRSource, Source
@@ -39,6 +39,7 @@ from tri_core.plugins import Composition
 from tri_core.resources import refusals
 from tri_core.symbols import rename_functions, symbol_of
 from tri_core.target import Target
+from tri_core.timing import span
 
 __all__ = ["Job", "Outputs", "metadata_of", "run"]
 
@@ -254,13 +255,13 @@ def _run_stage(
 ) -> Artifact:
     start = time.perf_counter()
     takes_module = isinstance(artifact, ir.Module)
-    with _in_ir(takes_module or stage.kind == "module"):
-        result = _checked(stage, stage.run(artifact, context))
-        content = _content(stage, result.artifact)
-    _keep(outputs, stage, content)
-    _note(job, stage, result, outputs)
+    with span(stage.name):
+        with _in_ir(takes_module or stage.kind == "module"):
+            result = _checked(stage, stage.run(artifact, context))
+            content = _content(stage, result.artifact)
+        _keep(outputs, stage, content)
+        _note(job, stage, result, outputs)
     seconds = time.perf_counter() - start
-    note_stage(stage.name, seconds)
     if job.dump is not None:
         dump_stage(
             job.dump, job.source.name, stage.name, readable(content) if stage.kind == "module" else content

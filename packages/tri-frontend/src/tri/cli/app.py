@@ -277,8 +277,28 @@ def link(
 @app.command()
 def explain(
     source: Annotated[str, typer.Argument(help="FILE.py:kernel")],
+    timing: Annotated[
+        bool, typer.Option("--timing", help="compile it anew; show how long each stage and pass takes")
+    ] = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", help="with --timing: a file for chrome://tracing or Perfetto"),
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", "-t", help="with --timing: backend:arch")] = None,
+    signature: Annotated[
+        str, typer.Option("--signature", "-s", help=f"with --timing: {_SIGNATURE_HELP}")
+    ] = "",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-O", help="with --timing: a compile option")
+    ] = None,
 ) -> None:
     """Say why a kernel was compiled, each time that it was; the cache remembers the latest 32."""
+    if timing or trace is not None:
+        from tri.cli.sources import parse_options
+        from tri.cli.timing import show_timing
+
+        show_timing(source, signature, target, parse_options(option or []), trace)
+        return
     from tri.cli.sources import read_kernel
     from tri.compile_reasons import explain as explain_kernel
 
