@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from tri_core.api import VerificationError
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
-from tri_core.ir.traits import is_view, moves_data
+from tri_core.ir.traits import is_view, moves_data, source_of
 from tri_core.ir.views import defining_op, isa
 from tri_core.ir.walking import collect
 from tri_core.mlir import arith, ir
-from tri_gpu_dialect.dialect import BarrierOp, LocalAllocOp, LocalLoadOp, WaitBarrierOp
+from tri_gpu_dialect.dialect import BarrierOp, ConvertLayoutOp, LocalAllocOp, LocalLoadOp, WaitBarrierOp
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.types import tensor_info, tensor_type
 
@@ -171,7 +171,14 @@ def barrier(ip: ir.InsertionPoint, loc: ir.Location, spaces: int) -> None:
 def buffer_of(value: ir.Value) -> ir.Value:
     """The buffer that ``value``, a descriptor of memory, is a view of."""
     while (op := defining_op(value)) is not None and is_view(op):
-        value = op.operands[0]
+        value = source_of(op)
+    return value
+
+
+def unconverted(value: ir.Value) -> ir.Value:
+    """``value`` before its layout was changed."""
+    while (conversion := defining_op(value, ConvertLayoutOp)) is not None:
+        value = conversion.src
     return value
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from tri_backend_amd.dialect import verify
 from tri_backend_amd.dialect.amdg import AMDG
+from tri_core.ir.access import MemoryAccess
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBAL, WRITE_SHARED, Effects
-from tri_core.ir.traits import DataMovement, Decomposable, Pure, StoreLike
+from tri_core.ir.traits import DataMovement, Decomposable, Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.plans.scratch import measure_like
 from tri_gpu_dialect.transforms.memory.insert_barriers import effects_of
@@ -80,7 +81,15 @@ def _access(
     )
 
 
-class BufferLoadBlockOp(AMDG.Operation, name="buffer_load", traits=[Effects(READ_GLOBAL), Decomposable]):
+class BufferLoadBlockOp(
+    AMDG.Operation,
+    name="buffer_load",
+    traits=[
+        Effects(READ_GLOBAL),
+        MemoryAccess("ptr", offsets=("offsets",), mask="mask", other="other"),
+        Decomposable,
+    ],
+):
     """Reads ``ptr[offsets]`` where ``mask``, elsewhere ``other`` or zero; ``stride`` (bytes between rows) is a hint."""
 
     result: _Out
@@ -103,7 +112,11 @@ class BufferLoadBlockOp(AMDG.Operation, name="buffer_load", traits=[Effects(READ
 class BufferLoadToLocalOp(
     AMDG.Operation,
     name="buffer_load_to_local",
-    traits=[Effects(READ_GLOBAL, WRITE_SHARED, ASYNC), Decomposable],
+    traits=[
+        Effects(READ_GLOBAL, WRITE_SHARED, ASYNC),
+        MemoryAccess("ptr", offsets=("offsets",), mask="mask", other="other", into="dest"),
+        Decomposable,
+    ],
 ):
     """Starts a copy of ``ptr[offsets]`` to buffer ``dest``, zeros where ``mask`` is false, without registers between.
 
@@ -137,7 +150,13 @@ def _fills(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
 
 
 class BufferStoreBlockOp(
-    AMDG.Operation, name="buffer_store", traits=[Effects(WRITE_GLOBAL), StoreLike, Decomposable]
+    AMDG.Operation,
+    name="buffer_store",
+    traits=[
+        Effects(WRITE_GLOBAL),
+        MemoryAccess("ptr", offsets=("offsets",), stored="value", mask="mask"),
+        Decomposable,
+    ],
 ):
     """Writes ``value`` to ``ptr[offsets]`` where ``mask``."""
 
@@ -147,11 +166,6 @@ class BufferStoreBlockOp(
     stride: _Opt = None
     mask: _Opt = None
     verify_invariants = verify.rule(verify.offsets, verify.pointee("value"), verify.masked)
-
-    @property
-    def stored(self) -> ir.Value:
-        """See :class:`~tri_core.ir.traits.StoreLike`."""
-        return self.value
 
     def decompose(self) -> Sequence[ir.Value]:
         """A store."""
@@ -163,7 +177,11 @@ class BufferStoreBlockOp(
 class BufferAtomicRmwOp(
     AMDG.Operation,
     name="buffer_atomic_rmw",
-    traits=[Effects(READ_GLOBAL, WRITE_GLOBAL), StoreLike, Decomposable],
+    traits=[
+        Effects(READ_GLOBAL, WRITE_GLOBAL),
+        MemoryAccess("ptr", offsets=("offsets",), stored="value", mask="mask"),
+        Decomposable,
+    ],
 ):
     """Atomic read-modify-write of ``ptr[offsets]`` where ``mask``; yields the old values."""
 
@@ -178,11 +196,6 @@ class BufferAtomicRmwOp(
     mask: _Opt = None
     verify_invariants = verify.rule(verify.offsets, verify.pointee("value"), verify.masked)
 
-    @property
-    def stored(self) -> ir.Value:
-        """See :class:`~tri_core.ir.traits.StoreLike`."""
-        return self.value
-
     def decompose(self) -> Sequence[ir.Value]:
         """An atomic operation on pointers."""
         masks = [] if self.mask is None else [self.mask]
@@ -192,7 +205,13 @@ class BufferAtomicRmwOp(
 
 
 class BufferAtomicCasOp(
-    AMDG.Operation, name="buffer_atomic_cas", traits=[Effects(READ_GLOBAL, WRITE_GLOBAL), Decomposable]
+    AMDG.Operation,
+    name="buffer_atomic_cas",
+    traits=[
+        Effects(READ_GLOBAL, WRITE_GLOBAL),
+        MemoryAccess("ptr", offsets=("offsets",), stored="val"),
+        Decomposable,
+    ],
 ):
     """Atomic compare-and-swap of ``ptr[offsets]``: ``val`` goes where memory holds ``cmp``; yields the old values."""
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tri_backend_intel.dialect.ttig import TTIG
+from tri_core.ir.access import MemoryAccess
 from tri_core.ir.effects import READ_DESCRIBED, WRITE_DESCRIBED, Effects
 from tri_core.ir.traits import Pure, Trait
 from tri_core.mlir import ext, ir
@@ -34,7 +35,11 @@ class BlockAccess(Trait):
     """Accesses a block of its first operand, a descriptor; its last operands are where the block begins."""
 
 
-class TileLoadOp(TTIG.Operation, name="tile_load", traits=[BlockAccess, Effects(READ_DESCRIBED)]):
+class TileLoadOp(
+    TTIG.Operation,
+    name="tile_load",
+    traits=[BlockAccess, Effects(READ_DESCRIBED), MemoryAccess("descriptor", offsets=("indices",))],
+):
     """The block at ``indices`` (i32: row, column) in registers, in any layout; of its transpose, where ``transposed``."""
 
     result: ext.Result[Any]
@@ -42,7 +47,15 @@ class TileLoadOp(TTIG.Operation, name="tile_load", traits=[BlockAccess, Effects(
     indices: Sequence[ext.Operand[Any]]
 
 
-class TileStoreOp(TTIG.Operation, name="tile_store", traits=[BlockAccess, Effects(WRITE_DESCRIBED)]):
+class TileStoreOp(
+    TTIG.Operation,
+    name="tile_store",
+    traits=[
+        BlockAccess,
+        Effects(WRITE_DESCRIBED),
+        MemoryAccess("descriptor", offsets=("indices",), stored="value"),
+    ],
+):
     """Writes ``value`` to the block at ``indices``."""
 
     descriptor: ext.Operand[Any]

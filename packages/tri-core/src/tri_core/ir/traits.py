@@ -28,7 +28,6 @@ __all__ = [
     "PureByAttribute",
     "Rematerializable",
     "Replicates",
-    "StoreLike",
     "Trait",
     "ViewLike",
     "decompose",
@@ -42,6 +41,7 @@ __all__ = [
     "maps_elements",
     "moves_data",
     "replicates",
+    "source_of",
 ]
 
 
@@ -116,10 +116,6 @@ class ViewLike(Trait):
 
 class Cast(Trait):
     """Gives each element of its one operand in another type."""
-
-
-class StoreLike(Trait):
-    """Writes a tensor to global memory; the op's class gives it as property ``stored``."""
 
 
 class Instructions:
@@ -215,6 +211,11 @@ def replicates(op: ir.Operation) -> bool:
 def derives_pointer(name: str) -> bool:
     """Whether the result of ops called ``name`` points into what the first operand points into, if they are pointers."""
     return DataMovement.declared_by(name) or DerivesPointer.declared_by(name)
+
+
+def source_of(op: ir.Operation) -> ir.Value:
+    """What ``op`` moves, converts, shows or derives from: the first operand, of data movement, casts, views and pointers."""
+    return op.operands[0]
 
 
 def is_view(op: ir.Operation) -> bool:

@@ -13,7 +13,9 @@ from collections.abc import Callable, Sequence
 from math import gcd
 from typing import TypeVar
 
-from tri_core.mlir import ir
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, isa
+from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.axis_value import BIG, AxisInfo, power_of_two_divisor
 from tri_gpu_dialect.types import pointee_bytes, shape_of
 
@@ -106,7 +108,7 @@ def _expand_dims(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
 @rule("tt.broadcast")
 def _broadcast(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     (a,) = operands
-    small, large = shape_of(op.operands[0].type), shape_of(op.results[0].type)
+    small, large = shape_of(source_of(op).type), shape_of(op.results[0].type)
     grown = [s != n for s, n in zip(small, large, strict=True)]
     return AxisInfo(
         tuple(1 if g else c for g, c in zip(grown, a.contiguity, strict=True)),
@@ -304,7 +306,7 @@ def _bits(_: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
 def _minmax(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     if a.value is not None and b.value is not None:
-        return _constant((max if "max" in op.name else min)(a.value, b.value), op)
+        return _constant((max if isa(op, arith.MaxSIOp, arith.MaxUIOp) else min)(a.value, b.value), op)
     return _bits(op, operands)
 
 
@@ -312,7 +314,7 @@ def _minmax(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
 def _select(op: ir.Operation, operands: Sequence[AxisInfo]) -> AxisInfo:
     condition, a, b = operands
     joined = a.join(b)
-    if not shape_of(op.operands[0].type):
+    if not shape_of(cast(op, arith.SelectOp).condition.type):
         return joined
     # a run may switch where the condition does
     runs = tuple(map(gcd, joined.contiguity, condition.constancy))

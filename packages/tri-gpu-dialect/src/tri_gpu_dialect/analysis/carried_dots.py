@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import (
     ArriveBarrierOp,
@@ -58,7 +58,11 @@ def carried_dots(loop: ir.Operation) -> list[CarriedDot]:
         if isa(op, WarpGroupDotWaitOp) and len(op.results) == 1 and is_fresh(op):
             uses = list(op.results[0].uses)
             if len(uses) == 1 and uses[0].owner.operation == end:
-                found.append(CarriedDot(op.operands[0].owner.operation, op, uses[0].operand_number))
+                found.append(
+                    CarriedDot(
+                        cast(op, WarpGroupDotWaitOp).inputs[0].owner.operation, op, uses[0].operand_number
+                    )
+                )
     return found
 
 

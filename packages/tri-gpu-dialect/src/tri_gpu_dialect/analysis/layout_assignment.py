@@ -39,7 +39,7 @@ from tri_core.ir.regions import (
     region_blocks,
 )
 from tri_core.ir.traits import maps_elements
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_core.passes.guarded_access import OWN_ROWS, SELDOM
 from tri_gpu_dialect.analysis.access import stores_as_well, within_warps
@@ -133,8 +133,8 @@ class _Forward(ForwardWalk):
     def settle_stores(self) -> None:
         """Let stores follow their values where that is as good for memory, and those that are seldom done always."""
         for op in self.stores:
-            info = tensor_info(op.operands[1].type)
-            made, chosen = self.found.fixed.get(op.operands[1]), self.found.decided(op)
+            value = cast(op, StoreOp).value
+            info, made, chosen = tensor_info(value.type), self.found.fixed.get(value), self.found.decided(op)
             if info is None or made is None or chosen is None or chosen[1] is None:
                 continue
             if OWN_ROWS in op.attributes:

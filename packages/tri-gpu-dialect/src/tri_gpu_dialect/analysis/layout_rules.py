@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tri_core.ir.traits import maps_elements
+from tri_core.dialects.tt import CatOp, GatherOp, JoinOp, SplitOp
+from tri_core.ir.traits import maps_elements, source_of
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, Encoding, Slice, transform
 from tri_gpu_dialect.types import shape_of, tensor_info
@@ -168,7 +170,7 @@ def _order(op: ir.Operation) -> tuple[int, ...]:
 def _trans_result(op: ir.Operation, operands: Operands) -> Encoding | None:
     if operands[0] is None:
         return None
-    return transform.transposed(operands[0], _order(op), shape_of(op.operands[0].type))
+    return transform.transposed(operands[0], _order(op), shape_of(source_of(op).type))
 
 
 def _trans_operand(op: ir.Operation, result: Encoding) -> Operands:
@@ -183,11 +185,11 @@ add(LayoutRule(Kind.FLOW, _trans_result, _trans_operand), "tt.trans")
 def _reshape_result(op: ir.Operation, operands: Operands) -> Encoding | None:
     if operands[0] is None:
         return None
-    return transform.reshaped(operands[0], shape_of(op.operands[0].type), shape_of(op.results[0].type))
+    return transform.reshaped(operands[0], shape_of(source_of(op).type), shape_of(op.results[0].type))
 
 
 def _reshape_operand(op: ir.Operation, result: Encoding) -> Operands:
-    return [transform.reshaped(result, shape_of(op.results[0].type), shape_of(op.operands[0].type))]
+    return [transform.reshaped(result, shape_of(op.results[0].type), shape_of(source_of(op).type))]
 
 
 add(LayoutRule(Kind.FLOW, _reshape_result, _reshape_operand), "tt.reshape")
@@ -195,7 +197,7 @@ add(LayoutRule(Kind.FLOW, _reshape_result, _reshape_operand), "tt.reshape")
 
 def _join_result(op: ir.Operation, operands: Operands) -> Encoding | None:
     source = _first(op, operands)
-    return None if source is None else transform.joined(source, shape_of(op.operands[0].type))
+    return None if source is None else transform.joined(source, shape_of(cast(op, JoinOp).lhs.type))
 
 
 def _join_operands(op: ir.Operation, result: Encoding) -> Operands | None:
@@ -207,7 +209,7 @@ add(LayoutRule(Kind.FLOW, _join_result, _join_operands), "tt.join")
 
 
 def _split_result(op: ir.Operation, operands: Operands) -> Encoding | None:
-    return None if operands[0] is None else transform.split(operands[0], shape_of(op.operands[0].type))
+    return None if operands[0] is None else transform.split(operands[0], shape_of(cast(op, SplitOp).src.type))
 
 
 def _split_operand(op: ir.Operation, result: Encoding) -> Operands:
@@ -219,14 +221,14 @@ add(LayoutRule(Kind.FLOW, _split_result, _split_operand), "tt.split")
 
 def _cat_result(op: ir.Operation, operands: Operands) -> Encoding | None:
     source = _first(op, operands)
-    return None if source is None else transform.concatenated(source, shape_of(op.operands[0].type))
+    return None if source is None else transform.concatenated(source, shape_of(cast(op, CatOp).lhs.type))
 
 
 add(LayoutRule(Kind.REDUCTION, _cat_result, _none), "tt.cat")
 
 
 def _gather_result(op: ir.Operation, operands: Operands) -> Encoding | None:
-    return operands[1] if operands[1] is not None else encoding_of(op.operands[1])
+    return operands[1] if operands[1] is not None else encoding_of(cast(op, GatherOp).indices)
 
 
 def _gather_operands(_: ir.Operation, result: Encoding) -> Operands:

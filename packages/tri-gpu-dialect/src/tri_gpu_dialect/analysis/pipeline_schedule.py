@@ -11,19 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import LoadOp
+from tri_core.ir.access import access_of
 from tri_core.ir.effects import (
     READ_DESCRIBED,
+    READ_GLOBAL,
     SYNCHRONIZE_CTA,
     SYNCHRONIZE_GRID,
     SYNCHRONIZE_LAUNCHES,
     WRITE_DESCRIBED,
     WRITE_GLOBAL,
     WRITE_SHARED,
+    has_at_most,
     may_have,
 )
 from tri_core.ir.regions import While
 from tri_core.ir.traits import is_rematerializable
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, reaches
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -43,9 +46,6 @@ _ORDERING = (
     SYNCHRONIZE_GRID,
     SYNCHRONIZE_LAUNCHES,
 )
-#: ops that write memory through their first operand and order nothing else
-_WRITES = frozenset({"tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
-
 #: which operands of dots may come by copies ahead: operands, and scales where a dot reads them from registers
 DOT_OPERANDS = {"tt.dot": (0, 1), "tt.dot_scaled": (0, 1, 3, 4), "ttg.warp_group_dot": (0, 1)}
 
@@ -70,7 +70,7 @@ def schedule(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> Sched
     reach = _Reach(body, ops)
     for op in ops:
         if isa(op, LoadOp) and _feeds_dot(op) and suits(op):
-            root = argument_of(op.operands[0])
+            root = argument_of(cast(op, LoadOp).ptr)
             if root is not None and root not in written and reach.add(op, loop, written):
                 found.loads.append(op)
     if not found.loads:
@@ -92,7 +92,7 @@ def obstacle(loop: ir.Operation, suits: Callable[[ir.Operation], bool]) -> str |
         return "it does what loads must not be moved before"
     if not any(suits(op) for op in loads):
         return "no load of an operand is a copy of a matrix, in accesses of a width that asynchronous copies have"
-    roots = [argument_of(op.operands[0]) for op in loads]
+    roots = [argument_of(cast(op, LoadOp).ptr) for op in loads]
     if all(root is None or root in written for root in roots):
         return "it may write what it loads, or it is not known which array that is"
     reach = _Reach(body, ops)
@@ -108,9 +108,9 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
     """The arguments that the loop writes through; None if it does what loads must not pass, or anything unknown."""
     found: set[ir.Value] = set()
     for op in all_ops(loop):
-        name = op.name
-        if name in _WRITES:
-            root = argument_of(op.operands[0])
+        written = _address_written(op)
+        if written is not None:
+            root = argument_of(written)
             used = any(next(iter(r.uses), None) is not None for r in op.results)
             if root is None or used:
                 return None
@@ -118,6 +118,14 @@ def _written(loop: ir.Operation) -> set[ir.Value] | None:
         elif isa(op, While) or may_have(op, *_ORDERING):
             return None
     return found
+
+
+def _address_written(op: ir.Operation) -> ir.Value | None:
+    """The pointers through which ``op`` writes, if it does and orders nothing else."""
+    access = access_of(op)
+    if access is None or access.stored is None or not has_at_most(op, READ_GLOBAL, WRITE_GLOBAL):
+        return None
+    return access.address
 
 
 # --- what feeds what --------------------------------------------------------------------------------------
@@ -176,7 +184,7 @@ class _Reach:
             if op is None or value in results:
                 continue
             if isa(op, LoadOp):
-                root = argument_of(op.operands[0])
+                root = argument_of(cast(op, LoadOp).ptr)
                 if root is None or root in written:
                     return False
             elif not is_rematerializable(op):

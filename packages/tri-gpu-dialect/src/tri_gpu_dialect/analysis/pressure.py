@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tri_core.dialects.tt import DotOp, FuncOp, MakeRangeOp, SplatOp
-from tri_core.ir.traits import maps_elements, replicates
+from tri_core.ir.traits import maps_elements, replicates, source_of
 from tri_core.ir.views import defining_op, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -113,8 +113,8 @@ def _uses(op: ir.Operation) -> Iterable[ir.Value]:
         yield from inner.operands
     if isa(op, WarpGroupDotWaitOp):
         for value in op.operands:
-            if not isinstance(value.owner, ir.Block) and isa(value.owner.operation, WarpGroupDotOp):
-                yield value.owner.operation.operands[0]
+            if (dot := defining_op(value, WarpGroupDotOp)) is not None:
+                yield dot.a
 
 
 def _tensors(values: Iterable[ir.Value]) -> set[ir.Value]:
@@ -141,5 +141,5 @@ def _is_made_of_numbers(value: ir.Value) -> bool:
 def _source(value: ir.Value) -> ir.Value:
     """What ``value`` is copies of."""
     while (op := defining_op(value)) is not None and replicates(op):
-        value = op.operands[0]
+        value = source_of(op)
     return value

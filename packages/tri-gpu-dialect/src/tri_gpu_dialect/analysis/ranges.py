@@ -61,8 +61,8 @@ class Ranges:
 
     def _result(self, op: ir.Operation, value: ir.Value, width: int) -> IntegerRange | None:
         known = [self._known[v] for v in _sources(value)]
-        if op.name in BINARY:
-            return BINARY[op.name](known[0], known[1], self.no_overflow)
+        if (combine := BINARY.get(op.name)) is not None:
+            return combine(known[0], known[1], self.no_overflow)
         if moves_data(op):
             return known[0]
         match op.name:
@@ -114,7 +114,7 @@ def _sources(value: ir.Value) -> list[ir.Value]:
 
 
 def _operands(op: ir.Operation, value: ir.Value) -> list[ir.Value]:
-    if op.name in BINARY or isa(op, arith.CmpIOp):
+    if BINARY.get(op.name) is not None or isa(op, arith.CmpIOp):
         return list(op.operands)[:2]
     if moves_data(op) or isa(op, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp):
         return list(op.operands)[:1]

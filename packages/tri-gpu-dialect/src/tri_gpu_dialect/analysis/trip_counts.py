@@ -81,8 +81,8 @@ class _Reader:
         operands = [self.of(v) for v in op.operands]
         if is_cast(op):
             return operands[0]
-        if op.name in _RULES:
-            return _RULES[op.name](operands)
+        if (rule := _RULES.get(op.name)) is not None:
+            return rule(operands)
         factor = _factor(op)
         if factor is not None:
             value, by = factor

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import GatherOp, HistogramOp, ScanOp
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import LocalAllocOp
@@ -45,8 +45,8 @@ class GatherAcrossCluster(Pass):
             for op in all_ops(function):
                 if isa(op, ScanOp):
                     _scan(op)
-                elif isa(op, LocalAllocOp) and len(op.operands):
-                    _fill(op)
+                elif isa(op, LocalAllocOp) and (value := cast(op, LocalAllocOp).src) is not None:
+                    _fill(op, value)
                 for number in _needed(op):
                     op.operands[number] = _everywhere(op, op.operands[number])
 
@@ -58,9 +58,9 @@ def _needed(op: ir.Operation) -> Sequence[int]:
     return (0,) if isa(op, GatherOp) else ()
 
 
-def _fill(op: ir.Operation) -> None:
-    """The tensor that a buffer is filled with, split over the blocks as the buffer is."""
-    value, encoding = op.operands[0], decode(op.results[0].type.encoding)
+def _fill(op: ir.Operation, value: ir.Value) -> None:
+    """``value``, the tensor that a buffer is filled with, split over the blocks as the buffer is."""
+    encoding = decode(op.results[0].type.encoding)
     layout = layouts.of(value.type)
     if not isinstance(encoding, SharedEncoding) or not layout.has_in(BLOCK):
         return
@@ -68,7 +68,7 @@ def _fill(op: ir.Operation) -> None:
     begins = encoding.part(tuple(value.type.shape))[1] or ((0,) * len(layout.out_dims),) * len(have)
     if have != begins:
         made = _blocked(value, units(begins))
-        op.operands[0] = convert(value, made, ir.InsertionPoint(op), op.location)
+        cast(op, LocalAllocOp).src = convert(value, made, ir.InsertionPoint(op), op.location)
 
 
 def _everywhere(op: ir.Operation, value: ir.Value) -> ir.Value:

@@ -21,7 +21,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
 from tri_core.ir.traits import is_rematerializable, is_view, replicates
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.analysis.pressure import most_registers, registers_for_tensors
@@ -104,7 +104,7 @@ class _Block:
 
         If a wait for a dot comes before that, and registers suffice, the read stands before the wait: it is done by then.
         """
-        root, start = buffer_of(self.ops[read].operands[0]), self.order.index(read)
+        root, start = buffer_of(cast(self.ops[read], LocalLoadOp).src), self.order.index(read)
         moving, place = {read}, start
         for i in self.order[start + 1 :]:
             op, place = self.ops[i], place + 1

@@ -28,19 +28,28 @@ from tri_core.dialects.tt import (
     TensorDescType,
 )
 from tri_core.dialects.tt.enums import MemSemantic
+from tri_core.ir.access import access_of
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.dialect import (
     AsyncCopyDescriptorToLocalOp,
     AsyncCopyLocalToDescriptorOp,
     BarrierOp,
-    ConvertLayoutOp,
     LocalAllocOp,
     WarpSpecializeOp,
 )
-from tri_gpu_dialect.edit import GLOBAL, all_ops, constant, functions, i32_attribute, is_barrier, make
+from tri_gpu_dialect.edit import (
+    GLOBAL,
+    all_ops,
+    constant,
+    functions,
+    i32_attribute,
+    is_barrier,
+    make,
+    unconverted,
+)
 from tri_gpu_dialect.encodings import SharedEncoding, SwizzledShared, decode
 from tri_gpu_dialect.policies.async_units import BlockCopies
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
@@ -128,7 +137,7 @@ def _wanted_buffer(op: ir.Operation, copies: BlockCopies) -> ir.Operation | None
     if len(users) != 1 or not isa(users[0], LocalAllocOp) or users[0].block != op.block:
         return None
     encoding = _encoding(users[0])
-    descriptor = op.operands[0].type
+    descriptor = cast(op, DescriptorLoadOp).desc.type
     rank_kept = len(users[0].results[0].type.shape) == len(descriptor.block_type.shape)
     return users[0] if rank_kept and copies.suits(descriptor, encoding) else None
 
@@ -156,7 +165,7 @@ def _copied(descriptor: ir.Value, coordinates: Sequence[ir.Value], buffer: ir.Va
 
 def _store(op: ir.Operation, copies: BlockCopies) -> None:
     descriptor, given, *coordinates = op.operands
-    source = _unconverted(given)
+    source = unconverted(given)
     info = tensor_info(source.type)
     assert info is not None
     encoding = copies.encoding(descriptor.type)
@@ -169,13 +178,6 @@ def _store(op: ir.Operation, copies: BlockCopies) -> None:
     op.erase()
     if source != given and next(iter(given.uses), None) is None:
         given.owner.operation.erase()
-
-
-def _unconverted(value: ir.Value) -> ir.Value:
-    """``value`` before its layout was changed: a buffer takes any, and a change goes through memory itself."""
-    owner = value.owner
-    is_conversion = not isinstance(owner, ir.Block) and isa(owner.operation, ConvertLayoutOp)
-    return owner.operation.operands[0] if is_conversion else value
 
 
 # --- global memory ----------------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ def _orders(op: ir.Operation) -> bool:
     """Whether ``op`` orders accesses of global memory."""
     if is_barrier(op, GLOBAL):
         return True
-    sem = op.attributes["sem"] if op.name.startswith("tt.atomic_") and "sem" in op.attributes else None
+    sem = op.attributes["sem"] if access_of(op) is not None and "sem" in op.attributes else None
     return sem is not None and ir.IntegerAttr(sem).value != MemSemantic.RELAXED
 
 

@@ -18,8 +18,8 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, READ_SHARED, WRITE_GLOBAL, has_at_most
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.traits import replicates
-from tri_core.ir.views import isa
+from tri_core.ir.traits import replicates, source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.pressure import compared_registers, most_registers, registers_for_tensors
 from tri_gpu_dialect.dialect import (
@@ -90,7 +90,7 @@ class _Sum:
     @property
     def index(self) -> int:
         """Which operand of ``op`` the accumulators are."""
-        return 1 if self.op.operands[0] == self.addend else 0
+        return 1 - list(self.op.operands).index(self.addend)
 
     def started(self) -> list[ir.Operation]:
         """The new dot, and what negates the addend for it."""
@@ -135,7 +135,7 @@ def _dot_of(value: ir.Value) -> ir.Operation | None:
     dot = _maker(given)
     if dot is None or not isa(dot, WarpGroupDotOp) or dot.block != wait.block or len(list(given.uses)) != 1:
         return None
-    return dot if len(dot.operands) == 4 and _is_false(dot.operands[3]) else None
+    return dot if len(more := cast(dot, WarpGroupDotOp).more) == 1 and _is_false(more[0]) else None
 
 
 def _is_false(value: ir.Value) -> bool:
@@ -151,11 +151,12 @@ def _made_of(value: ir.Value, dot: ir.Operation) -> list[ir.Operation] | None:
     if op is None or behind is None:
         return None
     if isa(op, LocalLoadOp):
-        view = _maker(op.operands[0])
+        source = cast(op, LocalLoadOp).src
+        view = _maker(source)
         known = view is None or _between(dot, view) is None
-        root = buffer_of(op.operands[0])
+        root = buffer_of(source)
         return [op] if known and not any(_stops(each, root) for each in behind) else None
-    found = _made_of(op.operands[0], dot) if replicates(op) else None
+    found = _made_of(source_of(op), dot) if replicates(op) else None
     return [*found, op] if found else None
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import DescriptorReduceOp, DescriptorStoreOp
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.async_units.analysis.rings import RingUse
-from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp
-from tri_gpu_dialect.edit import all_ops, block_ops
+from tri_gpu_dialect.dialect import LocalAllocOp
+from tri_gpu_dialect.edit import all_ops, block_ops, unconverted
 from tri_gpu_dialect.encodings import Encoding
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.plans.halves import cut
@@ -76,10 +76,7 @@ class _Sum:
 
 def _staged(op: ir.Operation) -> tuple[int, int]:
     """Bytes of the tile that ``op`` stores, and of a piece of it."""
-    value = op.operands[1]
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and isa(owner.operation, ConvertLayoutOp):
-        value = owner.operation.operands[0]
+    value = unconverted(cast(op, DescriptorStoreOp).src)
     info, encoding = tensor_info(value.type), encoding_of(value)
     if info is None or encoding is None:
         return 0, 0

@@ -26,7 +26,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import MakeTensorDescriptorOp, TensorDescType
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
@@ -118,9 +118,10 @@ def _whole_stores(function: ir.Operation) -> Iterator[_Store]:
         if len(known) < 2 or not isa(descriptor.owner.operation, MakeTensorDescriptorOp):
             continue
         made = buffer.owner.operation
-        if not isa(made, LocalAllocOp) or len(made.operands) != 1 or len(list(buffer.uses)) != 1:
+        value = cast(made, LocalAllocOp).src if isa(made, LocalAllocOp) else None
+        if value is None or len(list(buffer.uses)) != 1:
             continue
-        encoding = encoding_of(made.operands[0])
+        encoding = encoding_of(value)
         shape = tuple(buffer.type.shape)
         how = None if encoding is None else cut(encoding, shape, bitwidth(buffer.type.element_type))
         if how is not None and made.block == copy.block:
@@ -143,7 +144,7 @@ def _split(store: _Store, copies: BlockCopies, made: dict[tuple[ir.Value, ir.Typ
     alignment = i32_attribute(copies.alignment(plain, encoding))
     kind = {"kind": copy.attributes["kind"]} if "kind" in copy.attributes else {}
     with ir.InsertionPoint(copy), copy.location:
-        for number, half in enumerate(halves(store.buffer.operands[0], how)):
+        for number, half in enumerate(halves(cast(store.buffer, LocalAllocOp).src, how)):
             buffer = make("ttg.local_alloc", [half], memory, alignment=alignment)
             make(_FENCE)
             start = list(place)

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.views import isa
+from tri_core.dialects.tt import DescriptorLoadOp
+from tri_core.ir.views import cast, isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.rings import RingUse, ring_use
@@ -286,7 +287,7 @@ def _descriptors(slices: Slices, uses: Sequence[RingUse]) -> dict[ir.Operation, 
     made: dict[tuple[ir.Value, SharedEncoding], ir.Value] = {}
     found: dict[ir.Operation, ir.Value] = {}
     for buffer in (b for use in uses for b in use.buffers):
-        value = buffer.load.operands[0]
+        value = cast(buffer.load, DescriptorLoadOp).desc
         if not isinstance(value.owner, ir.Block) and value.owner.operation in slices.descriptors:
             key = (value, buffer.encoding)
             if key not in made:

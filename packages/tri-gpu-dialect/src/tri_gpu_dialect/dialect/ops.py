@@ -7,8 +7,10 @@ declaring them are in :data:`OPTIONAL_ATTRIBUTES`.
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+from tri_core.ir.access import MemoryAccess
+from tri_core.ir.dots import DotLike
 from tri_core.ir.effects import (
     ALLOCATE_GLOBAL,
     ALLOCATE_SHARED,
@@ -81,11 +83,11 @@ __all__ = [
     "WarpYieldOp",
 ]
 
-_In = ext.Operand[Any]
-_Out = ext.Result[Any]
-_Opt = ext.Operand[Any] | None
-_Ins = Sequence[ext.Operand[Any]]
-_Outs = Sequence[ext.Result[Any]]
+_In: TypeAlias = ext.Operand[Any]
+_Out: TypeAlias = ext.Result[Any]
+_Opt: TypeAlias = ext.Operand[Any] | None
+_Ins: TypeAlias = Sequence[ext.Operand[Any]]
+_Outs: TypeAlias = Sequence[ext.Result[Any]]
 
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
 OPTIONAL_ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -162,7 +164,7 @@ class LocalScatterOp(TTG.Operation, name="local_scatter", traits=[Effects(WRITE_
     axis: ir.IntegerAttr
 
 
-class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED)]):
+class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED), DotLike]):
     """``a @ b + c`` by multiply-add, ``a`` and ``b`` being row-major buffers; dots are added in order of k."""
 
     a: _In
@@ -176,7 +178,7 @@ class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED)])
 # --- dots that run on their own -------------------------------------------------------------------------
 
 
-class WarpGroupDotOp(TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED, ASYNC)]):
+class WarpGroupDotOp(TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED, ASYNC), DotLike]):
     """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
 
     ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is undefined, and what is read must stay, until a
@@ -253,7 +255,12 @@ class MemDescReinterpretOp(TTG.Operation, name="memdesc_reinterpret", traits=[Pu
 
 
 class AsyncCopyGlobalToLocalOp(
-    TTG.Operation, name="async_copy_global_to_local", traits=[Effects(READ_GLOBAL, WRITE_SHARED, ASYNC)]
+    TTG.Operation,
+    name="async_copy_global_to_local",
+    traits=[
+        Effects(READ_GLOBAL, WRITE_SHARED, ASYNC),
+        MemoryAccess("src", mask="mask", other="other", into="result"),
+    ],
 ):
     """Starts a copy from pointers ``src`` to buffer ``result`` (Triton's name of the destination)."""
 
@@ -336,7 +343,10 @@ class WaitBarrierOp(TTG.Operation, name="wait_barrier", traits=[Effects(SYNCHRON
 class AsyncCopyDescriptorToLocalOp(
     TTG.Operation,
     name="async_copy_descriptor_to_local",
-    traits=[Effects(READ_DESCRIBED, WRITE_SHARED, ASYNC)],
+    traits=[
+        Effects(READ_DESCRIBED, WRITE_SHARED, ASYNC),
+        MemoryAccess("desc", offsets=("coord",), into="result"),
+    ],
 ):
     """Starts a copy, where ``pred``, of the block at ``coord`` (i32) to ``result``; its bytes count at ``barrier``.
 
@@ -354,7 +364,10 @@ class AsyncCopyDescriptorToLocalOp(
 class AsyncCopyLocalToDescriptorOp(
     TTG.Operation,
     name="async_copy_local_to_descriptor",
-    traits=[Effects(READ_SHARED, WRITE_DESCRIBED, ASYNC)],
+    traits=[
+        Effects(READ_SHARED, WRITE_DESCRIBED, ASYNC),
+        MemoryAccess("desc", offsets=("coord",), stored="src"),
+    ],
 ):
     """Starts a copy of ``src`` to the block at ``coord`` (i32), cut off at the tensor's bounds.
 

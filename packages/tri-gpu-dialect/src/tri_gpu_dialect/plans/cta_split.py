@@ -8,7 +8,8 @@ what is as large as a result is split like it: then nothing has to cross blocks.
 from __future__ import annotations
 
 from tri_core.dialects.tt import BitcastOp, DescriptorLoadOp, DotOp, FpToFpOp, FuncOp, LoadOp, TransOp
-from tri_core.ir.traits import StoreLike, maps_elements
+from tri_core.ir.access import access_of
+from tri_core.ir.traits import maps_elements, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp
@@ -47,9 +48,9 @@ def wanted_blocks(function: ir.Operation, num_ctas: int) -> dict[ir.Operation, C
             _follow(dot.operands[index], operand_blocks(dot_blocks(dot), index), found)
     results = {tuple(dot.results[0].type.shape): dot_blocks(dot) for dot in reversed(dots)}
     for op in ops:
-        value = op.opview.stored if StoreLike.declared_by(op.name) else None
-        value = op.results[0] if isa(op, *_LOADS) else value
-        info = None if value is None else tensor_info(value.type)
+        access = access_of(op)
+        moves_tile = access is not None and (access.stored is not None or isa(op, *_LOADS))
+        info = tensor_info(access.value.type) if access is not None and moves_tile else None
         if info is not None and info.shape in results:
             found.setdefault(op, results[info.shape])
     return found
@@ -74,6 +75,6 @@ def _follow(value: ir.Value, blocks: ClusterBases, found: dict[ir.Operation, Clu
         elif isa(op, TransOp):
             order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
             inverse = [order.index(d) for d in range(len(order))]
-            ahead.append((op.operands[0], permuted(blocks, inverse)))
+            ahead.append((source_of(op), permuted(blocks, inverse)))
         elif isa(op, ConvertLayoutOp, FpToFpOp, BitcastOp) or maps_elements(op.name):
             ahead += [(v, blocks) for v in op.operands if _rank(v) == 2]

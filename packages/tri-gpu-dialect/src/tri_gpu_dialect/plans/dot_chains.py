@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from tri_core.dialects.tt import LoadOp
+from tri_core.ir.dots import Dot
 from tri_core.ir.regions import is_loop
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
@@ -19,12 +20,12 @@ _HORIZON = 256
 def chained(dots: Sequence[ir.Operation]) -> list[bool]:
     """For each dot, whether its result goes into an operand of another, or it reads another's result."""
     numbers = {d.results[0]: i for i, d in enumerate(dots)}
-    links = [_reads(list(dot.operands)[:2], numbers) for dot in dots]
+    links = [_reads([Dot(dot).a, Dot(dot).b], numbers) for dot in dots]
     read = {other for found in links for other in found}
     # an accumulator that goes on from a dot's result is that result
     for i, dot in reversed(list(enumerate(dots))):
         if i in read:
-            read |= _reads([dot.operands[2]], numbers)
+            read |= _reads([Dot(dot).c], numbers)
     return [bool(found) or i in read for i, found in enumerate(links)]
 
 

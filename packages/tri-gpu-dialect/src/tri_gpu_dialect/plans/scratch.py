@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tri_core.dialects.tt import PointerType
-from tri_core.ir.views import isa
+from tri_core.dialects.tt import GatherOp, JoinOp, PointerType, ReduceOp, ScanOp
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import TensormapCreateOp
@@ -54,15 +55,15 @@ def _conversion(source: LinearLayout, result: ir.Value) -> int:
 
 
 def _convert(op: ir.Operation) -> int:
-    return _conversion(layouts.of(op.operands[0].type), op.results[0])
+    return _conversion(layouts.of(source_of(op).type), op.results[0])
 
 
 def _expand_dims(op: ir.Operation) -> int:
-    return _conversion(views.insert_dim(layouts.of(op.operands[0].type), _axis(op)), op.results[0])
+    return _conversion(views.insert_dim(layouts.of(source_of(op).type), _axis(op)), op.results[0])
 
 
 def _reshape(op: ir.Operation) -> int:
-    source, result = layouts.of(op.operands[0].type), op.results[0]
+    source, result = layouts.of(source_of(op).type), op.results[0]
     free = flag(op, "allow_reorder")
     if free and views.interchangeable(source, layouts.of(result.type)):
         return 0
@@ -71,11 +72,11 @@ def _reshape(op: ir.Operation) -> int:
 
 def _trans(op: ir.Operation) -> int:
     order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
-    return _conversion(views.permuted(layouts.of(op.operands[0].type), order), op.results[0])
+    return _conversion(views.permuted(layouts.of(source_of(op).type), order), op.results[0])
 
 
 def _join(op: ir.Operation) -> int:
-    return _conversion(views.joined(layouts.of(op.operands[0].type)), op.results[0])
+    return _conversion(views.joined(layouts.of(cast(op, JoinOp).lhs.type)), op.results[0])
 
 
 def _axis(op: ir.Operation) -> int:
@@ -83,12 +84,12 @@ def _axis(op: ir.Operation) -> int:
 
 
 def _reduce(op: ir.Operation) -> int:
-    plan = plan_reduction(layouts.of(op.operands[0].type), _axis(op))
+    plan = plan_reduction(layouts.of(cast(op, ReduceOp).srcs[0].type), _axis(op))
     return plan.scratch_bytes([element_bytes(o.type) for o in op.operands])
 
 
 def _scan(op: ir.Operation) -> int:
-    plan = plan_scan(layouts.of(op.operands[0].type), _axis(op))
+    plan = plan_scan(layouts.of(cast(op, ScanOp).srcs[0].type), _axis(op))
     return plan.scratch_bytes([element_bytes(o.type) for o in op.operands])
 
 
@@ -100,7 +101,7 @@ def _whole(type_: Any) -> int:
 
 
 def _gather(op: ir.Operation) -> int:
-    return _whole(op.operands[0].type)
+    return _whole(cast(op, GatherOp).src.type)
 
 
 def _histogram(op: ir.Operation) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tri_core.dialects.tt import DescriptorLoadOp, DotOp, TransOp
-from tri_core.ir.traits import maps_elements
+from tri_core.ir.traits import maps_elements, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
@@ -175,10 +175,10 @@ def contiguous_dimension(value: ir.Value) -> int:
     """The dimension that ``value``, as it was loaded, has neighbours along."""
     op = _source(value)
     if op is not None and len(op.operands) == 1 and _keeps_places(op):
-        return contiguous_dimension(op.operands[0])
+        return contiguous_dimension(source_of(op))
     if op is not None and isa(op, TransOp):
         order = list(ir.DenseI32ArrayAttr(op.attributes["order"]))
-        return order.index(contiguous_dimension(op.operands[0]))
+        return order.index(contiguous_dimension(source_of(op)))
     info = tensor_info(value.type)
     assert info is not None
     if op is not None and isa(op, DescriptorLoadOp):

@@ -6,10 +6,11 @@ Results come first because optional operands must come last.  Source: Triton's `
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.dialects.tt.dialect import TT
+from tri_core.ir.access import MemoryAccess
 from tri_core.ir.effects import (
     READ_DESCRIBED,
     READ_GLOBAL,
@@ -19,10 +20,7 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     Effects,
 )
-from tri_core.ir.traits import (
-    Pure,
-    StoreLike,
-)
+from tri_core.ir.traits import Pure
 from tri_core.mlir import ext, ir
 
 __all__ = [
@@ -43,11 +41,10 @@ __all__ = [
     "StoreOp",
 ]
 
-_In = ext.Operand[Any]
-_Out = ext.Result[Any]
-_Opt = ext.Operand[Any] | None
-_Ins = Sequence[ext.Operand[Any]]
-_Outs = Sequence[ext.Result[Any]]
+_In: TypeAlias = ext.Operand[Any]
+_Out: TypeAlias = ext.Result[Any]
+_Opt: TypeAlias = ext.Operand[Any] | None
+_Ins: TypeAlias = Sequence[ext.Operand[Any]]
 
 
 class _Reads(ir.MemoryEffectsOpInterface):
@@ -63,7 +60,11 @@ class _Reads(ir.MemoryEffectsOpInterface):
 # --- memory ---------------------------------------------------------------------------------------------
 
 
-class LoadOp(TT.Operation, name="load", traits=[_Reads, Effects(READ_GLOBAL)]):
+class LoadOp(
+    TT.Operation,
+    name="load",
+    traits=[_Reads, Effects(READ_GLOBAL), MemoryAccess("ptr", mask="mask", other="other")],
+):
     """Reads through pointers; where ``mask`` is false, ``other`` (or anything) without touching memory."""
 
     result: _Out
@@ -72,20 +73,23 @@ class LoadOp(TT.Operation, name="load", traits=[_Reads, Effects(READ_GLOBAL)]):
     other: _Opt = None
 
 
-class StoreOp(TT.Operation, name="store", traits=[Effects(WRITE_GLOBAL), StoreLike]):
+class StoreOp(
+    TT.Operation,
+    name="store",
+    traits=[Effects(WRITE_GLOBAL), MemoryAccess("ptr", stored="value", mask="mask")],
+):
     """Writes ``value`` through pointers where ``mask`` is true."""
 
     ptr: _In
     value: _In
     mask: _Opt = None
 
-    @property
-    def stored(self) -> ir.Value:
-        """See :class:`~tri_core.ir.traits.StoreLike`."""
-        return self.value
 
-
-class AtomicRmwOp(TT.Operation, name="atomic_rmw", traits=[Effects(READ_GLOBAL, WRITE_GLOBAL), StoreLike]):
+class AtomicRmwOp(
+    TT.Operation,
+    name="atomic_rmw",
+    traits=[Effects(READ_GLOBAL, WRITE_GLOBAL), MemoryAccess("ptr", stored="val", mask="mask")],
+):
     """Atomic read-modify-write; yields the old values.  ``sem`` and ``scope`` as in :mod:`.enums`."""
 
     result: _Out
@@ -96,13 +100,12 @@ class AtomicRmwOp(TT.Operation, name="atomic_rmw", traits=[Effects(READ_GLOBAL, 
     scope: ir.IntegerAttr
     mask: _Opt = None
 
-    @property
-    def stored(self) -> ir.Value:
-        """See :class:`~tri_core.ir.traits.StoreLike`."""
-        return self.val
 
-
-class AtomicCasOp(TT.Operation, name="atomic_cas", traits=[Effects(READ_GLOBAL, WRITE_GLOBAL)]):
+class AtomicCasOp(
+    TT.Operation,
+    name="atomic_cas",
+    traits=[Effects(READ_GLOBAL, WRITE_GLOBAL), MemoryAccess("ptr", stored="val")],
+):
     """Atomic compare-and-swap; yields the old values."""
 
     ptr: _In
@@ -113,7 +116,11 @@ class AtomicCasOp(TT.Operation, name="atomic_cas", traits=[Effects(READ_GLOBAL, 
     result: _Out
 
 
-class AtomicLoadOp(TT.Operation, name="atomic_load", traits=[Effects(READ_GLOBAL, SYNCHRONIZE_GRID)]):
+class AtomicLoadOp(
+    TT.Operation,
+    name="atomic_load",
+    traits=[Effects(READ_GLOBAL, SYNCHRONIZE_GRID), MemoryAccess("ptr", mask="mask")],
+):
     """Atomic load with order ``sem`` and ``scope``."""
 
     result: _Out
@@ -123,7 +130,11 @@ class AtomicLoadOp(TT.Operation, name="atomic_load", traits=[Effects(READ_GLOBAL
     mask: _Opt = None
 
 
-class AtomicStoreOp(TT.Operation, name="atomic_store", traits=[Effects(WRITE_GLOBAL, SYNCHRONIZE_GRID)]):
+class AtomicStoreOp(
+    TT.Operation,
+    name="atomic_store",
+    traits=[Effects(WRITE_GLOBAL, SYNCHRONIZE_GRID), MemoryAccess("ptr", stored="val", mask="mask")],
+):
     """Atomic store with order ``sem`` and ``scope``."""
 
     ptr: _In
@@ -133,7 +144,9 @@ class AtomicStoreOp(TT.Operation, name="atomic_store", traits=[Effects(WRITE_GLO
     mask: _Opt = None
 
 
-class AtomicPollOp(TT.Operation, name="atomic_poll", traits=[Effects(READ_GLOBAL, SYNCHRONIZE_GRID)]):
+class AtomicPollOp(
+    TT.Operation, name="atomic_poll", traits=[Effects(READ_GLOBAL, SYNCHRONIZE_GRID), MemoryAccess("ptr")]
+):
     """Spins until memory holds ``expected``, or ``timeout_ns`` passes."""
 
     result: _Out
@@ -156,7 +169,11 @@ class MakeTensorDescriptorOp(TT.Operation, name="make_tensor_descriptor", traits
     result: _Out
 
 
-class DescriptorLoadOp(TT.Operation, name="descriptor_load", traits=[Effects(READ_DESCRIBED)]):
+class DescriptorLoadOp(
+    TT.Operation,
+    name="descriptor_load",
+    traits=[Effects(READ_DESCRIBED), MemoryAccess("desc", offsets=("indices",))],
+):
     """The block at ``indices``; out of bounds reads as the padding."""
 
     desc: _In
@@ -164,21 +181,25 @@ class DescriptorLoadOp(TT.Operation, name="descriptor_load", traits=[Effects(REA
     result: _Out
 
 
-class DescriptorStoreOp(TT.Operation, name="descriptor_store", traits=[Effects(WRITE_DESCRIBED), StoreLike]):
+class DescriptorStoreOp(
+    TT.Operation,
+    name="descriptor_store",
+    traits=[Effects(WRITE_DESCRIBED), MemoryAccess("desc", offsets=("indices",), stored="src")],
+):
     """Writes the block at ``indices``; out of bounds is dropped."""
 
     desc: _In
     src: _In
     indices: _Ins
 
-    @property
-    def stored(self) -> ir.Value:
-        """See :class:`~tri_core.ir.traits.StoreLike`."""
-        return self.src
-
 
 class DescriptorReduceOp(
-    TT.Operation, name="descriptor_reduce", traits=[Effects(READ_DESCRIBED, WRITE_DESCRIBED), StoreLike]
+    TT.Operation,
+    name="descriptor_reduce",
+    traits=[
+        Effects(READ_DESCRIBED, WRITE_DESCRIBED),
+        MemoryAccess("desc", offsets=("indices",), stored="src"),
+    ],
 ):
     """Atomic reduction of the block at ``indices``; ``kind`` as in ``tt.DescriptorReduceKind``."""
 
@@ -187,13 +208,12 @@ class DescriptorReduceOp(
     src: _In
     indices: _Ins
 
-    @property
-    def stored(self) -> ir.Value:
-        """See :class:`~tri_core.ir.traits.StoreLike`."""
-        return self.src
 
-
-class DescriptorGatherOp(TT.Operation, name="descriptor_gather", traits=[Effects(READ_DESCRIBED)]):
+class DescriptorGatherOp(
+    TT.Operation,
+    name="descriptor_gather",
+    traits=[Effects(READ_DESCRIBED), MemoryAccess("desc", offsets=("x_offsets", "y_offset"))],
+):
     """Rows ``x_offsets`` at column ``y_offset``."""
 
     desc: _In
@@ -202,7 +222,11 @@ class DescriptorGatherOp(TT.Operation, name="descriptor_gather", traits=[Effects
     result: _Out
 
 
-class DescriptorScatterOp(TT.Operation, name="descriptor_scatter", traits=[Effects(WRITE_DESCRIBED)]):
+class DescriptorScatterOp(
+    TT.Operation,
+    name="descriptor_scatter",
+    traits=[Effects(WRITE_DESCRIBED), MemoryAccess("desc", offsets=("x_offsets", "y_offset"), stored="src")],
+):
     """Writes rows ``x_offsets`` at column ``y_offset``."""
 
     desc: _In

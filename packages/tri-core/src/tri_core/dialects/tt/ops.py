@@ -7,9 +7,10 @@ operands, attributes); enumerations are in :mod:`.enums`.
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tri_core.dialects.tt.dialect import TT
+from tri_core.ir.dots import DotLike
 from tri_core.ir.effects import (
     HOST,
     SYNCHRONIZE_CTA,
@@ -73,11 +74,11 @@ __all__ = [
     "UnsplatOp",
 ]
 
-_In = ext.Operand[Any]
-_Out = ext.Result[Any]
-_Opt = ext.Operand[Any] | None
-_Ins = Sequence[ext.Operand[Any]]
-_Outs = Sequence[ext.Result[Any]]
+_In: TypeAlias = ext.Operand[Any]
+_Out: TypeAlias = ext.Result[Any]
+_Opt: TypeAlias = ext.Operand[Any] | None
+_Ins: TypeAlias = Sequence[ext.Operand[Any]]
+_Outs: TypeAlias = Sequence[ext.Result[Any]]
 
 
 #: attributes an op may carry without declaring them: IRDL knows no optional ones
@@ -367,7 +368,7 @@ class ScanReturnOp(TT.Operation, name="scan_return", traits=[ir.IsTerminatorTrai
     srcs: _Ins
 
 
-class DotOp(TT.Operation, name="dot", traits=[Pure]):
+class DotOp(TT.Operation, name="dot", traits=[Pure, DotLike]):
     """``a @ b + c`` over the last two dimensions; ``inputPrecision`` as in :mod:`.enums`."""
 
     a: _In
@@ -377,7 +378,7 @@ class DotOp(TT.Operation, name="dot", traits=[Pure]):
     result: _Out
 
 
-class DotScaledOp(TT.Operation, name="dot_scaled", traits=[Pure]):
+class DotScaledOp(TT.Operation, name="dot_scaled", traits=[Pure, DotLike]):
     """Block-scaled ``a @ b + c`` (microscaling formats); element types as in :mod:`.enums`."""
 
     result: _Out

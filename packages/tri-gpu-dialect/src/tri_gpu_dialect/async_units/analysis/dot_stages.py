@@ -22,8 +22,8 @@ from tri_core.ir.effects import (
     WRITE_GLOBAL,
     has_at_most,
 )
-from tri_core.ir.traits import is_cast, is_rematerializable, is_view, replicates
-from tri_core.ir.views import defining_op, isa
+from tri_core.ir.traits import is_cast, is_rematerializable, is_view, replicates, source_of
+from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pressure import registers_of
 from tri_gpu_dialect.async_units.analysis.slicing import Refusal
@@ -87,7 +87,7 @@ class DotStages:
 def _source(value: ir.Value) -> ir.Value:
     """What ``value`` is copies of: those share registers."""
     while (op := defining_op(value)) is not None and replicates(op):
-        value = op.operands[0]
+        value = source_of(op)
     return value
 
 
@@ -285,7 +285,11 @@ class _Division:
         for op in self.body.ops:
             if isa(op, LocalAllocOp) and op.results[0] in read:
                 return Refusal("a buffer of a late dot is filled in the dot's own iteration", op)
-            written = buffer_of(op.operands[1]) if isa(op, AsyncCopyGlobalToLocalOp) else None
+            written = (
+                buffer_of(cast(op, AsyncCopyGlobalToLocalOp).result)
+                if isa(op, AsyncCopyGlobalToLocalOp)
+                else None
+            )
             if written in read and LATE not in self.body.loop.attributes:
                 return Refusal("stages are filled again before a late dot would have read them", op)
         return None
@@ -374,7 +378,7 @@ class _Division:
 
     def packs(self, forwarded: tuple[ir.Value, ...]) -> frozenset[int]:
         """The early ops that make operands of late dots of what is computed."""
-        operands = {self.body.ops[i].operands[0] for i in self.body.dots if i in self.late}
+        operands = {cast(self.body.ops[i], WarpGroupDotOp).a for i in self.body.dots if i in self.late}
         ahead, found = [v for v in forwarded if v in operands], set[int]()
         while ahead:
             value = ahead.pop()
@@ -394,8 +398,8 @@ class _Division:
         outside = {_source(v) for i in range(len(body.ops)) for v in body.used(i) if not body.is_inside(v)}
         # an operand that is not packed last is there twice: of this iteration and of the one before
         twice = [
-            op.operands[0]
-            for op in (body.ops[i] for i in body.dots if i in self.late)
-            if body.maker(op.operands[0]) not in packs
+            dot.a
+            for dot in (cast(body.ops[i], WarpGroupDotOp) for i in body.dots if i in self.late)
+            if body.maker(dot.a) not in packs
         ]
         return sum(registers_of(v) for v in [*inside, *early, *outside, *twice])

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tri_core.dialects.tt import FuncOp, TransOp
+from tri_core.dialects.tt import DescriptorLoadOp, FuncOp, TransOp
 from tri_core.ir.regions import ends_region, is_loop
 from tri_core.ir.traits import is_view
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import Demand, Refusal, Ring
 from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
@@ -45,7 +45,7 @@ class SlotBuffer:
     def replaced(self) -> list[ir.Operation]:
         """The ops that are there no more: allocations that are views, transposes that only they used."""
         made = [alloc for alloc, _ in self.views]
-        values = {alloc.operands[0] for alloc in made}
+        values = {cast(alloc, LocalAllocOp).src for alloc in made}
         for use in self.load.results[0].uses:
             user = use.owner.operation
             if isa(user, TransOp) and user.results[0] in values and set(_all_users(user)) <= set(made):
@@ -68,7 +68,7 @@ def slot_buffer(load: ir.Operation, copies: BlockCopies) -> SlotBuffer:
     """The buffer for ``load``, such that as many of its users as can be are views of it."""
     info = tensor_info(load.results[0].type)
     assert info is not None
-    descriptor = load.operands[0].type
+    descriptor = cast(load, DescriptorLoadOp).desc.type
     found = [each for each in _allocations(load) if copies.suits(descriptor, each[0])]
     encoding = found[0][0] if found else copies.encoding(descriptor)
     views = tuple((alloc, order) for given, alloc, order in found if given == encoding)

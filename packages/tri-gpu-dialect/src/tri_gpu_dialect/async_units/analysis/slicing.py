@@ -22,6 +22,7 @@ from tri_core.dialects.tt import (
     MakeTensorDescriptorOp,
     ReturnOp,
 )
+from tri_core.ir.access import access_of
 from tri_core.ir.effects import (
     ALLOCATE_SHARED,
     READ_DESCRIBED,
@@ -42,11 +43,11 @@ from tri_core.ir.regions import (
     predecessors,
     tied,
 )
-from tri_core.ir.traits import is_rematerializable, is_view
-from tri_core.ir.views import isa
+from tri_core.ir.traits import is_rematerializable, is_view, source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp, WarpGroupDotWaitOp
+from tri_gpu_dialect.dialect import LocalDeallocOp, NextTileOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, block_ops, forwards_elements
 from tri_gpu_dialect.encodings import MatrixEncoding
@@ -169,7 +170,7 @@ def slice_function(
     producer = Demand(function, frozenset(makers) | next_tiles)
     for op in [*fed, *(op for op in ops if isa(op, GridDependencyWaitOp))]:
         producer.keep(op)
-    producer.need(op.operands[1] for op in next_tiles & producer.ops)
+    producer.need(cast(op, NextTileOp).total for op in next_tiles & producer.ops)
     refusal = _not_ahead(producer, set(fed))
     if refusal is not None:
         return refusal
@@ -238,7 +239,7 @@ def _in_order(op: ir.Operation) -> list[ir.Operation]:
 def _memory(function: ir.Operation, ops: list[ir.Operation], fed: Iterable[ir.Operation]) -> Refusal | None:
     """What the kernel does to memory that loads must not pass."""
     for load in fed:
-        if _roots(load.operands[0]) is None:
+        if _roots(cast(load, DescriptorLoadOp).desc) is None:
             return Refusal(
                 "a block is loaded from a descriptor that is not made in the kernel or given to it", load
             )
@@ -258,7 +259,9 @@ def _orders_memory(op: ir.Operation) -> bool:
 
 def _may_overlap(write: ir.Operation, read: ir.Operation) -> bool:
     """Whether both may access the same memory; different arguments of a kernel do not overlap."""
-    one, other = _roots(write.operands[0]), _roots(read.operands[0])
+    written = access_of(write)
+    one = None if written is None else _roots(written.address)
+    other = _roots(cast(read, DescriptorLoadOp).desc)
     return one is None or other is None or bool(one & other)
 
 
@@ -286,7 +289,7 @@ def _before(value: ir.Value) -> list[ir.Value] | None:
     if is_control(op):
         return predecessors(value)
     return (
-        [op.operands[0]]
+        [source_of(op)]
         if len(op.operands) and (is_rematerializable(op) or isa(op, MakeTensorDescriptorOp))
         else None
     )

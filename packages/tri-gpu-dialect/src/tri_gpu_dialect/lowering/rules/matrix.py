@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from tri_core.errors import Unsupported
+from tri_core.ir.dots import Dot
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import DotOperand, decode
 from tri_gpu_dialect.encodings.matrix import ACCUMULATOR, MatrixEncoding
@@ -96,7 +97,8 @@ def by_tiles(ctx: Lowering, op: ir.Operation, multiply: Multiply) -> Sequence[Lo
 
     ``multiply`` is given the tile's place (..., m, n, k), and the fragments of A, B and the accumulator so far.
     """
-    a, b, c = op.operands[0], op.operands[1], op.operands[2]
+    dot = Dot(op)
+    a, b, c = dot.a, dot.b, dot.c
     encoding = decode(op.results[0].type.encoding)
     assert isinstance(encoding, MatrixEncoding)
     pieces = [encoding.fragment(i, _k_width(v)) for i, v in ((0, a), (1, b))]

@@ -21,14 +21,14 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
+from tri_core.ir.dots import Dot
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.dialect import ConvertLayoutOp
-from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
+from tri_gpu_dialect.edit import all_ops, convert, functions, module_int, unconverted
 from tri_gpu_dialect.encodings import Blocked, Encoding, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts.cluster import share
 from tri_gpu_dialect.plans.cta_split import dot_blocks
@@ -108,10 +108,10 @@ def _buffer_bytes(dots: Sequence[ir.Operation], rows: Sequence[MatrixInstruction
             if source.encoding is None:
                 continue
             size = math.prod(source.encoding.share(shape_of(value.type))) * bitwidth(_element(element)) // 8
-            if _block(_bare(value)) == dot.block:
+            if _block(unconverted(value)) == dot.block:
                 own += size
             else:
-                far[_bare(value), source.encoding] = size
+                far[unconverted(value), source.encoding] = size
         near.append(own)
     return sum(far.values()) + sum(sorted(near)[-2:])
 
@@ -127,7 +127,7 @@ def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: 
         encoding = replace(encoding, cga_layout=blocks)  # type: ignore[type-var]  # of a vendor that has clusters
     sources = None if row.memory is None else operand_sources(row, dot)
     with ir.InsertionPoint(dot), dot.location:
-        total = _operand(dot.operands[2], row.accumulator, encoding)
+        total = _operand(Dot(dot).c, row.accumulator, encoding)
         if sources is None:
             made = _dot(dot, row, encoding, total)
         else:
@@ -140,9 +140,10 @@ def _rewrite(dot: ir.Operation, row: MatrixInstruction, warps: int, whole_rows: 
 
 def _dot(dot: ir.Operation, row: MatrixInstruction, encoding: MatrixEncoding, total: ir.Value) -> ir.Value:
     """``dot`` from registers, with its operands in the instruction's layouts."""
+    given = Dot(dot)
     operands = [
-        _operand(dot.operands[0], row.a, row.operand(0, encoding)),
-        _operand(dot.operands[1], row.b, row.operand(1, encoding)),
+        _operand(given.a, row.a, row.operand(0, encoding)),
+        _operand(given.b, row.b, row.operand(1, encoding)),
         total,
     ]
     made = ir.Operation.create(
@@ -161,7 +162,7 @@ def _group_dot(
     """``dot`` as one that runs on its own, and is waited for at once."""
     operands, buffers = [], []
     for index, (source, element) in enumerate(zip(sources, (row.a, row.b), strict=True)):
-        value = _bare(dot.operands[index])
+        value = unconverted(dot.operands[index])
         if source.encoding is None:
             operands.append(_operand(value, element, row.operand(index, encoding)))
         else:
@@ -169,7 +170,7 @@ def _group_dot(
             operands.append(buffer)
             buffers += [buffer] if is_near else []
     operands.append(total)
-    if is_zero(_bare(dot.operands[2])):
+    if is_zero(unconverted(Dot(dot).c)):
         bit = ir.IntegerType.get_signless(1)
         operands.append(_constant(bit, 0))
     made = ir.Operation.create(
@@ -218,16 +219,11 @@ def _element(name: str) -> ir.Type:
     return ir.Type.parse(name)
 
 
-def _bare(value: ir.Value) -> ir.Value:
-    """``value`` without conversions of its layout."""
-    while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, ConvertLayoutOp):
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _operand(value: ir.Value, element: str, encoding: Encoding) -> ir.Value:
     """``value`` without conversions of its layout, widened to ``element``, in ``encoding``."""
-    return convert(_cast(_bare(value), element), encoding, ir.InsertionPoint.current, ir.Location.current)
+    return convert(
+        _cast(unconverted(value), element), encoding, ir.InsertionPoint.current, ir.Location.current
+    )
 
 
 def _cast(value: ir.Value, element: str) -> ir.Value:

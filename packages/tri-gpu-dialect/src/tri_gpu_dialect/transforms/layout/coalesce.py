@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, Policy, StageContext
-from tri_core.dialects.tt import PointerType
+from tri_core.dialects.tt import DescriptorLoadOp, DescriptorReduceOp, DescriptorStoreOp, PointerType
+from tri_core.ir.access import access_of
 from tri_core.ir.effects import READ_GLOBAL, WRITE_GLOBAL, effects_of, may_have
 from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos, axis_info
 from tri_gpu_dialect.analysis.pipeline_schedule import DOT_OPERANDS
@@ -36,8 +38,8 @@ from tri_gpu_dialect.types import TensorInfo, pointee_bytes, tensor_info
 __all__ = ["Coalesce", "lay_out"]
 
 
-#: accesses of blocks through a descriptor, and which operand they store
-BLOCKS = {"tt.descriptor_load": None, "tt.descriptor_store": 1, "tt.descriptor_reduce": 1}
+#: accesses of blocks through a descriptor
+_BLOCKS = (DescriptorLoadOp, DescriptorStoreOp, DescriptorReduceOp)
 
 #: the widest access of shared memory, in bits
 _WIDEST = 128
@@ -63,7 +65,7 @@ class Coalesce(Pass):
             accesses = [op for op in ops if effects_of(op) and may_have(op, READ_GLOBAL, WRITE_GLOBAL)]
             blocks = wanted_blocks(function, shape[-1])
             groups = _groups(axis_info(function), accesses, blocks) if accesses else defaultdict(list)
-            for access in (_block(op, blocks.get(op)) for op in ops if op.name in BLOCKS):
+            for access in (_block(op, blocks.get(op)) for op in ops if isa(op, *_BLOCKS)):
                 groups[access.key].append(access)
             for group in groups.values():
                 encoding = self.encoding(group, *shape)
@@ -111,7 +113,10 @@ def _groups(
 ) -> dict[tuple[object, ...], list[_Access]]:
     groups: dict[tuple[object, ...], list[_Access]] = defaultdict(list)
     for op in ops:
-        pointers = op.operands[0]
+        through = access_of(op)
+        if through is None:
+            continue
+        pointers = through.address
         info = tensor_info(pointers.type)
         if info is None or not isinstance(info.element_type, PointerType):
             continue
@@ -131,7 +136,7 @@ def _feeds_dots_alone(load: ir.Operation) -> bool:
     while ahead:
         for use in ahead.pop().uses:
             user = use.owner.operation
-            if user.name in DOT_OPERANDS and use.operand_number in DOT_OPERANDS[user.name]:
+            if use.operand_number in DOT_OPERANDS.get(user.name, ()):
                 continue
             if not is_rematerializable(user):
                 return False
@@ -142,8 +147,9 @@ def _feeds_dots_alone(load: ir.Operation) -> bool:
 
 def _block(op: ir.Operation, blocks: ClusterBases | None) -> _Access:
     """An access of a block, in rows."""
-    stored = BLOCKS[op.name]
-    info = tensor_info(op.results[0].type if stored is None else op.operands[stored].type)
+    access = access_of(op)
+    assert access is not None
+    info = tensor_info(access.value.type)
     assert info is not None
     contiguous = min(info.shape[-1], max(_WIDEST // info.bitwidth, 1))
     return _Access(op, info, tuple(reversed(range(info.rank))), contiguous, info.bitwidth, blocks)

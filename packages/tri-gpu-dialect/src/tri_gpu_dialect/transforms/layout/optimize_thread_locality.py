@@ -30,11 +30,11 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import For
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import ConvertLayoutOp
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator
+from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator, unconverted
 from tri_gpu_dialect.encodings import Encoding, Slice, transform
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout, layout_for
 from tri_gpu_dialect.plans.reduction import plan_reduction
@@ -77,11 +77,12 @@ class OptimizeThreadLocality(Pass):
     def rewrite(self, loop: ir.Operation, number: int, found: _Accumulation) -> None:
         """Take the threads' part of ``found``, in carried value ``number``, out of ``loop``."""
         reduce, combine, scale = found.reduce, found.combine, found.scale
-        source = tensor_info(reduce.operands[0].type)
+        given = cast(reduce, ReduceOp).srcs[0].type
+        source = tensor_info(given)
         assert source is not None
         assert source.encoding is not None
         axis = _axis(reduce)
-        plan = plan_reduction(layouts.of(reduce.operands[0].type), axis)
+        plan = plan_reduction(layouts.of(given), axis)
         steps = _steps(source.shape, axis, source.encoding)
         type_ = _kept(source, steps)
         across = plan.lane_masks or plan.warp_masks
@@ -133,7 +134,7 @@ def _accumulation(body: ir.Block, number: int) -> _Accumulation | None:
     if scale is not None and (combine is None or not isa(combine, arith.AddFOp)):
         # a dot of what is carried is an accumulation itself
         scale, combine = None, first
-    if combine is None or combine.name not in _NEUTRAL or combine.block != body:
+    if combine is None or _NEUTRAL.get(combine.name) is None or combine.block != body:
         return None
     if coming != combine.results[0] or not _used_once_by(coming, terminator(body)):
         return None
@@ -246,7 +247,7 @@ def _words(type_: ir.Type) -> int:
 
 def _reduced(reduce: ir.Operation, steps: Sequence[_Step]) -> ir.Value:
     """The operand of ``reduce`` after ``steps``."""
-    value = reduce.operands[0]
+    value = cast(reduce, ReduceOp).srcs[0]
     with ir.InsertionPoint(reduce), reduce.location:
         for step in steps:
             value = _seen(value, step.apart, step.encoding)
@@ -293,13 +294,12 @@ def _neutral(name: str, type_: ir.RankedTensorType) -> ir.Value:
 
 def _start(loop: ir.Operation, init: ir.Value, type_: ir.Type, axis: int) -> ir.Value | None:
     """Parts of type ``type_`` of which ``init`` is the sum along ``axis``: zeros, or those of a loop before; None: unknown."""
-    maker = None if isinstance(init.owner, ir.Block) else init.owner.operation
-    if maker is not None and isa(maker, ConvertLayoutOp):
-        maker = None if isinstance(maker.operands[0].owner, ir.Block) else maker.operands[0].owner.operation
+    maker = defining_op(unconverted(init))
     if maker is None:
         return None
     if isa(maker, ReduceOp) and _operation(maker) == _SUM and _axis(maker) == axis:
-        return maker.operands[0] if maker.operands[0].type == type_ else None
+        given = cast(maker, ReduceOp).srcs[0]
+        return given if given.type == type_ else None
     zero = _zero(maker)
     if zero is None:
         return None

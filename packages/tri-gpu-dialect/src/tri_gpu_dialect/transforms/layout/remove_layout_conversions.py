@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For, If, ends_region, is_control
-from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates
+from tri_core.ir.traits import Instructions, is_cast, moves_data, replicates, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_assignment import MARK, Assignment, Key, assign, key_of, mark
@@ -81,7 +81,7 @@ def _take_out(function: ir.Operation) -> dict[Key, Operands]:
                     assert key is not None
                     own[key] = given
     for op in conversions:
-        op.results[0].replace_all_uses_with(op.operands[0])
+        op.results[0].replace_all_uses_with(source_of(op))
         op.erase()
     return own
 
@@ -221,7 +221,7 @@ class _Rewriter:
             return True
         if not is_cast(op):
             return False
-        source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+        source, result = tensor_info(source_of(op).type), tensor_info(op.results[0].type)
         return source is not None and result is not None and source.bitwidth < result.bitwidth
 
     # --- control flow -----------------------------------------------------------------------------------

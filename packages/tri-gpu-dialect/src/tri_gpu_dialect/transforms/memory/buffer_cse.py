@@ -18,7 +18,8 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import FuncOp, TransOp
-from tri_core.ir.views import isa
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import buffers
 from tri_gpu_dialect.base import MemDescType
@@ -94,12 +95,12 @@ class _Filled:
     @classmethod
     def of(cls, op: ir.Operation, *, look_through: bool) -> _Filled | None:
         """What ``op`` fills, if it is such a buffer; transposes are looked through where that is asked for."""
-        if not isa(op, LocalAllocOp) or len(op.operands) != 1 or op.results[0].type.mutable:
+        value = cast(op, LocalAllocOp).src if isa(op, LocalAllocOp) else None
+        if value is None or op.results[0].type.mutable:
             return None
         encoding = decode(op.results[0].type.encoding)
         if not isinstance(encoding, SharedEncoding):
             return None
-        value = op.operands[0]
         order = tuple(range(len(value.type.shape)))
         while not isinstance(value.owner, ir.Block):
             maker = value.owner.operation
@@ -108,7 +109,7 @@ class _Filled:
                 order = tuple(step[d] for d in order)
             elif not isa(maker, ConvertLayoutOp):
                 break
-            value = maker.operands[0]
+            value = source_of(maker)
         return cls(op, value, order, encoding)
 
     def holds(self, other: _Filled) -> bool:

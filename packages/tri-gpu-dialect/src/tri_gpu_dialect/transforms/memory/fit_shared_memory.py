@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
-from tri_core.ir.views import isa
+from tri_core.ir.dots import Dot
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
-from tri_gpu_dialect.dialect import LocalDotOp
+from tri_gpu_dialect.dialect import LocalAllocOp, LocalDotOp
 from tri_gpu_dialect.edit import all_ops, convert, functions, module_int
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
 from tri_gpu_dialect.remarks import add_remark
@@ -62,7 +63,7 @@ class FitSharedMemory(Pass):
             add_remark(
                 dot, f"the dot reads its operands in parts: {limit} bytes of shared memory do not hold them"
             )
-            if dot.operands[0].type.shape[-1] >= 2 * self.shortest:
+            if Dot(dot).a.type.shape[-1] >= 2 * self.shortest:
                 left = sorted([*left, *_cut(dot, *threads)], key=_bytes)
             else:
                 _to_registers(dot)
@@ -97,10 +98,10 @@ def _cut(dot: ir.Operation, num_warps: int, lanes: int) -> list[ir.Operation]:
     buffers = list(dot.operands)[:2]
     made: list[ir.Operation] = []
     with ir.InsertionPoint(dot), dot.location:
-        sources = [b.owner.operation.operands[0] for b in buffers]
+        sources = [cast(b.owner.operation, LocalAllocOp).src for b in buffers]
         rank = len(buffers[0].type.shape)
         halves = [_halves(v, rank - 1 - i, num_warps, lanes) for i, v in enumerate(sources)]
-        total = dot.operands[2]
+        total = Dot(dot).c
         for left, right in zip(*halves, strict=True):
             attributes = {"inputPrecision": dot.attributes["inputPrecision"]}
             operands = [allocated(left), allocated(right), total]
@@ -152,12 +153,12 @@ def _to_registers(dot: ir.Operation) -> None:
     assert parent is not None
     ip = ir.InsertionPoint(dot)
     buffers = list(dot.operands)[:2]
-    sources = [b.owner.operation.operands[0] for b in buffers]
+    sources = [cast(b.owner.operation, LocalAllocOp).src for b in buffers]
     operands = [convert(v, DotOperand(i, parent), ip, dot.location) for i, v in enumerate(sources)]
     made = ir.Operation.create(
         "tt.dot",
         results=[dot.results[0].type],
-        operands=[*operands, dot.operands[2]],
+        operands=[*operands, Dot(dot).c],
         attributes={"inputPrecision": dot.attributes["inputPrecision"]},
         loc=dot.location,
         ip=ip,

@@ -10,15 +10,16 @@ them, or gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import LoadOp, StoreOp
+from tri_core.ir.access import Access, access_of
 from tri_core.ir.regions import If
 from tri_core.ir.rewriting import rebuild
 from tri_core.ir.traits import is_rematerializable
-from tri_core.ir.views import isa
+from tri_core.ir.views import defining_op, isa
 from tri_core.mlir import arith, ir, run_passes
 from tri_gpu_dialect.analysis.ranges import Ranges, is_integer
 from tri_gpu_dialect.edit import all_ops, functions
@@ -41,7 +42,7 @@ class FoldComparisons(Pass):
             known = [
                 (op, ranges.of(op.results[0]).value) for op in ops if is_rematerializable(op) and _is_bit(op)
             ]
-            folding = _Folding([op for op in ops if op.name in _ACCESSES])
+            folding = _Folding([op for op in ops if isa(op, LoadOp, StoreOp)])
             for op, value in known:
                 if value is not None and not isa(op, arith.ConstantOp):
                     folding.replace(op, bool(value))
@@ -58,8 +59,7 @@ def _is_decided(op: ir.Operation) -> bool:
     """Whether ``op`` is a branch that is always, or never, taken: what its region does belongs to the code around it."""
     if not isa(op, If):
         return False
-    condition = op.operands[0].owner
-    return not isinstance(condition, ir.Block) and isa(condition.operation, arith.ConstantOp)
+    return defining_op(If(op).condition, arith.ConstantOp) is not None
 
 
 def _drop_unused(function: ir.Operation) -> None:
@@ -99,24 +99,14 @@ class _Folding:
     def accesses(self) -> None:
         """Take the masks that are true everywhere from loads and stores."""
         for op in self.found:
-            mask = op.opview.mask
-            if mask is not None and mask in self.true:
-                _ACCESSES[op.name](op)
+            access = access_of(op)
+            assert access is not None
+            if access.mask is not None and access.mask in self.true:
+                _unmask(op, access)
 
 
-def _unmasked_load(op: ir.Operation) -> None:
-    rebuild(op, operands=[op.operands[0]], attributes=_segments(1, 0, 0))
-
-
-def _unmasked_store(op: ir.Operation) -> None:
-    rebuild(op, operands=list(op.operands)[:2], attributes=_segments(1, 1, 0))
-
-
-def _segments(*sizes: int) -> dict[str, ir.Attribute]:
-    return {"operandSegmentSizes": ir.DenseI32ArrayAttr.get(list(sizes))}
-
-
-_ACCESSES: dict[str, Callable[[ir.Operation], None]] = {
-    "tt.load": _unmasked_load,
-    "tt.store": _unmasked_store,
-}
+def _unmask(op: ir.Operation, access: Access) -> None:
+    """Take the mask, and what stands for masked elements, from a load or a store."""
+    operands = [access.address] if access.stored is None else [access.address, access.stored]
+    sizes = [1, int(access.stored is not None), 0]
+    rebuild(op, operands=operands, attributes={"operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes)})

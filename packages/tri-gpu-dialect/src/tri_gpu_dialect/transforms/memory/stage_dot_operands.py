@@ -17,12 +17,12 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
+from tri_core.ir.dots import Dot
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.dialect import ConvertLayoutOp
-from tri_gpu_dialect.edit import all_ops, functions
+from tri_gpu_dialect.edit import all_ops, functions, unconverted
 from tri_gpu_dialect.encodings import Blocked, PaddedShared
 from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import TensorInfo, bitwidth, tensor_info, tensor_type
@@ -53,7 +53,7 @@ class StageDotOperands(Pass):
     def is_large(self, dot: ir.Operation) -> bool:
         """Whether ``dot`` is done by FMA and too large to be unrolled."""
         encoding = encoding_of(dot.results[0])
-        result, left = tensor_info(dot.results[0].type), tensor_info(dot.operands[0].type)
+        result, left = tensor_info(dot.results[0].type), tensor_info(Dot(dot).a.type)
         if not isinstance(encoding, Blocked) or result is None or left is None:
             return False
         return _cells_per_thread(result) * left.shape[-1] > self.unrolled
@@ -72,24 +72,18 @@ def operand_encoding(shape: Sequence[int], element_bits: int) -> PaddedShared:
 
 
 def _stage(dot: ir.Operation, buffers: dict[ir.Value, ir.Value]) -> None:
-    operands = [_buffer(_source(v), buffers, dot.location) for v in list(dot.operands)[:2]]
+    given = Dot(dot)
+    operands = [_buffer(unconverted(v), buffers, dot.location) for v in (given.a, given.b)]
     made = ir.Operation.create(
         "ttg.local_dot",
         results=[dot.results[0].type],
-        operands=[*operands, dot.operands[2]],
+        operands=[*operands, given.c],
         attributes={"inputPrecision": dot.attributes["inputPrecision"]},
         loc=dot.location,
         ip=ir.InsertionPoint(dot),
     )
     dot.results[0].replace_all_uses_with(made.results[0])
     dot.erase()
-
-
-def _source(value: ir.Value) -> ir.Value:
-    """What ``value`` is without conversions of its layout."""
-    while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, ConvertLayoutOp):
-        value = value.owner.operation.operands[0]
-    return value
 
 
 def _buffer(value: ir.Value, buffers: dict[ir.Value, ir.Value], location: ir.Location) -> ir.Value:

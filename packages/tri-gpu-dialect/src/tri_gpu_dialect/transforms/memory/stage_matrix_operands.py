@@ -17,12 +17,13 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.ir.regions import For
-from tri_core.ir.views import isa
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.dialect import ConvertLayoutOp
+from tri_gpu_dialect.dialect import ConvertLayoutOp, LocalAllocOp, LocalLoadOp
 from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import DotOperand, DotScale, MatrixEncoding, SharedEncoding
 from tri_gpu_dialect.layouts import BLOCK, REGISTER, Banks
@@ -103,13 +104,13 @@ def is_matrix_operand(value: ir.Value) -> bool:
 
 def _stays_in_block(op: ir.Operation) -> bool:
     """Whether both layouts of a conversion split the tensor alike over the blocks of a cluster."""
-    have, want = (layouts.of(v.type).bases.get(BLOCK, ()) for v in (op.operands[0], op.results[0]))
+    have, want = (layouts.of(v.type).bases.get(BLOCK, ()) for v in (source_of(op), op.results[0]))
     return have == want
 
 
 def _stage(op: ir.Operation, banks: Banks, policy: DotPolicy) -> ir.Operation:
     """Replace the conversion ``op``; gives the load."""
-    source, result = op.operands[0], op.results[0]
+    source, result = source_of(op), op.results[0]
     info = tensor_info(source.type)
     assert info is not None
     encoding = _memory(source, result, banks, policy)
@@ -138,12 +139,12 @@ def _memory(source: ir.Value, result: ir.Value, banks: Banks, policy: DotPolicy)
 
 
 def _buffer(load: ir.Operation) -> ir.Operation:
-    return load.operands[0].owner.operation
+    return cast(load, LocalLoadOp).src.owner.operation
 
 
 def _bytes(load: ir.Operation) -> int:
     """Of the buffer that ``load`` reads."""
-    return buffer_bytes(load.operands[0].type)
+    return buffer_bytes(cast(load, LocalLoadOp).src.type)
 
 
 def _convert(load: ir.Operation) -> None:
@@ -151,7 +152,7 @@ def _convert(load: ir.Operation) -> None:
     buffer, encoding = _buffer(load), encoding_of(load.results[0])
     assert encoding is not None
     add_remark(load, "the operand changes its layout in pieces: there is no shared memory for the whole")
-    made = convert(buffer.operands[0], encoding, ir.InsertionPoint(load), load.location)
+    made = convert(cast(buffer, LocalAllocOp).src, encoding, ir.InsertionPoint(load), load.location)
     load.results[0].replace_all_uses_with(made)
     load.erase()
     buffer.erase()
