@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tri import launching
 from tri.helpers import cdiv, next_power_of_2
 from tri.jit import JITFunction, jit
 from tri_core import tracebacks
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from tri.compile_reasons import explain, no_compile
     from tri.compiler.source import ASTSource
     from tri.context import target
-    from tri.interpreter.state import interpret
+    from tri.interpreting import interpret
     from tri.language.aggregate import aggregate
     from tri.language.builtin import constexpr_function
     from tri.language.elementwise import must_use_result
@@ -79,6 +80,7 @@ __all__ = [
     "testing",
 ]
 
+launching.install()
 tracebacks.install()
 
 #: names that cost an import, loaded when asked for: name -> module (and the attribute there)
@@ -107,7 +109,7 @@ _LAZY: dict[str, tuple[str, str | None]] = {
     "compile": ("tri.compilation", "compile"),
     "constexpr_function": ("tri.language.builtin", "constexpr_function"),
     "errors": ("tri_core.errors", None),
-    "interpret": ("tri.interpreter.state", "interpret"),
+    "interpret": ("tri.interpreting", "interpret"),
     "language": ("tri.language", None),
     "simulation": ("tri_runtime.simulator.report", "simulation"),
     "reinterpret": ("tri.launch.arrays", "reinterpret"),

@@ -49,26 +49,6 @@ class JITCallable:
         """
         self._text = new_src
         self.__dict__.pop("source", None)
-        self.hash = None
-
-    @forks.cached_property
-    def cache_key(self) -> str:
-        """A hash of the function's source and of everything that it uses from outside."""
-        from tri.dependencies import fingerprint
-
-        return fingerprint(self)  # type: ignore[arg-type]  # the one subclass
-
-    @property
-    def hash(self) -> str | None:
-        """The cache key once it was asked for; set to None it is made anew, and so are the kernels."""
-        return self.__dict__.get("cache_key")
-
-    @hash.setter  # noqa: A003
-    def hash(self, value: None) -> None:
-        if value is not None:
-            raise AttributeError("the hash of a jit function is computed: it can be set to None only")
-        for made in ("cache_key", "_dispatcher"):
-            self.__dict__.pop(made, None)
 
     def parse(self) -> ast.Module:
         """The syntax tree of the source, in a module of its own."""
@@ -91,13 +71,6 @@ class JITCallable:
     def get_capture_scope(self) -> dict[str, Any]:
         """The names that the function can read: its module's, and those of enclosing functions."""
         return {**self.fn.__globals__, **self.closure}
-
-    @property
-    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
-        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
-        from tri.dependencies import used_globals
-
-        return used_globals(self)  # type: ignore[arg-type]  # the one subclass
 
     @property
     def type(self) -> constexpr_type:

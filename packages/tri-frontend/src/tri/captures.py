@@ -1,27 +1,13 @@
-"""Where Python functions find what they capture: cells of enclosing functions, paths of names, changes in place."""
+"""Where Python functions find what they capture: cells of enclosing functions, paths of names."""
 
 from __future__ import annotations
 
-import dataclasses
 import dis
-import enum
 from collections.abc import Iterator
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType
 from typing import Any
 
-from tri.compiler.values_key import stable
-from tri.jit import JITFunction
-from tri.language.constexpr import unwrap
-from tri.language.structure import Structure
-from tri.language.types import dtype
-
-__all__ = ["Cell", "CellNames", "Contents", "is_fixed", "read_paths"]
-
-#: what never changes in place
-_FIXED = (
-    bool, int, float, complex, str, bytes, range, slice, type(None), type(Ellipsis), type, FunctionType,
-    BuiltinFunctionType, ModuleType, enum.Enum, dtype, Structure, JITFunction,
-)  # fmt: skip
+__all__ = ["Cell", "CellNames", "read_paths"]
 
 
 class Cell:
@@ -51,30 +37,6 @@ class CellNames(dict[str, Any]):
         found = cls((name, cell.get(name)) for name, cell in cells.items())
         found.cells = cells
         return found
-
-
-class Contents:
-    """An object that may change in place: asked for like a name in a dictionary, it gives its text."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.text = stable(value)
-
-    def get(self, name: str) -> str | None:
-        """The text that it had; None when it has another."""
-        return self.text if stable(self.value) == self.text else None
-
-
-def is_fixed(value: Any) -> bool:
-    """Whether ``value`` can't change in place, but for what is watched by its own names."""
-    value = unwrap(value)
-    if isinstance(value, (tuple, frozenset)):
-        return all(map(is_fixed, value))
-    if isinstance(value, _FIXED):
-        return True
-    if dataclasses.is_dataclass(value) and getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009
-        return all(is_fixed(getattr(value, field.name)) for field in dataclasses.fields(value))
-    return callable(value)
 
 
 def read_paths(code: CodeType) -> Iterator[str]:

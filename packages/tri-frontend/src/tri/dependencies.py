@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-from tri.captures import Cell, CellNames, Contents, is_fixed, read_paths
+from tri.captures import Cell, CellNames, read_paths
 from tri.compiler.scope import is_usable_global
 from tri.compiler.values_key import captured, source_text, stable
-from tri.jit import JITFunction
+from tri.contents import Contents, is_fixed
+from tri.kernel import Kernel
 from tri.language.aggregate import is_aggregate_class
 from tri.language.builtin import is_constexpr_function
 from tri.language.constexpr import constexpr, unwrap
@@ -43,7 +44,7 @@ class _Use:
     links: tuple[tuple[Mapping[str, Any], str, Any], ...]
 
 
-def fingerprint(function: JITFunction) -> str:
+def fingerprint(function: Kernel) -> str:
     """A hash that changes when ``function``, or anything outside of it that its code depends on, does."""
     parts: list[str] = []
     for user, uses in _reach([function]):
@@ -52,7 +53,7 @@ def fingerprint(function: JITFunction) -> str:
     return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
-def watched(functions: Iterable[JITFunction]) -> tuple[Watch, ...]:
+def watched(functions: Iterable[Kernel]) -> tuple[Watch, ...]:
     """What ``functions`` and what they call read: where a name stands for another value, they are other kernels."""
     found: dict[tuple[int, str], Watch] = {}
     for _, uses in _reach(functions):
@@ -71,31 +72,31 @@ def _watch(space: Mapping[str, Any], name: str, value: Any) -> Watch:
     return (space.cells[name], name, value) if isinstance(space, CellNames) else (space, name, value)
 
 
-def forget_keys(functions: Iterable[JITFunction]) -> None:
+def forget_keys(functions: Iterable[Kernel]) -> None:
     """Have the keys of ``functions`` and of what they call made anew."""
     for user, _ in _reach(functions):
-        if isinstance(user, JITFunction):
+        if isinstance(user, Kernel):
             user.__dict__.pop("cache_key", None)
 
 
-def functions_in(values: Iterable[Any]) -> list[JITFunction]:
+def functions_in(values: Iterable[Any]) -> list[Kernel]:
     """The jit functions among ``values``, and in tuples there."""
-    return [code for value in values for code in _codes(value) if isinstance(code, JITFunction)]
+    return [code for value in values for code in _codes(value) if isinstance(code, Kernel)]
 
 
-def reached(function: JITFunction) -> Iterator[JITFunction]:
+def reached(function: Kernel) -> Iterator[Kernel]:
     """``function`` and the jit functions that it may call, those of the language's own library left out."""
-    return (found for found, _ in _reach([function]) if isinstance(found, JITFunction))
+    return (found for found, _ in _reach([function]) if isinstance(found, Kernel))
 
 
-def used_values(function: JITFunction) -> Iterator[tuple[str, Any]]:
+def used_values(function: Kernel) -> Iterator[tuple[str, Any]]:
     """What ``function`` names of the outside and depends on, by path: functions, aggregates, compile-time values."""
     for use in _uses(function):
         if not isinstance(use.value, ModuleType):
             yield use.path, use.value
 
 
-def used_globals(function: JITFunction) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+def used_globals(function: Kernel) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
     """The values that ``function`` and what it calls read of modules, by name and the identity of the module's names."""
     found: dict[tuple[str, int], tuple[Any, Mapping[str, Any]]] = {}
     for user, uses in _reach([function]):
@@ -128,7 +129,7 @@ def _reach(roots: Iterable[Any]) -> Iterator[tuple[Any, list[_Use]]]:
 
 def _is_code(value: Any) -> bool:
     """Whether ``value`` has code of its own, which is followed."""
-    return isinstance(value, JITFunction) or is_constexpr_function(value) or is_aggregate_class(value)
+    return isinstance(value, Kernel) or is_constexpr_function(value) or is_aggregate_class(value)
 
 
 def _codes(value: Any) -> Iterator[Any]:
@@ -162,7 +163,7 @@ def _text(value: Any) -> str:
 
 def _own_text(value: Any) -> str:
     name = f"{value.__module__}.{value.__qualname__}"
-    if isinstance(value, JITFunction):
+    if isinstance(value, Kernel):
         return f"{name} {value.noinline} {value.debug} {captured(value.fn, cells=False)}\n{value.src}"
     if is_aggregate_class(value):
         return f"{name} {[(n, getattr(t, '__qualname__', str(t))) for n, t in value.__tri_fields__.items()]}"
@@ -173,7 +174,7 @@ def _own_text(value: Any) -> str:
 
 
 def _uses(user: Any) -> Iterator[_Use]:
-    if isinstance(user, JITFunction):
+    if isinstance(user, Kernel):
         yield from _uses_of_kernel(user)
     elif is_aggregate_class(user):
         yield from _uses_of_class(user)
@@ -181,7 +182,7 @@ def _uses(user: Any) -> Iterator[_Use]:
         yield from _uses_of_python(user)
 
 
-def _uses_of_kernel(function: JITFunction) -> Iterator[_Use]:
+def _uses_of_kernel(function: Kernel) -> Iterator[_Use]:
     code = function.fn.__code__
     own = {*code.co_varnames, *code.co_cellvars}
     nodes = (n for n in ast.walk(function.source.tree) if isinstance(n, (ast.Name, ast.Attribute)))
@@ -251,7 +252,7 @@ def _has_users_attributes(owner: Any) -> bool:
     """Whether attributes of ``owner`` may be other ones another day: not those of values, nor of libraries."""
     if isinstance(owner, ModuleType):
         return _root(owner.__name__) not in _STANDARD | {_LIBRARY}
-    return not isinstance(owner, (JITFunction, FunctionType, dtype, Structure, tuple, int, float, str))
+    return not isinstance(owner, (Kernel, FunctionType, dtype, Structure, tuple, int, float, str))
 
 
 def _homes(owner: Any) -> Iterator[Mapping[str, Any]]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from tri.callables import JITCallable
-from tri.interpreter.state import current, forced
+from tri.interpreting import current, forced
+from tri.kernel import Kernel, KernelLauncher, KernelParameter, KernelVersions
 from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import forks, knobs
 from tri_core.errors import TriError
@@ -23,94 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["JITFunction", "KernelLauncher", "KernelParameter", "KernelVersions", "jit"]
 
 
-class KernelVersions(Protocol):
-    """Device index to a tuple whose first item maps specializations to kernels: :class:`tri.launch.caches.DeviceCaches`."""
-
-    def __getitem__(self, device: int) -> tuple[dict[Any, CompiledKernel]]: ...
-
-    def __iter__(self) -> Iterator[int]: ...
-
-    def __len__(self) -> int: ...
-
-    def clear(self) -> None:
-        """Drop all versions."""
-
-
-class KernelLauncher(Protocol):
-    """What launches a function: :class:`tri.launch.dispatcher.Dispatcher`."""
-
-    call: Callable[..., Any]
-
-    def read(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
-        """Facts about all parameters, values of those that are not constexpr, options; LaunchError if wrong."""
-        ...
-
-    def shape(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
-        """``grid`` as three integers."""
-        ...
-
-    def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
-        """The loaded versions by device index and specialization."""
-        ...
-
-    def forget(self) -> None:
-        """Drop every bound launch."""
-        ...
-
-    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compile for such arguments without launching or loading."""
-        ...
-
-    def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Target, dict[str, Any]]:
-        """What a launch with such arguments would compile: source, target, options."""
-        ...
-
-
-@dataclass(frozen=True)
-class KernelParameter:
-    """A parameter of a jit function: ``num`` is its position, ``annotation`` its text (empty if none)."""
-
-    num: int
-    name: str
-    annotation: str
-    default: Any
-    kind: Any
-    do_not_specialize: bool = False
-    do_not_specialize_on_alignment: bool = False
-
-    @property
-    def has_default(self) -> bool:
-        """Whether the parameter may be left out."""
-        return self.default is not inspect.Parameter.empty
-
-    @property
-    def is_constexpr(self) -> bool:
-        """Whether the parameter is annotated as ``tl.constexpr``."""
-        return "constexpr" in self.annotation
-
-    @property
-    def is_const(self) -> bool:
-        """Whether the parameter points to memory that the kernel only reads (``tl.const``)."""
-        return not self.is_constexpr and ("const" in self.annotation or self.annotation.startswith("*k"))
-
-
-def _annotation_text(annotation: Any) -> str:
-    if annotation is inspect.Parameter.empty:
-        return ""
-    if isinstance(annotation, str):
-        return annotation.strip("'\"")
-    if isinstance(annotation, type):  # tl.dtype itself has the members below, for its objects
-        return annotation.__name__
-    element = getattr(annotation, "element_ty", None)
-    if element is not None:
-        return f"*{_annotation_text(element)}"
-    codegen_name = getattr(annotation, "codegen_name", None)
-    return codegen_name() if codegen_name is not None else getattr(annotation, "__name__", str(annotation))
-
-
-class JITFunction(JITCallable):
+class JITFunction(Kernel):
     """A kernel, or a function that kernels call; made by :func:`jit`.
 
     ``fn[grid](*args, **kwargs)`` launches it over ``grid``, compiling it when these arguments need a
@@ -128,9 +39,8 @@ class JITFunction(JITCallable):
         repr: Callable[[Any], str] | None = None,
         launch_metadata: Callable[..., Any] | None = None,
     ) -> None:
-        super().__init__(fn)
-        functools.update_wrapper(self, fn)
-        self._given = (
+        super().__init__(
+            fn,
             version,
             do_not_specialize,
             do_not_specialize_on_alignment,
@@ -139,54 +49,13 @@ class JITFunction(JITCallable):
             repr,
             launch_metadata,
         )
-        self.version = version
-        self.debug = debug
-        self.noinline = bool(noinline)
-        self.do_not_specialize = list(do_not_specialize or ())
-        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
-        self._repr = repr
-        self.launch_metadata = launch_metadata
-        self.signature = inspect.signature(fn)
-        self.params = self._parameters(
-            frozenset(do_not_specialize or ()), frozenset(do_not_specialize_on_alignment or ())
-        )
-        self.arg_names = [p.name for p in self.params]
         self.pre_run_hooks: list[Callable[..., Any]] = []
-        self.constexprs = [p.num for p in self.params if p.is_constexpr]
         #: whether launches run as Python, wherever they stand: TRI_INTERPRET when the function was decorated
         self.interpreted: bool = knobs.get("INTERPRET")
 
-    def _parameters(
-        self, plain: frozenset[int | str], unaligned: frozenset[int | str]
-    ) -> list[KernelParameter]:
-        return [
-            KernelParameter(
-                num,
-                p.name,
-                _annotation_text(p.annotation),
-                p.default,
-                p.kind,
-                num in plain or p.name in plain,
-                num in unaligned or p.name in unaligned,
-            )
-            for num, p in enumerate(self.signature.parameters.values())
-        ]
-
-    def repr(self, specialization: Any) -> str:
-        """The name of the version that ``specialization`` (its ``signature`` and ``constants``, by parameter) describes."""
-        return self.__name__ if self._repr is None else self._repr(specialization)
-
-    @property
-    def signature_text(self) -> str:
-        """The parameters as written, without annotations."""
-        shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
-        return f"({', '.join(map(str, shown))})"
-
     @forks.cached_property
     def _dispatcher(self) -> KernelLauncher:
-        from tri.launch.dispatcher import Dispatcher
-
-        return Dispatcher(self)
+        return self.services.launcher(self)
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over ``grid``: one to three numbers of programs, or a function of the arguments by name."""
@@ -213,9 +82,7 @@ class JITFunction(JITCallable):
 
     def _interpret(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Launch as Python on NumPy; there is no compiled kernel to give."""
-        from tri.interpreter.launch import launch
-
-        launch(self, grid, args, kwargs)
+        self.services.interpret(self, self._dispatcher, grid, args, kwargs)
 
     def warmup(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compile for such arguments without a launch; a dtype stands for an array of it.  ``grid=`` may be given.
@@ -239,24 +106,17 @@ class JITFunction(JITCallable):
         The text is what ``tri.knobs.runtime.jit_cache_hook`` gets as ``compile["specialization_data"]``, in
         this or another process.  OptionError when it is of another kernel or another version of its source.
         """
-        from tri.compilation import compile as compile_source
-        from tri.launch.specialization_data import read_specialization_data
-
-        return compile_source(*read_specialization_data(self, specialization_data))
+        return self.services.preload(self, specialization_data)
 
     @property
     def device_caches(self) -> KernelVersions:
         """The versions in use, by the index of their device."""
-        from tri.launch.caches import DeviceCaches
-
-        return DeviceCaches(self._dispatcher)
+        return self.services.device_caches(self._dispatcher)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Refused: a kernel is launched over a grid.  Inside of an interpreted kernel, a call."""
         if current() is not None:
-            from tri.interpreter.rewrite import as_python
-
-            return as_python(self)(*args, **kwargs)
+            return self.services.as_python(self)(*args, **kwargs)
         raise TriError(
             f"{self.__qualname__} is a kernel: it is launched over a grid, or called from another kernel",
             remedy=f"write {self.__name__}[grid](...)",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from tri_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["literal", "parse_signature"]
 
 
 def parse_signature(
-    kernel: JITFunction, text: str
+    kernel: Kernel, text: str
 ) -> tuple[dict[str, str], dict[str, Any], dict[Any, Sequence[Sequence[Any]]]]:
     """The signature, constexprs and attributes of ``*fp32:16, n=i32, 1024``; OptionError for what is wrong."""
     entries = [e.strip() for e in text.split(",") if e.strip()]
@@ -43,7 +43,7 @@ def parse_signature(
     return signature, {**defaults, **constants}, attributes
 
 
-def _split(kernel: JITFunction, position: int, entry: str) -> tuple[str, str]:
+def _split(kernel: Kernel, position: int, entry: str) -> tuple[str, str]:
     name, equals, value = entry.partition("=")
     if equals:
         return name.strip(), value.strip()

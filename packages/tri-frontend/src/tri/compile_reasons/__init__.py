@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tri.compile_reasons import history
 from tri.compile_reasons.compare import reasons
-from tri.compile_reasons.picture import Picture
+from tri.compile_reasons.picture import CompiledSource, Picture
 from tri_core import knobs
 from tri_core.errors import CompileRefused
 
@@ -67,11 +67,9 @@ def no_compile() -> Iterator[None]:
 
 def gate(attempt: Attempt) -> None:
     """Note a compile that is about to run; raise instead where compiles are forbidden."""
-    from tri.compiler.source import ASTSource
-
     source = attempt.source
     forbidden = knobs.get("NO_COMPILE")
-    if not isinstance(source, ASTSource):
+    if not isinstance(source, CompiledSource):
         if forbidden:
             raise _refused(source.name, str(attempt.target), ("it is given as IR",))
         return

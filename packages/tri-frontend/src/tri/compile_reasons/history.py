@@ -11,7 +11,7 @@ from tri.compile_reasons.picture import Picture
 from tri_core import forks
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["identity", "load", "update"]
 
@@ -22,7 +22,7 @@ _FORMAT = 1
 _lock = forks.Lock()
 
 
-def identity(function: JITFunction) -> str:
+def identity(function: Kernel) -> str:
     """What tells kernels apart over time, whatever their source becomes: file and qualified name."""
     return f"{function.fn.__code__.co_filename}:{function.__qualname__}"
 

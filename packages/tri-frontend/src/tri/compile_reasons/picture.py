@@ -7,16 +7,16 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
+from tri.kernel import Kernel
 from tri_core import knobs
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
     from tri.language.types import dtype
     from tri_core.compiler import Attempt
 
-__all__ = ["ASPECTS", "Picture"]
+__all__ = ["ASPECTS", "CompiledSource", "Picture"]
 
 #: field of a picture -> what a message calls an entry of it
 ASPECTS: dict[str, str] = {
@@ -30,10 +30,11 @@ ASPECTS: dict[str, str] = {
 }
 
 
+@runtime_checkable
 class CompiledSource(Protocol):
     """What is said of a kernel's source: :class:`tri.ASTSource`."""
 
-    fn: JITFunction
+    fn: Kernel
     name: str
     types: dict[str, dtype]
     constants: dict[str, Any]
@@ -111,14 +112,13 @@ def _argument(source: CompiledSource, name: str) -> str:
     return f"{source.type_texts()[name]}{facts}"
 
 
-def _source(function: JITFunction) -> dict[str, str]:
+def _source(function: Kernel) -> dict[str, str]:
     """The function's own text and what it uses, each as a short hash or a short text."""
     from tri.dependencies import used_values
-    from tri.jit import JITFunction as Function
 
     found = {"text of the function": _digest(function.src), "everything it uses": function.cache_key[:12]}
     for name, value in used_values(function):
-        if isinstance(value, Function):
+        if isinstance(value, Kernel):
             found[f"function {name}"] = value.cache_key[:12]
         else:
             text = repr(value)

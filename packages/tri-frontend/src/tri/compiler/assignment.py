@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from tri.compiler.expressions import unpack
+from tri.compiler.binding import bind
 from tri.compiler.generator import Exit
 from tri.compiler.operators import augmented
 from tri.compiler.rules import rule
@@ -26,47 +26,6 @@ def named(g: Generator, target: ast.expr, node: ast.expr) -> Any:
         return g.visit(node)
     finally:
         g.hint = saved
-
-
-def bind(g: Generator, target: ast.expr, value: Any) -> None:
-    """Bind ``value`` to a name or, item by item, to a tuple of targets."""
-    if isinstance(target, ast.Name):
-        g.names[target.id] = value
-        g.lost.pop(target.id, None)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for element, item in zip(target.elts, _matched(target, unpack(value)), strict=True):
-            bind(g, element.value if isinstance(element, ast.Starred) else element, item)
-    elif isinstance(target, ast.Attribute):
-        raise CompilationError(
-            "a kernel cannot assign to an attribute: its values are immutable",
-            remedy="make a changed copy with tl.aggregate_replace(x, field=value), or x._replace for a named tuple",
-        )
-    else:
-        raise CompilationError(
-            "a kernel assigns to names only, not to items",
-            remedy="use tl.store for memory, tl.where to change elements, and build a new tuple",
-        )
-
-
-def _matched(target: ast.Tuple | ast.List, items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """One item per target; what is left over for a starred one, as a tuple."""
-    count = len(target.elts)
-    stars = [i for i, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
-    if not stars:
-        if len(items) != count:
-            raise CompilationError(
-                f"{count} names are assigned {len(items)} values",
-                remedy="give as many names as there are values, or star one that takes the others",
-            )
-        return items
-    if len(items) < count - 1:
-        raise CompilationError(
-            f"{count - 1} names and a starred one are assigned {len(items)} values",
-            remedy="give at most as many names as there are values",
-        )
-    first, after = stars[0], count - 1 - stars[0]
-    end = len(items) - after
-    return (*items[:first], tuple(items[first:end]), *items[end:])
 
 
 @rule(ast.Assign)

@@ -13,10 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.binding import bind
 from tri.compiler.failures import Follows, paths_differ
 from tri.compiler.generator import Exit
+from tri.compiler.iterables import unrolled
 from tri.compiler.rules import rule
 from tri.compiler.values import NONE, describe, flatten, placeholder, rebuild, runtime, same_type
+from tri.language import loops
 from tri.language import types as t
 from tri.language.casts import convert, is_plain
 from tri.language.constexpr import constexpr, unwrap
@@ -90,9 +93,6 @@ class Iteration(ast.stmt):
 
 def _iterations(g: Generator, node: ast.For) -> list[ast.stmt] | None:
     """The statements of an unrolled loop, iteration after iteration; None for a loop at run time."""
-    from tri.compiler.loops import unrolled
-    from tri.language import loops
-
     values = unrolled(g, node)
     if isinstance(values, loops.range):
         return None
@@ -102,8 +102,6 @@ def _iterations(g: Generator, node: ast.For) -> list[ast.stmt] | None:
 @rule(Iteration)
 def iteration(g: Generator, node: Iteration) -> None:
     """The loop's variable in one iteration."""
-    from tri.compiler.assignment import bind
-
     bind(g, node.target, node.value)
 
 

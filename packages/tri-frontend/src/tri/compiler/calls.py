@@ -8,41 +8,25 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tri.compiler.expressions import unpack
+from tri.compiler.call_arguments import arguments, is_tuple_class, parameters_of
 from tri.compiler.functions import call_jit
 from tri.compiler.members import attribute_of
 from tri.compiler.rules import rule
 from tri.compiler.scope import BUILTINS
-from tri.compiler.values import BoundMethod, describe, has_tensors, wrap
-from tri.jit import JITFunction
+from tri.compiler.values import describe, has_tensors
+from tri.kernel import Kernel
 from tri.language import math, selection
 from tri.language.aggregate import is_aggregate_class
 from tri.language.builtin import is_builtin, is_constexpr_function
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.debug import device_print
+from tri.language.python_values import BoundMethod, wrap
 from tri_core.errors import CompilationError, TriError
 
 if TYPE_CHECKING:
     from tri.compiler.generator import Generator
 
-__all__ = ["arguments", "call", "call_value"]
-
-
-def arguments(g: Generator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    """The positional and keyword arguments of a call, as values of the language."""
-    args: list[Any] = []
-    for item in node.args:
-        if isinstance(item, ast.Starred):
-            args.extend(unpack(g.visit(item.value)))
-        else:
-            args.append(g.visit(item))
-    kwargs: dict[str, Any] = {}
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            kwargs.update({k: wrap(v) for k, v in unwrap(g.visit(keyword.value)).items()})
-        else:
-            kwargs[keyword.arg] = g.visit(keyword.value)
-    return args, kwargs
+__all__ = ["call", "call_value"]
 
 
 @rule(ast.Call)
@@ -75,7 +59,7 @@ def call_value(g: Generator, function: Any, args: list[Any], kwargs: dict[str, A
     method = isinstance(function, BoundMethod)
     if isinstance(function, BoundMethod):
         function, args = function.function, [function.receiver, *args]
-    if isinstance(function, JITFunction):
+    if isinstance(function, Kernel):
         return call_jit(g, function, args, kwargs, node)
     if is_builtin(function):
         return _call_builtin(g, function, args, kwargs)
@@ -110,24 +94,6 @@ def _call_as_is(g: Generator, function: Any, args: list[Any], kwargs: dict[str, 
     except Exception as error:
         text = str(error) if is_aggregate_class(function) else f"{name}: {error}"
         raise CompilationError(text, remedy=parameters_of(function)) from error
-
-
-def parameters_of(function: Any) -> str | None:
-    """The remedy for arguments that do not fit: what a class or a function takes."""
-    if is_aggregate_class(function):
-        fields = [f"{n}: {getattr(t, '__name__', t)}" for n, t in function.__tri_fields__.items()]
-        return f"its fields are {', '.join(fields)}"
-    if is_tuple_class(function) and hasattr(function, "_fields"):
-        return f"its fields are {', '.join(function._fields)}"
-    try:
-        shown = [
-            str(p.replace(annotation=inspect.Parameter.empty))
-            for p in inspect.signature(function).parameters.values()
-            if p.name != "_semantic"
-        ]
-    except (TypeError, ValueError):
-        return None
-    return f"its parameters are ({', '.join(shown)})"
 
 
 def _call_builtin(g: Generator, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -213,11 +179,6 @@ def _instead(function: Any, name: str) -> str:
 
 def _is_looking(function: Any) -> bool:
     return isinstance(function, Hashable) and function in _LOOKING
-
-
-def is_tuple_class(function: Any) -> bool:
-    """Whether ``function`` is a class of tuples, whose items may be run-time values."""
-    return isinstance(function, type) and issubclass(function, tuple)
 
 
 def _may_call(function: Any) -> bool:

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tri.compiler.binding import bind, unpack
 from tri.compiler.branches import either, truth
 from tri.compiler.generator import Exit
+from tri.compiler.iterables import static_items
 from tri.compiler.rules import rule
 from tri.compiler.scope import lookup
-from tri.compiler.values import describe, runtime, wrap
+from tri.compiler.values import runtime
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError
@@ -60,9 +62,6 @@ def comprehension(g: Generator, node: ast.ListComp | ast.GeneratorExp) -> tuple[
 
 
 def _comprehend(g: Generator, node: ast.ListComp | ast.GeneratorExp, depth: int, items: list[Any]) -> None:
-    from tri.compiler.assignment import bind
-    from tri.compiler.loops import static_items
-
     if depth == len(node.generators):
         items.append(g.visit(node.elt))
         return
@@ -81,14 +80,6 @@ def _known(decision: Any) -> bool:
             remedy="use a constexpr condition: it decides how many values there are",
         )
     return bool(decision)
-
-
-def unpack(value: Any) -> tuple[Any, ...]:
-    """The items of a tuple, or of a constexpr that holds one."""
-    inner = wrap(unwrap(value)) if isinstance(value, constexpr) else value
-    if isinstance(inner, tuple):
-        return inner
-    raise CompilationError(f"{describe(value)} cannot be unpacked", remedy="unpack tuples only")
 
 
 @rule(ast.IfExp)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tri_core.errors import CompilationError, InternalError, SourceLocation, TriError
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["Errors", "Follows", "Walk", "paths_differ"]
 
@@ -33,7 +33,7 @@ def paths_differ(
 class Walk(Protocol):
     """A generator on its way through ``function``: what names are bound to, and why some have no value."""
 
-    function: JITFunction
+    function: Kernel
     source: Any
     caller: Any
     names: dict[str, Any]

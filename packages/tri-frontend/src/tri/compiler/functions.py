@@ -19,10 +19,11 @@ from tri.compiler.branches import statements
 from tri.compiler.builder import ir_type
 from tri.compiler.generator import Generator
 from tri.compiler.parameters import parameter_facts, parameter_values, runtime_parameters
-from tri.compiler.values import NONE, describe, flatten, key, wrap
-from tri.jit import JITFunction, KernelParameter
+from tri.compiler.values import NONE, describe, flatten, key
+from tri.kernel import Kernel, KernelParameter
 from tri.language import types as t
 from tri.language.constexpr import unwrap
+from tri.language.python_values import wrap
 from tri_core.errors import (
     CompilationError,
     SourceLocation,
@@ -46,7 +47,7 @@ _DEEPEST = 100
 
 
 def call_jit(
-    g: Generator, function: JITFunction, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
+    g: Generator, function: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
 ) -> Any:
     """A call of another jit function: its body here, on these arguments; what it returns."""
     bound = bind_arguments(function, args, kwargs)
@@ -57,7 +58,7 @@ def call_jit(
         raise
 
 
-def _expand(g: Generator, function: JITFunction, bound: dict[str, Any]) -> Any:
+def _expand(g: Generator, function: Kernel, bound: dict[str, Any]) -> Any:
     frame = (function, *((name, key(value)) for name, value in bound.items()))
     if frame in g.stack:
         raise CompilationError(
@@ -79,7 +80,7 @@ def _expand(g: Generator, function: JITFunction, bound: dict[str, Any]) -> Any:
         b.location = saved
 
 
-def _called_from(g: Generator, function: JITFunction, error: TriError, node: ast.AST) -> SourceLocation:
+def _called_from(g: Generator, function: Kernel, error: TriError, node: ast.AST) -> SourceLocation:
     """Where to report an error in a callee: in the library's own functions at the call, else with the call."""
     here = g.source.locate(node)
     if error.location is None or function.__module__.startswith(_LIBRARY):
@@ -89,7 +90,7 @@ def _called_from(g: Generator, function: JITFunction, error: TriError, node: ast
     return dataclasses.replace(error.location, call_sites=(*error.location.call_sites, here))
 
 
-def bind_arguments(function: JITFunction, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bind_arguments(function: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by parameter name, defaults filled in.
 
     As in Triton, a function that a kernel calls takes run-time values for constexpr parameters, too: only
@@ -106,7 +107,7 @@ def bind_arguments(function: JITFunction, args: Sequence[Any], kwargs: Mapping[s
     return {name: wrap(value) for name, value in bound.arguments.items()}
 
 
-def refuse_keywords(function: JITFunction) -> None:
+def refuse_keywords(function: Kernel) -> None:
     """CompilationError for a function with ``**kwargs``, which have no order to pass them in."""
     for parameter in function.params:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -117,7 +118,7 @@ def refuse_keywords(function: JITFunction) -> None:
             )
 
 
-def _refuse_contradictions(function: JITFunction) -> None:
+def _refuse_contradictions(function: Kernel) -> None:
     """CompilationError for a constexpr that is not to be specialized on."""
     for parameter in function.params:
         if parameter.is_constexpr and (
@@ -140,7 +141,7 @@ def expander(g: Generator) -> Callable[[Any, Sequence[Any]], Any]:
 
     def expand(function: Any, args: Sequence[Any]) -> Any:
         function = unwrap(function)
-        if not isinstance(function, JITFunction):
+        if not isinstance(function, Kernel):
             raise CompilationError(
                 f"the combine function is {describe(wrap(function))}", remedy="decorate it with @tri.jit"
             )
@@ -237,7 +238,7 @@ def _constant(parameter: KernelParameter, constants: Mapping[str, Any]) -> Any:
     return wrap(constants[parameter.name])
 
 
-def _first_return(function: JITFunction) -> ast.AST:
+def _first_return(function: Kernel) -> ast.AST:
     returns: Iterator[ast.AST] = (
         n for n in ast.walk(function.source.tree) if isinstance(n, ast.Return) and n.value
     )

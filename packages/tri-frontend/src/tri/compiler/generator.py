@@ -18,7 +18,7 @@ from tri_core.mlir import ir
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
     from tri.language.tensor import tensor
 
 __all__ = ["Exit", "Generator"]
@@ -66,7 +66,7 @@ class Generator:
     def __init__(
         self,
         builder: Builder,
-        function: JITFunction,
+        function: Kernel,
         names: dict[str, Any],
         *,
         caller: ir.Location | None = None,

@@ -6,26 +6,25 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tri.compiler.assignment import bind
+from tri.compiler.binding import bind
 from tri.compiler.branches import statements, truth
-from tri.compiler.calls import arguments, parameters_of
 from tri.compiler.failures import paths_differ
+from tri.compiler.iterables import unrolled
 from tri.compiler.rules import rule
-from tri.compiler.values import describe, flatten, has_tensors, rebuild, runtime, same_type, wrap
+from tri.compiler.values import describe, flatten, has_tensors, rebuild, runtime, same_type
 from tri.language import loops
 from tri.language import types as t
 from tri.language.arithmetic import BINARY
 from tri.language.casts import convert, value_of
 from tri.language.constexpr import constexpr, unwrap
 from tri.language.promotion import integer_type
+from tri.language.python_values import wrap
 from tri.language.tensor import dimensions, tensor
 from tri_core.errors import CompilationError
 from tri_core.mlir import ir
 
 if TYPE_CHECKING:
     from tri.compiler.generator import Generator
-
-_RANGES = {range: loops.range, loops.range: loops.range, loops.static_range: loops.static_range}
 
 
 @rule(ast.For)
@@ -38,57 +37,6 @@ def for_loop(g: Generator, node: ast.For) -> None:
             statements(g, node.body)
         return
     _loop(g, node, iterations)
-
-
-def unrolled(g: Generator, node: ast.For) -> loops.range | Sequence[Any]:
-    """What a ``for`` runs over: the values of an unrolled loop, or a range known at run time only."""
-    if node.orelse:
-        raise CompilationError("a loop in a kernel has no else", remedy="put it after the loop")
-    iterable = _iterable(g, node.iter)
-    return iterable if isinstance(iterable, loops.range) else _static_values(iterable)
-
-
-def _iterable(g: Generator, node: ast.expr) -> Any:
-    """What the loop runs over: a range of the language, or a tuple."""
-    if isinstance(node, ast.Call):
-        function = g.visit(node.func)
-        if isinstance(function, type) and function in _RANGES:
-            args, kwargs = arguments(g, node)
-            try:
-                return _RANGES[function](*args, **{k: unwrap(v) for k, v in kwargs.items()})
-            except TypeError as error:
-                raise CompilationError(
-                    f"{function.__name__}: {error}", remedy=parameters_of(function)
-                ) from error
-    value = g.visit(node)
-    if isinstance(value, (tuple, loops.range, loops.static_range)):
-        return value
-    if isinstance(value, constexpr) and isinstance(value.value, (tuple, list)):
-        return wrap(value.value)
-    raise CompilationError(
-        f"a kernel cannot loop over {describe(value)}",
-        remedy="use range, tl.range, tl.static_range or a tuple",
-    )
-
-
-def static_items(g: Generator, node: ast.expr) -> Sequence[Any]:
-    """What ``node`` runs over, item by item: a tuple, or a range whose bounds are known."""
-    return _static_values(_iterable(g, node))
-
-
-def _static_values(iterable: Any) -> Sequence[Any]:
-    if isinstance(iterable, tuple):
-        return iterable
-    bounds = [unwrap(v) for v in (iterable.start, iterable.end, iterable.step)]
-    for bound in bounds:
-        if not isinstance(bound, int):
-            raise CompilationError(
-                f"static_range needs constexpr ints, got {describe(wrap(bound))}",
-                remedy="use range for bounds known at run time only",
-            )
-    if bounds[2] == 0:
-        raise CompilationError("static_range has step 0", remedy="use a positive or a negative step")
-    return [constexpr(i) for i in range(*bounds)]
 
 
 # --- run-time for ---------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tri.compiler.rules import rule
 from tri.compiler.scope import is_usable_global, near
-from tri.compiler.values import BoundMethod, wrap
-from tri.jit import JITFunction
+from tri.kernel import Kernel
 from tri.language.builtin import is_builtin
 from tri.language.constexpr import constexpr, tuple_type, unwrap
 from tri.language.later import LATER_METHODS
+from tri.language.python_values import BoundMethod, wrap
 from tri.language.structure import Structure
 from tri.language.tensor import tensor
 from tri_core.errors import CompilationError, Unsupported
@@ -58,7 +58,7 @@ def _tensor_attribute(g: Generator, owner: tensor, attr: str) -> Any:
         attr = "trans"
         return getattr(tensor, attr)(owner, _semantic=g.b)
     member = getattr(tensor, attr, None)
-    if isinstance(member, JITFunction) or is_builtin(member):
+    if isinstance(member, Kernel) or is_builtin(member):
         return BoundMethod(owner, member)
     if attr in ("dtype", "type", "shape", "numel"):
         return wrap(getattr(owner, attr))
@@ -89,6 +89,6 @@ def _no_attribute(holder: Any, attr: str) -> CompilationError | Unsupported:
 def member_of(owner: Any, name: str) -> BoundMethod | None:
     """A method that the class of the structure ``owner`` defines, bound to it; None when there is none."""
     found = inspect.getattr_static(type(owner), name, None)
-    if isinstance(found, JITFunction) or is_builtin(found) or inspect.isfunction(found):
+    if isinstance(found, Kernel) or is_builtin(found) or inspect.isfunction(found):
         return BoundMethod(owner, found)
     return None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tri.compiler.calls import call_value
 from tri.compiler.members import member_of
 from tri.compiler.rules import rule
-from tri.compiler.values import describe, has_tensors, wrap
+from tri.compiler.values import describe, has_tensors
 from tri.language.arithmetic import BINARY, COMPARISONS, UNARY, logical_and, logical_or
 from tri.language.constexpr import constexpr, unwrap
+from tri.language.python_values import wrap
 from tri.language.shapes import getitem
 from tri.language.structure import Structure
 from tri.language.tensor import tensor

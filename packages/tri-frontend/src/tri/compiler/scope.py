@@ -9,7 +9,7 @@ import types as python_types
 from typing import Any
 
 from tri.compiler.failures import Follows, Walk, paths_differ
-from tri.jit import JITFunction
+from tri.kernel import Kernel
 from tri.language import types as t
 from tri.language.aggregate import Aggregate
 from tri.language.constexpr import constexpr
@@ -56,7 +56,7 @@ def is_usable_global(value: Any) -> bool:
     """Whether a kernel may use ``value`` from outside: constexprs, functions, types and modules."""
     if isinstance(value, tuple):
         return all(map(is_usable_global, value))
-    if isinstance(value, (constexpr, JITFunction, t.dtype, python_types.ModuleType, Aggregate)):
+    if isinstance(value, (constexpr, Kernel, t.dtype, python_types.ModuleType, Aggregate)):
         return True
     return callable(value)  # classes, and functions, of which a call says whether it may be
 

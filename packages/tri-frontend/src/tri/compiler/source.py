@@ -11,7 +11,7 @@ from tri.compile_reasons import gate
 from tri.compiler.arguments import CONSTEXPR, Path, build_tree, paths
 from tri.compiler.signature import parameter_types, signature_text
 from tri.compiler.values_key import stable
-from tri.jit import JITFunction
+from tri.kernel import Kernel
 from tri.language.types import dtype, parse_type
 from tri_core.abi import KernelSignature, Parameter
 from tri_core.compiler import before_compile
@@ -52,12 +52,12 @@ class ASTSource:
 
     def __init__(
         self,
-        fn: JITFunction,
+        fn: Kernel,
         signature: Mapping[Any, Any],
         constexprs: Mapping[Any, Any] | None = None,
         attrs: Mapping[Any, Sequence[Sequence[Any]]] | None = None,
     ) -> None:
-        if not isinstance(fn, JITFunction):
+        if not isinstance(fn, Kernel):
             raise CompilationError(f"{fn!r} is not a kernel", remedy="decorate the function with @tri.jit")
         self.fn = fn
         values = {self._path(k): v for k, v in (constexprs or {}).items()}
@@ -157,9 +157,7 @@ class ASTSource:
 
     def launch(self, kernel: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any = None) -> None:
         """Launch ``kernel``, compiled from this source, over ``grid``; what ``kernel[grid](...)`` does."""
-        from tri.launch.compiled import launch
-
-        launch(self, kernel, grid, args, stream)
+        self.fn.services.launch_compiled(self, kernel, grid, args, stream)
 
     def signature(self) -> KernelSignature:
         """The name and the run-time parameters."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import types as python_types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri.jit import JITFunction
 from tri.language import types as t
-from tri.language.builtin import is_builtin
 from tri.language.casts import convert, is_plain, value_of
 from tri.language.constexpr import constexpr
 from tri.language.descriptors import null_descriptor
@@ -21,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NONE",
-    "BoundMethod",
     "describe",
     "flatten",
     "has_tensors",
@@ -31,35 +26,9 @@ __all__ = [
     "rebuild",
     "runtime",
     "same_type",
-    "wrap",
 ]
 
 NONE = constexpr(None)
-
-
-@dataclass(frozen=True)
-class BoundMethod:
-    """``x.f`` before it is called."""
-
-    receiver: Any
-    function: Any
-
-
-#: classes whose objects are values of the language as they are
-_LANGUAGE = (
-    tensor, constexpr, t.dtype, JITFunction, BoundMethod, Structure, python_types.ModuleType, type
-)  # fmt: skip
-
-
-def wrap(value: Any) -> Any:
-    """A Python value as a value of the language: primitives become constexprs."""
-    if isinstance(value, _LANGUAGE):
-        return value
-    if isinstance(value, tuple):
-        return remake(value, map(wrap, value))
-    if isinstance(value, list):
-        return tuple(map(wrap, value))
-    return value if is_builtin(value) else constexpr(value)
 
 
 def is_static(value: Any) -> bool:

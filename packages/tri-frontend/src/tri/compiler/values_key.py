@@ -13,7 +13,7 @@ import uuid
 import weakref
 from typing import Any
 
-from tri.jit import JITFunction
+from tri.kernel import Kernel
 from tri.language.constexpr import unwrap
 from tri.language.structure import Structure
 
@@ -27,7 +27,7 @@ _tokens: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 def stable(value: Any) -> str:
     """``value`` as text: functions by their source, what has no text of its own by a token of this process."""
     value = unwrap(value)
-    if isinstance(value, JITFunction):
+    if isinstance(value, Kernel):
         return value.cache_key
     kind = type(value).__qualname__
     if isinstance(value, (tuple, list)):

@@ -10,7 +10,7 @@ from tri.interpreter.errors import (
     OffsetOverflow,
     OutOfBounds,
 )
-from tri.interpreter.state import interpret
+from tri.interpreting import interpret
 
 __all__ = [
     "AssertionFailed",

@@ -28,7 +28,7 @@ from tri_core.errors import LaunchError, OptionError
 
 if TYPE_CHECKING:
     from tri.interpreter.builder import EagerBuilder
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel, KernelLauncher
     from tri_core.runtime import ArrayArgument
 
 __all__ = ["Arguments"]
@@ -42,12 +42,13 @@ class Arguments:
 
     def __init__(
         self,
-        function: JITFunction,
+        function: Kernel,
+        launcher: KernelLauncher,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         known: Collection[str] = (),
     ) -> None:
-        facts, self._read, self.options = function._dispatcher.read(args, kwargs)
+        facts, self._read, self.options = launcher.read(args, kwargs)
         version = specialize(function, facts, 16)
         self.source, self._kept = version.source, version.kept
         own = {k: v for k, v in kwargs.items() if k not in self.options}

@@ -19,8 +19,8 @@ from tri.interpreter.builder import EagerBuilder
 from tri.interpreter.location import raised_at
 from tri.interpreter.paths import check_paths
 from tri.interpreter.rewrite import as_python
-from tri.interpreter.state import Request, forced, running
-from tri.jit import JITFunction, KernelParameter
+from tri.interpreting import Request, forced, running
+from tri.kernel import Kernel, KernelLauncher, KernelParameter
 from tri.language.constexpr import unwrap
 from tri.language.types import ALL_DTYPES
 from tri_core import knobs
@@ -48,15 +48,21 @@ NEUTRAL = Target(
 )
 
 
-def launch(function: JITFunction, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def launch(
+    function: Kernel,
+    launcher: KernelLauncher,
+    grid: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> None:
     """Run every program of ``grid``, x fastest, in this thread; arrays are read and written in place."""
     choice = chosen()
     target = NEUTRAL if choice is None else choice.target
-    arguments = Arguments(function, args, kwargs, target.options_type.__dataclass_fields__)
+    arguments = Arguments(function, launcher, args, kwargs, target.options_type.__dataclass_fields__)
     options = _options(target, arguments.options)
     check_paths(arguments.source, target, options)
     builder = EagerBuilder(function.__name__, target, options, _expand)
-    shape = function._dispatcher.shape(grid, args, kwargs)
+    shape = launcher.shape(grid, args, kwargs)
     with ExitStack() as stack:
         request = forced() or Request(())
         values = arguments.values(builder, request.arrays, stack)
@@ -86,13 +92,13 @@ def _options(target: Target, given: Mapping[str, Any]) -> CommonOptions:
 def _expand(function: Any, args: Sequence[Any]) -> Any:
     """A jit function on values: what combine functions are called through."""
     function = unwrap(function)
-    if not isinstance(function, JITFunction):
+    if not isinstance(function, Kernel):
         raise CompilationError(f"the combine function is {function!r}", remedy="decorate it with @tri.jit")
     return as_python(function)(*args)
 
 
 def _run(
-    builder: EagerBuilder, function: JITFunction, shape: tuple[int, int, int], values: dict[str, Any]
+    builder: EagerBuilder, function: Kernel, shape: tuple[int, int, int], values: dict[str, Any]
 ) -> None:
     kernel = as_python(function)
     positional = [

@@ -11,9 +11,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tri.interpreter.rewrite import as_python
-from tri.interpreter.state import current
-from tri.jit import JITFunction
+from tri.interpreting import current
+from tri.kernel import Kernel
 from tri.language import loops, math, selection
 from tri.language import types as t
 from tri.language.arithmetic import logical_and, logical_not, logical_or
@@ -240,8 +239,8 @@ _PYTHON: dict[Any, Callable[..., Any]] = {
 def callee(function: Any) -> Callable[..., Any]:
     """What a call of ``function`` calls: jit functions as Python, the language's own as they are."""
     function = function.value if isinstance(function, constexpr) else function
-    if isinstance(function, JITFunction):
-        return as_python(function)
+    if isinstance(function, Kernel):
+        return function.services.as_python(function)
     if is_constexpr_function(function):
         return _on_plain(function)
     try:

@@ -15,7 +15,7 @@ from tri_core.errors import CompilationError, TriError
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
     from tri_core.options import CommonOptions
     from tri_core.target import Target
 
@@ -43,7 +43,7 @@ def check_paths(source: ASTSource, target: Target, options: CommonOptions) -> No
     _right.add(key)
 
 
-def _forks(function: JITFunction) -> bool:
+def _forks(function: Kernel) -> bool:
     return any(isinstance(node, _FORKS) for node in ast.walk(function.source.tree))
 
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from tri.interpreter.location import register
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["as_python"]
 
@@ -177,7 +177,7 @@ def _is_static(node: ast.AnnAssign) -> bool:
     return text == "constexpr" and isinstance(node.target, ast.Name)
 
 
-def as_python(function: JITFunction) -> Callable[..., Any]:
+def as_python(function: Kernel) -> Callable[..., Any]:
     """``function`` as a Python function that runs on the interpreter's values; made once."""
     found = function.__dict__.get("_as_python")
     if found is None:
@@ -186,7 +186,7 @@ def as_python(function: JITFunction) -> Callable[..., Any]:
     return made
 
 
-def _make(function: JITFunction) -> Callable[..., Any]:
+def _make(function: Kernel) -> Callable[..., Any]:
     source, original = function.source, function.fn
     code = _code(_rewritten(function), [*original.__code__.co_freevars, _NAME], source.file)
     code = code.replace(co_name=original.__name__, co_qualname=original.__qualname__)
@@ -201,7 +201,7 @@ def _make(function: JITFunction) -> Callable[..., Any]:
     return made
 
 
-def _rewritten(function: JITFunction) -> ast.FunctionDef:
+def _rewritten(function: Kernel) -> ast.FunctionDef:
     """The syntax tree of ``function`` as Python, without decorators, defaults and annotations."""
     tree = copy.deepcopy(function.source.tree)
     tree.name = _INNER  # its own name stays that of the jit function, for recursion

@@ -7,7 +7,9 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
+from tri.kernel import Kernel
 from tri.language.constexpr import constexpr
+from tri.language.python_values import wrap
 from tri.language.structure import Structure
 from tri_core.errors import CompilationError
 
@@ -94,8 +96,6 @@ class Aggregate(Structure):
 
 def _wrapped(value: Any) -> Any:
     """A field's value as the language holds it: Python values are constexprs."""
-    from tri.compiler.values import wrap
-
     return wrap(value)
 
 
@@ -158,11 +158,7 @@ def aggregate(cls: type) -> type[Aggregate]:
 
 
 def _is_method(member: Any) -> bool:
-    from tri.jit import JITFunction
-
-    return isinstance(member, (JITFunction, staticmethod, classmethod, property)) or inspect.isfunction(
-        member
-    )
+    return isinstance(member, (Kernel, staticmethod, classmethod, property)) or inspect.isfunction(member)
 
 
 def aggregate_replace(instance: Any, **changes: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tri.interpreter.state import current
+from tri.interpreting import current
 from tri.language.tensor import tensor
 from tri_core.errors import TriError
 

@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tri.jit import JITFunction, KernelParameter
+from tri.kernel import Kernel, KernelParameter
 from tri.language.types import ALL_DTYPES
 from tri.launch.readers import Rules, readers, static_fact
 from tri_core.errors import LaunchError
@@ -47,7 +47,7 @@ def _annotated_type(text: str) -> str:
     return _ANNOTATED.get(text.rsplit(".", 1)[-1].removesuffix("_t"), "")
 
 
-def make_binder(function: JITFunction, divisibility: int, equal_to_one: bool, small_array: int = 0) -> Binder:
+def make_binder(function: Kernel, divisibility: int, equal_to_one: bool, small_array: int = 0) -> Binder:
     """The binder of ``function`` for targets that specialize so; see :class:`tri_core.abi.KernelABI`."""
     _refuse_keywords(function)
     own = _prefix([p.name for p in function.params])
@@ -78,7 +78,7 @@ def _prefix(taken: Sequence[str]) -> str:
     return prefix
 
 
-def _refuse_keywords(function: JITFunction) -> None:
+def _refuse_keywords(function: Kernel) -> None:
     for parameter in function.params:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             raise LaunchError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tri.jit import KernelLauncher
+    from tri.kernel import KernelLauncher
     from tri_core.compiler import CompiledKernel
 
 __all__ = ["DeviceCaches"]

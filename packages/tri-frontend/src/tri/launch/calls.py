@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tri_core.errors import LaunchError, SourceLocation
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["call_site", "check_arguments", "hashable", "show", "unknown_option"]
 
@@ -34,7 +34,7 @@ def call_site() -> SourceLocation | None:
     return None
 
 
-def check_arguments(function: JITFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def check_arguments(function: Kernel, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """LaunchError when ``args`` and ``kwargs`` do not fit the parameters; options are left to others."""
     name = function.__name__
     known = {k: v for k, v in kwargs.items() if k in function.signature.parameters}
@@ -64,7 +64,7 @@ def check_arguments(function: JITFunction, args: Sequence[Any], kwargs: dict[str
         )
 
 
-def _missing_remedy(function: JITFunction, missing: Sequence[str], unknown: Sequence[str]) -> str:
+def _missing_remedy(function: Kernel, missing: Sequence[str], unknown: Sequence[str]) -> str:
     for wrong in unknown:
         near = difflib.get_close_matches(wrong, missing)
         if near:
@@ -79,7 +79,7 @@ def show(value: Any) -> str:
     return f"{kind} {text}" if len(text) < 40 and "\n" not in text else kind
 
 
-def unknown_option(name: str, function: JITFunction, options: Sequence[str]) -> str:
+def unknown_option(name: str, function: Kernel, options: Sequence[str]) -> str:
     """The remedy for keyword ``name``, which is neither a parameter nor an option."""
     near = difflib.get_close_matches(name, [*function.arg_names, *options])
     if near:

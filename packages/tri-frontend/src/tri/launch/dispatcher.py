@@ -37,7 +37,7 @@ from tri_core.target_options import ignored_options
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
     from tri_core.compiler import CompiledKernel
     from tri_core.runtime import Launch, Runtime
     from tri_core.target import DeviceInfo, Target
@@ -92,7 +92,7 @@ class Entry:
 class Dispatcher:
     """Launches one jit function; holds every version of it that this process has used."""
 
-    def __init__(self, function: JITFunction) -> None:
+    def __init__(self, function: Kernel) -> None:
         self.function = function
         self.defaults = {p.name: p.default for p in function.params if p.has_default}
         self._binders: dict[_Rules, Binder] = {}
@@ -102,7 +102,7 @@ class Dispatcher:
         self._loaded: dict[tuple[str, DeviceInfo], Loaded] = {}
         #: what the kernel was compiled with from outside of it, and the functions that were passed to it
         self._watched: tuple[Watch, ...] = ()
-        self._passed: dict[JITFunction, None] = {}
+        self._passed: dict[Kernel, None] = {}
         #: the knobs that affect code, and of which :data:`tri_core.knobs.EPOCH` that is true
         self._setting: tuple[tuple[str, Any], ...] | None = None
         self._epoch: object = None

@@ -12,12 +12,12 @@ from tri.launch.readers import readers, static_fact
 from tri_core.errors import LaunchError, TriError
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction, KernelParameter
+    from tri.kernel import Kernel, KernelParameter
 
 __all__ = ["called", "explained"]
 
 
-def called(function: JITFunction, grid: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any]) -> Any:
+def called(function: Kernel, grid: Callable[[Mapping[str, Any]], Any], given: Mapping[str, Any]) -> Any:
     """What the grid function of a launch of ``function`` gives; LaunchError when it raises."""
     try:
         return grid(given)
@@ -31,9 +31,7 @@ def called(function: JITFunction, grid: Callable[[Mapping[str, Any]], Any], give
         ) from error
 
 
-def explained(
-    function: JITFunction, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Exception:
+def explained(function: Kernel, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
     """A better error than the binder's ``error``: which parameter is wrong, and where the call is."""
     check_arguments(function, args, kwargs)
     given = {**dict(zip(function.arg_names, args, strict=False)), **kwargs}
@@ -45,7 +43,7 @@ def explained(
     return error if isinstance(error, TriError) else _unreadable(function, None, None, error)
 
 
-def _wrong(function: JITFunction, parameter: KernelParameter, value: Any) -> Exception | None:
+def _wrong(function: Kernel, parameter: KernelParameter, value: Any) -> Exception | None:
     """What is wrong with the argument ``value`` of ``parameter``; None when it can be read."""
     try:
         if parameter.is_constexpr:
@@ -67,7 +65,7 @@ def _wrong(function: JITFunction, parameter: KernelParameter, value: Any) -> Exc
     return None
 
 
-def _unreadable(function: JITFunction, name: str | None, value: Any, error: Exception) -> LaunchError:
+def _unreadable(function: Kernel, name: str | None, value: Any, error: Exception) -> LaunchError:
     """The error for argument ``name`` (None: one of them), whose own code raised ``error`` when it was read."""
     what = "an argument" if name is None else f"argument {name!r}"
     kind = "" if name is None else f", a {type(value).__module__}.{type(value).__qualname__},"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.captures import Cell
 from tri.context import variable as chosen_target
-from tri.jit import JITFunction
+from tri.kernel import Kernel
 from tri.language.types import dtype
 from tri.launch.arrays import is_tensor_class
 from tri.launch.binder import rules_of
@@ -26,7 +26,7 @@ from tri_core import forks, knobs
 if TYPE_CHECKING:
     from tri.context import Choice
     from tri.dependencies import Watch
-    from tri.jit import KernelParameter
+    from tri.kernel import KernelParameter
     from tri_core.image import KernelImage
     from tri_core.runtime import Launch, LaunchPlan, LoadedKernel, OverlapLaunch, Runtime
     from tri_runtime.native import Condition, Exchange, FastLaunches, Item, Pattern
@@ -38,7 +38,7 @@ _INTS = {f"{sign}{bits}": (bits // 8, sign == "i") for sign in "iu" for bits in 
 _FLOATS = {"fp32": 4, "fp64": 8}
 _BOOLS = ("u1", "i1")
 #: constants that are known by their identity, which is their equality, or by type and value
-_CONSTANTS = (int, float, str, bool, type(None), dtype, JITFunction)
+_CONSTANTS = (int, float, str, bool, type(None), dtype, Kernel)
 #: DLPack's words of 8-bit integers, which stand for other dtypes too (quantized ones, integers of fewer bits)
 _AMBIGUOUS = (0x10800, 0x10801)
 
@@ -80,7 +80,7 @@ class RecordedCall:
     in them.
     """
 
-    function: JITFunction
+    function: Kernel
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     facts: tuple[Any, ...]

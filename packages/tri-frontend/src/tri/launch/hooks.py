@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
     from tri_core.compiler import CompiledKernel
     from tri_core.target import TargetKey
 
@@ -129,7 +129,7 @@ class JitFunctionInfo(NamedTuple):
 
     module: str
     name: str
-    jit_function: JITFunction
+    jit_function: Kernel
 
 
 def cache_hook_facts(

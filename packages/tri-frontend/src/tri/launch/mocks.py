@@ -10,7 +10,7 @@ from tri.language.structure import remake
 from tri.launch.dtype_names import dtype_names
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["DtypeArray", "mocked"]
 
@@ -37,7 +37,7 @@ class DtypeArray:
 
 
 def mocked(
-    function: JITFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    function: Kernel, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments of ``function`` for a compile only: a dtype stands for an aligned array, but where a constexpr is one."""
     static = {p.name for p in function.params if p.is_constexpr}

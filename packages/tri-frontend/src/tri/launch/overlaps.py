@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tri.launch.arrays import reach, reaches
 
 if TYPE_CHECKING:
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["OverlapCheck", "any_overlap"]
 
@@ -40,7 +40,7 @@ class OverlapCheck:
 
     def __init__(
         self,
-        function: JITFunction,
+        function: Kernel,
         pairs: Sequence[tuple[int, int]],
         paths: Sequence[tuple[int, ...]],
         defaults: Mapping[str, Any],

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tri.jit import JITFunction
+from tri.kernel import Kernel
 from tri.language.constexpr import constexpr
 from tri.language.structure import remake
 from tri.language.types import dtype
@@ -128,7 +128,7 @@ class Readers(dict[type, Reader]):
         return reader
 
     def _find(self, cls: type) -> Reader:
-        if issubclass(cls, (constexpr, dtype, JITFunction)):
+        if issubclass(cls, (constexpr, dtype, Kernel)):
             return lambda value: (None, static_fact(value))
         if _is_numpy_scalar(cls):
             return lambda value: self[type(value.item())](value.item())

@@ -10,7 +10,7 @@ from tri_core.errors import OptionError
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["read_specialization_data", "specialization_data"]
 
@@ -64,7 +64,7 @@ def _read(written: Mapping[str, Any]) -> Any:
     return written["value"]
 
 
-def read_specialization_data(function: JITFunction, text: str) -> tuple[ASTSource, str, dict[str, Any]]:
+def read_specialization_data(function: Kernel, text: str) -> tuple[ASTSource, str, dict[str, Any]]:
     """The source, target and options in ``text``; OptionError when it is of another kernel or another source."""
     from tri.compiler.source import ASTSource
 

@@ -12,7 +12,7 @@ from tri_core.errors import LaunchError
 
 if TYPE_CHECKING:
     from tri.compiler.source import ASTSource
-    from tri.jit import JITFunction
+    from tri.kernel import Kernel
 
 __all__ = ["Specialization", "one_device", "only_place", "specialize"]
 
@@ -32,7 +32,7 @@ class Specialization:
     read_only: tuple[int, ...] = ()
 
 
-def specialize(function: JITFunction, facts: Sequence[Any], divisibility: int) -> Specialization:
+def specialize(function: Kernel, facts: Sequence[Any], divisibility: int) -> Specialization:
     """The version of ``function`` for the binder's ``facts``."""
     from tri.compiler.source import ASTSource
 
@@ -132,7 +132,7 @@ def _constant(fact: Any) -> tuple[Any] | None:
     return (1,) if fact == ONE else None
 
 
-def one_device(function: JITFunction, specialization: Specialization) -> Place | None:
+def one_device(function: Kernel, specialization: Specialization) -> Place | None:
     """The device of the array arguments, None when all are in host memory; LaunchError when they differ."""
     return only_place(function.__name__, {place for _, place in specialization.arrays if place is not None})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.compat.triton.targets import GPUTarget, gpu_target
 from tri.context import compiled_for
-from tri.interpreter.state import current
+from tri.interpreting import current
 from tri.language import target_info as questions
 from tri.language.builtin import constexpr_function
 

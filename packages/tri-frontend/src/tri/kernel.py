@@ -1,0 +1,250 @@
+"""``Kernel``: what the compiler and the interpreter need of a jit function: its source, what it captures, its parameters.
+
+Nothing that launches, interprets or compiles is imported here or by what imports this for the class alone: what the
+layers above do with kernels is behind :class:`KernelServices`, which :mod:`tri.launching` puts in place.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+from tri.callables import JITCallable
+from tri_core import forks
+
+if TYPE_CHECKING:
+    from tri_core.compiler import CompiledKernel
+    from tri_core.target import Target
+
+__all__ = ["Kernel", "KernelLauncher", "KernelParameter", "KernelServices", "KernelVersions"]
+
+
+class KernelVersions(Protocol):
+    """Device index to a tuple whose first item maps specializations to kernels: :class:`tri.launch.caches.DeviceCaches`."""
+
+    def __getitem__(self, device: int) -> tuple[dict[Any, CompiledKernel]]: ...
+
+    def __iter__(self) -> Iterator[int]: ...
+
+    def __len__(self) -> int: ...
+
+    def clear(self) -> None:
+        """Drop all versions."""
+
+
+class KernelLauncher(Protocol):
+    """What launches a function: :class:`tri.launch.dispatcher.Dispatcher`."""
+
+    call: Callable[..., Any]
+
+    def read(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
+        """Facts about all parameters, values of those that are not constexpr, options; LaunchError if wrong."""
+        ...
+
+    def shape(self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, int, int]:
+        """``grid`` as three integers."""
+        ...
+
+    def versions(self) -> dict[int, dict[Any, CompiledKernel]]:
+        """The loaded versions by device index and specialization."""
+        ...
+
+    def forget(self) -> None:
+        """Drop every bound launch."""
+        ...
+
+    def warm_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Compile for such arguments without launching or loading."""
+        ...
+
+    def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Target, dict[str, Any]]:
+        """What a launch with such arguments would compile: source, target, options."""
+        ...
+
+
+class KernelServices(Protocol):
+    """What the layers above do with a kernel: keys from what it depends on, launches, interpretation."""
+
+    def fingerprint(self, kernel: Kernel) -> str:
+        """A hash of the kernel's source and of everything that it uses from outside."""
+        ...
+
+    def used_globals(self, kernel: Kernel) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+        """What the kernel and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
+        ...
+
+    def launcher(self, kernel: Kernel) -> KernelLauncher:
+        """What launches the kernel."""
+        ...
+
+    def device_caches(self, launcher: KernelLauncher) -> KernelVersions:
+        """The versions that ``launcher`` has, by the index of their device."""
+        ...
+
+    def launch_compiled(
+        self, source: Any, compiled: CompiledKernel, grid: Any, args: Sequence[Any], stream: Any
+    ) -> None:
+        """Launch ``compiled``, made of the :class:`tri.ASTSource` ``source``, over ``grid``; ``stream`` may be None."""
+        ...
+
+    def preload(self, kernel: Kernel, specialization_data: str) -> CompiledKernel:
+        """Compile the version that the text describes."""
+        ...
+
+    def interpret(
+        self,
+        kernel: Kernel,
+        launcher: KernelLauncher,
+        grid: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """Run the kernel as Python over ``grid``, its arguments read as ``launcher`` reads them."""
+        ...
+
+    def as_python(self, kernel: Kernel) -> Callable[..., Any]:
+        """The kernel as a Python function on the interpreter's values."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """A parameter of a jit function: ``num`` is its position, ``annotation`` its text (empty if none)."""
+
+    num: int
+    name: str
+    annotation: str
+    default: Any
+    kind: Any
+    do_not_specialize: bool = False
+    do_not_specialize_on_alignment: bool = False
+
+    @property
+    def has_default(self) -> bool:
+        """Whether the parameter may be left out."""
+        return self.default is not inspect.Parameter.empty
+
+    @property
+    def is_constexpr(self) -> bool:
+        """Whether the parameter is annotated as ``tl.constexpr``."""
+        return "constexpr" in self.annotation
+
+    @property
+    def is_const(self) -> bool:
+        """Whether the parameter points to memory that the kernel only reads (``tl.const``)."""
+        return not self.is_constexpr and ("const" in self.annotation or self.annotation.startswith("*k"))
+
+
+def _annotation_text(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
+    if isinstance(annotation, str):
+        return annotation.strip("'\"")
+    if isinstance(annotation, type):  # tl.dtype itself has the members below, for its objects
+        return annotation.__name__
+    element = getattr(annotation, "element_ty", None)
+    if element is not None:
+        return f"*{_annotation_text(element)}"
+    codegen_name = getattr(annotation, "codegen_name", None)
+    return codegen_name() if codegen_name is not None else getattr(annotation, "__name__", str(annotation))
+
+
+class Kernel(JITCallable):
+    """A function that is compiled, with what its decorator said: the options are those of :func:`tri.jit`."""
+
+    services: ClassVar[KernelServices]
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        version: str | None = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable[[Any], str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(fn)
+        functools.update_wrapper(cast("Any", self), fn)  # a record: what is called is a JITFunction
+        #: what :func:`tri.jit` was given, in its order
+        self._given = (
+            version,
+            do_not_specialize,
+            do_not_specialize_on_alignment,
+            debug,
+            noinline,
+            repr,
+            launch_metadata,
+        )
+        self.version = version
+        self.debug = debug
+        self.noinline = bool(noinline)
+        self.do_not_specialize = list(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self._repr = repr
+        self.launch_metadata = launch_metadata
+        self.signature = inspect.signature(fn)
+        self.params = self._parameters(
+            frozenset(do_not_specialize or ()), frozenset(do_not_specialize_on_alignment or ())
+        )
+        self.arg_names = [p.name for p in self.params]
+        self.constexprs = [p.num for p in self.params if p.is_constexpr]
+
+    def _parameters(
+        self, plain: frozenset[int | str], unaligned: frozenset[int | str]
+    ) -> list[KernelParameter]:
+        return [
+            KernelParameter(
+                num,
+                p.name,
+                _annotation_text(p.annotation),
+                p.default,
+                p.kind,
+                num in plain or p.name in plain,
+                num in unaligned or p.name in unaligned,
+            )
+            for num, p in enumerate(self.signature.parameters.values())
+        ]
+
+    def repr(self, specialization: Any) -> str:
+        """The name of the version that ``specialization`` (its ``signature`` and ``constants``, by parameter) describes."""
+        return self.__name__ if self._repr is None else self._repr(specialization)
+
+    @property
+    def signature_text(self) -> str:
+        """The parameters as written, without annotations."""
+        shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
+        return f"({', '.join(map(str, shown))})"
+
+    @forks.cached_property
+    def cache_key(self) -> str:
+        """A hash of the function's source and of everything that it uses from outside."""
+        return self.services.fingerprint(self)
+
+    @property
+    def hash(self) -> str | None:
+        """The cache key once it was asked for; set to None it is made anew, and so are the kernels."""
+        return self.__dict__.get("cache_key")
+
+    @hash.setter  # noqa: A003
+    def hash(self, value: None) -> None:
+        if value is not None:
+            raise AttributeError("the hash of a jit function is computed: it can be set to None only")
+        for made in ("cache_key", "_dispatcher"):
+            self.__dict__.pop(made, None)
+
+    def _unsafe_update_src(self, new_src: str) -> None:
+        """As of :class:`JITCallable`; the kernel is another one from then on."""
+        super()._unsafe_update_src(new_src)
+        self.hash = None
+
+    @property
+    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
+        return self.services.used_globals(self)
