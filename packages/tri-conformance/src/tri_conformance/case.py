@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from tri_conformance.dtypes import canonical
 from tri_conformance.modules import encodings_of
 
 if TYPE_CHECKING:
@@ -33,9 +32,7 @@ class Needs:
     def missing(self, subject: Subject) -> str:
         """What the target does not declare, as a sentence; empty when the case applies."""
         spec = subject.target.spec
-        known = {canonical(name) for name in spec.dtypes | spec.emulated_dtypes}
-        absent = [name for name in self.dtypes if canonical(name) not in known]
-        if absent:
+        if absent := subject.undeclared(self.dtypes):
             return f"the target declares no {', '.join(absent)}"
         threads = self.warps * (spec.threads_per_warp or (1,))[0]
         if threads > spec.limits.get("threads", threads):

@@ -19,6 +19,7 @@ __all__ = [
     "canonical",
     "integers",
     "is_float",
+    "name_of",
     "normals",
 ]
 
@@ -36,6 +37,7 @@ NUMPY: dict[str, np.dtype[Any]] = {
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
+_NAMES = {dtype: name for name, dtype in NUMPY.items()}
 FLOATS = ("fp16", "bf16", "fp32", "fp64")
 FP8 = ("fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16")
 
@@ -47,6 +49,11 @@ def canonical(name: str) -> str:
     if name[:1] == "u" and name[1:].isdigit():
         return f"uint{name[1:]}"
     return name
+
+
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The language's name of a type of :data:`NUMPY`."""
+    return _NAMES[dtype]
 
 
 def is_float(name: str) -> bool:

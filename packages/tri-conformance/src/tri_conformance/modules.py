@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tri_conformance.dtypes import name_of
 from tri_conformance.kernels import blocks, memory
 from tri_conformance.subject import Subject
 from tri_core import mlir
@@ -28,6 +29,12 @@ class Sample:
     arguments: tuple[Any, ...]
     constants: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The language's names of the types of the arrays."""
+        found = (name_of(a.dtype) for a in self.arguments if isinstance(a, np.ndarray))
+        return tuple(dict.fromkeys(found))
 
     def source(self, subject: Subject) -> Any:
         """What the driver compiles."""
@@ -59,7 +66,7 @@ CORPUS: dict[str, Sample] = {
     "copy-bytes": Sample(memory.copy, (*_zeros("i1", "i1"), 1000, 1000), {"OTHER": 0, "B": 4096}, {"num_warps": 8}),
     "transpose-f16": _transposed("f2", 64, 64, 4),
     "transpose-f32": _transposed("f4", 32, 128, 8),
-    "transpose-small": _transposed("f8", 4, 8, 4),
+    "transpose-small": _transposed("i8", 4, 8, 4),
     "reduce-1": _reduced((1024,), 0, 4),
     "reduce-2": _reduced((64, 32), 0, 8),
     "reduce-3": _reduced((4, 2, 8), 1, 2),
@@ -104,11 +111,11 @@ def walk(subject: Subject, name: str) -> Iterator[tuple[str, Any]]:
 
 @cache
 def encodings_of(subject: Subject) -> tuple[Held, ...]:
-    """The different encodings of all tensors and memory descriptors in the corpus's modules."""
+    """The different encodings of all tensors and memory descriptors in the corpus's modules, of kernels that apply."""
     found: dict[tuple[str, tuple[int, ...]], Held] = {}
     with mlir.session():
         for name in CORPUS:
-            if name == "dot-f64" and not {"fp64"} <= subject.target.spec.dtypes:
+            if subject.undeclared(CORPUS[name].dtypes):
                 continue
             for stage, module in walk(subject, name):
                 for held in _of_module(module, name, stage):

@@ -14,7 +14,7 @@ import numpy as np
 import tri
 from tri.launch.arrays import describe
 from tri.tools.tensor_descriptor import TensorDescriptor
-from tri_conformance.dtypes import NUMPY
+from tri_conformance.dtypes import canonical, name_of
 from tri_core.api import (
     BackendError,
     BackendInfo,
@@ -31,7 +31,6 @@ from tri_runtime import DeviceMemory, runtime, staged_copies
 
 __all__ = ["Subject", "arrays_in", "options_of", "with_arrays"]
 
-_NAMES = {dtype: name for name, dtype in NUMPY.items()}
 _SHORT = {"int": "i", "uint": "u"}
 
 
@@ -89,6 +88,12 @@ class Subject:
     def common_options(self) -> Mapping[str, object]:
         """``given``, read; OptionError for a word that is no option."""
         return options_of(self.given)
+
+    def undeclared(self, dtypes: Iterable[str]) -> list[str]:
+        """Those of ``dtypes`` (Triton's names) that the target's spec has neither natively nor emulated."""
+        spec = self.target.spec
+        known = {canonical(name) for name in spec.dtypes | spec.emulated_dtypes}
+        return [name for name in dtypes if canonical(name) not in known]
 
     def options(self, **options: object) -> Any:
         """Options of the target's own type."""
@@ -197,7 +202,7 @@ def with_arrays(value: Any, arrays: Iterator[Any]) -> Any:
 def type_name(value: Any) -> str:
     """The type of an argument as signatures write it: ``*fp32``, ``i32``."""
     if isinstance(value, np.ndarray):
-        return f"*{_brief(_NAMES[value.dtype])}"
+        return f"*{_brief(name_of(value.dtype))}"
     return "fp32" if isinstance(value, float) else "i32"
 
 

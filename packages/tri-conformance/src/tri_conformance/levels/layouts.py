@@ -28,9 +28,8 @@ def cases() -> Iterator[Case]:
 
 
 def _needs(name: str) -> Needs:
-    return Needs(
-        dtypes=("fp64",) if name == "dot-f64" else (), warps=CORPUS[name].options.get("num_warps", 4)
-    )
+    sample = CORPUS[name]
+    return Needs(dtypes=sample.dtypes, warps=sample.options.get("num_warps", 4))
 
 
 def _round_trip(subject: Subject, name: str) -> None:

@@ -11,7 +11,7 @@ from tri.jit import jit
 from tri.language import types as t
 from tri.language.builtin import constexpr_function
 from tri.language.constexpr import constexpr
-from tri.language.libdevice.ops import copysign, rint, trunc
+from tri.language.libdevice.ops import copysign, has_type, rint, trunc
 from tri.language.libdevice.rounding import directed, narrow
 from tri.language.math import abs, ceil, floor
 from tri.language.selection import where
@@ -92,7 +92,7 @@ def to_float(x, mode: constexpr):
 def from_integer(x, mode: constexpr, dtype: constexpr):
     """An integer as ``dtype``: rounded to nearest, converted back, and compared."""
     nearest = x.to(dtype)
-    if x.dtype.primitive_bitwidth == 32:
+    if x.dtype.primitive_bitwidth == 32 and has_type(t.float64):
         r = narrow(x.to(t.float64), mode) if dtype == t.float32 else nearest
     else:
         bounds: constexpr = limits(x.dtype)

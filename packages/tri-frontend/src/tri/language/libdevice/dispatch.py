@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language import types as t
 from tri.language.builtin import builtin, is_builtin
 from tri.language.casts import convert, value_of
+from tri.language.libdevice.ops import has_type
 from tri.language.libdevice.table import SIGNATURES, Signature
 from tri.language.library_symbols import symbols
 from tri.language.promotion import arithmetic_type
@@ -77,8 +78,7 @@ def _compute(b: Builder, name: str, operands: list[tensor], signature: Signature
 
 
 def _require_fp64(b: Builder, name: str, operands: list[tensor]) -> None:
-    spec = b.target.spec
-    if operands[0].dtype is t.float32 and "fp64" not in spec.dtypes | spec.emulated_dtypes:
+    if operands[0].dtype is t.float32 and not has_type(t.float64, _semantic=b):
         raise Unsupported(
             f"libdevice.{name} of fp32 is computed in fp64, which {b.target} lacks",
             remedy="use functions of tl.math, which are computed in fp32, or a table from the host",

@@ -11,7 +11,8 @@ from tri.language import types as t
 from tri.language.builtin import constexpr_function
 from tri.language.constexpr import constexpr
 from tri.language.libdevice.conversions import round_away
-from tri.language.libdevice.ops import cbrt, copysign, divide_rn, pow, rint, sqrt_rn
+from tri.language.libdevice.ops import cbrt, copysign, divide_rn, has_type, pow, rint, sqrt_rn
+from tri.language.libdevice.parts import biased_exponent, power_of_two
 from tri.language.libdevice.rounding import step
 from tri.language.loops import static_range
 from tri.language.math import abs, cos, exp2, fma, log2, sin
@@ -94,10 +95,13 @@ def nextafter(x, y):
 @jit
 def exponent(x):
     """The exponent of 2 as int32: -2**31 for 0 and NaN, 2**31 - 1 for an infinity."""
-    wide = x.to(t.float64)
-    tiny = abs(wide) < 2.0**-1022
-    bits = where(tiny, wide * 2.0**54, wide).to(t.int64, bitcast=True)
-    e = ((bits >> 52) & 0x7FF).to(t.int32) - where(tiny, 1077, 1023)
+    if has_type(t.float64):
+        wide = x.to(t.float64)
+        tiny = abs(wide) < 2.0**-1022
+        bits = where(tiny, wide * 2.0**54, wide).to(t.int64, bitcast=True)
+        e = ((bits >> 52) & 0x7FF).to(t.int32) - where(tiny, 1077, 1023)
+    else:
+        e, bits = biased_exponent(x)
     e = where(abs(x) == INF, 2147483647, e)
     return where((x == 0) | (x != x), -2147483648, e)
 
@@ -109,21 +113,24 @@ def logb(x):
     return where(x == 0, -INF, where(abs(x) < INF, e, x * x)).to(x.dtype)
 
 
-@jit
-def power_of_two(n):
-    """2**n of int32 ``n`` from -1022 to 1023, as fp64."""
-    return ((n + 1023).to(t.int64) << 52).to(t.float64, bitcast=True)
+@constexpr_function
+def exponents(dtype: t.dtype) -> tuple[int, int]:
+    """The largest exponent of ``dtype``, and by how much is scaled down so that no bit of a result is lost."""
+    return (1023, 969) if dtype == t.float64 else (127, 102)
 
 
 @jit
 def ldexp(x, n):
-    """``x * 2**n``, rounded once: what is scaled down far keeps 53 bits until the last product."""
-    y = x.to(t.float64)
-    if x.dtype == t.float64:
+    """``x * 2**n``, rounded once: what is scaled down far keeps all bits until the last product."""
+    y = x.to(t.float64) if has_type(t.float64) else x
+    bounds: constexpr = exponents(y.dtype)
+    largest: constexpr = bounds[0]
+    down: constexpr = bounds[1]
+    if x.dtype == y.dtype:
         for _ in static_range(2):
-            y = where(n > 1023, y * 2.0**1023, where(n < -1022, y * 2.0**-969, y))
-            n = where(n > 1023, n - 1023, where(n < -1022, n + 969, n))
-    return (y * power_of_two(minimum(maximum(n, -1022), 1023))).to(x.dtype)
+            y = where(n > largest, y * 2.0**largest, where(n < 1 - largest, y * 2.0**-down, y))
+            n = where(n > largest, n - largest, where(n < 1 - largest, n + down, n))
+    return (y * power_of_two(minimum(maximum(n, 1 - largest), largest), y.dtype)).to(x.dtype)
 
 
 # --- remainders -----------------------------------------------------------------------------------------
@@ -198,11 +205,11 @@ def norm(w, x, y, z, inverse: constexpr):
     """The length of (w, x, y, z), or 1 over it: scaled by a power of two, so that no square overflows."""
     largest = maximum(maximum(abs(w), abs(x)), maximum(abs(y), abs(z)))
     e = minimum(maximum(exponent(largest), -1000), 1000)
-    down = power_of_two(-e)
+    down = power_of_two(-e, t.float64)
     a, b, c, d = w * down, x * down, y * down, z * down
     length = sqrt_rn(fma(a, a, fma(b, b, fma(c, c, d * d))))
     infinite_part = (abs(w) == INF) | (abs(x) == INF) | (abs(y) == INF) | (abs(z) == INF)
-    r = divide_rn(down, length) if inverse else length * power_of_two(e)
+    r = divide_rn(down, length) if inverse else length * power_of_two(e, t.float64)
     r = where(largest == 0, INF if inverse else 0.0, r)
     return where(infinite_part, 0.0 if inverse else INF, r)
 
@@ -276,5 +283,35 @@ def rsqrt_rn(x):
     Of all fp32 numbers none has a reciprocal root so close to the middle of two others that fp64 could not tell
     (an exact test needs 3 * 24 + 1 bits only for roots; the nearest miss of fp32 is 2**-50).
     """
-    wide = x.to(t.float64)
-    return divide_rn(where(wide == wide, 1.0, wide), sqrt_rn(wide)).to(t.float32)
+    if has_type(t.float64):
+        wide = x.to(t.float64)
+        r = divide_rn(where(wide == wide, 1.0, wide), sqrt_rn(wide)).to(t.float32)
+    else:
+        r = rsqrt_by_integers(x)
+    return r
+
+
+@jit
+def reaches_one(x, middle):
+    """Whether ``x * middle**2 >= 2**73`` of int64 ``x`` below 2**25 and ``middle`` below 2**26."""
+    square = middle * middle
+    return x * (square >> 32) + ((x * (square & 0xFFFFFFFF)) >> 32) >= 1 << 41
+
+
+@jit
+def rsqrt_by_integers(x):
+    """``1 / sqrt(x)`` of fp32, rounded to nearest without fp64.
+
+    ``x`` is scaled to lie between 1 and 4.  The quotient of fp32 is at most one place off, and whether the result lies
+    beyond the middle between two places is decided by integers: ``x`` times the square of the middle reaches 1 or not.
+    """
+    exponent, bits = biased_exponent(x)
+    half = exponent >> 1
+    whole = ((bits & 0x7FFFFF) | 0x800000).to(t.int64) << (exponent & 1)  # of the scaled x, times 2**23
+    near = divide_rn(where(x == x, 1.0, x), sqrt_rn(whole.to(t.float32) * 2.0**-23))
+    place = (near * 2.0**24).to(t.int64)
+    place += where(reaches_one(whole, 2 * place + 1), 0, 1)
+    place -= where(reaches_one(whole, 2 * place - 1), 1, 0)
+    found = place.to(t.float32) * 2.0**-24 * power_of_two(-half, t.float32)
+    ordinary = (x > 0) & (x < INF)
+    return where(ordinary, found, divide_rn(where(x == x, 1.0, x), sqrt_rn(x)))

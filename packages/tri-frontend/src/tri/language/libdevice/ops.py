@@ -10,6 +10,7 @@ from tri.language.tensor import tensor
 
 if TYPE_CHECKING:
     from tri.compiler.builder import Builder
+    from tri.language.types import dtype
 
 __all__ = [
     "acos",
@@ -25,6 +26,7 @@ __all__ = [
     "divide_rn",
     "erfc",
     "expm1",
+    "has_type",
     "log1p",
     "log10",
     "pow",
@@ -35,6 +37,13 @@ __all__ = [
     "tanh",
     "trunc",
 ]  # fmt: skip
+
+
+@builtin
+def has_type(type_: dtype, *, _semantic: Builder) -> bool:
+    """Whether the target computes with ``type_``, natively or emulated; known when the kernel is compiled."""
+    spec = _semantic.target.spec
+    return type_.name in spec.dtypes | spec.emulated_dtypes
 
 
 def _elementwise(op: str) -> Callable[..., tensor]:

@@ -1,9 +1,9 @@
 """Arithmetic with a rounding mode, exactly rounded, on targets that round to nearest.
 
 Each function computes the result rounded to nearest and the sign of what rounding left out, and moves to the
-neighbour when that lies on the wanted side.  fp32 is computed in fp64, where products are exact; fp64 by
-error-free transformations (Dekker, Knuth; ErrFma of Boldo and Muller, IEEE Transactions on Computers 60, 2011),
-scaled where a remainder would underflow.  Modes: ``rn``, ``rz`` (to zero), ``rd`` (down), ``ru`` (up).
+neighbour when that lies on the wanted side.  fp32 is computed in fp64, where products are exact; fp64, and fp32 where
+the target has no fp64, by error-free transformations (Dekker, Knuth; ErrFma of Boldo and Muller, IEEE Transactions
+on Computers 60, 2011), scaled where a remainder would underflow.  Modes: ``rn``, ``rz`` (to zero), ``rd`` (down), ``ru`` (up).
 """
 
 # mypy: allow-untyped-defs, no-check-untyped-defs, disable-error-code="assignment"
@@ -14,7 +14,8 @@ from tri.jit import jit
 from tri.language import types as t
 from tri.language.builtin import constexpr_function
 from tri.language.constexpr import constexpr
-from tri.language.libdevice.ops import copysign, divide_rn, sqrt_rn
+from tri.language.libdevice.ops import copysign, divide_rn, has_type, sqrt_rn
+from tri.language.libdevice.parts import product, rest_of_fused, sign_of, sum_rest
 from tri.language.math import abs, fma
 from tri.language.selection import where
 
@@ -28,15 +29,33 @@ DOWN = constexpr(2.0**-600)
 
 
 @constexpr_function
+def tiny_of(dtype: t.dtype) -> float:
+    """Below it remainders of ``dtype`` may underflow."""
+    return 2.0**-900 if dtype == t.float64 else 2.0**-100
+
+
+@constexpr_function
+def scale_of(dtype: t.dtype) -> float:
+    """A scale that brings such remainders back; its root is a power of two."""
+    return 2.0**600 if dtype == t.float64 else 2.0**76
+
+
+@constexpr_function
+def divisor_of(dtype: t.dtype) -> float:
+    """Larger divisors must not be scaled; the quotient of a tiny number by them is 0."""
+    return 2.0**400 if dtype == t.float64 else 2.0**50
+
+
+@constexpr_function
+def root_of_scale(dtype: t.dtype) -> float:
+    """The square root of :func:`scale_of`."""
+    return 2.0**300 if dtype == t.float64 else 2.0**38
+
+
+@constexpr_function
 def bits_of_float(dtype: t.dtype) -> t.dtype:
     """The integer of the width of ``dtype``."""
     return t.dtype(f"int{dtype.primitive_bitwidth}")
-
-
-@jit
-def sign_of(x):
-    """-1, 0 or 1; 0 for NaN."""
-    return where(x > 0, 1.0, where(x < 0, -1.0, 0.0)).to(x.dtype)
 
 
 @jit
@@ -86,13 +105,6 @@ def is_finite(x):
 
 
 @jit
-def sum_rest(x, y, s):
-    """What ``s = x + y`` left out."""
-    z = s - x
-    return (x - (s - z)) + (y - z)
-
-
-@jit
 def zero_sign(x, y, s, mode: constexpr):
     """A sum that is exactly zero is -0 when rounded down, unless both are +0."""
     if mode == "rd":
@@ -106,12 +118,14 @@ def zero_sign(x, y, s, mode: constexpr):
 @jit
 def add(x, y, mode: constexpr):
     """``x + y``."""
-    if x.dtype == t.float32:
+    if x.dtype == t.float32 and has_type(t.float64):
         a, b = x.to(t.float64), y.to(t.float64)
         s = a + b
         r = narrow(s, mode, where(is_finite(s), sum_rest(a, b, s), 0.0))
     else:
-        s = x + y
+        s = (
+            x + y if x.dtype == t.float64 else fma(x, 1.0, y)
+        )  # of a product in x or y nothing is fused with it
         rest = where(is_finite(s), sum_rest(x, y, s), 0.0)
         r = directed(s, overflowed(s, rest, is_finite(x) & is_finite(y)), mode)
     return zero_sign(x, y, r, mode)
@@ -126,15 +140,16 @@ def subtract(x, y, mode: constexpr):
 @jit
 def multiply(x, y, mode: constexpr):
     """``x * y``."""
-    if x.dtype == t.float32:
+    if x.dtype == t.float32 and has_type(t.float64):
         r = narrow(x.to(t.float64) * y.to(t.float64), mode)
     else:
-        p = x * y
+        p = x * y if x.dtype == t.float64 else product(x, y)
+        up: constexpr = scale_of(x.dtype)
         swap = abs(x) > abs(y)
         small, large = where(swap, y, x), where(swap, x, y)
-        low = abs(p) < TINY
+        low = abs(p) < tiny_of(x.dtype)
         # two small factors then: both take the scale
-        rest = fma(where(low, small * UP, small), where(low, large * UP, large), where(low, -p * UP * UP, -p))
+        rest = fma(where(low, small * up, small), where(low, large * up, large), where(low, -p * up * up, -p))
         rest = where(is_finite(rest), rest, 0.0)
         r = directed(p, overflowed(p, rest, is_finite(x) & is_finite(y)), mode)
     return r
@@ -143,15 +158,16 @@ def multiply(x, y, mode: constexpr):
 @jit
 def divide(x, y, mode: constexpr):
     """``x / y``."""
-    if x.dtype == t.float32:
+    if x.dtype == t.float32 and has_type(t.float64):
         a, b = x.to(t.float64), y.to(t.float64)
         q = divide_rn(a, b)
         rest = fma(-q, b, a) * sign_of(b)
         r = narrow(q, mode, where(is_finite(rest), rest, 0.0)) if mode != "rn" else divide_rn(x, y)
     else:
         q = divide_rn(x, y)
-        low = (abs(x) < TINY) & (abs(y) < 2.0**400)
-        rest = fma(-q, where(low, y * UP, y), where(low, x * UP, x)) * sign_of(y)
+        up: constexpr = scale_of(x.dtype)
+        low = (abs(x) < tiny_of(x.dtype)) & (abs(y) < divisor_of(x.dtype))
+        rest = fma(-q, where(low, y * up, y), where(low, x * up, x)) * sign_of(y)
         rest = where(is_finite(rest), rest, 0.0)
         r = directed(q, overflowed(q, rest, is_finite(x) & is_finite(y) & (y != 0)), mode)
     return r
@@ -166,24 +182,19 @@ def reciprocal(x, mode: constexpr):
 @jit
 def root(x, mode: constexpr):
     """The square root."""
-    if x.dtype == t.float32:
+    if x.dtype == t.float32 and has_type(t.float64):
         a = x.to(t.float64)
         q = sqrt_rn(a)
         rest = fma(-q, q, a)
         r = narrow(q, mode, where(is_finite(rest), rest, 0.0)) if mode != "rn" else sqrt_rn(x)
     else:
         q = sqrt_rn(x)
-        low = x < TINY
-        scaled = where(low, q * 2.0**300, q)
-        rest = fma(-scaled, scaled, where(low, x * UP, x))
+        up: constexpr = scale_of(x.dtype)
+        low = x < tiny_of(x.dtype)
+        scaled = where(low, q * root_of_scale(x.dtype), q)
+        rest = fma(-scaled, scaled, where(low, x * up, x))
         r = directed(q, where(is_finite(rest), rest, 0.0), mode)
     return r
-
-
-@jit
-def product(x, y):
-    """``x * y``, never fused with what follows."""
-    return fma(x, y, -0.0)
 
 
 @jit
@@ -192,14 +203,15 @@ def fused(x, y, z, mode: constexpr):
     nearest = fma(x, y, z)
     if mode == "rn":
         r = nearest
-    elif x.dtype == t.float32:
+    elif x.dtype == t.float32 and has_type(t.float64):
         p, c = product(x.to(t.float64), y.to(t.float64)), z.to(t.float64)
         s = p + c
         r = narrow(s, mode, where(is_finite(s), sum_rest(p, c, s), 0.0))
         r = where((s == 0) & (p == -c), zero_sign(p, c, s, mode).to(t.float32), r)
     else:
         finite = is_finite(x) & is_finite(y) & is_finite(z)
-        rest = where(finite, fused_rest(x, y, z, nearest), 0.0)
+        exact = fused_rest(x, y, z, nearest) if x.dtype == t.float64 else rest_of_fused(x, y, z, nearest)
+        rest = where(finite, exact, 0.0)
         r = directed(nearest, overflowed(nearest, rest, finite), mode)
         r = where(rest == 0, zero_sign(product(x, y), z, r, mode), r)
     return r
