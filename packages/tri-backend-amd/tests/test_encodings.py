@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tri_backend_amd.dialect.encodings import AmdWmma, RotatingShared
+from tri_backend_amd.dialect.encodings import RotatingShared
+from tri_backend_amd.wmma.encoding import AmdWmma
 from tri_core import text
 from tri_core.mlir import ir, registry, session
 from tri_core.plugins import manager

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tri_backend_amd.mfma.forms import Form, forms
 from tri_backend_amd.options import AmdOptions
+from tri_backend_amd.wmma import forms as wmma
 from tri_core.api import (
     ComputeUnit,
     DeviceInfo,
@@ -43,19 +44,13 @@ _DATA_LAYOUT = (
     "-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9"
 )
 
-#: matrix shapes as (m, n, k) by operand type
-Shapes = dict[str, tuple[tuple[int, int, int], ...]]
-
-_RDNA3: Shapes = dict.fromkeys(("fp16", "bf16", "i8"), ((16, 16, 16),))
-_RDNA4: Shapes = dict.fromkeys(("fp16", "bf16", "i8", "fp8e4nv", "fp8e5"), ((16, 16, 16),))
-
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
     """One row: ``waves`` sizes with the preferred one first, ``lds`` bytes per work group in ``banks``.
 
     ``machine`` is the number in the ELF header's flags; ``vgprs`` per work item; ``matrix`` the name of
-    the matrix unit's instructions, ``shapes`` those of WMMA (MFMA's are :mod:`.mfma.forms`); ``max_waves`` wavefronts per SIMD.
+    the matrix unit's instructions (:mod:`.mfma.forms`, :mod:`.wmma.forms`); ``max_waves`` wavefronts per SIMD.
     """
 
     name: str
@@ -68,7 +63,6 @@ class Architecture:
     lds: int = 65536
     banks: int = 32
     matrix: str = ""
-    shapes: tuple[tuple[str, tuple[tuple[int, int, int], ...]], ...] = ()
 
 
 def _cdna(
@@ -80,10 +74,10 @@ def _cdna(
     )  # fmt: skip
 
 
-def _rdna(name: str, title: str, family: str, machine: int, shapes: Shapes) -> Architecture:
+def _rdna(name: str, title: str, family: str, machine: int) -> Architecture:
     return Architecture(
         name=name, title=title, family=family, machine=machine,
-        waves=(32,), max_waves=16, vgprs=256, matrix="wmma" if shapes else "", shapes=tuple(shapes.items()),
+        waves=(32,), max_waves=16, vgprs=256, matrix="wmma" if wmma.forms(name) else "",
     )  # fmt: skip
 
 
@@ -95,10 +89,10 @@ ARCHITECTURES: dict[str, Architecture] = {
         _cdna("gfx90a", "Instinct MI200", "cdna2", 0x3F),
         _cdna("gfx942", "Instinct MI300", "cdna3", 0x4C),
         _cdna("gfx950", "Instinct MI350", "cdna4", 0x4F, lds=163840),
-        _rdna("gfx1030", "Radeon RX 6800 and 6900", "rdna2", 0x36, {}),
-        _rdna("gfx1100", "Radeon RX 7900", "rdna3", 0x41, _RDNA3),
-        _rdna("gfx1200", "Radeon RX 9060", "rdna4", 0x48, _RDNA4),
-        _rdna("gfx1201", "Radeon RX 9070", "rdna4", 0x4E, _RDNA4),
+        _rdna("gfx1030", "Radeon RX 6800 and 6900", "rdna2", 0x36),
+        _rdna("gfx1100", "Radeon RX 7900", "rdna3", 0x41),
+        _rdna("gfx1200", "Radeon RX 9060", "rdna4", 0x48),
+        _rdna("gfx1201", "Radeon RX 9070", "rdna4", 0x4E),
     )
 }
 
@@ -124,14 +118,14 @@ def _mfma(form: Form) -> MmaDesc:
 def _dot(row: Architecture) -> tuple[MmaDesc, ...]:
     if row.matrix == "mfma":
         return tuple(map(_mfma, forms(row.name)))
-    return tuple(
-        MmaDesc(
-            name=f"{row.matrix}.{m}x{n}x{k}.{dtype}",
-            a=dtype, b=dtype, acc="i32" if dtype == "i8" else "fp32", m=m, n=n, k=k,
-        )
-        for dtype, shapes in row.shapes
-        for m, n, k in shapes
-    )  # fmt: skip
+    return tuple(map(_wmma, wmma.forms(row.name)))
+
+
+def _wmma(form: wmma.Form) -> MmaDesc:
+    a, b, total = (_DTYPES[t] for t in (form.a, form.b, form.total))
+    side, kinds = wmma.SIDE, a if a == b else f"{a}.{b}"
+    name = f"wmma.{side}x{side}x{side}.{kinds}"
+    return MmaDesc(name=name, a=a, b=b, acc=total, m=side, n=side, k=side)
 
 
 def _unit(row: Architecture) -> ComputeUnit:

@@ -12,6 +12,7 @@ from tri_backend_amd.passes.convert_to_buffer_ops import ConvertToBufferOps
 from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
 from tri_backend_amd.passes.uniform_offsets import UniformOffsets
 from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands, obstacle
+from tri_backend_amd.wmma.table import wmma_policy
 from tri_core.api import CommonOptions, Pass, Pipeline, Stage, Target
 from tri_core.passes import DecomposeDotScaled, ttir_stage
 from tri_core.plugins import manager
@@ -39,6 +40,8 @@ def _passes() -> Mapping[str, Sequence[Pass]]:
 def policy(target: Target, options: CommonOptions) -> DefaultPolicy:
     """What the shared passes know of ``target``: its matrix instructions."""
     own = amd_options(options)
+    if target.has("wmma"):
+        return wmma_policy(target.key.arch)
     return mfma_policy(target.key.arch, options.num_warps, own.matrix_instr_nonkdim, own.kpack)
 
 

@@ -86,8 +86,16 @@ def tri_register_ir(registry: IRRegistry) -> None:
     from tri_backend_amd.passes.transpose_in_thread import TransposeInThread
     from tri_backend_amd.passes.uniform_offsets import UniformOffsets
     from tri_backend_amd.passes.upcast_scaled_operands import UpcastScaledOperands
+    from tri_backend_amd.wmma import encoding as wmma_encoding
+    from tri_backend_amd.wmma import machine as wmma_machine
 
-    del encoding, encodings, machine  # what they define is part of the dialect from here on
+    del (
+        encoding,
+        encodings,
+        machine,
+        wmma_encoding,
+        wmma_machine,
+    )  # what they define is part of the dialect from here on
     registry.add_dialect(AMDG)
     registry.add_text("amdg", "tri_backend_amd.dialect.text")
     registry.add_pass(UniformOffsets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from types import ModuleType
 
 from tri_backend_amd.architectures import ARCHITECTURES
 from tri_backend_amd.dialect import (
@@ -26,8 +27,9 @@ from tri_backend_amd.lowering import exponential
 from tri_backend_amd.lowering.casts import cast_all
 from tri_backend_amd.lowering.global_buffer import GlobalBuffer
 from tri_backend_amd.lowering.lanes import reduce_wavefront, xor_lanes
-from tri_backend_amd.mfma import words as matrix_words
+from tri_backend_amd.mfma import words as mfma_words
 from tri_backend_amd.options import amd_options
+from tri_backend_amd.wmma import words as wmma_words
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.errors import InternalError, Unsupported
 from tri_core.mlir import ir
@@ -255,7 +257,7 @@ class AmdPrimitives(Primitives):
         self, b: Builder, dot: ir.Operation, index: int, registers: Sequence[ir.Value]
     ) -> Sequence[ir.Value]:
         """Words of LLVM's types, one for each instruction."""
-        return matrix_words.operand(b, self.target, dot, registers)
+        return self._matrix.operand(b, self.target, dot, registers)
 
     def matrix_multiply(
         self,
@@ -265,8 +267,13 @@ class AmdPrimitives(Primitives):
         right: Sequence[ir.Value],
         total: Sequence[ir.Value],
     ) -> Sequence[ir.Value]:
-        """MFMA."""
-        return matrix_words.multiply(b, self.target, dot, left, right, total)
+        """MFMA or WMMA."""
+        return self._matrix.multiply(b, self.target, dot, left, right, total)
+
+    @property
+    def _matrix(self) -> ModuleType:
+        """The words of the matrix unit."""
+        return wmma_words if self.target.has("wmma") else mfma_words
 
     def print(
         self, b: Builder, prefix: str, args: Sequence[ir.Value], signed: Sequence[bool], hex_: bool

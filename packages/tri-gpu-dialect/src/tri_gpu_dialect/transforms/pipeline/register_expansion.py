@@ -52,6 +52,7 @@ def lacking_registers(loop: ir.Operation, plan: Schedule, target: Target | None,
         return 0
     unit = target.spec.unit
     have = unit.registers // -(-warps // unit.partitions)
+    have = min(have, target.spec.limits.get("registers", have))
     return max(accumulator_registers(loop) + sum(registers_of(op.results[0]) for op in plan.loads) - have, 0)
 
 

@@ -1,0 +1,5 @@
+"""WMMA, RDNA's matrix instructions: their table, their layouts, what they compute."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

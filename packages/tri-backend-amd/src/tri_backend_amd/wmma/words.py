@@ -1,0 +1,65 @@
+"""Dots by WMMA in terms of :class:`WmmaOp`: registers as LLVM's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tri_backend_amd.wmma.encoding import AmdWmma
+from tri_backend_amd.wmma.forms import SIDE, VERSIONS, Form
+from tri_backend_amd.wmma.machine import WmmaOp
+from tri_backend_amd.wmma.table import form_of
+from tri_core.errors import Unsupported
+from tri_core.mlir import ir
+from tri_core.target import Target
+from tri_gpu_dialect.encodings import decode
+from tri_gpu_dialect.lowering import Builder
+
+__all__ = ["multiply", "operand"]
+
+Values = Sequence[ir.Value]
+
+
+def operand(b: Builder, target: Target, dot: ir.Operation, registers: Values) -> Values:
+    """A lane's registers of a fragment packed as LLVM's types, one value for every instruction."""
+    form = _form(target, dot)
+    pieces = [list(registers[i : i + form.per_lane]) for i in range(0, len(registers), form.per_lane)]
+    return [b.bitcast(b.pack(piece), ir.Type.parse(form.word)) for piece in pieces]
+
+
+def multiply(
+    b: Builder, target: Target, dot: ir.Operation, left: Values, right: Values, total: Values
+) -> Values:
+    """The instructions for one fragment of each operand, along k; a transposed product begins with B."""
+    form, kinds = _form(target, dot), [str(v.type.element_type) for v in list(dot.operands)[:2]]
+    if _encoding(dot).is_transpose:
+        left, right, kinds = right, left, kinds[::-1]
+    swapped = form_of(target.key.arch, *kinds)
+    assert swapped is not None
+    attributes: dict[str, ir.Attribute] = {
+        "kinds": ir.StringAttr.get(" ".join(kinds)),
+        "version": ir.IntegerAttr.get(b.i32, form.version),
+        "intrinsic": ir.StringAttr.get(swapped.intrinsic),
+    }
+    made = b.pack(list(total))
+    for first, second in zip(left, right, strict=True):
+        (made,) = WmmaOp.build([first, second, made], [made.type], attributes)
+    return b.unpack(made)
+
+
+def _encoding(dot: ir.Operation) -> AmdWmma:
+    encoding = decode(dot.results[0].type.encoding)
+    if not isinstance(encoding, AmdWmma):
+        raise Unsupported(f"a dot with results in {encoding}", remedy="use #ttg.amd_wmma")
+    return encoding
+
+
+def _form(target: Target, dot: ir.Operation) -> Form:
+    encoding = _encoding(dot)
+    a, b = (str(v.type.element_type) for v in list(dot.operands)[:2])
+    form = form_of(target.key.arch, a, b)
+    if form is None or encoding.version != VERSIONS[target.key.arch] or encoding.instr_shape[2] % SIDE:
+        raise Unsupported(
+            f"{target} has no WMMA of {a} x {b} as in {encoding}",
+            remedy="compile for the processor that the encoding's version means, or leave layouts to the compiler",
+        )
+    return form
