@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = ["CASES", "Case", "kernel_of", "source_of"]
@@ -64,8 +64,15 @@ def _gradients(of: str, width: int) -> Case:
 _SMALL, _LARGE = ((128, 128, 64), 4), ((256, 256, 64), 8)
 _ROWS = "; x_stride: i32; out_stride: i32; n_cols: i32"
 _ELEMENTWISE = "out_ptr: *fp32; x_ptr: *fp32; y_ptr: *fp32; M: i32; N: i32; stride_out: i32; stride_x: i32; stride_y: i32"
+_ROW_KERNELS = (
+    Case("integration.kernels.softmax", "softmax", "", f"out_ptr: *fp32; x_ptr: *fp32{_ROWS}", {"BLOCK": 4096}),
+    Case("integration.kernels.layernorm", "layernorm", "", "out_ptr: *fp32; x_ptr: *fp32; w_ptr: *fp32; b_ptr: *fp32; stride: i32; n_cols: i32; eps: fp32", {"BLOCK": 1024}),
+    Case("integration.kernels.vector_add", "vector_add", "", "x_ptr: *fp32; y_ptr: *fp32; out_ptr: *fp32; n: i32", {"BLOCK": 1024}),
+    Case(_OWN, "elementwise", "64x64", _ELEMENTWISE, {"BLOCK_M": 64, "BLOCK_N": 64}),
+)  # fmt: skip
 CASES: Sequence[Case] = (
     *(_matmul("fp16", "fp16", *size, chip) for chip in ("gfx942", "gfx90a", "gfx950") for size in (_SMALL, _LARGE)),
+    *(_matmul("fp16", "fp16", *_SMALL, chip) for chip in ("gfx1100", "gfx1201")),
     *(_matmul("bf16", "bf16", *size) for size in (_SMALL, _LARGE)),
     *(_matmul("i8", "i32", *size) for size in (_SMALL, _LARGE)),
     *(_matmul("fp8e4b8", "fp16", *size) for size in (_SMALL, _LARGE)),
@@ -73,10 +80,8 @@ CASES: Sequence[Case] = (
     _attention(64),
     *(_attention(128, chip) for chip in ("gfx942", "gfx90a", "gfx950")),
     *(_gradients(of, width) for of in ("keys", "queries") for width in (64, 128)),
-    Case("integration.kernels.softmax", "softmax", "", f"out_ptr: *fp32; x_ptr: *fp32{_ROWS}", {"BLOCK": 4096}),
-    Case("integration.kernels.layernorm", "layernorm", "", "out_ptr: *fp32; x_ptr: *fp32; w_ptr: *fp32; b_ptr: *fp32; stride: i32; n_cols: i32; eps: fp32", {"BLOCK": 1024}),
-    Case("integration.kernels.vector_add", "vector_add", "", "x_ptr: *fp32; y_ptr: *fp32; out_ptr: *fp32; n: i32", {"BLOCK": 1024}),
-    Case(_OWN, "elementwise", "64x64", _ELEMENTWISE, {"BLOCK_M": 64, "BLOCK_N": 64}),
+    *_ROW_KERNELS,
+    *(replace(case, chip="gfx1100") for case in _ROW_KERNELS),
     Case(_OWN, "paged_gather", "D128", "out_ptr: *fp16; cache_ptr: *fp16; pages_ptr: *i32; length: i32; stride: i32", {"BLOCK": 64, "PAGE": 16, "WIDTH": 128}),
 )  # fmt: skip
 

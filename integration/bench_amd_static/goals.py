@@ -25,6 +25,11 @@ GOALS: Goals = {
     "gfx942 softmax": {"total": 458},
     "gfx942 layernorm": {"total": 290},
     "gfx942 elementwise 64x64": {"total": 140},
+    "gfx1100 matmul fp16 128x128x64": {"loop": 300, "spills": 0},
+    "gfx1201 matmul fp16 128x128x64": {"loop": 250, "spills": 0},
+    "gfx1100 softmax": {"total": 1074},
+    "gfx1100 layernorm": {"total": 362},
+    "gfx1100 elementwise 64x64": {"total": 212},
 }
 CAUSES: Causes = {}
 

@@ -126,4 +126,4 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="instrShape"):
         AmdWmma(1, instr_shape=(32, 32, 8))
     with pytest.raises(ValueError, match="rank 3"):
-        AmdWmma(1).linear_layout((2, 16, 16))
+        AmdWmma(1, warp=((0, 1),)).linear_layout((2, 16, 16))

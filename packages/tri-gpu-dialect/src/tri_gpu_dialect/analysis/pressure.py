@@ -18,7 +18,7 @@ from tri_gpu_dialect.analysis.layout_rules import encoding_of
 from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.partitions import default_registers
 from tri_gpu_dialect.edit import all_ops, terminator
-from tri_gpu_dialect.encodings import MatrixEncoding
+from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER, layout_for
 from tri_gpu_dialect.types import tensor_info
 
@@ -26,6 +26,7 @@ __all__ = [
     "accumulator_registers",
     "compared_registers",
     "most_registers",
+    "operand_registers",
     "registers_for_tensors",
     "registers_of",
 ]
@@ -92,6 +93,24 @@ def accumulator_registers(loop: ir.Operation) -> int:
     made = [r for op in all_ops(loop) if op != loop for r in op.results if r not in ends]
     beside = [registers_of(r) for r in made if isinstance(encoding_of(r), MatrixEncoding) and _is_dot(r)]
     return sum(map(registers_of, carried)) + max(beside, default=0) + _BESIDE_ACCUMULATORS
+
+
+def operand_registers(loop: ir.Operation) -> int:
+    """Registers of the operands of one step along k of the dots of ``loop``, the most that one of them takes: machine code reads what
+    instructions take next while those before run.
+    """
+    dots = [op for op in all_ops(loop) if isa(op, DotOp)]
+    return max((sum(map(_step_registers, list(op.operands)[:2])) for op in dots), default=0)
+
+
+def _step_registers(operand: ir.Value) -> int:
+    encoding = encoding_of(operand)
+    if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
+        return 0
+    along_k = 1 - encoding.op_idx
+    depth = encoding.parent.fragment(encoding.op_idx, encoding.k_width).out_size(f"dim{along_k}")
+    whole = operand.type.shape[len(operand.type.shape) - 2 + along_k]
+    return -(-registers_of(operand) * min(depth, whole) // whole)
 
 
 def _is_dot(value: ir.Value) -> bool:

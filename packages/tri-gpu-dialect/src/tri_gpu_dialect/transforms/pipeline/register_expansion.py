@@ -24,7 +24,7 @@ from tri_core.ir.rewriting import for_like
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
-from tri_gpu_dialect.analysis.pressure import accumulator_registers, registers_of
+from tri_gpu_dialect.analysis.pressure import accumulator_registers, operand_registers, registers_of
 from tri_gpu_dialect.base import MemDescType
 from tri_gpu_dialect.edit import terminator
 from tri_gpu_dialect.layouts import Banks
@@ -53,7 +53,8 @@ def lacking_registers(loop: ir.Operation, plan: Schedule, target: Target | None,
     unit = target.spec.unit
     have = unit.registers // -(-warps // unit.partitions)
     have = min(have, target.spec.limits.get("registers", have))
-    return max(accumulator_registers(loop) + sum(registers_of(op.results[0]) for op in plan.loads) - have, 0)
+    loaded = sum(registers_of(op.results[0]) for op in plan.loads)
+    return max(accumulator_registers(loop) + operand_registers(loop) + loaded - have, 0)
 
 
 @dataclass
