@@ -272,7 +272,7 @@ class AmdPrimitives(Primitives):
 
     @property
     def _matrix(self) -> ModuleType:
-        """The words of the matrix unit."""
+        """What writes dots for the matrix unit."""
         return wmma_words if self.target.has("wmma") else mfma_words
 
     def print(
