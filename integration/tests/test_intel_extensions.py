@@ -12,6 +12,7 @@ import tri
 import tri.language as tl
 from integration.bench_intel_static import igc
 from tri_backend_intel.architectures import ARCHITECTURES
+from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, clock_factor, specialized
 
 GPUS = list(igc.DEVICES)
 NOT = "not (M1, 16) $0(0, 0)<1> $1(0, 0)<1;1,0>"
@@ -95,6 +96,16 @@ def test_assembly_becomes_the_instruction(device: str) -> None:
 def test_a_clock_reads_the_time_stamp_register(device: str) -> None:
     built = igc.build(module_of(waits, device), device)
     assert sum("tm0" in line.split("//")[0] for line in built.listing if "mov" in line) >= 2
+
+
+@pytest.mark.parametrize("ticks", [None, 0.9])
+def test_a_clock_counts_as_at_the_frequency_that_is_set(ticks: float | None) -> None:
+    """As the row of the device says, or as the runtime sets it: a constant of the machine code, either way."""
+    module = module_of(waits, "pvc")
+    factor = clock_factor(ticks or ARCHITECTURES["pvc"].ticks)
+    given = specialized(module, {CLOCK_FACTOR: factor}) if ticks else module
+    code = "\n".join(line.split("//")[0] for line in igc.build(given, "pvc").listing)
+    assert f"0x{factor:X}" in code.replace("0x0", "0x") or str(factor) in code
 
 
 @pytest.mark.parametrize("device", GPUS)

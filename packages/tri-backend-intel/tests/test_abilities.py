@@ -16,8 +16,10 @@ from intel_support import image_of, llvm_of, random, runtime, to_spirv
 from tri_backend_intel.architectures import ARCHITECTURES, target
 from tri_backend_intel.lowering import IntelPrimitives
 from tri_backend_intel.options import IntelOptions
-from tri_backend_intel.runtime.abilities import check_clock, check_device, check_extensions
+from tri_backend_intel.runtime.abilities import check_device, check_extensions, with_clock
 from tri_backend_intel.spirv import read_module
+from tri_backend_intel.spirv.reader import instructions_of
+from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, specialization_ids, specialized
 from tri_core import knobs
 from tri_core.api import DeviceInfo, KernelImage, OptionError, OutOfResources, TargetKey, Unsupported
 from tri_core.mlir import ir
@@ -124,18 +126,45 @@ def test_the_row_of_this_device_is_what_its_driver_lists() -> None:
     assert set(ARCHITECTURES["opencl-cpu"].spirv_extensions) <= has
 
 
-def test_a_device_that_counts_faster_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+def default_values(module: bytes) -> dict[int, int]:
+    """SpecId -> default value of specialization constants of 64 bits."""
+    numbers = {made: number for number, made in specialization_ids(module).items()}
+    return {
+        numbers[operands[1]]: operands[2] | operands[3] << 32
+        for opcode, operands in instructions_of(module)
+        if opcode == 50 and operands[1] in numbers
+    }
+
+
+def test_a_clock_counts_as_its_device_says() -> None:
+    """Where the driver says nothing, or is that of a CPU, as the row says."""
+
     def body(b: Builder, hw: IntelPrimitives, args: Sequence[ir.Value]) -> None:
         hw.store_global(b, args[0], hw.nanoseconds(b), None, Access(8))
 
-    module = read_module(to_spirv(llvm_of(body, 1, IntelOptions(), arch="pvc"), "pvc").artifact)
-    within: Any = Api(None, 1600)
-    check_clock(module, made_up("pvc"), within)
-    assert not caplog.records
-    beyond: Any = Api(None, 1700)
-    check_clock(module, made_up("pvc"), beyond)
-    assert "1700 MHz" in caplog.text
-    assert "1600" in caplog.text
+    made = to_spirv(llvm_of(body, 1, IntelOptions(), arch="bmg"), "bmg").artifact
+    image, api = (
+        image_of(to_spirv(llvm_of(body, 1, IntelOptions(), arch="bmg"), "bmg"), 1, IntelOptions()),
+        Api,
+    )
+    assert default_values(made) == {CLOCK_FACTOR: 341}  # 3 GHz
+    silent: Any = api(None, None)
+    assert with_clock(image, made_up("bmg"), silent) is image
+    assert with_clock(image, made_up("bmg"), None) is image
+    for megahertz, factor in ((2670, 383), (2850, 359), (3200, 320)):
+        says: Any = api(None, megahertz)
+        found = with_clock(image, made_up("bmg"), says)
+        assert default_values(found.data) == {CLOCK_FACTOR: factor}
+        assert len(found.data) == len(made)
+        assert sum(a != b for a, b in zip(found.data, made, strict=True)) <= 2
+        assert 1.0 - megahertz * factor / 1024_000 < 0.005
+        assert megahertz * factor <= 1024_000
+
+
+def test_a_module_without_a_clock_stays_as_it_is() -> None:
+    source = tri.ASTSource(halved, {"x": "*fp32", "out": "*bf16", "B": "constexpr"}, {"B": 64}, {})
+    kernel = tri.compile(source, target="intel:bmg")
+    assert specialized(kernel.asm["spv"], {CLOCK_FACTOR: 7}) is kernel.asm["spv"]
 
 
 def test_the_driver_says_a_frequency_or_nothing() -> None:

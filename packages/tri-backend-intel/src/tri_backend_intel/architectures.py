@@ -57,7 +57,7 @@ class Architecture:
 
     ``dpas_n`` is the N of the matrix instruction (0: none); ``threads_per_core`` hardware threads that
     share one local memory; ``bf16``: an instruction rounds to it (``mtl``, ``xe-lp``: drivers spell it out); ``large_registers``: a hardware thread may have 256 registers; ``ocloc`` is the device's name
-    for the driver's compiler, where it differs; ``ticks`` of the clock that kernels read in a nanosecond, at most;
+    for the driver's compiler, where it differs; ``ticks`` of the clock that kernels read in a nanosecond, where the driver says none;
     ``assembly``: why the driver takes no inline assembly, empty where it does.  TargetError for an extension that LLVM does not know.
     """
 
@@ -114,8 +114,8 @@ _XE2 = Architecture(
 )
 _XE_HPG = Architecture(name="", title="", sub_groups=(16, 8, 32), shared=65536, threads_per_core=128)
 
-#: ``ticks`` lie above the graphics frequencies that Intel publishes: 1.6 GHz of Max 1550, 2.67 of Arc B580 (cards of others 2.85), 2.05 of
-#: Arc 140V, 2.1 of Arc A770, 1.65 of Iris Xe MAX; the runtime compares them with what a device says.
+#: ``ticks`` are at least the graphics frequencies published for these products: 1.6 GHz of Max 1550, 2.67 of Arc B580 (cards of others
+#: 2.85), 2.05 of Arc 140V, 2.1 of Arc A770, 1.65 of Iris Xe MAX; of ptl, arl-h and mtl they are assumed; the runtime sets what a device says
 #: sources: the SYCL joint-matrix tables, what the driver's compiler (IGC 2.40) takes of SPIR-V's extensions, the Xe architecture guide, and what drivers report as limits
 ARCHITECTURES: dict[str, Architecture] = {
     row.name: row

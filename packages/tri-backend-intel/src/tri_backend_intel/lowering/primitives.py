@@ -17,12 +17,13 @@ from tri_backend_intel.dialect import (
     SubGroupIdOp,
     SubGroupLaneOp,
 )
-from tri_backend_intel.dialect.builtins import call_builtin
+from tri_backend_intel.dialect.builtins import call_builtin, mangled
 from tri_backend_intel.dialect.encoding import Dpas
 from tri_backend_intel.lowering.cache_controls import EXTENSION as CACHE_CONTROLS
 from tri_backend_intel.lowering.cache_controls import controlled
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_backend_intel.lowering.matrix import multiply_cluster
+from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, clock_factor
 from tri_core.dialects.tt.enums import MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
@@ -137,14 +138,16 @@ class IntelPrimitives(Primitives):
     def nanoseconds(self, b: Builder) -> ir.Value:
         """The device's clock; its ticks count as at its highest frequency, so that less time is seen than passes, never more.
 
-        A multiple of ``64 / ticks``: the highest bits of a count of 64 bits are kept.
+        The frequency is a specialization constant: the row's, until the runtime knows the device's own.  A multiple of ``64 / ticks``: the highest bits of a count of 64 bits are kept.
         """
         ticks = ClockOp.build([], [b.i64])[0]
         per = 1.0 if self.target.key.simulated else ARCHITECTURES[self.target.key.arch].ticks
         if per == 1.0:
             return ticks
-        scaled = b.mul(b.lshr(ticks, 6), b.const(b.i64, int(1024 / per)))
-        return b.lshr(scaled, 4)
+        symbol = mangled("__spirv_SpecConstant", [b.i32, b.i64])
+        default = b.const(b.i64, clock_factor(per))
+        (factor,) = call_builtin(b, symbol, [b.int_(CLOCK_FACTOR), default], [b.i64])
+        return b.lshr(b.mul(b.lshr(ticks, 6), factor), 4)
 
     def inline_assembly(
         self,

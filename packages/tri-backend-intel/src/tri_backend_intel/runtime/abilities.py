@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
+from dataclasses import replace
 
-from tri_backend_intel.architectures import ARCHITECTURES
 from tri_backend_intel.runtime.devices import FoundDevice
 from tri_backend_intel.runtime.native import NativeApi
 from tri_backend_intel.spirv import SpirvModule
+from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, clock_factor, specialized
 from tri_core.api import DeviceError, KernelImage, Unsupported
 
-__all__ = ["check_architecture", "check_clock", "check_device", "check_extensions"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["check_architecture", "check_device", "check_extensions", "with_clock"]
 
 #: SPIR-V capability -> (dpctl's name of the device aspect, what to tell the user)
 _ASPECTS = {
@@ -20,7 +18,6 @@ _ASPECTS = {
     "Float16": ("has_aspect_fp16", "16-bit floats"),
     "Int64Atomics": ("has_aspect_atomic64", "64-bit atomics"),
 }
-_CLOCK = "SPV_KHR_shader_clock"
 
 
 def check_architecture(image: KernelImage, device: FoundDevice) -> None:
@@ -62,17 +59,9 @@ def check_extensions(module: SpirvModule, device: FoundDevice, api: NativeApi | 
         )
 
 
-def check_clock(module: SpirvModule, device: FoundDevice, api: NativeApi | None) -> None:
-    """Warn when ``device`` counts faster than kernels believe: what they wait for may end early."""
-    if device.is_cpu or api is None or _CLOCK not in module.extensions:
-        return
-    found, believed = api.megahertz(), ARCHITECTURES[device.info.arch].ticks * 1000
-    if found is not None and found > believed:
-        _log.warning(
-            "%s runs at up to %d MHz, kernels for %s count as at %d: timeouts of %s end early by as much",
-            device.info.name,
-            found,
-            device.info.arch,
-            believed,
-            ", ".join(module.kernels),
-        )
+def with_clock(image: KernelImage, device: FoundDevice, api: NativeApi | None) -> KernelImage:
+    """``image`` whose clock counts as at the highest frequency that the driver of ``device`` says, where it says one."""
+    found = api.megahertz() if api is not None and not device.is_cpu else None
+    if found is None:
+        return image
+    return replace(image, data=specialized(image.data, {CLOCK_FACTOR: clock_factor(found / 1000)}))

@@ -8,9 +8,9 @@ from tri_backend_intel.architectures import ARCHITECTURES, DEVICE_KIND
 from tri_backend_intel.knobs import KNOBS
 from tri_backend_intel.runtime.abilities import (
     check_architecture,
-    check_clock,
     check_device,
     check_extensions,
+    with_clock,
 )
 from tri_backend_intel.runtime.devices import FoundDevice, devices
 from tri_backend_intel.runtime.kernels import (
@@ -144,7 +144,7 @@ class IntelRuntime(RuntimeBase):
         queue, programs = self.queue(device), self.programs(device)
         api = programs.interop.api if programs is not None else None
         check_extensions(module, found, api)
-        check_clock(module, found, api)
+        image = with_clock(image, found, api)
         modes, name = modes_of(image), image.metadata.entry
         kept = programs.kept(image.data, name, modes) if programs is not None else None
         if kept is not None:
