@@ -23,12 +23,13 @@ from tri_backend_amd.dialect.block import BUFFER, UNIFORM
 from tri_backend_amd.dialect.buffers import AHEAD, AROUND, FORWARD, Window
 from tri_backend_amd.lowering.primitives import AmdPrimitives
 from tri_backend_amd.lowering.small_arrays import is_small
-from tri_core.dialects.tt import PointerType
+from tri_core.dialects.tt import AddPtrOp, PointerType, SplatOp
 from tri_core.dialects.tt.enums import AtomicOp, MemSemantic, MemSyncScope
 from tri_core.ir.traits import derives_pointer, moves_data
+from tri_core.ir.views import cast, defining_op
 from tri_core.mlir import ir
 from tri_core.passes.origins import argument_of, is_zero
-from tri_core.passes.rewriting import made_by, producer
+from tri_core.passes.rewriting import producer
 from tri_gpu_dialect.analysis.ranges import Ranges
 from tri_gpu_dialect.lowering import AtomicAccess, Lowered, Lowering, LoweringTable, Rule, generic_table
 from tri_gpu_dialect.lowering.rules.memory import load_tensor
@@ -116,7 +117,10 @@ def _uniform(ctx: Lowering, pointers: ir.Value) -> frozenset[ir.Value]:
     found = set()
     op = producer(pointers)
     while op is not None and isinstance(op.results[0].type, ir.RankedTensorType) and derives_pointer(op.name):
-        if UNIFORM in op.attributes and (splat := made_by(op.operands[1], "tt.splat")) is not None:
+        if (
+            UNIFORM in op.attributes
+            and (splat := defining_op(cast(op, AddPtrOp).offset, SplatOp)) is not None
+        ):
             found.add(ctx.scalar(splat.operands[0]))
         op = producer(op.operands[0])
     return frozenset(found)

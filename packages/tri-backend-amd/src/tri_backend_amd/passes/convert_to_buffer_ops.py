@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from tri_backend_amd.dialect.block import UNIFORM
 from tri_backend_amd.lowering.buffers import place_of
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import LoadOp, PointerType, StoreOp
+from tri_core.dialects.tt import AddPtrOp, LoadOp, PointerType, StoreOp
 from tri_core.dialects.tt.enums import MemSemantic
 from tri_core.dialects.tt.memory import AtomicRmwOp
 from tri_core.errors import InternalError
 from tri_core.ir.rewriting import attributes_of, replace_with
-from tri_core.ir.traits import is_pure, moves_data
+from tri_core.ir.traits import is_pure, moves_data, source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir, run_passes
 from tri_core.passes.rewriting import make, producer
 from tri_gpu_dialect.edit import all_ops, functions
@@ -105,11 +106,11 @@ def _reaches(pointers: ir.Value, base: ir.Value) -> bool:
     value = pointers
     while value != base:
         op = producer(value)
-        if op is None or not (op.name == "tt.addptr" or moves_data(op)) or len(op.operands) > 2:
+        if op is None or not (isa(op, AddPtrOp) or moves_data(op)) or len(op.operands) > 2:
             return False
-        if _element(op.results[0].type) != _element(op.operands[0].type):
+        if _element(op.results[0].type) != _element(source_of(op).type):
             return False
-        value = op.operands[0]
+        value = source_of(op)
     return True
 
 
@@ -131,9 +132,9 @@ class _Offsets:
         op = producer(pointers)
         if op is None:
             raise InternalError(f"{pointers} was found to be made from {self.base}")
-        before = self.of(op.operands[0])
-        if op.name == "tt.addptr":
-            moved = self._cut(op.operands[1])
+        before = self.of(source_of(op))
+        if isa(op, AddPtrOp):
+            moved = self._cut(cast(op, AddPtrOp).offset)
             if before is None:
                 return moved
             attributes = {UNIFORM: op.attributes[UNIFORM]} if UNIFORM in op.attributes else {}

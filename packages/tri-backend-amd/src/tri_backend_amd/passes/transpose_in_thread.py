@@ -14,9 +14,13 @@ from typing import ClassVar
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import LANES
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import FpToFpOp, LoadOp
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, functions
 from tri_gpu_dialect.encodings import Blocked, DotOperand, MatrixEncoding
 from tri_gpu_dialect.layouts import REGISTER
@@ -40,7 +44,7 @@ class TransposeInThread(Pass):
         """Change the layouts of loads in every function of ``module``."""
         for function in functions(module):
             for op in all_ops(function):
-                if op.name == "ttg.convert_layout":
+                if isa(op, ConvertLayoutOp):
                     _transpose(op)
 
 
@@ -50,7 +54,7 @@ def _transpose(conversion: ir.Operation) -> None:
     At least those of a word, at the cost of narrower loads: bytes are put together by words.  Those of an instruction, where loads keep
     4 elements: what it takes is then read in one access.
     """
-    wanted, load = encoding_of(conversion.results[0]), _load_behind(conversion.operands[0])
+    wanted, load = encoding_of(conversion.results[0]), _load_behind(source_of(conversion))
     if not isinstance(wanted, DotOperand) or not isinstance(wanted.parent, MatrixEncoding) or load is None:
         return
     own, inner = encoding_of(load.results[0]), len(load.results[0].type.shape) - 1 - wanted.op_idx
@@ -91,9 +95,9 @@ def _load_behind(value: ir.Value) -> ir.Operation | None:
     """The load that ``value`` is, in another layout or float type."""
     while not isinstance(value.owner, ir.Block):
         op = value.owner.operation
-        if op.name == "tt.load":
+        if isa(op, LoadOp):
             return op
-        if op.name not in ("ttg.convert_layout", "tt.fp_to_fp"):
+        if not isa(op, ConvertLayoutOp, FpToFpOp):
             return None
-        value = op.operands[0]
+        value = source_of(op)
     return None

@@ -14,8 +14,11 @@ from typing import ClassVar
 from tri_backend_amd.dialect.block import UNIFORM
 from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.api import Pass, StageContext
-from tri_core.dialects.tt import PointerType
-from tri_core.mlir import ir
+from tri_core.dialects.tt import AddPtrOp, FuncOp, PointerType, SplatOp
+from tri_core.ir.regions import For
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import defining_op, isa
+from tri_core.mlir import arith, ir
 from tri_core.passes import loops
 from tri_core.passes.origins import argument_of
 from tri_core.passes.rewriting import constant, make, producer
@@ -55,17 +58,17 @@ def _steps(loop: ir.Operation, number: int) -> list[ir.Value] | None:
     ):
         return None
     root = argument_of(start)
-    if root is None or not is_small(root) or _bits(loop.operands[0].type) != _WIDTH:
+    if root is None or not is_small(root) or _bits(For(loop).lower.type) != _WIDTH:
         return None
     found: list[ir.Value] = []
     value = loops.yielded(loop).operands[number]
     while value != moved:
-        op = producer(value)
-        step = _same_in_all(op.operands[1], loop) if op is not None and op.name == "tt.addptr" else None
-        if op is None or step is None:
+        moved_by = defining_op(value, AddPtrOp)
+        step = _same_in_all(moved_by.offset, loop) if moved_by is not None else None
+        if moved_by is None or step is None:
             return None
         found.append(step)
-        value = op.operands[0]
+        value = moved_by.ptr
     return found or None
 
 
@@ -78,9 +81,10 @@ def _same_in_all(offset: ir.Value, loop: ir.Operation) -> ir.Value | None:
     op = producer(offset)
     if op is None or _bits(offset.type.element_type) != _WIDTH:
         return None
-    if op.name == "tt.splat":
-        return op.operands[0] if _is_outside(op.operands[0], loop) else None
-    attribute = op.attributes["value"].maybe_downcast() if op.name == "arith.constant" else None
+    if isa(op, SplatOp):
+        scalar = source_of(op)
+        return scalar if _is_outside(scalar, loop) else None
+    attribute = op.attributes["value"].maybe_downcast() if isa(op, arith.ConstantOp) else None
     if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
         return None
     return constant(loop, attribute.get_splat_value().maybe_downcast())
@@ -90,7 +94,7 @@ def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     while block != loops.body(loop):
         parent = block.owner.operation
-        if parent.name == "tt.func":
+        if isa(parent, FuncOp):
             return True
         block = parent.block
     return False

@@ -14,9 +14,12 @@ from typing import Any, ClassVar
 
 from tri_backend_amd.dialect.microscaling import source_of
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import BitcastOp, DotScaledOp
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
+from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import all_ops, convert, functions
 from tri_gpu_dialect.encodings import Blocked, DotOperand, transform
 from tri_gpu_dialect.types import tensor_info, tensor_type
@@ -83,7 +86,7 @@ class UpcastScaledOperands(Pass):
         """Rewrite the scaled dots of every function of ``module``."""
         for function in functions(module):
             for op in all_ops(function):
-                if op.name == "tt.dot_scaled":
+                if isa(op, DotScaledOp):
                     _rewrite(op)
 
 
@@ -99,7 +102,7 @@ def _rewrite(op: ir.Operation) -> None:
         given = [convert(v, DotOperand(i, parent), at, op.location) for i, v in enumerate(wide)]
         i32 = ir.IntegerType.get_signless(32)
         precision = {"inputPrecision": ir.IntegerAttr.get(i32, int(InputPrecision.IEEE))}
-        made = _make("tt.dot", op.results[0].type, [*given, op.operands[2]], precision)
+        made = _make("tt.dot", op.results[0].type, [*given, cast(op, DotScaledOp).c], precision)
     op.results[0].replace_all_uses_with(made)
     op.erase()
 
@@ -130,13 +133,16 @@ def _upcast(operand: _Operand, compute: ir.Type) -> ir.Value:
 
 def _bare(value: ir.Value) -> ir.Value:
     """``value`` without conversions of its layout, as bytes where it comes from bytes."""
-    while not isinstance(value.owner, ir.Block):
-        op = value.owner.operation
-        is_byte = op.name == "tt.bitcast" and str(op.operands[0].type.element_type) == "i8"
-        if op.name != "ttg.convert_layout" and not is_byte:
-            break
-        value = op.operands[0]
+    while (bare := _before(value)) is not None:
+        value = bare
     return value
+
+
+def _before(value: ir.Value) -> ir.Value | None:
+    if (conversion := defining_op(value, ConvertLayoutOp)) is not None:
+        return conversion.src
+    bitcast = defining_op(value, BitcastOp)
+    return bitcast.src if bitcast is not None and str(bitcast.src.type.element_type) == "i8" else None
 
 
 def _transposed(value: ir.Value) -> ir.Value:

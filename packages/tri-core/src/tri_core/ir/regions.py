@@ -275,6 +275,10 @@ class If(_View):
         """Which block runs."""
         return self.op.operands[0]
 
+    @condition.setter
+    def condition(self, value: ir.Value) -> None:
+        self.op.operands[0] = value
+
     @property
     def blocks(self) -> list[ir.Block]:
         """The blocks that there are: that of the condition being true, then the other."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.dialects.tt import FuncOp
+from tri_core.dialects.tt import FuncOp, ReturnOp
 from tri_core.ir.views import isa
-from tri_core.mlir import ir, run_passes
+from tri_core.mlir import func, ir, run_passes
 from tri_core.passes.base import Pass
 from tri_core.pipeline import StageContext
 
@@ -36,7 +36,7 @@ class CfToScf(Pass):
         lent = [_lend(function, scratch) for function in branching]
         run_passes(scratch, "lift-cf-to-scf")
         for function, holder in zip(branching, lent, strict=True):
-            _move_blocks(holder, function, "func.return", "tt.return")
+            _move_blocks(holder, function, func.ReturnOp, "tt.return")
 
 
 def _branches(op: ir.Operation) -> bool:
@@ -54,15 +54,15 @@ def _lend(function: ir.Operation, scratch: ir.Module) -> ir.Operation:
         loc=function.location,
         ip=ir.InsertionPoint(scratch.body),
     )
-    _move_blocks(function, holder, "tt.return", "func.return")
+    _move_blocks(function, holder, ReturnOp, "func.return")
     return holder
 
 
-def _move_blocks(source: ir.Operation, target: ir.Operation, was: str, becomes: str) -> None:
+def _move_blocks(source: ir.Operation, target: ir.Operation, was: type[ir.OpView], becomes: str) -> None:
     """Move all blocks, their ``was`` terminators replaced by ``becomes``."""
     for block in list(source.regions[0].blocks):
         end = [*block.operations][-1].operation
-        if end.name == was:
+        if isa(end, was):
             operands, location = list(end.operands), end.location
             end.erase()
             ir.Operation.create(becomes, operands=operands, loc=location, ip=ir.InsertionPoint(block))

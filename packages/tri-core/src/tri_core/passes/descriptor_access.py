@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from tri_core.dialects.tt import PointerType
 from tri_core.dialects.tt.enums import AtomicOp, DescriptorReduceKind, MemSemantic, MemSyncScope
 from tri_core.errors import Unsupported
+from tri_core.ir.access import access_of
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes.rewriting import constant, make
@@ -236,23 +237,36 @@ def _write(op: ir.Operation, value: ir.Value, places: _Places) -> ir.Operation:
     )
 
 
+def _offsets(op: ir.Operation) -> list[ir.Value]:
+    """Where a block begins, or which rows and which column."""
+    access = access_of(op)
+    assert access is not None
+    return access.offsets
+
+
+def _value(op: ir.Operation) -> ir.Value:
+    access = access_of(op)
+    assert access is not None
+    return access.value
+
+
 def _load(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
-    return [_read(op, desc, _block_places(op, desc, list(op.operands)[1:]))]
+    return [_read(op, desc, _block_places(op, desc, _offsets(op)))]
 
 
 def _gather(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
-    return [_read(op, desc, _row_places(op, desc, op.operands[1], op.operands[2]))]
+    return [_read(op, desc, _row_places(op, desc, *_offsets(op)))]
 
 
 def _store(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
-    _write(op, op.operands[1], _block_places(op, desc, list(op.operands)[2:]))
+    _write(op, _value(op), _block_places(op, desc, _offsets(op)))
     return []
 
 
 def block_inside(op: ir.Operation, desc: Descriptor) -> ir.Value:
     """Whether the block that a ``tt.descriptor_store`` writes is inside of the tensor (i1), computed before ``op``."""
     found = None
-    for size, shape, index in zip(desc.block.shape, desc.shape, list(op.operands)[2:], strict=True):
+    for size, shape, index in zip(desc.block.shape, desc.shape, _offsets(op), strict=True):
         wide = make(op, "arith.extsi", _int(64), [index])
         end = make(op, "arith.addi", _int(64), [wide, constant(op, ir.IntegerAttr.get(_int(64), size))])
         zero = constant(op, ir.IntegerAttr.get(_int(64), 0))
@@ -270,11 +284,11 @@ def _ordered(op: ir.Operation, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def store_whole(op: ir.Operation, desc: Descriptor) -> ir.Operation:
     """The ``tt.store`` without a mask that does a ``tt.descriptor_store`` whose block is inside of the tensor."""
-    return _write(op, op.operands[1], _block_places(op, desc, list(op.operands)[2:], masked=False))
+    return _write(op, _value(op), _block_places(op, desc, _offsets(op), masked=False))
 
 
 def _scatter(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
-    _write(op, op.operands[3], _row_places(op, desc, op.operands[1], op.operands[2]))
+    _write(op, _value(op), _row_places(op, desc, *_offsets(op)))
     return []
 
 
@@ -302,8 +316,8 @@ def _reduce(op: ir.Operation, desc: Descriptor) -> Sequence[ir.Value]:
             remedy="reduce integers of 32 or 64 bits",
             location=source_location(op.location),
         )
-    places = _block_places(op, desc, list(op.operands)[2:])
-    value = _stored(op, op.operands[1], places)
+    places = _block_places(op, desc, _offsets(op))
+    value = _stored(op, _value(op), places)
     i32 = _int(32)
     attributes: dict[str, ir.Attribute] = {
         "atomic_rmw_op": ir.IntegerAttr.get(i32, int(operation)),

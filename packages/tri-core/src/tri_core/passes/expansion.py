@@ -14,7 +14,7 @@ from tri_core.errors import Unsupported
 from tri_core.ir.regions import ends_region, is_control
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import builtin, ir
 
 __all__ = ["Expansion", "Parts", "expand"]
 
@@ -23,7 +23,6 @@ Parts = Sequence[ir.Value]
 #: the types of the parts of a value of this type; None for a type that stays
 PartTypes = Callable[[ir.Type], "Sequence[ir.Type] | None"]
 
-_TERMINATORS = frozenset({"scf.yield", "scf.condition"})
 #: the attribute, while values are expanded, of ops that stay as they are with all that they use and make: an op in a block that
 #: moved is another object with another hash
 _KEPT = "tt.kept"
@@ -134,7 +133,7 @@ def _block(block: ir.Block, state: Expansion) -> None:
             if _KEPT not in op.attributes:
                 rule(op, state)
                 state.dead.append(op)
-        elif op.name == "builtin.unrealized_conversion_cast":
+        elif isa(op, builtin.UnrealizedConversionCastOp):
             continue
         elif _KEPT not in op.attributes and state.concerns(op):
             _rebuild(op, state)
@@ -174,7 +173,7 @@ def _rebuild(op: ir.Operation, state: Expansion) -> None:
             result.replace_all_uses_with(next(made))
         else:
             state.parts[result] = [next(made) for _ in types]
-    if op.name in _TERMINATORS:
+    if ends_region(op):
         op.erase()  # a block has one terminator
     else:
         state.dead.append(op)

@@ -91,10 +91,10 @@ def narrowed(access: ir.Operation, condition: ir.Value) -> bool:
             break
         view.operation.move_before(branch)
     both = ir.Operation.create(
-        "arith.andi", results=[condition.type], operands=[branch.operands[0], condition], loc=access.location,
+        "arith.andi", results=[condition.type], operands=[If(branch).condition, condition], loc=access.location,
         ip=ir.InsertionPoint(branch),
     )  # fmt: skip
-    branch.operands[0] = both.result
+    If(branch).condition = both.result
     access.attributes[ASKED] = ir.UnitAttr.get()
     return True
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.errors import Unsupported
+from tri_core.ir.regions import For
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes import loops
@@ -68,7 +69,7 @@ def _copies(loop: ir.Operation, bounds: tuple[ir.Value, ...], factor: int) -> li
     variable, *values = block.arguments
     for i in range(factor):
         if i:
-            variable = _next(variable, loop.operands[2], ip, loop.location)
+            variable = _next(variable, For(loop).step, ip, loop.location)
         values = loops.copy_body(loop, [variable, *values], ip)
     _yield(values, ip, loop.location)
     return list(wide.results)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.ir.regions import For
-from tri_core.ir.views import isa
+from tri_core.ir.views import defining_op, isa
 from tri_core.ir.walking import walk
-from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, made_by, make
+from tri_core.mlir import arith, ir
+from tri_core.passes.rewriting import constant, make
 
 __all__ = [
     "body",
@@ -66,7 +66,7 @@ def known_trips(loop: ir.Operation) -> int | None:
         return None
     low, high, step = (b for b in bounds if b is not None)
     if "unsignedCmp" in loop.attributes:
-        width = getattr(loop.operands[0].type, "width", 64)
+        width = getattr(For(loop).lower.type, "width", 64)
         low, high, step = (b % (1 << width) for b in (low, high, step))
     return max(0, -((low - high) // step)) if step > 0 else None
 
@@ -140,7 +140,7 @@ def _replace_operands(root: ir.Operation, made: dict[ir.Value, ir.Value]) -> Non
 
 
 def _integer(value: ir.Value) -> int | None:
-    op = made_by(value, "arith.constant")
+    op = defining_op(value, arith.ConstantOp)
     return ir.IntegerAttr(op.attributes["value"]).value if op is not None else None
 
 

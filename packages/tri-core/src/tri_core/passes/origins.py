@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from tri_core.dialects.tt import FuncOp, SplatOp
 from tri_core.ir.regions import For
-from tri_core.ir.traits import derives_pointer
+from tri_core.ir.traits import derives_pointer, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import producer
@@ -23,7 +23,7 @@ def is_zero(value: ir.Value) -> bool:
     if op is None:
         return False
     if isa(op, SplatOp):
-        return is_zero(op.operands[0])
+        return is_zero(source_of(op))
     if not isa(op, arith.ConstantOp):
         return False
     attribute = op.attributes["value"].maybe_downcast()
@@ -56,7 +56,7 @@ def argument_of(pointer: ir.Value) -> ir.Value | None:
                 return None
             value = op.operands[3 + number]
         elif derives_pointer(op.name):
-            value = op.operands[0]
+            value = source_of(op)
         else:
             return None
     return None
@@ -72,7 +72,7 @@ def _stays(body: ir.Block, number: int) -> bool:
         op = producer(value)
         if op is None or not derives_pointer(op.name):
             return False
-        value = op.operands[0]
+        value = source_of(op)
     return False
 
 

@@ -27,6 +27,7 @@ from typing import ClassVar
 
 from tri_core.dialects.tt import CallOp, DotOp, FuncOp, LoadOp, PointerType, StoreOp, TensorDescType, TransOp
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.access import access_of
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, WRITE_GLOBAL, effects_of
 from tri_core.ir.regions import For, If, is_loop
 from tri_core.ir.traits import is_cast, is_rematerializable
@@ -117,14 +118,11 @@ class _Function:
         for op in accesses:
             if isa(op, LoadOp):
                 continue
-            pointers = self.reader.pointers(op.operands[0]) if len(op.operands) else None
-            base = (
-                pointers.base
-                if pointers is not None
-                else argument_of(op.operands[0])
-                if len(op.operands)
-                else None
-            )
+            access = access_of(op)
+            if access is None:
+                return None
+            pointers = self.reader.pointers(access.address)
+            base = argument_of(access.address) if pointers is None else pointers.base
             if base is None:
                 return None
             found.add(base)
@@ -155,7 +153,11 @@ class _Function:
         tile = self.tile(view.value.type, view.ptr, view.mask)
         if tile is None or any(axis.wrap is not None for axis in tile.axes) or tile.shift.terms:
             return None
-        others = [self.reader.pointers(a.operands[0]) for a in accesses if a != op and len(a.operands)]
+        others = [
+            self.reader.pointers(a.address)
+            for a in map(access_of, accesses)
+            if a is not None and a.operation != op
+        ]
         return tile if all(o is not None and o.base != tile.base for o in others) else None
 
     def tile(self, type_: ir.Type, pointers: ir.Value, mask: ir.Value | None) -> Tile | None:

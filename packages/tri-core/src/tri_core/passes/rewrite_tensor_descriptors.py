@@ -15,6 +15,7 @@ from tri_core.dialects.tt import (
     TensorDescType,
 )
 from tri_core.dialects.tt.enums import PaddingOption
+from tri_core.ir.access import access_of
 from tri_core.ir.effects import NOTHING, READ_DESCRIBED, WRITE_DESCRIBED, effects_of
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
@@ -60,7 +61,7 @@ class RewriteTensorDescriptors(Pass):
         if _has_descriptors(module):
             kept = () if self.refuses is None else _native(module, self.refuses)
             expand(module, _part_types, _RULES, kept)
-            accesses = [op for op in kept if op.name in ACCESSES]
+            accesses = [op for op in kept if ACCESSES.get(op.name) is not None]
             stores = [op for op in accesses if self._goes_by_pointers(op)]
             self._guard([op for op in accesses if ASKED not in op.attributes and op not in stores])
             for store in stores:
@@ -109,7 +110,7 @@ def _native(module: ir.Module, refuses: Callable[[ir.Operation], str | None]) ->
 
 
 def _carried(users: Sequence[ir.Operation]) -> str | None:
-    others = sorted({user.name for user in users if user.name not in ACCESSES})
+    others = sorted({user.name for user in users if ACCESSES.get(user.name) is None})
     return f"it goes through {', '.join(others)}" if others else None
 
 
@@ -159,20 +160,26 @@ def _parts(op: ir.Operation) -> list[ir.Value]:
     return [base, *shape, *numbers[rank:], constant(op, nan)]
 
 
+def _address(op: ir.Operation) -> ir.Value:
+    access = access_of(op)
+    assert access is not None
+    return access.address
+
+
 def _descriptor_of(access: ir.Operation) -> Descriptor:
     """The descriptor of an access that stays, in parts."""
-    return _descriptor(access, _parts(access.operands[0].owner.operation))
+    return _descriptor(access, _parts(_address(access).owner.operation))
 
 
 def _descriptor(access: ir.Operation, parts: Sequence[ir.Value]) -> Descriptor:
-    block = TensorDescType(access.operands[0].type).block_type
+    block = TensorDescType(_address(access).type).block_type
     rank = block.rank
     return Descriptor(block, parts[0], parts[1 : 1 + rank], parts[1 + rank : 1 + 2 * rank], parts[-1])
 
 
 def _access(rule: Callable[[ir.Operation, Descriptor], Sequence[ir.Value]]) -> Rule:
     def apply(op: ir.Operation, state: Expansion) -> None:
-        descriptor = _descriptor(op, state.parts[op.operands[0]])
+        descriptor = _descriptor(op, state.parts[_address(op)])
         for result, value in zip(op.results, rule(op, descriptor), strict=True):
             result.replace_all_uses_with(value)
 

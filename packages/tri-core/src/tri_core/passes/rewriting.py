@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 
-__all__ = ["Rule", "RuleTable", "constant", "made_by", "make", "producer", "rewrite"]
+__all__ = ["Rule", "RuleTable", "constant", "make", "producer", "rewrite"]
 
 Rule: TypeAlias = Callable[[ir.Operation], "Sequence[ir.Value] | None"]
 
@@ -109,12 +109,6 @@ def producer(value: ir.Value) -> ir.Operation | None:
     """The op that makes ``value``; None for a block argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) else owner.operation
-
-
-def made_by(value: ir.Value, name: str) -> ir.Operation | None:
-    """The op that makes ``value`` if it is called ``name``."""
-    op = producer(value)
-    return op if op is not None and op.name == name else None
 
 
 def make(

@@ -34,8 +34,8 @@ class ScalarizePackedOps(Pass):
         found: list[tuple[ir.Operation, int]] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in _PACKS:
-                found.append((op, ir.IntegerAttr(op.attributes[_PACKS[op.name]]).value))
+            if (pack := _PACKS.get(op.name)) is not None:
+                found.append((op, ir.IntegerAttr(op.attributes[pack]).value))
             return ir.WalkResult.ADVANCE
 
         walk(module.operation, visit)

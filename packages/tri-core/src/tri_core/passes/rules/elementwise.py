@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_core.dialects.tt import TT
+from tri_core.dialects.tt import TT, BroadcastOp
 from tri_core.ir.traits import elementwise_ops
+from tri_core.ir.views import defining_op
 from tri_core.mlir import ir
-from tri_core.passes.rewriting import made_by, make
+from tri_core.passes.rewriting import make
 from tri_core.passes.rules.table import REORDER
 from tri_core.passes.rules.uniform import is_uniform, scalar, uniform_tensor
 
@@ -33,9 +34,9 @@ def _of_broadcasts(op: ir.Operation) -> _Values:
     """All operands are broadcast from one shape, or uniform."""
     shapes = set()
     for value in op.operands:
-        broadcast = made_by(value, "tt.broadcast")
+        broadcast = defining_op(value, BroadcastOp)
         if broadcast is not None:
-            shapes.add(tuple(broadcast.operands[0].type.shape))
+            shapes.add(tuple(broadcast.src.type.shape))
         elif not is_uniform(value):
             return None
     if len(shapes) != 1:
@@ -48,9 +49,9 @@ def _of_broadcasts(op: ir.Operation) -> _Values:
 
 
 def _before_broadcast(value: ir.Value, shape: Sequence[int], at: ir.Operation) -> ir.Value:
-    broadcast = made_by(value, "tt.broadcast")
+    broadcast = defining_op(value, BroadcastOp)
     if broadcast is not None:
-        return broadcast.operands[0]
+        return broadcast.src
     type_ = ir.RankedTensorType.get(list(shape), ir.RankedTensorType(value.type).element_type)
     return uniform_tensor(value, type_, at)
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tri_core.dialects.tt import BroadcastOp, MakeRangeOp, SplatOp
 from tri_core.dialects.tt.accesses import reads_again
-from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, made_by, make, producer
+from tri_core.ir.traits import replicates, source_of
+from tri_core.ir.views import cast, defining_op, isa
+from tri_core.mlir import arith, ir
+from tri_core.passes.rewriting import constant, make, producer
 from tri_core.passes.rules.table import REORDER
 from tri_core.passes.rules.uniform import is_uniform, scalar, uniform_tensor, with_shape
 
@@ -20,24 +23,21 @@ __all__: list[str] = []
 
 _Values = Sequence[ir.Value] | None
 
-#: what has the values of its operand, and no others
-_REPEATED = frozenset({"tt.expand_dims", "tt.broadcast"})
-
 
 @REORDER.rule("tt.load", fed_by=["tt.broadcast", "tt.splat"])
 def _of_broadcast_pointers(op: ir.Operation) -> _Values:
     pointer, *rest = op.operands
-    grown = made_by(pointer, "tt.broadcast") or made_by(pointer, "tt.splat")
+    grown = defining_op(pointer, BroadcastOp, SplatOp)
     # a load through one pointer to a whole tile has no tensor of pointers
     if grown is None or reads_again(op) or not isinstance(op.result.type, ir.RankedTensorType):
         return None
-    small = _Small(op, grown.operands[0].type)
+    small = _Small(op, grown.src.type)
     mask = small.mask(rest[0]) if rest else _Mask()
     if mask is None:
         return None
     chosen = len(rest) == 2 and (mask.asks or not small.follows(rest[1]))
     other = [small.value(rest[1])] if len(rest) == 2 and not chosen else []
-    loaded = small.load([grown.operands[0], *mask.values, *other])
+    loaded = small.load([grown.src, *mask.values, *other])
     return [make(op, "arith.select", op.result.type, [rest[0], loaded, rest[1]]) if chosen else loaded]
 
 
@@ -80,10 +80,10 @@ class _Small:
         """Whether ``value``, of the load's shape, is the same wherever the pointers are."""
         if is_uniform(value):
             return True
-        grown = made_by(value, "tt.broadcast")
+        grown = defining_op(value, BroadcastOp)
         if grown is None or self.shape is None:
             return False
-        sizes = grown.operands[0].type.shape
+        sizes = grown.src.type.shape
         return all(size == 1 or own != 1 for size, own in zip(sizes, self.shape, strict=True))
 
     def value(self, value: ir.Value) -> ir.Value:
@@ -93,13 +93,13 @@ class _Small:
         type_ = with_shape(value.type, self.shape)
         if is_uniform(value):
             return uniform_tensor(value, type_, self.op)
-        source = producer(value).operands[0]  # type: ignore[union-attr]
+        source = cast(value.owner.operation, BroadcastOp).src
         return source if source.type == type_ else make(self.op, "tt.broadcast", type_, [source])
 
     def _anywhere(self, mask: ir.Value) -> ir.Value | None:
         """Whether ``mask`` is true in any place, for each of the pointers; None if it varies with the pointers, or that is not known by its ends."""
-        grown = made_by(mask, "tt.broadcast")
-        source = grown.operands[0] if grown is not None else mask
+        grown = defining_op(mask, BroadcastOp)
+        source = grown.src if grown is not None else mask
         own = self.shape or (1,) * len(source.type.shape)
         if any(size != 1 and size == mine for size, mine in zip(source.type.shape, own, strict=True)):
             return None
@@ -120,7 +120,7 @@ class _Small:
 
 
 def _conjuncts(mask: ir.Value) -> Iterator[ir.Value]:
-    op = made_by(mask, "arith.andi")
+    op = defining_op(mask, arith.AndIOp)
     if op is None:
         yield mask
         return
@@ -141,9 +141,9 @@ def _true_in_any(condition: ir.Value, at: ir.Operation) -> ir.Value | None:
     Where they pass the largest integer, the least one is among them, and the largest.
     """
     op = producer(condition)
-    if op is not None and op.name in _REPEATED:
-        return _true_in_any(op.operands[0], at)
-    compared = made_by(condition, "arith.cmpi")
+    if op is not None and replicates(op):
+        return _true_in_any(source_of(op), at)
+    compared = defining_op(condition, arith.CmpIOp)
     if compared is None:
         return None
     left, right = compared.operands
@@ -172,14 +172,14 @@ def _ends(value: ir.Value, at: ir.Operation) -> tuple[ir.Value, ir.Value] | None
     op = producer(value)
     if op is None:
         return None
-    if op.name in _REPEATED:
-        return _ends(op.operands[0], at)
-    if op.name == "arith.addi":
+    if replicates(op):
+        return _ends(source_of(op), at)
+    if isa(op, arith.AddIOp):
         return _moved_ends(op, at)
     element = ir.RankedTensorType(value.type).element_type
-    if op.name == "arith.extsi":
-        op = producer(op.operands[0])
-    if op is None or op.name != "tt.make_range":
+    if isa(op, arith.ExtSIOp):
+        op = producer(source_of(op))
+    if op is None or not isa(op, MakeRangeOp):
         return None
     start, end = (ir.IntegerAttr(op.attributes[name]).value for name in ("start", "end"))
     return constant(at, ir.IntegerAttr.get(element, start)), constant(

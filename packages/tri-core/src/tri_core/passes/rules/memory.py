@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_core.dialects.tt import LoadOp, SplatOp
 from tri_core.dialects.tt.accesses import reads_again
+from tri_core.ir.views import cast, defining_op
 from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, made_by, make, producer
+from tri_core.passes.rewriting import constant, make, producer
 from tri_core.passes.rules.table import COMBINE, TABLE
 from tri_core.passes.rules.uniform import uniform_attr
 
@@ -21,9 +23,10 @@ def _load_with_known_mask(op: ir.Operation) -> _Values:
     if mask is None or reads_again(op):
         return None
     if mask:
-        return [_load(op, op, [op.operands[0]])]
+        return [_load(op, op, [cast(op, LoadOp).ptr])]
     # where nothing is read and nothing is said, anything may be: without `other` the load stays
-    return [op.operands[2]] if len(op.operands) == 3 else None
+    other = cast(op, LoadOp).other
+    return None if other is None else [other]
 
 
 @TABLE.rule("tt.store")
@@ -56,26 +59,26 @@ def _select_of_load(op: ir.Operation) -> _Values:
     A scalar condition chooses the whole tensor: it is the mask when that is its splat.
     """
     mask, loaded, other = op.operands
-    load = made_by(loaded, "tt.load")
-    if load is None or reads_again(load) or len(list(loaded.uses)) != 1:
+    load = defining_op(loaded, LoadOp)
+    if load is None or reads_again(load.operation) or len(list(loaded.uses)) != 1:
         return None
-    if len(load.operands) < 2 or not _same_mask(load.operands[1], mask):
+    if load.mask is None or not _same_mask(load.mask, mask):
         return None
     attribute = uniform_attr(other)
     if attribute is not None:
-        value = constant(load, producer(other).attributes["value"])  # type: ignore[union-attr]
-    elif _is_before(other, load):
+        value = constant(load.operation, producer(other).attributes["value"])  # type: ignore[union-attr]
+    elif _is_before(other, load.operation):
         value = other
     else:
         return None
-    return [_load(op, load, [*list(load.operands)[:2], value])]
+    return [_load(op, load.operation, [load.ptr, load.mask, value])]
 
 
 def _same_mask(of_load: ir.Value, of_select: ir.Value) -> bool:
     if of_load == of_select:
         return True
-    splat = made_by(of_load, "tt.splat")
-    return splat is not None and splat.operands[0] == of_select
+    splat = defining_op(of_load, SplatOp)
+    return splat is not None and splat.src == of_select
 
 
 def _load(op: ir.Operation, load: ir.Operation, operands: list[ir.Value]) -> ir.Value:

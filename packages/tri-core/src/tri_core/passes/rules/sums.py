@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, made_by, make
+from tri_core.dialects.tt import BroadcastOp, ExpandDimsOp, ReduceOp, ReshapeOp
+from tri_core.ir.rewriting import clone_mapped
+from tri_core.ir.views import cast, defining_op, isa
+from tri_core.mlir import arith, ir
+from tri_core.passes.rewriting import constant, make
 from tri_core.passes.rules.table import COMBINE
 
 __all__: list[str] = []
@@ -20,11 +23,11 @@ _IEEE = 2
 @COMBINE.rule("tt.reduce", fed_by=["arith.mulf"])
 def _sum_of_products(op: ir.Operation) -> _Values:
     """The sum over k of ``x[m, k, 1] * y[1, k, n]`` in f32 is the product of x and y."""
-    product = made_by(op.operands[0], "arith.mulf")
+    product = defining_op(cast(op, ReduceOp).srcs[0], arith.MulFOp)
     axis = ir.IntegerAttr(op.attributes["axis"]).value
     if product is None or len(op.operands) != 1 or axis != 1 or not _is_f32_sum(op):
         return None
-    sides = (_spread(product.operands[0]), _spread(product.operands[1]))
+    sides = (_spread(product.lhs), _spread(product.rhs))
     for (left, left_axis), (right, right_axis) in (sides, sides[::-1]):
         if left is None or right is None or (left_axis, right_axis) != (2, 0):
             continue
@@ -42,18 +45,16 @@ def _in_any_order(op: ir.Operation) -> _Values:
 
     The reshape is copied: others may use it as it is.
     """
-    source = op.operands[0]
-    reshape = made_by(source, "tt.reshape")
-    if reshape is None or "allow_reorder" in reshape.attributes or len(op.operands) != 1:
+    source, *others = op.operands
+    reshape = defining_op(source, ReshapeOp)
+    if reshape is None or "allow_reorder" in reshape.attributes or others:
         return None
-    if op.name == "tt.reduce" and not _sees_no_order(op):
+    if isa(op, ReduceOp) and not _sees_no_order(op):
         return None
     attributes = {name: reshape.attributes[name] for name in reshape.attributes}
     attributes["allow_reorder"] = ir.UnitAttr.get()
     free = make(op, "tt.reshape", source.type, list(reshape.operands), attributes)
-    copy = op.clone(ip=ir.InsertionPoint(op)).operation
-    copy.operands[0] = free
-    return list(copy.results)
+    return list(clone_mapped(op, {source: free}, ir.InsertionPoint(op)).results)
 
 
 def _sees_no_order(op: ir.Operation) -> bool:
@@ -88,7 +89,7 @@ _COMMUTATIVE = frozenset(
 
 
 def _is_f32_sum(op: ir.Operation) -> bool:
-    element = ir.RankedTensorType(op.operands[0].type).element_type
+    element = ir.RankedTensorType(cast(op, ReduceOp).srcs[0].type).element_type
     return isinstance(element, ir.F32Type) and _combination(op) == "arith.addf"
 
 
@@ -98,17 +99,19 @@ def _combination(op: ir.Operation) -> str | None:
     inner = [view.operation for view in block.operations]
     if len(inner) != 2 or len(block.arguments) != 2:
         return None
-    same = set(inner[0].operands) == set(block.arguments) and inner[1].operands[0] == inner[0].results[0]
+    same = set(inner[0].operands) == set(block.arguments) and list(inner[1].operands) == list(
+        inner[0].results
+    )
     return str(inner[0].name) if same else None
 
 
 def _spread(value: ir.Value) -> tuple[ir.Value | None, int]:
     """The matrix that ``value`` repeats along a new axis, and the axis."""
-    broadcast = made_by(value, "tt.broadcast")
-    expand = made_by(broadcast.operands[0], "tt.expand_dims") if broadcast is not None else None
+    broadcast = defining_op(value, BroadcastOp)
+    expand = defining_op(broadcast.src, ExpandDimsOp) if broadcast is not None else None
     if expand is None or ir.RankedTensorType(value.type).rank != 3:
         return None, -1
-    return expand.operands[0], ir.IntegerAttr(expand.attributes["axis"]).value
+    return expand.src, ir.IntegerAttr(expand.attributes["axis"]).value
 
 
 def _dot(op: ir.Operation, left: ir.Value, right: ir.Value) -> ir.Value:

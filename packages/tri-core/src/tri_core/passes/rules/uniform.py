@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tri_core.mlir import ir
-from tri_core.passes.rewriting import constant, make, producer
+from tri_core.dialects.tt import SplatOp
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import defining_op, isa
+from tri_core.mlir import arith, ir
+from tri_core.passes.rewriting import constant, make
 
 __all__ = ["is_uniform", "scalar", "uniform_attr", "uniform_tensor", "with_shape"]
 
@@ -17,10 +20,10 @@ def with_shape(type_: ir.Type, shape: Sequence[int]) -> ir.RankedTensorType:
 
 def uniform_attr(value: ir.Value) -> ir.TypedAttr | None:
     """The scalar constant that ``value`` (scalar or tensor) holds everywhere, if it is known."""
-    op = producer(value)
-    if op is not None and op.name == "tt.splat":
-        op = producer(op.operands[0])
-    if op is None or op.name != "arith.constant":
+    op = defining_op(value)
+    if op is not None and isa(op, SplatOp):
+        op = defining_op(source_of(op))
+    if op is None or not isa(op, arith.ConstantOp):
         return None
     attribute = op.attributes["value"]
     if isinstance(attribute, ir.DenseElementsAttr):
@@ -30,19 +33,19 @@ def uniform_attr(value: ir.Value) -> ir.TypedAttr | None:
 
 def is_uniform(value: ir.Value) -> bool:
     """Whether ``value`` is a tensor that is the same everywhere."""
-    op = producer(value)
+    op = defining_op(value)
     if op is None:
         return False
-    if op.name == "tt.splat":
+    if isa(op, SplatOp):
         return True
     return isinstance(value.type, ir.RankedTensorType) and uniform_attr(value) is not None
 
 
 def scalar(value: ir.Value, at: ir.Operation) -> ir.Value:
     """The scalar in every place of a uniform ``value``; a constant is made before ``at``."""
-    op = producer(value)
-    if op is not None and op.name == "tt.splat":
-        return op.operands[0]
+    splat = defining_op(value, SplatOp)
+    if splat is not None:
+        return splat.src
     attribute = uniform_attr(value)
     if attribute is None:
         raise ValueError("not uniform")

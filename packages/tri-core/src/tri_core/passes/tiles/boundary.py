@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tri_core.dialects.tt import StoreOp
 from tri_core.ir.regions import For, If
-from tri_core.ir.traits import is_elementwise
-from tri_core.ir.views import isa
+from tri_core.ir.traits import is_elementwise, source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_core.passes.tiles.polynomial import Polynomial
 from tri_core.passes.tiles.reading import Reader
@@ -62,9 +63,10 @@ Rule = Callable[[_Flow, ir.Operation, int, int], "list[Place] | None"]
 
 def _store(flow: _Flow, op: ir.Operation, number: int, dim: int) -> list[Place] | None:
     """Fine where the mask has the limit."""
-    if number != 1 or len(op.operands) < 3:
+    mask = cast(op, StoreOp).mask
+    if number != 1 or mask is None:
         return None
-    conditions = flow.reader.conditions(op.operands[2]) or ()
+    conditions = flow.reader.conditions(mask) or ()
     fits = any(c.dim == dim and not c.lower and c.limit == flow.limit for c in conditions)
     return [] if fits else None
 
@@ -83,7 +85,7 @@ def _trans(_: _Flow, op: ir.Operation, __: int, dim: int) -> list[Place]:
 
 
 def _broadcast(_: _Flow, op: ir.Operation, __: int, dim: int) -> list[Place] | None:
-    same = op.operands[0].type.shape[dim] == op.results[0].type.shape[dim]
+    same = source_of(op).type.shape[dim] == op.results[0].type.shape[dim]
     return [(op.results[0], dim)] if same else None
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import AddPtrOp, BroadcastOp, ExpandDimsOp, FuncOp, PointerType, SplatOp
 from tri_core.ir.regions import For
-from tri_core.ir.views import isa
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, builtin, ir
 from tri_core.passes.rewriting import producer
 from tri_core.passes.tiles.polynomial import MOST_TERMS, Polynomial, Trip
@@ -120,7 +121,7 @@ class Reader:
         number = ir.BlockArgument(value).arg_number
         trip = Polynomial.symbol(Trip(loop))
         if number == 0:
-            return Index(self.scalar(loop.operands[0]) + trip * self.scalar(loop.operands[2]))
+            return Index(self.scalar(For(loop).lower) + trip * self.scalar(For(loop).step))
         step = self._step(value, loop, number)
         start = self.index(loop.operands[2 + number]) if step is not None else None
         if start is None or step is None:
@@ -138,10 +139,11 @@ class Reader:
             op = producer(coming)
             if op is None or not isa(op, arith.AddIOp, AddPtrOp):
                 return None
-            added = self.index(op.operands[1])
+            before, by = op.operands
+            added = self.index(by)
             if added is None or added.coefficients or not _is_outside(added.offset, loop):
                 return None
-            total, coming = total + added.offset, op.operands[0]
+            total, coming = total + added.offset, before
         return None
 
     # --- pointers -----------------------------------------------------------------------------------------
@@ -158,13 +160,13 @@ class Reader:
         if op is None:
             return self._pointer_argument(value)
         if isa(op, SplatOp):
-            return self.pointers(op.operands[0])
+            return self.pointers(source_of(op))
         if isa(op, BroadcastOp, ExpandDimsOp):
-            inner = self.pointers(op.operands[0])
+            inner = self.pointers(source_of(op))
             return inner and Pointers(inner.base, inner.index.moved(_moves(op)))
         if not isa(op, AddPtrOp):
             return None
-        inner, added = self.pointers(op.operands[0]), self.index(op.operands[1])
+        inner, added = self.pointers(cast(op, AddPtrOp).ptr), self.index(cast(op, AddPtrOp).offset)
         total = inner.index.plus(added) if inner is not None and added is not None else None
         return Pointers(inner.base, total) if inner is not None and total is not None else None
 
@@ -188,10 +190,10 @@ class Reader:
         if op is None:
             return None
         if isa(op, arith.AndIOp):
-            left, right = self.conditions(op.operands[0]), self.conditions(op.operands[1])
+            left, right = (self.conditions(v) for v in op.operands)
             return None if left is None or right is None else left + right
         if isa(op, BroadcastOp, ExpandDimsOp):
-            inner = self.conditions(op.operands[0])
+            inner = self.conditions(source_of(op))
             return None if inner is None else tuple(c.moved(_moves(op)) for c in inner)
         if isa(op, arith.ConstantOp):
             return () if _splat(op) == 1 else None
@@ -200,7 +202,7 @@ class Reader:
     def _comparison(self, op: ir.Operation) -> tuple[Condition, ...] | None:
         """``a - b < 0`` and its like, with one range of coefficient 1 or -1."""
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
-        left, right = self.index(op.operands[0]), self.index(op.operands[1])
+        left, right = (self.index(v) for v in op.operands)
         if left is None or right is None or kind not in (_SLT, _SLE, _SGT, _SGE):
             return None
         if kind in (_SGT, _SGE):  # a > b is b < a
@@ -243,11 +245,11 @@ def _range(_: Reader, op: ir.Operation) -> Index:
 
 
 def _same(reader: Reader, op: ir.Operation) -> Index | None:
-    return reader.index(op.operands[0])
+    return reader.index(source_of(op))
 
 
 def _moved(reader: Reader, op: ir.Operation) -> Index | None:
-    inner = reader.index(op.operands[0])
+    inner = reader.index(source_of(op))
     return None if inner is None else inner.moved(_moves(op))
 
 
