@@ -16,7 +16,7 @@ BUDGETS: dict[str, tuple[int, int]] = {
     "tri-backend-amd": (0, 0),
     "tri-backend-cpu": (33, 34),
     "tri-backend-intel": (27, 17),
-    "tri-backend-nvidia": (69, 67),
+    "tri-backend-nvidia": (4, 0),
     "tri-core": (0, 0),
     "tri-gpu-dialect": (3, 41),
 }

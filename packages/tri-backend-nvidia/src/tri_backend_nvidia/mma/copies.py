@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_backend_nvidia.machine import CopyAsyncOp, CopyCommitOp, CopyWaitOp
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
+from tri_gpu_dialect.dialect import AsyncCopyGlobalToLocalOp
 from tri_gpu_dialect.layouts import LANE, WARP, vector_access
 from tri_gpu_dialect.lowering import Lowered, Lowering, Token
 from tri_gpu_dialect.lowering.indices import is_owner
@@ -24,7 +26,7 @@ def _vectors(ctx: Lowering, op: ir.Operation) -> int:
     """Elements per copy: next to each other in global and in shared memory, in the same order."""
     view = op.opview
     global_ = vectors_of(ctx, view.src, view.mask)
-    destination = ctx.shared_tensor(op.operands[1])
+    destination = ctx.shared_tensor(cast(op, AsyncCopyGlobalToLocalOp).result)
     shared = vector_access(written_part(ctx, view.src.type, destination), destination.layout, global_.width)
     width = shared.width
     chunks = {g[i : i + width] for g in global_.groups for i in range(0, global_.width, width)}
@@ -36,14 +38,14 @@ def suits(ctx: Lowering, op: ir.Operation) -> bool:
     view = op.opview
     if view.other is not None and not is_zero(view.other):
         return False
-    element = ctx.shared_tensor(op.operands[1]).element
+    element = ctx.shared_tensor(cast(op, AsyncCopyGlobalToLocalOp).result).element
     return _vectors(ctx, op) * element.width // 8 in _WIDTHS
 
 
 def copy(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """One ``cp.async`` per vector, by the first of the threads that hold it."""
     b, view = ctx.b, op.opview
-    destination = ctx.shared_tensor(op.operands[1])
+    destination = ctx.shared_tensor(cast(op, AsyncCopyGlobalToLocalOp).result)
     sources = ctx.registers(view.src)
     masks = None if view.mask is None else spread(ctx.registers(view.mask), len(sources))
     registers = written_part(ctx, view.src.type, destination)

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tri_backend_nvidia.machine import LdMatrixOp, PermuteBytesOp
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalLoadOp
 from tri_gpu_dialect.encodings import DotOperand, MatrixEncoding, decode
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP, LinearLayout, packing
 from tri_gpu_dialect.lowering import Lowered, Lowering, SharedTensor
@@ -119,7 +121,7 @@ def suits(ctx: Lowering, op: ir.Operation) -> bool:
     encoding = decode(type_.encoding)
     if not isinstance(encoding, DotOperand) or not isinstance(encoding.parent, MatrixEncoding):
         return False
-    view = ctx.shared_tensor(op.operands[0])
+    view = ctx.shared_tensor(cast(op, LocalLoadOp).src)
     return not view.padding and plan_rows(own_part(ctx, type_, view), view.layout, _bits(view)) is not None
 
 
@@ -130,7 +132,7 @@ def _bits(view: SharedTensor) -> int:
 def load_rows(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.local_load`` by ``ldmatrix``."""
     b, type_ = ctx.b, op.results[0].type
-    view = ctx.shared_tensor(op.operands[0])
+    view = ctx.shared_tensor(cast(op, LocalLoadOp).src)
     registers = own_part(ctx, type_, view)
     plan = plan_rows(registers, view.layout, _bits(view))
     assert plan is not None

@@ -11,10 +11,14 @@ from __future__ import annotations
 from tri_backend_nvidia.mma.encoding import NvidiaMma
 from tri_backend_nvidia.mma.mma_scales import WORD
 from tri_backend_nvidia.mma.scaled_table import TILE
+from tri_core.dialects.tt import BitcastOp, LoadOp
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis import AxisInfos
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
+from tri_gpu_dialect.dialect import ConvertLayoutOp
 from tri_gpu_dialect.edit import convert
 from tri_gpu_dialect.encodings import Blocked, DotOperand, DotScale
 from tri_gpu_dialect.policies.matrix import split_warps
@@ -27,7 +31,7 @@ __all__ = ["as_loaded", "bare", "warp_dot"]
 _K_WIDTH = 4
 _LANES = 32
 #: what stands between a load and a dot
-_CHANGES_LAYOUT = ("ttg.convert_layout", "tt.bitcast")
+_CHANGES_LAYOUT = (ConvertLayoutOp, BitcastOp)
 
 
 def warp_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
@@ -63,34 +67,33 @@ def warp_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
 
 def _drop(value: ir.Value) -> None:
     """Erase what transposed the bytes of ``value`` into numbers, if nobody else reads them: a load that is read so is no mere copy."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CHANGES_LAYOUT:
+    while (op := defining_op(value)) is not None and isa(op, *_CHANGES_LAYOUT):
         if next(iter(value.uses), None) is not None:
             return
-        op, value = value.owner.operation, value.owner.operation.operands[0]
+        value = source_of(op)
         op.erase()
 
 
 def _load_words(value: ir.Value, axes: AxisInfos, warps: int) -> None:
     """Have the load that scales come from access four of a row at once, if they are neighbours."""
     source, info = as_loaded(value), tensor_info(value.type)
-    if info is None or isinstance(source.owner, ir.Block) or source.owner.operation.name != "tt.load":
+    if info is None or isinstance(source.owner, ir.Block) or not isa(source.owner.operation, LoadOp):
         return
     load = source.owner.operation
     present = encoding_of(load.results[0])
     if not isinstance(present, Blocked) or present.order[0] != 1 or present.size_per_thread[1] >= WORD:
         return
-    if axes.contiguous(load.operands[0], 1) >= WORD:
+    if axes.contiguous(cast(load, LoadOp).ptr, 1) >= WORD:
         lay_out(load, Blocked.make(info.shape, (1, WORD), (1, 0), warps, _LANES))
 
 
-def bare(value: ir.Value, *through: str) -> ir.Value:
-    """``value`` without conversions of its layout, and what ops called ``through`` make of it."""
-    names = ("ttg.convert_layout", *through)
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name in names:
-        value = value.owner.operation.operands[0]
+def bare(value: ir.Value, *through: type[ir.OpView]) -> ir.Value:
+    """``value`` without conversions of its layout, and what ops ``through``, which take one value, make of it."""
+    while (op := defining_op(value)) is not None and isa(op, ConvertLayoutOp, *through):
+        value = source_of(op)
     return value
 
 
 def as_loaded(value: ir.Value) -> ir.Value:
     """``value`` as it was loaded: what its bits mean is the instruction's matter, not that of who holds it."""
-    return bare(value, "tt.bitcast")
+    return bare(value, BitcastOp)

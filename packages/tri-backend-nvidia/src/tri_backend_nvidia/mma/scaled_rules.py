@@ -9,6 +9,7 @@ from tri_backend_nvidia.machine import SCALED_KINDS, ScaledMmaOp
 from tri_backend_nvidia.mma.mma_scales import THREADS, WORD, lane_of
 from tri_backend_nvidia.mma.scaled_table import ROWS, ScaledOperands
 from tri_core.api import InternalError, Unsupported
+from tri_core.ir.dots import Dot
 from tri_core.mlir import ir
 from tri_gpu_dialect.layouts import BLOCK, LANE, REGISTER, WARP
 from tri_gpu_dialect.lowering import Builder, Lowered, Lowering
@@ -64,7 +65,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     kind = SCALED_KINDS[row.kind]
     scales = [_Scales.of(ctx, value, operand) for operand, value in enumerate(scaled.scales)]
     # places along k are counted in bytes of a fragment, in which e2m1 is packed
-    packed = scaled.shape[2] // op.operands[0].type.shape[1]
+    packed = scaled.shape[2] // Dot(op).a.type.shape[1]
     kinds = " ".join((scaled.a.name.lower(), scaled.b.name.lower(), row.scale_name))
 
     def multiply(

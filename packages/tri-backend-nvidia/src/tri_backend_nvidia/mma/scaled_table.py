@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from tri_backend_nvidia.machine import SCALED_KINDS
 from tri_core.api import Target
+from tri_core.dialects.tt import DotScaledOp
 from tri_core.dialects.tt.enums import ScaleDotElemType
-from tri_core.mlir import ir
+from tri_core.ir.views import cast, isa
+from tri_core.mlir import builtin, ir
 from tri_gpu_dialect.types import shape_of, tensor_info
 
 __all__ = [
@@ -65,11 +67,11 @@ class ScaledOperands:
     @classmethod
     def of(cls, op: ir.Operation) -> ScaledOperands:
         """Those of a dot of two dimensions."""
-        sizes = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        dot = cast(op, DotScaledOp)
         a, b = (Format(ir.IntegerAttr(op.attributes[f"{n}_elem_type"]).value) for n in "ab")
         m, n = shape_of(op.results[0].type)
-        k = shape_of(op.operands[0].type)[1] * (2 if a == E2M1 and _flag(op, "lhs_k_pack") else 1)
-        both = (op.operands[3], op.operands[4]) if sizes[3] and sizes[4] else None
+        k = shape_of(dot.a.type)[1] * (2 if a == E2M1 and _flag(op, "lhs_k_pack") else 1)
+        both = None if dot.a_scale is None or dot.b_scale is None else (dot.a_scale, dot.b_scale)
         packed = all(_flag(op, name) for name in ("lhs_k_pack", "rhs_k_pack"))
         return cls(a, b, (m, n, k), both, packed)
 
@@ -114,7 +116,7 @@ def refused_partitions(op: ir.Operation, specialize: bool | None) -> str | None:
 
 
 def _is_in_special_loop(op: ir.Operation) -> bool:
-    while op.name != "builtin.module" and op.parent is not None:
+    while not isa(op, builtin.ModuleOp) and op.parent is not None:
         if _WARP_SPECIALIZE in op.attributes and str(op.attributes[_WARP_SPECIALIZE]) != "false":
             return True
         op = op.parent.operation

@@ -13,7 +13,10 @@ from functools import lru_cache
 
 from tri_backend_nvidia.machine import StMatrixOp
 from tri_backend_nvidia.mma.loads import RowLoad, combinations, plan_rows
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalAllocOp
 from tri_gpu_dialect.layouts import (
     BLOCK,
     LANE,
@@ -53,7 +56,8 @@ _BITS = 16
 
 def suits_allocation(ctx: Lowering, op: ir.Operation) -> bool:
     """Whether a ``ttg.local_alloc`` is filled in rows."""
-    return len(op.operands) == 1 and _plan(ctx, op.operands[0], _allocated(ctx, op)) is not None
+    value = cast(op, LocalAllocOp).src
+    return value is not None and _plan(ctx, value, _allocated(ctx, op)) is not None
 
 
 def suits_store(ctx: Lowering, op: ir.Operation) -> bool:
@@ -65,7 +69,7 @@ def suits_store(ctx: Lowering, op: ir.Operation) -> bool:
 def allocate(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.local_alloc`` of a tile by ``stmatrix``."""
     view = _allocated(ctx, op)
-    _store(ctx, op.operands[0], view)
+    _store(ctx, cast(op, LocalAllocOp).src, view)
     return [view]
 
 
@@ -164,7 +168,7 @@ def convert(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     found = _way(ctx, op)
     assert found is not None
     plan, shared, rows = found
-    values = ctx.registers(op.operands[0])
+    values = ctx.registers(source_of(op))
     type_ = values[0].type
     view = SharedTensor(ctx.scratch(op), shared, (0,), memory_type(ctx.b, type_), type_)
     result: dict[int, ir.Value] = {}
@@ -178,9 +182,9 @@ def convert(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 
 def _way(ctx: Lowering, op: ir.Operation) -> tuple[ThroughShared, LinearLayout, RowLoad] | None:
-    source, result = op.operands[0].type, op.results[0].type
+    source, result = source_of(op).type, op.results[0].type
     have, want = ctx.layout(source), ctx.layout(result)
-    held = ctx.registers(op.operands[0])[0].type
+    held = ctx.registers(source_of(op))[0].type
     if have == want or bit_width(held) != _BITS:
         return None
     own_banks = banks(ctx)

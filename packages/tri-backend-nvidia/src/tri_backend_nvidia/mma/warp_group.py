@@ -21,8 +21,11 @@ from tri_backend_nvidia.mma.encoding import NvidiaMma
 from tri_backend_nvidia.mma.memory import ATOM_ROWS, NvmmaShared
 from tri_backend_nvidia.mma.table import PTX_TYPES
 from tri_core.api import Unsupported
+from tri_core.ir.dots import Dot
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
+from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.encodings import DotOperand, decode
 from tri_gpu_dialect.layouts import OFFSET, REGISTER, WARP, LinearLayout
 from tri_gpu_dialect.lowering import Lowered, Lowering
@@ -191,13 +194,14 @@ def _encoding(op: ir.Operation) -> NvidiaMma:
 def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.warp_group_dot``: one machine op; several, waited for one by one, where accumulators must not grow imprecise."""
     encoding = _encoding(op)
-    tiles = _Tiles.of(encoding, op.results[0].type.shape)
-    total = [ctx.registers(op.operands[2])[r] for r in tiles.order]
-    add = ctx.scalar(op.operands[3]) if len(op.operands) > 3 else ctx.b.true()
-    if len(op.operands) > 3 and is_zero(op.operands[3]):
+    tiles, dot = _Tiles.of(encoding, op.results[0].type.shape), cast(op, WarpGroupDotOp)
+    total = [ctx.registers(dot.c)[r] for r in tiles.order]
+    use_c = next(iter(dot.more), None)
+    add = ctx.b.true() if use_c is None else ctx.scalar(use_c)
+    if use_c is not None and is_zero(use_c):
         total = [ctx.b.undef(value.type) for value in total]  # nobody reads them: no moves of zeros
     call = _Call.of(ctx, op, encoding, tiles)
-    depth, most = op.operands[0].type.shape[1], _imprecise(op)
+    depth, most = dot.a.type.shape[1], _imprecise(op)
     if most is None or most > depth:
         made = call.run(total, add, 0, depth)
     else:
@@ -210,7 +214,7 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
 def _imprecise(op: ir.Operation) -> int | None:
     """Along how much of k dots may be added in the tensor core's short accumulators, to nothing else; None: to any accumulator."""
-    if "maxNumImpreciseAcc" not in op.attributes or op.operands[1].type.element_type.width != 8:
+    if "maxNumImpreciseAcc" not in op.attributes or Dot(op).b.type.element_type.width != 8:
         return None
     is_float = str(op.results[0].type.element_type) == "f32"
     return int(ir.IntegerAttr(op.attributes["maxNumImpreciseAcc"]).value) if is_float else None

@@ -6,19 +6,32 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tri_core.dialects.tt import (
+    DescriptorLoadOp,
+    DescriptorReduceOp,
+    DescriptorStoreOp,
+    DotOp,
+    FuncOp,
+    MakeTensorDescriptorOp,
+    ReduceOp,
+    ScanOp,
+    StoreOp,
+)
+from tri_core.ir.access import access_of
+from tri_core.ir.dots import Dot as Operands
 from tri_core.ir.regions import For, is_loop
 from tri_core.ir.traits import maps_elements
 from tri_core.ir.views import isa
-from tri_core.mlir import ir
+from tri_core.mlir import arith, ir
+from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, terminator
 from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["Dot", "Unknown", "Work", "loops_of_dots", "work_of"]
 
-_DOTS = frozenset({"tt.dot", "ttg.warp_group_dot"})
-_LOAD = "tt.descriptor_load"
-_STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_reduce"})
+_DOTS = (DotOp, WarpGroupDotOp)
+_STORES = (StoreOp, DescriptorStoreOp, DescriptorReduceOp)
 #: what the unit for special functions computes
 _SPECIAL = frozenset(
     f"math.{name}" for name in ("cos", "exp", "exp2", "log", "log2", "rsqrt", "sin", "sqrt", "tanh")
@@ -93,26 +106,32 @@ def work_of(function: ir.Operation) -> Work | Unknown:
     busiest = max(bodies, key=lambda b: sum(p.multiply_adds for p in b.shapes()))
     inside = {op for body in bodies for op in body.ops}
     ops = all_ops(function)
-    held = [_bytes(op.results[0]) for op in ops if op.name == _LOAD and op not in inside]
+    held = [_bytes(op.results[0]) for op in ops if isa(op, DescriptorLoadOp) and op not in inside]
     return replace(
         busiest.work(),
         held=sum(held),
         next=min(held, default=0),
-        tile=max((_bytes(op.operands[1]) for op in ops if op.name in _STORES), default=0),
-        describes=not all(known_at_launch(op) for op in ops if op.name == "tt.make_tensor_descriptor"),
+        tile=max((_bytes(_stored(op)) for op in ops if isa(op, *_STORES)), default=0),
+        describes=not all(known_at_launch(op) for op in ops if isa(op, MakeTensorDescriptorOp)),
     )
+
+
+def _stored(op: ir.Operation) -> ir.Value:
+    access = access_of(op)
+    assert access is not None
+    return access.value
 
 
 def loops_of_dots(function: ir.Operation) -> list[ir.Operation]:
     """The innermost loops around dots."""
     found = dict.fromkeys(
-        loop for op in all_ops(function) if op.name in _DOTS and (loop := _loop_around(op)) is not None
+        loop for op in all_ops(function) if isa(op, *_DOTS) and (loop := _loop_around(op)) is not None
     )
     return list(found)
 
 
 def _loop_around(op: ir.Operation) -> ir.Operation | None:
-    while op.name != "tt.func" and op.parent is not None:
+    while not isa(op, FuncOp) and op.parent is not None:
         op = op.parent.operation
         if is_loop(op):
             return op
@@ -139,7 +158,7 @@ class _Body:
 
     @property
     def dots(self) -> list[ir.Operation]:
-        return [op for op in self.ops if op.name in _DOTS]
+        return [op for op in self.ops if isa(op, *_DOTS)]
 
     def refusal(self) -> str | None:
         """Why the cost of an iteration is unknown."""
@@ -155,10 +174,10 @@ class _Body:
         """Whether an operand is a block of a descriptor, made of another dot, or from outside of the loop."""
         op = self._maker(value)
         while op is not None and forwards_elements(op):
-            value = op.operands[0]
+            value = next(iter(op.operands))
             op = self._maker(value)
         if op is not None:
-            return op.name == _LOAD or self.reads_a_dot(value)
+            return isa(op, DescriptorLoadOp) or self.reads_a_dot(value)
         return not (isinstance(value.owner, ir.Block) and value.owner.owner.operation == self.loop)
 
     def reads_a_dot(self, value: ir.Value) -> bool:
@@ -168,7 +187,7 @@ class _Body:
             op = self._maker(ahead.pop())
             if op is None:
                 continue
-            if op.name in _DOTS:
+            if isa(op, *_DOTS):
                 return True
             more = [v for v in op.operands if v not in seen]
             seen.update(more)
@@ -190,7 +209,7 @@ class _Body:
     @staticmethod
     def _dot(dot: ir.Operation) -> Dot:
         m, n = dot.results[0].type.shape
-        left = dot.operands[0].type
+        left = Operands(dot).a.type
         return Dot(m, n, left.shape[1], bitwidth(left.element_type))
 
     def work(self) -> Work:
@@ -201,7 +220,7 @@ class _Body:
         forwarded = [_elements(v) for dot in dots for v in list(dot.operands)[:2] if self.reads_a_dot(v)]
         return Work(
             dots=self.shapes(),
-            copied=sum(_bytes(op.results[0]) for op in ops if op.name == _LOAD),
+            copied=sum(_bytes(op.results[0]) for op in ops if isa(op, DescriptorLoadOp)),
             special=sum(_elements(op.results[0]) for op in ops if op.name in _SPECIAL),
             simple=sum(_arithmetic(ops)),
             iterations=_iterations(self.loop),
@@ -210,15 +229,15 @@ class _Body:
             forwarded=max(forwarded, default=0),
             accumulators=sum(_elements(v) for v in carried),
             between=sum(_elements(d.results[0]) for d in dots if d.results[0] not in accumulators),
-            tiles_inside=_loop_around(self.loop) is not None or any(op.name in _STORES for op in ops),
+            tiles_inside=_loop_around(self.loop) is not None or any(isa(op, *_STORES) for op in ops),
         )
 
 
 def _arithmetic(ops: Sequence[ir.Operation]) -> Iterator[int]:
     """Elements that each op computes; reductions have those that they read."""
     for op in ops:
-        if op.name in ("tt.reduce", "tt.scan"):
-            yield _elements(op.operands[0])
+        if isa(op, ReduceOp, ScanOp):
+            yield _elements(next(iter(op.operands)))
         elif maps_elements(op.name) and op.name not in _SPECIAL:
             yield _elements(op.results[0])
 
@@ -236,7 +255,7 @@ def _iterations(loop: ir.Operation) -> int | None:
     numbers = []
     for value in list(loop.operands)[:3]:
         op = None if isinstance(value.owner, ir.Block) else value.owner.operation
-        if op is None or op.name != "arith.constant":
+        if op is None or not isa(op, arith.ConstantOp):
             return None
         numbers.append(ir.IntegerAttr(op.attributes["value"]).value)
     low, high, step = numbers

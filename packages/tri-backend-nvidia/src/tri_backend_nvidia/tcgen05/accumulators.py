@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tri_core.ir.regions import For
+from tri_core.ir.dots import Dot
+from tri_core.ir.regions import For, ends_region
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import all_ops, terminator
 from tri_gpu_dialect.encodings import decode
 
@@ -69,7 +71,7 @@ class Accumulator:
     @property
     def type(self) -> ir.Type:
         """The accumulator's, in registers."""
-        return self.dots[0].operands[2].type
+        return Dot(self.dots[0]).c.type
 
     @property
     def held(self) -> list[ir.Value]:
@@ -80,7 +82,7 @@ class Accumulator:
 
 def origin(value: ir.Value) -> ir.Value:
     """``value`` before the waits that forwarded it."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == WAIT:
+    while not isinstance(value.owner, ir.Block) and isa(value.owner.operation, WarpGroupDotWaitOp):
         value = value.owner.operation.operands[ir.OpResult(value).result_number]
     return value
 
@@ -89,7 +91,7 @@ def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation, int]]:
     """(value, user, operand's number) of all uses of ``value`` and of what waits make of it."""
     for use in value.uses:
         user, number = use.owner.operation, use.operand_number
-        if user.name == WAIT:
+        if isa(user, WarpGroupDotWaitOp):
             yield from _uses(user.results[number])
         else:
             yield value, user, number
@@ -97,7 +99,7 @@ def _uses(value: ir.Value) -> Iterator[tuple[ir.Value, ir.Operation, int]]:
 
 def _adders(value: ir.Value) -> list[ir.Operation]:
     """The dots that add to ``value``."""
-    return [user for _, user, number in _uses(value) if user.name == DOT and number == 2]
+    return [user for _, user, number in _uses(value) if isa(user, WarpGroupDotOp) and number == 2]
 
 
 def reads(accumulator: Accumulator, value: ir.Value) -> list[tuple[ir.Value, ir.Operation, int]]:
@@ -105,7 +107,10 @@ def reads(accumulator: Accumulator, value: ir.Value) -> list[tuple[ir.Value, ir.
     found = []
     for held, user, number in _uses(value):
         in_place = (
-            user.name == DOT and number == 2 and user in accumulator.dots and _is_in_place(accumulator, user)
+            isa(user, WarpGroupDotOp)
+            and number == 2
+            and user in accumulator.dots
+            and _is_in_place(accumulator, user)
         )
         if not in_place and not _comes_round(accumulator, user, number):
             found.append((held, user, number))
@@ -118,7 +123,7 @@ def _is_in_place(accumulator: Accumulator, dot: ir.Operation) -> bool:
 
 def _comes_round(accumulator: Accumulator, user: ir.Operation, number: int) -> bool:
     """Whether ``user`` yields what the accumulator's loop carries."""
-    if accumulator.carried is None or user.name != "scf.yield" or number != accumulator.carried.index:
+    if accumulator.carried is None or not ends_region(user) or number != accumulator.carried.index:
         return False
     return bool(user.block == accumulator.carried.argument.owner)
 
@@ -126,7 +131,7 @@ def _comes_round(accumulator: Accumulator, user: ir.Operation, number: int) -> b
 def accumulators(function: ir.Operation) -> list[Accumulator]:
     """The accumulators of all dots of ``function`` whose accumulators are to be in tensor memory, in program order."""
     found: list[Accumulator] = []
-    for dot in [op for op in all_ops(function) if op.name == DOT and is_placed(op.results[0])]:
+    for dot in [op for op in all_ops(function) if isa(op, WarpGroupDotOp) and is_placed(op.results[0])]:
         accumulator = next((c for c in found if _continues(c, dot)), None)
         if accumulator is None:
             found.append(Accumulator([dot]))
@@ -140,7 +145,7 @@ def accumulators(function: ir.Operation) -> list[Accumulator]:
 def _continues(accumulator: Accumulator, dot: ir.Operation) -> bool:
     """Whether ``dot`` is the only one that adds to the result of the last dot of ``accumulator``, next to it."""
     last = accumulator.dots[-1]
-    if last.block != dot.block or origin(dot.operands[2]) != last.results[0]:
+    if last.block != dot.block or origin(Dot(dot).c) != last.results[0]:
         return False
     return len(_adders(last.results[0])) == 1
 
@@ -156,5 +161,5 @@ def _carry(accumulator: Accumulator) -> None:
             accumulator.carried = Carried(loop, index)
             argument = accumulator.carried.argument
             first = accumulator.dots[0]
-            accumulator.adds_in_place = origin(first.operands[2]) == argument and len(_adders(argument)) == 1
+            accumulator.adds_in_place = origin(Dot(first).c) == argument and len(_adders(argument)) == 1
             return

@@ -22,14 +22,17 @@ from tri_backend_nvidia.tcgen05.scales import SCALE_SETS, TensorMemoryScales
 from tri_backend_nvidia.tcgen05.tmem_operands import PlacedOperand, overlap, place_operands
 from tri_backend_nvidia.tcgen05.tmem_operands import left_operands as factors_of
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
+from tri_core.dialects.tt import FuncOp, ReturnOp
+from tri_core.ir.dots import Dot
 from tri_core.ir.regions import If
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.locations import source_location
-from tri_core.mlir import ir
+from tri_core.mlir import builtin, ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.base import MemDescType
-from tri_gpu_dialect.dialect.partitions import NAME, default_block
+from tri_gpu_dialect.dialect import ConvertLayoutOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.dialect.partitions import default_block
 from tri_gpu_dialect.edit import all_ops, block_ops, functions
 from tri_gpu_dialect.encodings import SwizzledShared
 
@@ -148,7 +151,7 @@ class Scales:
     @classmethod
     def of(cls, function: ir.Operation, first: int) -> Scales:
         """From column ``first`` on, for the largest scales of a dot of ``function``."""
-        dots = [op for op in all_ops(function) if op.name == DOT and has_scales(op)]
+        dots = [op for op in all_ops(function) if isa(op, WarpGroupDotOp) and has_scales(op)]
         most = max((sum(cls.widths(dot)) for dot in dots), default=0)
         return cls(-(-first // _ALIGNED) * _ALIGNED if most else first, most)
 
@@ -192,7 +195,7 @@ def _life(accumulator: Accumulator, numbers: dict[ir.Operation, tuple[int, int]]
     ops = [*accumulator.dots, *([] if accumulator.carried is None else [accumulator.carried.loop])]
     for value in accumulator.held:
         ops += [user for _, user, _ in reads(accumulator, value)]
-        ops += [use.owner.operation for use in value.uses if use.owner.operation.name == WAIT]
+        ops += [use.owner.operation for use in value.uses if isa(use.owner.operation, WarpGroupDotWaitOp)]
     spans = [numbers[op] for op in ops]
     return min(s[0] for s in spans), max(s[1] for s in spans)
 
@@ -214,7 +217,7 @@ class _Placement:
     def run(self, found: Sequence[Accumulator]) -> None:
         root = self.root()
         for op in all_ops(self.function):
-            if op.name == DOT and is_placed(op.results[0]) and not _is_inside(op, root):
+            if isa(op, WarpGroupDotOp) and is_placed(op.results[0]) and not _is_inside(op, root):
                 raise Unsupported(
                     "a dot behind the part of a kernel whose warps are specialised",
                     remedy="pass warp_specialize=False",
@@ -227,14 +230,14 @@ class _Placement:
         for accumulator in found:
             self.start(accumulator)
         for op in all_ops(self.function):
-            if op.name == WAIT:
+            if isa(op, WarpGroupDotWaitOp):
                 _forget_values(op)
         completion.count(root)
 
     def root(self) -> ir.Block:
         """Where the consumers of the kernel start."""
         entry = self.function.regions[0].blocks[0]
-        special = [op for op in block_ops(entry) if op.name == NAME]
+        special = [op for op in block_ops(entry) if isa(op, WarpSpecializeOp)]
         return default_block(special[0]) if special else entry
 
     def allocate(self, root: ir.Block, found: Sequence[Accumulator]) -> None:
@@ -268,7 +271,7 @@ class _Placement:
             for placed in self.left_operands:
                 _move_operand(placed, slot.results[0])
         for op in all_ops(self.function):
-            if op.name == "tt.return":
+            if isa(op, ReturnOp):
                 with ir.InsertionPoint(op), location:
                     ir.Operation.create("ttng.tmem_dealloc", operands=slot.results, attributes=columns)
 
@@ -327,7 +330,7 @@ def _move_operand(placed: PlacedOperand, slot: ir.Value) -> None:
     attributes = {"column": _i32(placed.column)}
     view = ir.Operation.create("ttng.tmem_view", results=[place], operands=[slot], attributes=attributes)
     _store(operand.source, view.results[0], operand.alloc)
-    operand.dot.operands[0] = view.results[0]
+    cast(operand.dot, WarpGroupDotOp).a = view.results[0]
     for use in list(operand.alloc.results[0].uses):
         use.owner.operation.erase()
     operand.alloc.erase()
@@ -364,7 +367,7 @@ def _is_inside(op: ir.Operation, root: ir.Block) -> bool:
     block = op.block
     while block != root:
         owner = block.owner.operation
-        if owner.name in ("tt.func", "builtin.module"):
+        if isa(owner, FuncOp, builtin.ModuleOp):
             return False
         block = owner.block
     return True
@@ -383,18 +386,19 @@ def _store(value: ir.Value, view: ir.Value, before: ir.Operation) -> None:
 
 def _adds(dot: ir.Operation) -> ir.Value:
     """Whether ``dot`` adds, as it says."""
-    if len(dot.operands) > 3:
-        return dot.operands[3]
+    adds = next(iter(cast(dot, WarpGroupDotOp).more), None)
+    if adds is not None:
+        return adds
     with ir.InsertionPoint(dot), dot.location:
         return _bit(1)
 
 
 def _filled(dot: ir.Operation, view: ir.Value) -> ir.Value:
     """Have the buffer ``view`` hold what ``dot`` adds to, unless that is nothing; whether it adds."""
-    total = dot.operands[2]
-    if len(dot.operands) > 3 and is_zero(dot.operands[3]):
-        return dot.operands[3]
-    if len(dot.operands) == 3 and is_zero(total):
+    total, adds = Dot(dot).c, next(iter(cast(dot, WarpGroupDotOp).more), None)
+    if adds is not None and is_zero(adds):
+        return adds
+    if adds is None and is_zero(total):
         with ir.InsertionPoint(dot), dot.location:
             return _bit(0)
     _store(total, view, dot)
@@ -411,7 +415,7 @@ def _replace(dot: ir.Operation, view: ir.Value, add: ir.Value) -> None:
             attributes=attributes_of(dot),
         )
     # waits alone are left of its users
-    dot.results[0].replace_all_uses_with(dot.operands[2])
+    dot.results[0].replace_all_uses_with(Dot(dot).c)
     dot.erase()
 
 
@@ -446,7 +450,7 @@ def _place(accumulator: Accumulator, held: ir.Value, users: Sequence[ir.Operatio
 
 def _sink(op: ir.Operation) -> None:
     """Move ``op``, if it only changes a layout, to where its result is used."""
-    if op.name != "ttg.convert_layout":
+    if not isa(op, ConvertLayoutOp):
         return
     users = [use.owner.operation for use in op.results[0].uses]
     block = op.block

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
+from tri_backend_nvidia.tcgen05.accumulators import WAIT
 from tri_backend_nvidia.tcgen05.scales import SCALE_SETS
 from tri_core.api import Unsupported
 from tri_core.ir.regions import For, If, While
@@ -22,6 +22,7 @@ from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import all_ops, block_ops, terminator
 from tri_gpu_dialect.encodings import SwizzledShared
 
@@ -49,8 +50,8 @@ def has_scales(dot: ir.Operation) -> bool:
     return len(dot.operands) > 4
 
 
-def _has(op: ir.Operation, *names: str) -> bool:
-    return any(inner.name in names for inner in all_ops(op))
+def _has(op: ir.Operation, *kinds: type[ir.OpView]) -> bool:
+    return any(isa(inner, *kinds) for inner in all_ops(op))
 
 
 @dataclass
@@ -88,11 +89,11 @@ class Completion:
     def _block(self, block: ir.Block, count: ir.Value) -> ir.Value:
         """Go through ``block``; gives the count at its end."""
         for op in block_ops(block):
-            if op.name == DOT:
+            if isa(op, WarpGroupDotOp):
                 count = self._commit(op, count)
-            elif op.name == WAIT:
+            elif isa(op, WarpGroupDotWaitOp):
                 self._wait(op, count)
-            elif len(op.regions) and _has(op, DOT):
+            elif len(op.regions) and _has(op, WarpGroupDotOp):
                 count = self._region(op, count)
             elif len(op.regions):
                 for region in op.regions:
@@ -257,13 +258,13 @@ def _kept(loop: ir.Operation) -> list[int]:
 def _bound(block: ir.Block, since: int) -> int:
     """See to a wait among any ``RING`` dots that follow each other; ``since`` the last, and at the end of ``block``."""
     for op in block_ops(block):
-        if op.name == DOT:
+        if isa(op, WarpGroupDotOp):
             if since >= (SCALE_SETS if has_scales(op) else RING - 1):
                 since = _wait_before(op)
             since += 1
-        elif op.name == WAIT:
+        elif isa(op, WarpGroupDotWaitOp):
             since = min(since, ir.IntegerAttr(op.attributes["pendings"]).value)
-        elif len(op.regions) and _has(op, DOT, WAIT):
+        elif len(op.regions) and _has(op, WarpGroupDotOp, WarpGroupDotWaitOp):
             since = _bound_inside(op, since)
     return since
 
@@ -283,7 +284,11 @@ def _bound_inside(op: ir.Operation, since: int) -> int:
 
 def _least(block: ir.Block) -> int:
     """What the waits of ``block`` leave at most."""
-    found = [ir.IntegerAttr(op.attributes["pendings"]).value for op in block_ops(block) if op.name == WAIT]
+    found = [
+        ir.IntegerAttr(op.attributes["pendings"]).value
+        for op in block_ops(block)
+        if isa(op, WarpGroupDotWaitOp)
+    ]
     return max(found, default=0)
 
 

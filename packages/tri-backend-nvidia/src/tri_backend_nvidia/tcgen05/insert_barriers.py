@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT
+from tri_backend_nvidia.tcgen05.ops import TensorMemoryIndexOp
 from tri_core.api import Pass, StageContext
+from tri_core.ir.dots import Dot
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import BarrierOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import SHARED, all_ops, barrier, block_ops, functions
 
 __all__ = ["InsertTcgen05Barriers"]
@@ -29,8 +32,8 @@ class InsertTcgen05Barriers(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Insert ``ttg.barrier`` ops."""
         for function in functions(module):
-            for dot in [op for op in all_ops(function) if op.name == DOT]:
-                if isinstance(dot.operands[2].type, MemDescType) and not _have_met(dot):
+            for dot in [op for op in all_ops(function) if isa(op, WarpGroupDotOp)]:
+                if isinstance(Dot(dot).c.type, MemDescType) and not _have_met(dot):
                     barrier(ir.InsertionPoint(dot), dot.location, SHARED)
 
 
@@ -38,10 +41,10 @@ def _have_met(dot: ir.Operation) -> bool:
     """Whether a barrier stands before ``dot``, and nothing in between that it has to order."""
     ops = block_ops(dot.block)
     for op in reversed(ops[: ops.index(dot)]):
-        if op.name == "ttg.barrier":
+        if isa(op, BarrierOp):
             return bool(ir.IntegerAttr(op.attributes["addrSpace"]).value & SHARED)
-        if op.name == "ttng.tmem_index":
+        if isa(op, TensorMemoryIndexOp):
             continue
-        if len(op.regions) or op.name in (DOT, WAIT) or op.name.startswith("ttng.tmem_"):
+        if len(op.regions) or isa(op, WarpGroupDotOp, WarpGroupDotWaitOp) or op.name.startswith("ttng.tmem_"):
             return False
     return False

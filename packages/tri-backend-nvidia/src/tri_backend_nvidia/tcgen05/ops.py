@@ -6,7 +6,7 @@ A dot is ``ttg.warp_group_dot`` whose third operand is a buffer in tensor memory
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tri_backend_nvidia.mma.encoding import TTNG
 from tri_core.ir.effects import ASYNC, SYNCHRONIZE_CTA, Effect, Effects
@@ -25,8 +25,8 @@ __all__ = [
     "TensorMemoryViewOp",
 ]
 
-_In = ext.Operand[Any]
-_Out = ext.Result[Any]
+_In: TypeAlias = ext.Operand[Any]
+_Out: TypeAlias = ext.Result[Any]
 _TENSOR_MEMORY = "tensor memory"
 _Values = tuple[Sequence[ir.Value], Sequence[ir.Value]]
 

@@ -19,9 +19,11 @@ from tri_backend_nvidia.machine import (
 )
 from tri_backend_nvidia.mma.memory import ATOM_ROWS, FourBitShared, NvmmaShared
 from tri_backend_nvidia.mma.table import PTX_TYPES
+from tri_backend_nvidia.tcgen05 import ops
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, GROUP_WARPS, ROW, TensorMemory
 from tri_backend_nvidia.tcgen05.tmem_operands import TensorMemoryOperand
 from tri_core.api import Target, Unsupported
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_gpu_dialect.encodings import Encoding, decode
 from tri_gpu_dialect.layouts import LANE, OFFSET, REGISTER, WARP, LinearLayout, layout_for
@@ -92,7 +94,7 @@ def first_thread(ctx: Lowering) -> ir.Value:
 
 def alloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_alloc``: by the first warp."""
-    slot = ctx.shared_tensor(op.operands[0]).base
+    slot = ctx.shared_tensor(cast(op, ops.TensorMemoryAllocOp).slot).base
     TensorMemoryAllocOp.build([slot, _first_warp(ctx)], (), {"columns": _number(ctx, op, "columns")})
     fence("before_thread_sync")
     return []
@@ -103,7 +105,7 @@ def dealloc(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     fence("before_thread_sync")
     ctx.barrier()
     fence("after_thread_sync")
-    address = ctx.b.load(ctx.shared_tensor(op.operands[0]).base, ctx.b.i32)
+    address = ctx.b.load(ctx.shared_tensor(cast(op, ops.TensorMemoryDeallocOp).slot).base, ctx.b.i32)
     TensorMemoryDeallocOp.build([address, _first_warp(ctx)], (), {"columns": _number(ctx, op, "columns")})
     return []
 
@@ -112,15 +114,19 @@ def view(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_view``."""
     b = ctx.b
     fence("after_thread_sync")
-    base = b.load(ctx.shared_tensor(op.operands[0]).base, b.i32)
+    base = b.load(ctx.shared_tensor(cast(op, ops.TensorMemoryViewOp).slot).base, b.i32)
     return [TensorMemoryBuffer(b.add(base, b.int_(ir.IntegerAttr(op.attributes["column"]).value)))]
 
 
 def index(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_index``."""
-    b, buffer = ctx.b, ctx.expect(op.operands[0], TensorMemoryBuffer)
+    b, buffer = ctx.b, ctx.expect(cast(op, ops.TensorMemoryIndexOp).src, TensorMemoryBuffer)
     stride = b.int_(ir.IntegerAttr(op.attributes["columns"]).value)
-    return [TensorMemoryBuffer(b.add(buffer.address, b.mul(ctx.scalar(op.operands[1]), stride)))]
+    return [
+        TensorMemoryBuffer(
+            b.add(buffer.address, b.mul(ctx.scalar(cast(op, ops.TensorMemoryIndexOp).index), stride))
+        )
+    ]
 
 
 # --- registers --------------------------------------------------------------------------------------------
@@ -203,8 +209,9 @@ def _runs(columns: Mapping[int, int]) -> tuple[tuple[int, tuple[int, ...]], ...]
 def load(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tmem_load``: all at once, then one wait."""
     b, result = ctx.b, op.results[0].type
-    moves = _Moves.of(result, op.operands[0].type)
-    base = moves.address(ctx, ctx.expect(op.operands[0], TensorMemoryBuffer).address)
+    source = cast(op, ops.TensorMemoryLoadOp).src
+    moves = _Moves.of(result, source.type)
+    base = moves.address(ctx, ctx.expect(source, TensorMemoryBuffer).address)
     words: list[ir.Value] = []
     for column, registers in moves.runs:
         words += TensorMemoryLoadOp.build([b.add(base, b.int_(column))], [b.i32] * len(registers))
@@ -363,7 +370,7 @@ def _steps(
 
 def commit(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttng.tc_gen5_commit``: by the thread that starts dots."""
-    TensorCommitOp.build([ctx.shared_tensor(op.operands[0]).base, first_thread(ctx)])
+    TensorCommitOp.build([ctx.shared_tensor(cast(op, ops.CommitOp).barrier).base, first_thread(ctx)])
     return []
 
 

@@ -15,6 +15,7 @@ from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, NARROWEST,
 from tri_backend_nvidia.tcgen05.scaled_table import ROWS
 from tri_backend_nvidia.tcgen05.scales import ScalesShared
 from tri_core.dialects.tt.enums import InputPrecision, ScaleDotElemType
+from tri_core.ir.dots import Dot
 from tri_core.mlir import ir
 from tri_core.passes.origins import is_zero
 from tri_gpu_dialect.analysis import AxisInfos
@@ -65,8 +66,8 @@ def group_dot(op: ir.Operation, warps: int, axes: AxisInfos) -> None:
             memory = operand_memory(row, format_, index, shape, contiguous_dimension(value))
             buffers.append(_buffer(value, memory))
         scales = [_buffer(as_loaded(v), ScalesShared.of(shape_of(v.type))) for v in scaled.scales]
-        total = convert(bare(op.operands[2]), encoding, ir.InsertionPoint.current, op.location)
-        adds = constant(1, 0 if is_zero(bare(op.operands[2])) else 1)
+        total = convert(bare(Dot(op).c), encoding, ir.InsertionPoint.current, op.location)
+        adds = constant(1, 0 if is_zero(bare(Dot(op).c)) else 1)
         made = ir.Operation.create(
             DOT,
             results=[total.type],

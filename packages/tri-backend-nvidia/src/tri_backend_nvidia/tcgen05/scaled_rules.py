@@ -27,7 +27,10 @@ from tri_backend_nvidia.tcgen05.scaled_table import ROWS
 from tri_backend_nvidia.tcgen05.scales import BLOCK_ROWS, WORD
 from tri_core.api import InternalError, Target
 from tri_core.dialects.tt.enums import ScaleDotElemType
+from tri_core.ir.dots import Dot
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import WarpGroupDotOp
 from tri_gpu_dialect.encodings import decode
 from tri_gpu_dialect.layouts import OFFSET, LinearLayout, layout_for
 from tri_gpu_dialect.layouts.shared import pad_offset
@@ -122,13 +125,13 @@ def dot(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def _row(op: ir.Operation) -> ScaledRow:
     """The instruction, as the formats, the scales' type and their number say."""
     formats = {_format(op, name) for name in "ab"}
-    scales = op.operands[4].type
-    depth = op.operands[0].type.shape[1] * (2 if _format(op, "a") == ScaleDotElemType.E2M1 else 1)
+    scales = cast(op, WarpGroupDotOp).more[1].type
+    depth = Dot(op).a.type.shape[1] * (2 if _format(op, "a") == ScaleDotElemType.E2M1 else 1)
     group = depth // scales.shape[1]
     for row in ROWS:
         if formats <= set(row.formats) and (row.scale, row.group) == (str(scales.element_type), group):
             return row
-    raise InternalError(f"no instruction for {op.operands[0].type} with scales {scales}")
+    raise InternalError(f"no instruction for {Dot(op).a.type} with scales {scales}")
 
 
 def _name(format_: ScaleDotElemType, row: ScaledRow) -> str:
@@ -145,11 +148,11 @@ def _steps(
     scales: Sequence[_Scales],
 ) -> list[ScaledStep]:
     """The instructions, along k last."""
-    shape = tuple(op.operands[2].type.shape)
+    shape = tuple(Dot(op).c.type.shape)
     places = layout_for(encoding, shape).pseudo_invert()
     # places along k are counted in bytes of a buffer, in which e2m1 is packed
     packs = [2 if _format(op, name) == ScaleDotElemType.E2M1 else 1 for name in "ab"]
-    depth = op.operands[0].type.shape[1] * packs[0]
+    depth = Dot(op).a.type.shape[1] * packs[0]
     found = []
     for row in range(0, shape[0], encoding.block_m):
         for column in range(0, shape[1], encoding.block_n):

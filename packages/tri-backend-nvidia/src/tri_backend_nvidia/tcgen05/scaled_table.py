@@ -17,6 +17,7 @@ from tri_backend_nvidia.mma.scaled_table import (
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, GROUP_WARPS, TensorMemory
 from tri_backend_nvidia.tcgen05.scales import LEAST_ROWS, SCALE_SETS, WORD, TensorMemoryScales
 from tri_core.api import Target
+from tri_core.ir.dots import Dot
 from tri_core.mlir import ir
 from tri_gpu_dialect.types import bitwidth, shape_of, tensor_info
 
@@ -77,7 +78,7 @@ class ScaledDots:
         columns = TensorMemory.of((m, n)).columns((m, n)) + SCALE_SETS * scales
         if columns > self.columns:
             return f"the accumulator and its scales need {columns} columns of tensor memory; there are {self.columns}"
-        need = sum(_bytes(v.type) for v in list(op.operands) if v != op.operands[2])
+        need = sum(_bytes(v.type) for v in list(op.operands) if v != Dot(op).c)
         if row.kind == "mxf8f6f4":  # e2m1 takes as much as 8 bits
             need = (m + n) * k
         return f"{need} bytes of operands do not fit into shared memory" if need > self.shared else None

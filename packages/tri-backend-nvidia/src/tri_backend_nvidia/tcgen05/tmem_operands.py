@@ -11,10 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tri_backend_nvidia.mma.encoding import TTNG
-from tri_backend_nvidia.tcgen05.accumulators import DOT, WAIT, Accumulator, is_placed
+from tri_backend_nvidia.tcgen05.accumulators import Accumulator, is_placed
 from tri_backend_nvidia.tcgen05.encoding import BLOCK_M, COLUMN, ROW, WIDEST, TensorMemoryRows
+from tri_core.ir.dots import Dot
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.base import MemDescType
+from tri_gpu_dialect.dialect import LocalAllocOp, LocalDeallocOp, WarpGroupDotOp, WarpGroupDotWaitOp
 from tri_gpu_dialect.edit import all_ops, block_ops
 from tri_gpu_dialect.encodings import Encoding, decode, encoding
 from tri_gpu_dialect.layouts import LinearLayout
@@ -91,7 +94,7 @@ class Operand:
     @property
     def source(self) -> ir.Value:
         """The tensor."""
-        return self.alloc.operands[0]
+        return cast(self.alloc, LocalAllocOp).src
 
     @property
     def shape(self) -> Shape:
@@ -111,8 +114,8 @@ class Operand:
 def left_operands(function: ir.Operation, numbers: Mapping[ir.Operation, Life]) -> list[Operand]:
     """The operands of ``function`` that may be in tensor memory: of one dot, done in its own block."""
     found = []
-    for dot in [op for op in all_ops(function) if op.name == DOT and len(op.operands) <= 4]:
-        owner = dot.operands[0].owner
+    for dot in [op for op in all_ops(function) if isa(op, WarpGroupDotOp) and len(op.operands) <= 4]:
+        owner = Dot(dot).a.owner
         if isinstance(owner, ir.Block) or not is_placed(dot.results[0]):
             continue
         alloc, end = owner.operation, _done(dot)
@@ -123,22 +126,23 @@ def left_operands(function: ir.Operation, numbers: Mapping[ir.Operation, Life]) 
 
 def _is_for(alloc: ir.Operation, dot: ir.Operation) -> bool:
     """Whether ``alloc`` holds a tensor in the layout of accumulators for ``dot`` alone."""
-    if alloc.name != "ttg.local_alloc" or not len(alloc.operands) or alloc.block != dot.block:
+    value = cast(alloc, LocalAllocOp).src if isa(alloc, LocalAllocOp) else None
+    if value is None or alloc.block != dot.block:
         return False
     uses = [(use.owner.operation, use.operand_number) for use in alloc.results[0].uses]
-    alone = all(user.name == "ttg.local_dealloc" or (user, i) == (dot, 0) for user, i in uses)
-    return alone and is_placed(alloc.operands[0])
+    alone = all(isa(user, LocalDeallocOp) or (user, i) == (dot, 0) for user, i in uses)
+    return alone and is_placed(value)
 
 
 def _done(dot: ir.Operation) -> ir.Operation | None:
     """The wait in the block of ``dot`` behind which it is done."""
     ops, started = block_ops(dot.block), 0
     for op in ops[ops.index(dot) + 1 :]:
-        if op.name == WAIT and ir.IntegerAttr(op.attributes["pendings"]).value <= started:
+        if isa(op, WarpGroupDotWaitOp) and ir.IntegerAttr(op.attributes["pendings"]).value <= started:
             return op
-        if any(inner.name in (DOT, WAIT) for inner in all_ops(op) if inner != op):
+        if any(isa(inner, WarpGroupDotOp, WarpGroupDotWaitOp) for inner in all_ops(op) if inner != op):
             return None
-        started += op.name == DOT
+        started += isa(op, WarpGroupDotOp)
     return None
 
 

@@ -17,7 +17,9 @@ from tri_backend_nvidia.machine import (
     WarpBarrierOp,
 )
 from tri_backend_nvidia.options import nvidia_options
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import ArriveBarrierOp, InitBarrierOp, InvalBarrierOp
 from tri_gpu_dialect.edit import CLUSTER
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule
@@ -58,7 +60,9 @@ def init(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.init_barrier``: by thread 0; a fence lets copies know."""
     b = ctx.b
     first = b.cmp("eq", ctx.thread, b.int_(0))
-    BarrierInitOp.build([_address(ctx, op.operands[0]), first], (), {"count": _number(ctx, op, "count")})
+    BarrierInitOp.build(
+        [_address(ctx, cast(op, InitBarrierOp).alloc), first], (), {"count": _number(ctx, op, "count")}
+    )
     fence("mbarrier_init.release.cluster")
     return []
 
@@ -66,7 +70,7 @@ def init(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def inval(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.inval_barrier``: by thread 0."""
     first = ctx.b.cmp("eq", ctx.thread, ctx.b.int_(0))
-    BarrierInvalOp.build([_address(ctx, op.operands[0]), first])
+    BarrierInvalOp.build([_address(ctx, cast(op, InvalBarrierOp).alloc), first])
     return []
 
 
@@ -87,12 +91,13 @@ def arrive(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     if CLUSTER in op.attributes:
         b = ctx.b
         there = MapaOp.build(
-            [_address(ctx, op.operands[0]), ctx.lane], [b.ptr(ctx.hw.address_space("cluster"))]
+            [_address(ctx, cast(op, ArriveBarrierOp).alloc), ctx.lane],
+            [b.ptr(ctx.hw.address_space("cluster"))],
         )[0]
         first = b.cmp("ult", ctx.lane, b.int_(ctx.hw.num_ctas))
         PeerArriveOp.build([there, first], (), {"scope": ir.StringAttr.get("cta")})
         return []
-    BarrierArriveOp.build([_address(ctx, op.operands[0]), elected(ctx)])
+    BarrierArriveOp.build([_address(ctx, cast(op, ArriveBarrierOp).alloc), elected(ctx)])
     return []
 
 

@@ -13,8 +13,10 @@ from tri_core.api import LaunchDescriptor
 from tri_core.dialects.tt import TensorDescType
 from tri_core.dialects.tt.enums import PaddingOption
 from tri_core.errors import Unsupported
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
 from tri_core.passes.promote_pointer_tiles import PROMOTED
+from tri_gpu_dialect.dialect import TensormapCreateOp
 from tri_gpu_dialect.dialect.launch_invariants import launch_number, parameter_number
 from tri_gpu_dialect.encodings import SharedEncoding, decode
 from tri_gpu_dialect.lowering import Lowered, Lowering
@@ -138,7 +140,7 @@ def create(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 
     Every thread acquires it: whoever is elected later may copy through it.
     """
-    b, target = ctx.b, ctx.scalar(op.operands[0])
+    b, target = ctx.b, ctx.scalar(cast(op, TensormapCreateOp).desc_ptr)
     place, fields = ctx.scratch(op), _fields(ctx, op)
 
     def written() -> None:

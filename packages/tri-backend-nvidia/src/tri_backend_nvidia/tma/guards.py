@@ -10,7 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tri_core.mlir import ir
+from tri_core.dialects.tt import FuncOp
+from tri_core.ir.access import Access, access_of
+from tri_core.ir.traits import source_of
+from tri_core.ir.views import defining_op, isa
+from tri_core.mlir import arith, ir, llvm
 from tri_core.passes.promote_pointer_tiles import PROMOTED
 from tri_core.passes.rewrite_tensor_descriptors import Condition
 from tri_gpu_dialect.analysis.axis_info import AxisInfos, axis_info
@@ -22,13 +26,12 @@ __all__ = ["conditions", "function_of", "starts_at_pieces"]
 
 #: bytes of the pieces that rows consist of
 _PIECE = 16
-_WRITES = frozenset({"tt.descriptor_store", "tt.descriptor_reduce"})
 _EQ, _SGT, _SGE = 0, 4, 5
 
 
 def function_of(op: ir.Operation) -> ir.Operation:
     """The ``tt.func`` around ``op``."""
-    while op.name != "tt.func":
+    while not isa(op, FuncOp):
         op = op.parent.operation
     return op
 
@@ -55,12 +58,18 @@ class _Known:
 
 
 def _coordinates(access: ir.Operation) -> list[ir.Value]:
-    return list(access.operands)[2 if access.name in _WRITES else 1 :]
+    return _given(access).offsets
+
+
+def _given(op: ir.Operation) -> Access:
+    access = access_of(op)
+    assert access is not None
+    return access
 
 
 def _piece(access: ir.Operation) -> int:
     """Elements of a piece."""
-    bits: int = access.operands[0].type.block_type.element_type.width
+    bits: int = _given(access).address.type.block_type.element_type.width
     return 8 * _PIECE // bits
 
 
@@ -68,11 +77,11 @@ def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.
     """What values are at least: what the kernel assumes, and sizes of the tensors, of which a launch refuses the source's empty ones."""
     found: dict[ir.Value, int] = {}
     for op in all_ops(function):
-        if op.name == "llvm.intr.assume" and (stated := _stated(op)) is not None:
+        if isa(op, llvm.AssumeOp) and (stated := _stated(op)) is not None:
             value, low = stated
             found[value] = max(low, found.get(value, low))
     for access in accesses:
-        maker = access.operands[0].owner.operation
+        maker = _given(access).address.owner.operation
         numbers = list(maker.operands)[1:]
         # nobody refuses an empty tensor that only the kernel knows
         if function_of(maker) == function and known_at_launch(maker):
@@ -84,10 +93,10 @@ def _least(function: ir.Operation, accesses: Sequence[ir.Operation]) -> dict[ir.
 
 def _stated(assume: ir.Operation) -> tuple[ir.Value, int] | None:
     """``tl.assume(value >= constant)``, where it is reached whenever the value is made."""
-    compare = assume.operands[0].owner
-    if isinstance(compare, ir.Block) or compare.operation.name != "arith.cmpi":
+    compare = defining_op(next(iter(assume.operands)), arith.CmpIOp)
+    if compare is None:
         return None
-    value, bound = compare.operation.operands
+    value, bound = compare.operands
     number = launch_number(bound)
     block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
     if number is None or number.parameter is not None or block != assume.block:
@@ -102,7 +111,7 @@ def _parameter(value: ir.Value) -> ir.Value | None:
     if number is None or number.parameter is None:
         return None
     while not isinstance(value.owner, ir.Block):
-        value = value.owner.operation.operands[0]
+        value = source_of(value.owner.operation)
     return value
 
 
@@ -114,7 +123,7 @@ def _condition(known: _Known, access: ir.Operation) -> ir.Value | None:
             last = _coordinates(access)[-1]
             rest = _binary("arith.andi", last, _constant(last.type, _piece(access) - 1))
             asked.append(_compared(_EQ, rest))
-        if access.name in _WRITES:
+        if _given(access).stored is not None:
             below = [c for c in _coordinates(access) if known.ranges.of(c).low < 0]
             if below:
                 signs = below[0]

@@ -8,9 +8,19 @@ from tri_backend_nvidia.mma import NvmmaShared
 from tri_backend_nvidia.tma.boxes import Boxes, boxes
 from tri_backend_nvidia.tma.descriptors import element_name, pads_with_nan
 from tri_backend_nvidia.tma.guards import function_of, starts_at_pieces
-from tri_core.dialects.tt import TensorDescType
+from tri_core.dialects.tt import (
+    DescriptorGatherOp,
+    DescriptorLoadOp,
+    DescriptorReduceOp,
+    DescriptorScatterOp,
+    DotOp,
+    DotScaledOp,
+    FuncOp,
+    TensorDescType,
+)
 from tri_core.dialects.tt.enums import DescriptorReduceKind
 from tri_core.ir.regions import is_loop
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.axis_info import axis_info
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch, launch_number
@@ -53,13 +63,13 @@ class TensorMemoryAccelerator:
     def _accesses(self, maker: ir.Operation) -> str | None:
         for use in maker.results[0].uses:
             op = use.owner.operation
-            if op.name == "tt.descriptor_load" and not self._runs_ahead(op) and _in_dot_loop(op):
+            if isa(op, DescriptorLoadOp) and not self._runs_ahead(op) and _in_dot_loop(op):
                 return "it feeds a loop of dots, whose copies are pipelined by pointers"
-            if op.name == "tt.descriptor_load" and _in_dot_loop(op) and not _starts_at_pieces(op):
+            if isa(op, DescriptorLoadOp) and _in_dot_loop(op) and not _starts_at_pieces(op):
                 return "it feeds a loop of dots without a guard that rows start at multiples of 16 bytes"
-            if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter"):
+            if isa(op, DescriptorGatherOp, DescriptorScatterOp):
                 return "rows are gathered"
-            if op.name == "tt.descriptor_reduce" and not _combines(op):
+            if isa(op, DescriptorReduceOp) and not _combines(op):
                 return "the copies do not combine in this way"
         return None
 
@@ -94,7 +104,7 @@ def _outside_of_dot_loops(maker: ir.Operation) -> str | None:
         return "CTAs of a cluster would make one descriptor together"
     for use in maker.results[0].uses:
         op = use.owner.operation
-        if op.name != "tt.descriptor_load" or not _in_dot_loop(op):
+        if not isa(op, DescriptorLoadOp) or not _in_dot_loop(op):
             return "CTAs of a cluster copy by the TMA only what feeds loops of dots"
     return None
 
@@ -135,7 +145,7 @@ def _made_here(maker: ir.Operation) -> str | None:
     accesses = [use.owner.operation for use in maker.results[0].uses]
     if any(_loops_around(op) == around for op in accesses):
         return "only the kernel knows the tensor, and would make the descriptor for each access anew"
-    if len({op.name == "tt.descriptor_load" for op in accesses}) > 1:
+    if len({isa(op, DescriptorLoadOp) for op in accesses}) > 1:
         return "only the kernel knows the tensor, which may be empty, and it is both read and written"
     return None
 
@@ -143,7 +153,7 @@ def _made_here(maker: ir.Operation) -> str | None:
 def _loops_around(op: ir.Operation) -> int:
     """How many loops are around ``op``."""
     outer, count = op.parent.operation, 0
-    while outer.name != "tt.func":
+    while not isa(outer, FuncOp):
         count += is_loop(outer)
         outer = outer.parent.operation
     return count
@@ -156,7 +166,9 @@ def _padding(maker: ir.Operation) -> str | None:
 
 def _combines(op: ir.Operation) -> bool:
     kind = DescriptorReduceKind(ir.IntegerAttr(op.attributes["kind"]).value)
-    return element_name(op.operands[0].type.block_type.element_type) in _COMBINES.get(kind, ())
+    return element_name(cast(op, DescriptorReduceOp).desc.type.block_type.element_type) in _COMBINES.get(
+        kind, ()
+    )
 
 
 def _starts_at_pieces(op: ir.Operation) -> bool:
@@ -166,8 +178,8 @@ def _starts_at_pieces(op: ir.Operation) -> bool:
 def _in_dot_loop(op: ir.Operation) -> bool:
     """Whether a loop around ``op`` holds a dot next to it."""
     outer = op.parent
-    while outer is not None and outer.operation.name != "tt.func":
+    while outer is not None and not isa(outer.operation, FuncOp):
         if is_loop(outer.operation):
-            return any(each.name in ("tt.dot", "tt.dot_scaled") for each in all_ops(outer.operation))
+            return any(isa(each, DotOp, DotScaledOp) for each in all_ops(outer.operation))
         outer = outer.operation.parent
     return False

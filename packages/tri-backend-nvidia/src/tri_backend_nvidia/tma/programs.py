@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from tri_backend_nvidia.machine import AtomicRmwOp
 from tri_core.errors import InternalError
+from tri_core.ir.views import cast
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import FetchTileOp, ReadTileOp
 from tri_gpu_dialect.lowering import Lowered, Lowering
 from tri_gpu_dialect.lowering.table import Rule
 
@@ -24,7 +26,7 @@ def draw(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.fetch_tile``: ``atom.inc``, which goes back to 0 by itself behind the last ticket."""
     if ctx.counter is None:
         raise InternalError("the kernel has no counter of programs")
-    last = ctx.b.sub(ctx.scalar(op.operands[0]), ctx.b.int_(1))
+    last = ctx.b.sub(ctx.scalar(cast(op, FetchTileOp).total), ctx.b.int_(1))
     names = {"combine": "inc", "kind": "u32", "order": ".relaxed.gpu"}
     attributes = {name: ir.StringAttr.get(word) for name, word in names.items()}
     return [[AtomicRmwOp.build([ctx.counter, last, _first(ctx)], [ctx.b.i32], attributes)[0]]]
@@ -40,7 +42,7 @@ def publish(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
 def read(ctx: Lowering, op: ir.Operation) -> Sequence[Lowered]:
     """``ttg.read_tile``: through a shuffle, by which the assembler knows that the number is the same for a warp."""
     b = ctx.b
-    found = ctx.hw.load_shared(b, ctx.shared_tensor(op.operands[0]).base, b.i32, None, _BYTES)
+    found = ctx.hw.load_shared(b, ctx.shared_tensor(cast(op, ReadTileOp).src).base, b.i32, None, _BYTES)
     return [[ctx.hw.shuffle_idx(b, found, b.int_(0))]]
 
 

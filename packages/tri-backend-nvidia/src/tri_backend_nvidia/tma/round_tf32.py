@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.dialects.tt import DescriptorLoadOp, DotOp, MakeTensorDescriptorOp
 from tri_core.dialects.tt.enums import InputPrecision
+from tri_core.ir.views import isa
 from tri_core.mlir import ir
+from tri_gpu_dialect.dialect import LocalDeallocOp, WarpGroupDotOp
 from tri_gpu_dialect.dialect.launch_invariants import known_at_launch
 from tri_gpu_dialect.edit import all_ops, forwards_elements, functions
 from tri_gpu_dialect.plans.dot_chains import chained
@@ -23,8 +26,7 @@ __all__ = ["ROUNDED", "TmaRoundTf32"]
 #: an attribute of ``tt.make_tensor_descriptor``: copies round
 ROUNDED = "ttng.rounded"
 
-_MAKE, _LOAD, _DOT = "tt.make_tensor_descriptor", "tt.descriptor_load", "ttg.warp_group_dot"
-_DOTS = frozenset({_DOT, "tt.dot"})
+_DOTS = (WarpGroupDotOp, DotOp)
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,15 @@ class TmaRoundTf32(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Mark the descriptors of every function of ``module``."""
         for function in functions(module):
-            if any(chained([op for op in all_ops(function) if op.name in _DOTS])):
+            if any(chained([op for op in all_ops(function) if isa(op, *_DOTS)])):
                 continue
             for op in all_ops(function):
-                if op.name == _MAKE and _is_f32(op) and known_at_launch(op) and _brings_operands(op):
+                if (
+                    isa(op, MakeTensorDescriptorOp)
+                    and _is_f32(op)
+                    and known_at_launch(op)
+                    and _brings_operands(op)
+                ):
                     op.attributes[ROUNDED] = ir.UnitAttr.get()
 
 
@@ -51,12 +58,12 @@ def _is_f32(maker: ir.Operation) -> bool:
 def _brings_operands(maker: ir.Operation) -> bool:
     """Whether blocks of the descriptor are loaded, as operands of dots of tf32, and nothing else is done with it."""
     loads = [use.owner.operation for use in maker.results[0].uses]
-    return bool(loads) and all(op.name == _LOAD and _is_operand(op.results[0]) for op in loads)
+    return bool(loads) and all(isa(op, DescriptorLoadOp) and _is_operand(op.results[0]) for op in loads)
 
 
 def _is_operand(value: ir.Value) -> bool:
     """Whether dots of tf32 alone read ``value``, and some do."""
-    uses = [use for use in value.uses if use.owner.operation.name != "ttg.local_dealloc"]
+    uses = [use for use in value.uses if not isa(use.owner.operation, LocalDeallocOp)]
     return bool(uses) and all(_multiplies(use) for use in uses)
 
 
@@ -64,6 +71,6 @@ def _multiplies(use: ir.OpOperand) -> bool:
     op = use.owner.operation
     if forwards_elements(op):
         return _is_operand(op.results[0])
-    if op.name != _DOT or use.operand_number > 1:
+    if not isa(op, WarpGroupDotOp) or use.operand_number > 1:
         return False
     return bool(ir.IntegerAttr(op.attributes["inputPrecision"]).value == InputPrecision.TF32)
