@@ -72,9 +72,12 @@ def _fit(b: Builder, pointer: tensor, value: tensor, what: str) -> tensor:
 def mask_for(b: Builder, pointer: tensor, mask: Any) -> tensor:
     """``mask`` as int1 in the shape of ``pointer``."""
     value = value_of(b, mask)
-    if not value.type.scalar.is_int():
-        raise CompilationError(f"a mask is int1, got {value.type}", remedy="compare, e.g. mask=offsets < n")
-    return _fit(b, pointer, convert(b, value, t.int1), "the mask")
+    if not value.type.scalar.is_bool():
+        raise CompilationError(
+            f"Mask must have boolean scalar type, got {value.type}",
+            remedy="compare, e.g. mask=offsets < n or mask=flags != 0",
+        )
+    return _fit(b, pointer, value, "the mask")
 
 
 def value_for(b: Builder, pointer: tensor, value: Any, what: str = "the value") -> tensor:

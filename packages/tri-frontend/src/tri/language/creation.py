@@ -81,4 +81,8 @@ def full(shape: Any, value: Any, dtype: t.dtype, *, _semantic: Builder) -> tenso
     """A block of ``shape`` (a list of constexpr ints) with ``value`` everywhere."""
     if dtype is not None and not isinstance(dtype, t.dtype):
         raise CompilationError(f"{dtype!r} is not a dtype", remedy="pass one, e.g. tl.float32")
+    if dtype is None and is_plain(value):
+        raise CompilationError(
+            "dtype must be specified when value is not a tensor", remedy="pass one, e.g. tl.float32"
+        )
     return fill(_semantic, check_shape(_semantic, shape) if shape else (), value, dtype)

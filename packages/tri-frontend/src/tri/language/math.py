@@ -186,10 +186,17 @@ def div_rn(x: Any, y: Any, *, _semantic: Builder) -> tensor:
 
 @builtin
 def fdiv(x: Any, y: Any, ieee_rounding: bool = False, approx: bool = False, *, _semantic: Builder) -> tensor:
-    """``x / y`` of floats; ``approx`` takes the target's fast division."""
+    """``x / y`` of floats; ``approx`` takes the target's fast division, of fp32 only."""
+    if approx and ieee_rounding:
+        raise CompilationError("approx and ieee_rounding cannot both be True", remedy="leave one of them out")
     left, right = operands(_semantic, "fdiv", x, y, division=True)
     if not left.dtype.is_floating():
         raise CompilationError(f"fdiv takes floats, got {left.dtype}", remedy="write x / y")
+    if approx and left.dtype is not t.float32:
+        raise CompilationError(
+            f"approx division requires float32 operands, got {left.dtype}",
+            remedy="leave approx out, or convert to tl.float32",
+        )
     op = "tt.approx_divf" if approx and left.dtype is t.float32 else "arith.divf"
     if ieee_rounding and left.dtype is t.float32:
         op = "tt.precise_divf"
