@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 
 import tri
 import tri.language as tl
+from tri.tools.tensor_descriptor import TensorDescriptor as Descriptor
 from tri_core import knobs, plugins
-from tri_core.errors import CompilationError, DeviceError, Unsupported
+from tri_core.errors import CompilationError, DeviceError, TriError, Unsupported
 from tri_core.plugins import PluginManager, candidate_of
 
 
@@ -104,3 +106,56 @@ def test_a_dot_has_several_dimensions_of_batches() -> None:
         out = np.zeros_like(x)
         multiply_batches[(1,)](out, x, y)
     np.testing.assert_array_equal(out, x @ y + 1)
+
+
+# --- errors of the host ---------------------------------------------------------------------------------------
+
+
+def _autotuned(**given: object) -> object:
+    return tri.autotune([tri.Config({"B": 2}), tri.Config({"B": 4})], **given)(constant_store)
+
+
+@tri.jit
+def constant_store(x_ptr, n, B: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, B), n)
+
+
+X = np.zeros((16, 16), np.float32)
+#: what Triton raises, and a call that does it
+HOST = {
+    "a kernel without a grid": (RuntimeError, lambda: constant_store(X, 1, 2)),
+    "a function of the language": (ValueError, lambda: tl.load(X)),
+    "a loop over tl.range": (RuntimeError, lambda: list(tl.range(0, 4))),
+    "a loop over tl.static_range": (RuntimeError, lambda: list(tl.static_range(0, 4))),
+    "too few arguments": (TypeError, lambda: constant_store[(1,)](X)),
+    "too many arguments": (TypeError, lambda: constant_store[(1,)](X, 1, 2, 3)),
+    "an argument given twice": (TypeError, lambda: constant_store[(1,)](X, 1, 2, B=2)),
+    "an argument of no kind": (TypeError, lambda: constant_store[(1,)](object(), 1, B=2)),
+    "a large integer": (OverflowError, lambda: constant_store[(1,)](X, 1 << 64, B=2)),
+    "a small integer": (OverflowError, lambda: constant_store[(1,)](X, -(1 << 63) - 1, B=2)),
+    "strides of another rank": (AssertionError, lambda: Descriptor(X, [16], [16, 1], [8])),
+    "a block of another rank": (AssertionError, lambda: Descriptor(X, [16, 16], [16, 1], [8])),
+    "a block of 12": (ValueError, lambda: Descriptor(X, [16, 16], [16, 1], [12, 8])),
+    "a last stride": (AssertionError, lambda: Descriptor(X, [16, 16], [4, 4], [8, 8])),
+    "a stride of 12 bytes": (AssertionError, lambda: Descriptor(X, [16, 16], [3, 1], [8, 8])),
+    "an empty shape": (AssertionError, lambda: Descriptor(X, [0, 16], [16, 1], [8, 8])),
+    "no dimension": (AssertionError, lambda: Descriptor(X, [], [], [])),
+    "an unknown padding": (AssertionError, lambda: Descriptor(X, [16, 16], [16, 1], [8, 8], "one")),
+    "an unaligned base": (AssertionError, lambda: Descriptor(X.reshape(-1)[1:], [15], [1], [8])),
+    "a number reinterpreted": (TypeError, lambda: tri.reinterpret(3, tl.int32)),
+    "reset_to_zero": (ValueError, lambda: _autotuned(key=[], reset_to_zero=["no"])),
+    "restore_value": (ValueError, lambda: _autotuned(key=[], restore_value=["no"])),
+    "a parameter of the configurations": (ValueError, lambda: _autotuned(key=[])[(1,)](X, 1, B=2)),
+    "an option": (ValueError, lambda: constant_store[(1,)](X, 1, B=2, num_warps=3)),
+}
+
+
+@pytest.mark.parametrize("what", HOST)
+def test_errors_of_the_host_are_of_pythons_classes_too(what: str) -> None:
+    kind, call = HOST[what]
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, TriError)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(copy, kind)
+    assert str(copy) == str(caught.value)

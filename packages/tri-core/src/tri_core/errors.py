@@ -16,6 +16,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 __all__ = [
+    "ArgumentError",
+    "ArgumentOverflow",
     "AutotuneError",
     "BackendError",
     "CacheError",
@@ -23,6 +25,7 @@ __all__ = [
     "CompilationError",
     "CompileRefused",
     "DataRace",
+    "DescriptorError",
     "DeviceError",
     "InternalError",
     "InvalidAccess",
@@ -31,6 +34,7 @@ __all__ = [
     "OptionError",
     "OutOfBounds",
     "OutOfResources",
+    "OutsideKernel",
     "PluginError",
     "RaceAccess",
     "SimulationError",
@@ -202,7 +206,7 @@ class TargetError(TriError):
     """An unknown, missing or ambiguous target or backend."""
 
 
-class OptionError(TriError):
+class OptionError(TriError, ValueError):
     """An unknown option or knob, or a value of the wrong type or range."""
 
 
@@ -293,6 +297,22 @@ class DataRace(DeviceError):
 
 class LaunchError(TriError):
     """A kernel call's arguments or grid are wrong for the kernel."""
+
+
+class ArgumentError(LaunchError, TypeError, ValueError):
+    """Arguments that a kernel does not take: too many, too few, of a kind that it cannot read."""
+
+
+class ArgumentOverflow(ArgumentError, OverflowError):
+    """An integer that no kernel can take: it does not fit in 64 bits."""
+
+
+class DescriptorError(LaunchError, ValueError, AssertionError):
+    """A tensor descriptor whose base, shape, strides or block cannot be."""
+
+
+class OutsideKernel(TriError, RuntimeError, ValueError):
+    """What is meant for kernels was called by the host."""
 
 
 class CompileRefused(TriError):

@@ -12,7 +12,7 @@ from tri.interpreting import current, forced
 from tri.kernel import Kernel, KernelLauncher, KernelParameter, KernelVersions
 from tri.launch.request import arguments_only, grid_and_warmup, start, warm_up_keywords
 from tri_core import forks, knobs
-from tri_core.errors import TriError
+from tri_core.errors import OptionError, OutsideKernel, TriError
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -98,6 +98,10 @@ class JITFunction(Kernel):
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Call ``hook`` with the arguments of every launch and warm-up, before it."""
+        if not callable(hook):
+            raise OptionError(
+                f"a hook is called before launches; {hook!r} cannot be", remedy="pass a function"
+            )
         self.pre_run_hooks.append(hook)
 
     def preload(self, specialization_data: str) -> CompiledKernel:
@@ -117,7 +121,7 @@ class JITFunction(Kernel):
         """Refused: a kernel is launched over a grid.  Inside of an interpreted kernel, a call."""
         if current() is not None:
             return self.services.as_python(self)(*args, **kwargs)
-        raise TriError(
+        raise OutsideKernel(
             f"{self.__qualname__} is a kernel: it is launched over a grid, or called from another kernel",
             remedy=f"write {self.__name__}[grid](...)",
         )

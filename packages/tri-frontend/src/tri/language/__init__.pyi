@@ -754,7 +754,7 @@ def expect_zero(x: _Any, mask: _Any) -> _Any:
     """``x``, said to be zero where ``mask``; with debug=True that is asserted."""
 
 def fdiv(x: _Any, y: _Any, ieee_rounding: bool = False, approx: bool = False) -> tensor:
-    """``x / y`` of floats; ``approx`` takes the target's fast division."""
+    """``x / y`` of floats; ``approx`` takes the target's fast division, of fp32 only."""
 
 def flip(x: _Any, dim: constexpr = None) -> tensor:
     """``x`` with dimension ``dim`` (the last by default) reversed."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tri.interpreting import current
 from tri.language.tensor import tensor
-from tri_core.errors import TriError
+from tri_core.errors import OutsideKernel
 
 __all__ = ["builtin", "constexpr_function", "is_builtin", "is_constexpr_function", "member"]
 
@@ -29,7 +29,7 @@ def builtin(function: Callable[..., R]) -> Callable[..., R]:
             interpreter = current()
             if interpreter is not None:
                 return interpreter.call(function, args, kwargs)
-            raise TriError(
+            raise OutsideKernel(
                 f"tri.language.{function.__name__} was called outside of a kernel",
                 remedy="call it from a function decorated with @tri.jit",
             )

@@ -76,13 +76,17 @@ def fill(b: Builder, shape: tuple[int, ...], value: Any, dtype: t.dtype | None) 
     return splat_to(b, convert(b, scalar, dtype) if dtype else scalar, shape)
 
 
-@builtin
-def full(shape: Any, value: Any, dtype: t.dtype, *, _semantic: Builder) -> tensor:
-    """A block of ``shape`` (a list of constexpr ints) with ``value`` everywhere."""
+def _check_dtype(dtype: Any, value: Any) -> None:
     if dtype is not None and not isinstance(dtype, t.dtype):
         raise CompilationError(f"{dtype!r} is not a dtype", remedy="pass one, e.g. tl.float32")
     if dtype is None and is_plain(value):
         raise CompilationError(
             "dtype must be specified when value is not a tensor", remedy="pass one, e.g. tl.float32"
         )
+
+
+@builtin
+def full(shape: Any, value: Any, dtype: t.dtype, *, _semantic: Builder) -> tensor:
+    """A block of ``shape`` (a list of constexpr ints) with ``value`` everywhere."""
+    _check_dtype(dtype, value)
     return fill(_semantic, check_shape(_semantic, shape) if shape else (), value, dtype)

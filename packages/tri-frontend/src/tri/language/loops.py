@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tri_core.errors import OutsideKernel
+
 __all__ = ["condition", "range", "static_range"]
 
 
@@ -37,6 +39,16 @@ class range:
         self.warp_specialize = warp_specialize
         self.disable_licm = disable_licm
 
+    def __iter__(self) -> Any:
+        """OutsideKernel: a kernel's loop goes over it, Python's does not."""
+        raise _outside("range")
+
+
+def _outside(name: str) -> OutsideKernel:
+    return OutsideKernel(
+        f"tl.{name} can only be used in @triton.jit'd functions", remedy="use Python's range on the host"
+    )
+
 
 class static_range:
     """A loop that is unrolled while compiling: its bounds are constexpr, and so is its variable."""
@@ -45,6 +57,10 @@ class static_range:
         self.step = 1 if step is None else step
         self.start: Any = 0 if arg2 is None else arg1
         self.end: Any = arg1 if arg2 is None else arg2
+
+    def __iter__(self) -> Any:
+        """OutsideKernel: a kernel's loop goes over it, Python's does not."""
+        raise _outside("static_range")
 
 
 class condition:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tri.language.types import parse_type
 from tri.launch.dtype_names import dtype_names
 from tri.launch.mocks import DtypeArray
-from tri_core.errors import LaunchError, TriError
+from tri_core.errors import ArgumentError, LaunchError, TriError
 
 if TYPE_CHECKING:
     from tri_core.extensions import FrameworkAdapter
@@ -264,7 +264,7 @@ def reinterpret(tensor: Any, dtype: Any) -> Any:
     try:
         held = parse_type(array_reader(type(base))(base)[1])
     except LookupError:
-        raise LaunchError(
+        raise ArgumentError(
             f"a {type(base).__qualname__} cannot be reinterpreted", remedy="pass an array"
         ) from None
     if held.itemsize != dtype.itemsize:

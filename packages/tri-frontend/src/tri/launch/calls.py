@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from tri_core.errors import LaunchError, SourceLocation
+from tri_core.errors import ArgumentError, SourceLocation
 
 if TYPE_CHECKING:
     from tri.kernel import Kernel
@@ -35,13 +35,13 @@ def call_site() -> SourceLocation | None:
 
 
 def check_arguments(function: Kernel, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """LaunchError when ``args`` and ``kwargs`` do not fit the parameters; options are left to others."""
+    """ArgumentError when ``args`` and ``kwargs`` do not fit the parameters; options are left to others."""
     name = function.__name__
     known = {k: v for k, v in kwargs.items() if k in function.signature.parameters}
     positional = [p for p in function.params if p.kind is not inspect.Parameter.KEYWORD_ONLY]
     variable = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in positional)
     if len(args) > len(positional) and not variable:
-        raise LaunchError(
+        raise ArgumentError(
             f"{name} takes {len(positional)} arguments, {len(args)} were given",
             remedy=f"its parameters are {function.signature_text}",
             location=call_site(),
@@ -49,7 +49,7 @@ def check_arguments(function: Kernel, args: Sequence[Any], kwargs: dict[str, Any
     given = [p.name for p in positional[: len(args)]]
     twice = [n for n in given if n in known]
     if twice:
-        raise LaunchError(f"{name} is given {twice[0]!r} twice", location=call_site())
+        raise ArgumentError(f"{name} is given {twice[0]!r} twice", location=call_site())
     missing = [
         p.name
         for p in function.params
@@ -57,7 +57,7 @@ def check_arguments(function: Kernel, args: Sequence[Any], kwargs: dict[str, Any
         and p.kind is not inspect.Parameter.VAR_POSITIONAL
     ]
     if missing:
-        raise LaunchError(
+        raise ArgumentError(
             f"{name} is missing {', '.join(map(repr, missing))}",
             remedy=_missing_remedy(function, missing, [k for k in kwargs if k not in known]),
             location=call_site(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tri.launch.binder import rules_of
 from tri.launch.calls import call_site, check_arguments
 from tri.launch.readers import readers, static_fact
-from tri_core.errors import LaunchError, TriError
+from tri_core.errors import ArgumentError, LaunchError, TriError
 
 if TYPE_CHECKING:
     from tri.kernel import Kernel, KernelParameter
@@ -51,7 +51,7 @@ def _wrong(function: Kernel, parameter: KernelParameter, value: Any) -> Exceptio
         else:
             readers(rules_of(parameter))[type(value)](value)
     except LaunchError as found:
-        better = LaunchError(
+        better = type(found)(
             f"argument {parameter.name!r} of {function.__name__}: {found.message}",
             remedy=found.remedy,
             location=call_site(),
@@ -65,11 +65,11 @@ def _wrong(function: Kernel, parameter: KernelParameter, value: Any) -> Exceptio
     return None
 
 
-def _unreadable(function: Kernel, name: str | None, value: Any, error: Exception) -> LaunchError:
+def _unreadable(function: Kernel, name: str | None, value: Any, error: Exception) -> ArgumentError:
     """The error for argument ``name`` (None: one of them), whose own code raised ``error`` when it was read."""
     what = "an argument" if name is None else f"argument {name!r}"
     kind = "" if name is None else f", a {type(value).__module__}.{type(value).__qualname__},"
-    found = LaunchError(
+    found = ArgumentError(
         f"{what} of {function.__name__}{kind} cannot be read: it raised {type(error).__name__}: {error}",
         remedy="pass an array whose memory can be seen (dense, detached, not freed), a number, a bool or None",
         location=call_site(),

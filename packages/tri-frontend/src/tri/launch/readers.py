@@ -22,7 +22,7 @@ from tri.language.structure import remake
 from tri.language.types import dtype
 from tri.launch.arrays import ArrayReader, Place, ReadOnly, array_reader, memory_bytes
 from tri.launch.tensor_descriptor import TensorDescriptor
-from tri_core.errors import LaunchError
+from tri_core.errors import ArgumentError, ArgumentOverflow, DescriptorError
 
 __all__ = ["Constant", "DescriptorFact", "Items", "Readers", "Rules", "readers", "static_fact"]
 
@@ -101,7 +101,7 @@ def static_fact(value: Any) -> Constant:
     try:
         hash(fact)
     except TypeError:
-        raise LaunchError(
+        raise ArgumentError(
             f"a constexpr argument is a {type(value).__name__}, which cannot be hashed",
             remedy="pass a number, a string, a dtype, a function or a tuple of these",
         ) from None
@@ -144,11 +144,11 @@ class Readers(dict[type, Reader]):
             return _pointers(array_reader(cls), self.rules)
         except LookupError:
             if issubclass(cls, (list, dict, set)):
-                raise LaunchError(
+                raise ArgumentError(
                     f"a {cls.__name__} was passed to a kernel",
                     remedy="pass a tuple or a named tuple, whose length and types are part of the kernel",
                 ) from None
-            raise LaunchError(
+            raise ArgumentError(
                 f"a {cls.__module__}.{cls.__qualname__} was passed to a kernel",
                 remedy="pass an array (NumPy, PyTorch, DLPack or a device-array interface), a number, a bool or None; "
                 "annotate parameters for other values with tl.constexpr",
@@ -179,7 +179,7 @@ def _is_numpy_scalar(cls: type) -> bool:
 
 def _no_array(type_: str) -> Reader:
     def reader(value: Any) -> tuple[Any, Any]:
-        raise LaunchError(
+        raise ArgumentError(
             f"{value!r} was passed for a pointer (it is annotated as {type_!r})", remedy="pass an array"
         )
 
@@ -232,7 +232,7 @@ def _descriptors(rules: Rules) -> Reader:
             read = known[cls] = array_reader(cls)
         address, dtype_, place = read(base)
         if address & 15:
-            raise LaunchError(
+            raise DescriptorError(
                 f"the base of a descriptor is at {address:#x}, which is no multiple of 16 bytes"
             )
         divisible = tuple([not size & mask for size in desc.shape])
@@ -257,7 +257,7 @@ def _integers(rules: Rules) -> Reader:
             return value, small_divisible if divisible and not value & mask else small
         wide = "i64" if -0x8000000000000000 <= value < 0x8000000000000000 else "u64"
         if not -0x8000000000000000 <= value < 0x10000000000000000:
-            raise LaunchError(f"{value} was passed to a kernel: it does not fit in 64 bits")
+            raise ArgumentOverflow(f"{value} was passed to a kernel: it does not fit in 64 bits")
         return value, wide + DIVISIBLE if divisible and not value & mask else wide
 
     return reader

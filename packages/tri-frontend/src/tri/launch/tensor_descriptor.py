@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tri.language.types import parse_type
 from tri.launch.arrays import array_reader, describe, parts
-from tri_core.errors import LaunchError
+from tri_core.errors import DescriptorError
 
 if TYPE_CHECKING:
     from tri_core.runtime import ArrayArgument
@@ -33,7 +33,7 @@ class TensorDescriptor:
 
     ``shape``, ``strides`` and ``block_shape`` are in elements, of 1 to 5 dimensions; the base and all strides
     but the last, which is 1, are multiples of 16 bytes.  What a block has outside of the tensor reads as zero,
-    or as NaN with ``padding="nan"``.  Raises LaunchError for anything else.
+    or as NaN with ``padding="nan"``.  Raises DescriptorError for anything else.
     """
 
     base: Any
@@ -67,7 +67,7 @@ class TensorDescriptor:
         _check_sizes(self.shape, self.block_shape)
         _check_strides(self.strides, dtype.itemsize)
         if self.padding not in ("zero", "nan"):
-            raise LaunchError(f"padding is {self.padding!r}", remedy="use 'zero' or 'nan'")
+            raise DescriptorError(f"padding is {self.padding!r}", remedy="use 'zero' or 'nan'")
         _require(
             self.padding == "zero" or dtype.is_floating(), f"{dtype} has no NaN to pad with", "use 'zero'"
         )
@@ -100,7 +100,7 @@ def _reader(cls: type) -> Callable[[Any], tuple[int, str, Any]]:
     try:
         return array_reader(cls)
     except LookupError:
-        raise LaunchError(
+        raise DescriptorError(
             f"the base of a descriptor is a {cls.__qualname__}",
             remedy="give an array (NumPy, PyTorch, DLPack or a device-array interface)",
         ) from None
@@ -145,7 +145,7 @@ def _check_strides(strides: Sequence[int], itemsize: int) -> None:
 
 def _require(holds: bool, message: str, remedy: str | None = None) -> None:
     if not holds:
-        raise LaunchError(message, remedy=remedy)
+        raise DescriptorError(message, remedy=remedy)
 
 
 def _describe(desc: TensorDescriptor) -> ArrayArgument:
@@ -153,7 +153,7 @@ def _describe(desc: TensorDescriptor) -> ArrayArgument:
     steps = zip(desc.shape, desc.strides, strict=True)
     needed = (1 + sum((n - 1) * step for n, step in steps)) * parse_type(found.dtype).itemsize
     if needed > found.nbytes:
-        raise LaunchError(
+        raise DescriptorError(
             f"a descriptor of {list(desc.shape)} with strides {list(desc.strides)} reaches over {needed} bytes; "
             f"its base has {found.nbytes}",
             remedy="give the shape and strides of the base, or a base that holds the whole tensor",

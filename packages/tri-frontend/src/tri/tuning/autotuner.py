@@ -24,7 +24,7 @@ from tri.tuning.progress import Progress
 from tri.tuning.pruning import Pruning
 from tri.tuning.wrapper import Wrapper
 from tri_core import forks, knobs
-from tri_core.errors import LaunchError, OptionError, TriError
+from tri_core.errors import ArgumentError, OptionError, TriError
 
 if TYPE_CHECKING:
     from tri_core.target import Target
@@ -149,7 +149,7 @@ class Autotuner(Wrapper):
         chosen_ = config.all_kwargs()
         both = sorted(set(kwargs) & set(chosen_))
         if both:
-            raise LaunchError(
+            raise ArgumentError(
                 f"{self.__name__} is given {', '.join(map(repr, both))}, which its configurations set",
                 remedy="leave it out of the call, or out of the configurations",
             )
