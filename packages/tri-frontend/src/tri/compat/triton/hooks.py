@@ -26,6 +26,7 @@ __all__ = [
     "Hooks",
     "InitHandleHook",
     "JITHook",
+    "JITHookCompileInfo",
     "LaunchHook",
     "Listener",
     "autotune_listener",
@@ -44,6 +45,8 @@ AutotuneListener = Callable[..., None]
 #: called before or after a compile with keywords: ``key``, ``repr``, ``fn``, ``compile``, ``is_manual_warmup``,
 #: ``already_compiled``
 JITHook = Callable[..., "bool | None"]
+#: what a JITHook gets as ``compile``
+JITHookCompileInfo = dict[str, Any]
 #: called before or after a launch with what is known of it (``get()`` gives a dictionary)
 LaunchHook = Callable[[Any], None]
 #: called around the loading of a kernel, and when it is freed, with what is loaded (twice), name, files and hash

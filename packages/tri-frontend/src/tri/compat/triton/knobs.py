@@ -17,6 +17,7 @@ from tri.compat.triton.hooks import (
     Hooks,
     InitHandleHook,
     JITHook,
+    JITHookCompileInfo,
     LaunchHook,
     Listener,
     autotune_listener,
@@ -34,6 +35,7 @@ from tri.compat.triton.settings import (
     env_str,
     env_str_callable_default,
 )
+from tri.compat.triton.utils import warn_once
 from tri.launch.hooks import HookChain
 from tri_core import knobs as core_knobs
 
@@ -58,6 +60,7 @@ __all__ = [
     "HookChain",
     "InitHandleHook",
     "JITHook",
+    "JITHookCompileInfo",
     "LaunchHook",
     "PipelineStagesHook",
     "amd_knobs",
@@ -72,6 +75,7 @@ __all__ = [
     "redis_knobs",
     "refresh_knobs",
     "runtime_knobs",
+    "warn_once",
 ]
 
 #: whether assignments are written to the environment, for processes that this one starts

@@ -112,6 +112,23 @@ _TARGETS = {
 _TENSOR_DESCRIPTOR = "tri.tools.tensor_descriptor:TensorDescriptor"
 _DESCRIPTOR_TYPE = "tri.language.types:tensor_descriptor_type"
 _TYPES = {n: f"tri.language.constexpr:{n}" for n in ("constexpr_type", "tuple_type")}
+_SHAPES = {n: f"{_HERE}.utils:{n}" for n in ("validate_block_shape", "warn_once")}
+#: Triton's names of the functions that reductions combine elements by
+_COMBINES = {
+    "_argmax_combine_tie_break_fast": "tri.language.standard:argmax_fast",
+    "_argmax_combine_tie_break_left": "tri.language.standard:argmax_left",
+    "_argmin_combine_tie_break_fast": "tri.language.standard:argmin_fast",
+    "_argmin_combine_tie_break_left": "tri.language.standard:argmin_left",
+    "_elementwise_max": "tri.language.standard:max_combine",
+    "_elementwise_min": "tri.language.standard:min_combine",
+    "_or_combine": "tri.language.standard:or_combine",
+    "_pick_sum_dtype": "tri.language.standard:sum_dtype",
+    "_prod_combine": "tri.language.standard:product_combine",
+    "_sum_combine": "tri.language.standard:sum_combine",
+    "_xor_combine": "tri.language.standard:xor_combine",
+}
+_REMOTE = ("RedisRemoteCacheBackend", "RemoteCacheBackend", "RemoteCacheManager")
+_NO_REMOTE = "kernels are kept in a folder: put TRI_CACHE_DIR on a disk that machines share"
 _MATH_SOURCES = ("tri.language.math", "tri.language.extra.libdevice")
 _LIBDEVICE = ("tri.language.extra.libdevice", "tri.language.math")
 
@@ -152,12 +169,12 @@ MODULES: dict[str, Module] = {
             "tri.language.builtin",
             f"{_HERE}.core",
         ),
-        {**_TYPES, **_UTILS, "JITCallable": _JIT["JITCallable"]},
+        {**_TYPES, **_UTILS, **_SHAPES, "JITCallable": _JIT["JITCallable"]},
     ),
     "triton.language.math": Module(_MATH_SOURCES),
     "triton.language.libdevice": Module(_LIBDEVICE),
     "triton.language.random": Module(("tri.language.random",), values={"N_ROUNDS_DEFAULT": 10}),
-    "triton.language.standard": Module(("tri.language.standard", _LANGUAGE, f"{_HERE}.core")),
+    "triton.language.standard": Module(("tri.language.standard", _LANGUAGE, f"{_HERE}.core"), _COMBINES),
     "triton.language.target_info": Module((f"{_HERE}.target_info",)),
     "triton.language.semantic": Module(("tri.language.semantic",), advice=_INTERNAL),
     "triton.language.extra": Module(("tri.language.extra",)),
@@ -168,6 +185,7 @@ MODULES: dict[str, Module] = {
     "triton.runtime": Module(
         ("tri",),
         {**_JIT, **_ERRORS, **{n: _DRIVER[n] for n in ("driver",)}},
+        refused=dict.fromkeys(_REMOTE, _NO_REMOTE),
     ),
     "triton.runtime.jit": Module(
         ("tri", "tri.jit"),
@@ -187,7 +205,10 @@ MODULES: dict[str, Module] = {
         {**_ERRORS, "KernelInterface": _JIT["KernelInterface"], "driver": _DRIVER["driver"]},
     ),
     "triton.runtime.driver": Module((), _DRIVER),
-    "triton.runtime.cache": Module((f"{_HERE}.cache",)),
+    "triton.runtime.cache": Module(
+        (f"{_HERE}.cache",),
+        refused=dict.fromkeys(_REMOTE, _NO_REMOTE),
+    ),
     "triton.runtime.errors": Module((), _ERRORS),
     "triton.runtime._allocation": Module((f"{_HERE}.allocation",)),
     "triton.runtime._async_compile": Module(("tri.launch.asynchronous",)),
@@ -196,6 +217,8 @@ MODULES: dict[str, Module] = {
         {
             "InterpretedFunction": f"{_HERE}.kernels:InterpretedFunction",
             "InterpreterError": _ERRORS["InterpreterError"],
+            "KernelInterface": _JIT["KernelInterface"],
+            "TensorDescriptor": _TENSOR_DESCRIPTOR,
         },
         advice="tri's interpreter is its own: TRI_INTERPRET=1, or tri.interpret()",
     ),
@@ -208,7 +231,16 @@ MODULES: dict[str, Module] = {
         advice=_INTERNAL,
     ),
     "triton.compiler.errors": Module((), _ERRORS),
-    "triton.compiler.code_generator": Module((), {**_ERRORS, **_JIT}, advice=_INTERNAL),
+    "triton.compiler.code_generator": Module(
+        (),
+        {
+            **_ERRORS,
+            **_JIT,
+            **{n: f"{_HERE}.core:{n}" for n in ("base_type", "base_value")},
+            **{n: f"{_LANGUAGE}:{n}" for n in ("constexpr", "tensor")},
+        },
+        advice=_INTERNAL,
+    ),
     "triton.backends": Module(
         (), {**_TARGETS, "backends": f"{_HERE}.targets:BACKENDS", "Backend": f"{_HERE}.targets:Backend"}
     ),
@@ -227,7 +259,11 @@ MODULES: dict[str, Module] = {
     "triton.testing": Module(("tri.testing",)),
     "triton.tools": Module(),
     "triton.tools.tensor_descriptor": Module(("tri", "tri.tools.tensor_descriptor")),
-    "triton.knobs": Module((f"{_HERE}.knobs",), replaced=f"{_HERE}.knobs:replaced"),
+    "triton.knobs": Module(
+        (f"{_HERE}.knobs",),
+        refused={"FP_FUSION_DEFAULT_WARNING": "tri fuses by default, and says so in its docs only"},
+        replaced=f"{_HERE}.knobs:replaced",
+    ),
     "triton.tools.ragged_tma": Module((f"{_HERE}.ragged",), {"TensorDescriptor": _TENSOR_DESCRIPTOR}),
     "triton.tools.mxfp": Module((f"{_HERE}.mxfp",)),
     "triton._utils": Module((f"{_HERE}.utils", f"{_HERE}.dtypes")),

@@ -9,6 +9,7 @@ from tri.compat.triton.knobs import Env as Env
 from tri.compat.triton.knobs import HookChain as HookChain
 from tri.compat.triton.knobs import InitHandleHook as InitHandleHook
 from tri.compat.triton.knobs import JITHook as JITHook
+from tri.compat.triton.knobs import JITHookCompileInfo as JITHookCompileInfo
 from tri.compat.triton.knobs import LaunchHook as LaunchHook
 from tri.compat.triton.knobs import NvidiaTool as NvidiaTool
 from tri.compat.triton.knobs import PipelineStagesHook as PipelineStagesHook
@@ -50,5 +51,6 @@ from tri.compat.triton.knobs import runtime as runtime
 from tri.compat.triton.knobs import runtime_knobs as runtime_knobs
 from tri.compat.triton.knobs import setenv as setenv
 from tri.compat.triton.knobs import toenv as toenv
+from tri.compat.triton.knobs import warn_once as warn_once
 
 def __getattr__(name: str) -> _Any: ...

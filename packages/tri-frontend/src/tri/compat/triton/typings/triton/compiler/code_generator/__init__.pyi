@@ -2,6 +2,8 @@
 from typing import Any as _Any
 
 from tri.callables import JITCallable as JITCallable
+from tri.compat.triton.core import base_type as base_type
+from tri.compat.triton.core import base_value as base_value
 from tri.compat.triton.errors import InterpreterError as InterpreterError
 from tri.compat.triton.kernels import ConstexprFunction as ConstexprFunction
 from tri.compat.triton.kernels import KernelInterface as KernelInterface
@@ -13,6 +15,8 @@ from tri.compat.triton.utils import find_paths_if as find_paths_if
 from tri.compat.triton.utils import get_iterable_path as get_iterable_path
 from tri.jit import JITFunction as JITFunction
 from tri.jit import jit as jit
+from tri.language import constexpr as constexpr
+from tri.language import tensor as tensor
 from tri.language.builtin import constexpr_function as constexpr_function
 from tri.launch.arrays import TensorWrapper as TensorWrapper
 from tri.launch.arrays import reinterpret as reinterpret

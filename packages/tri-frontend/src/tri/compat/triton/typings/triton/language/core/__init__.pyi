@@ -18,6 +18,8 @@ from tri.compat.triton.dtypes import canonicalize_dtype as canonicalize_dtype
 from tri.compat.triton.dtypes import canonicalize_ptr_dtype as canonicalize_ptr_dtype
 from tri.compat.triton.dtypes import get_primitive_bitwidth as get_primitive_bitwidth
 from tri.compat.triton.dtypes import type_canonicalisation_dict as type_canonicalisation_dict
+from tri.compat.triton.utils import validate_block_shape as validate_block_shape
+from tri.compat.triton.utils import warn_once as warn_once
 from tri.language import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
 from tri.language import PropagateNan as PropagateNan
 from tri.language import abs as abs

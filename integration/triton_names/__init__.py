@@ -1,0 +1,1 @@
+"""The names of Triton's wheel, held against what the compatibility layer has."""
