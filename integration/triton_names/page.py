@@ -103,7 +103,7 @@ def _variables(names: list[str]) -> str:
         for name in vars(knobs)
         if isinstance(getattr(knobs, name), settings.base_knobs)
     }
-    told = {
+    known = {
         knob.key: (f"`{group}.{name}`", "in force" if knob.effect else "named once, without effect")
         for group, owner in groups.items()
         for name, knob in owner.knob_descriptors.items()
@@ -115,6 +115,6 @@ def _variables(names: list[str]) -> str:
         "| --- | --- | --- |",
     ]
     for name in names:
-        knob, what = told.get(name, ("", "not read: of Triton's own compiler or tests"))
+        knob, what = known.get(name, ("", "not read: of Triton's own compiler or tests"))
         lines.append(f"| `{name}` | {knob} | {what} |")
     return "\n".join(lines) + "\n"
