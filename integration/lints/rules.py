@@ -3,7 +3,8 @@
 1. A vendor's name stands only in that vendor's package.
 2. No package imports another's private module or name.
 3. No package imports a distribution that its ``pyproject.toml`` does not declare.
-4. No import cycles among the modules of a package; imports for type checking count.
+4. No import cycles among the modules of a package; imports for type checking count, and so do those in functions.  No folders
+   that import each other.
 5. Functions stay under 61 lines, files under 601.
 6. Locks and threads are known to ``tri_core.forks``, or a forked child waits for a thread that it does not have.
 7. Nothing links objects by LLVM, which ends the process where an address does not fit: ``tri_runtime.loader`` does.
@@ -18,14 +19,13 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import networkx as nx
-
 from integration.lints import op_names
+from integration.lints.import_circles import import_circles
 from integration.lints.op_lists import op_lists
 
 __all__ = ["RULES", "Finding", "Package", "check", "op_counts", "packages"]
@@ -221,38 +221,12 @@ def policies(package: Package, path: Path, tree: ast.Module) -> Iterator[Finding
                     yield Finding(path, node.lineno, f"getattr of the policy's {name}: declare a typed field")
 
 
-def _module_imports(tree: ast.Module) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Imports of the module itself, for types or not; those inside of functions are made later."""
-    for node in (*tree.body, *_for_types(tree)):
-        match node:
-            case ast.Import():
-                yield from ((alias.name, ()) for alias in node.names)
-            case ast.ImportFrom(module=str(module), level=0):
-                yield module, tuple(alias.name for alias in node.names)
-
-
-def _for_types(tree: ast.Module) -> Iterator[ast.stmt]:
-    for node in tree.body:
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            yield from node.body
-
-
 def import_cycles(package: Package) -> Iterator[Finding]:
-    """Cycles among the package's own modules."""
+    """Circles among the package's own files and folders, see :func:`integration.lints.import_circles.import_circles`."""
     source = package.root / "src"
     modules = {_module_name(p.relative_to(source)): p for p in package.files()}
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    for name, path in modules.items():
-        for target, names in _module_imports(ast.parse(path.read_text())):
-            submodules = [f"{target}.{n}" for n in names if f"{target}.{n}" in modules]
-            # `from package import module` needs the module; the package's own __init__ is under way already
-            for needed in submodules or [target]:
-                if needed in modules and needed != name:
-                    graph.add_edge(name, needed)
-    for group in nx.strongly_connected_components(graph):
-        if len(group) > 1:
-            cycle = [name for name, _ in nx.find_cycle(graph.subgraph(group))]
-            yield Finding(modules[cycle[0]], 1, "import cycle: " + " -> ".join([*cycle, cycle[0]]))
+    for path, line, message in import_circles(modules):
+        yield Finding(path, line, message)
 
 
 def _module_name(path: Path) -> str:

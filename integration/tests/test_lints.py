@@ -52,6 +52,24 @@ PLANTED = {
         },
         "import cycle: ",
     ),
+    "cycle through functions": (
+        {
+            "a.py": "def f():\n    from pkg import b\n",
+            "b.py": "from pkg.c import x\n",
+            "c.py": "from pkg.a import f\nx = 1\n",
+        },
+        "import cycle through functions: ",
+    ),
+    "folders": (
+        {
+            **dict.fromkeys(("low/__init__.py", "high/__init__.py"), ""),
+            "low/a.py": "def f():\n    from pkg.high import a\n",
+            "low/b.py": "x = 1\n",
+            "high/a.py": "x = 1\n",
+            "high/b.py": "from pkg.low.b import x\n",
+        },
+        "folders import each other: ",
+    ),
     "field of a policy": (
         {"a.py": "def f(self):\n    return getattr(self.policy, 'ping_pong', None)\n"},
         "getattr of the policy's ping_pong: declare a typed field",
@@ -65,6 +83,36 @@ def test_rule_catches(case: str, tmp_path: Path) -> None:
     findings = _plant(tmp_path, {"__init__.py": "", **files})
     assert len(findings) == 1
     assert expected in findings[0]
+
+
+ALLOWED = {
+    "types that a function imports": {
+        "a.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pkg import b\n",
+        "b.py": "def f():\n    from pkg import a\n",
+    },
+    "a package and its own": {
+        "__init__.py": "def f():\n    from pkg import a\n",
+        "a.py": "def f():\n    from pkg import f\n",
+    },
+    "a folder and one in it": {
+        "low/__init__.py": "",
+        "low/a.py": "x = 1\n",
+        "low/b.py": "from pkg.low.inner.a import x\n",
+        "low/inner/__init__.py": "",
+        "low/inner/a.py": "from pkg.low.a import x\n",
+    },
+    "one way": {
+        "low/__init__.py": "",
+        "low/a.py": "x = 1\n",
+        "high/__init__.py": "",
+        "high/a.py": "def f():\n    from pkg.low import a\n",
+    },
+}
+
+
+@pytest.mark.parametrize("case", ALLOWED)
+def test_imports_without_a_circle_are_let_be(case: str, tmp_path: Path) -> None:
+    assert _plant(tmp_path, {"__init__.py": "", **ALLOWED[case]}) == []
 
 
 @pytest.mark.parametrize(

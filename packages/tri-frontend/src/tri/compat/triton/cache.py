@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tri.compat.triton.groups import group, keeps_files
+
 __all__ = [
     "CacheManager",
     "FileCacheManager",
@@ -28,7 +30,7 @@ __all__ = [
 
 def triton_key() -> str:
     """A text that changes with the compiler: versions of tri's packages and of its tools."""
-    from tri.compat.triton.driver import current_target
+    from tri.compat.triton.current import current_target
     from tri_core.plugins import manager
 
     target = current_target()
@@ -104,15 +106,14 @@ def _make_private(folder: Path) -> None:
 
 
 def _root(*, override: bool, dump: bool) -> Path:
-    from tri.compat.triton import knobs as settings
     from tri_core import knobs
     from tri_core.cache import default_store
 
-    theirs = settings.group("cache")
+    theirs = group("cache")
     if dump or override:
         folder = theirs.override_dir if override else theirs.dump_dir
         return Path(folder) if knobs.get("DUMP_DIR") is None or override else Path(knobs.get("DUMP_DIR"))
-    if settings.keeps_files():
+    if keeps_files():
         return Path(theirs.dir)
     store = default_store()
     return store.directory / "files" if store.is_trusted() else _own_folder()

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from tri.compat.triton.current import TORCH_NAMES, current_target, torch_has
 from tri.compat.triton.targets import GPUTarget, gpu_target, torch_kind
 from tri_core.errors import LaunchError, Unsupported
 
@@ -28,34 +29,6 @@ __all__ = [
     "reset_active",
     "set_active",
 ]
-
-#: PyTorch's names of device modules, where they are not tri's kinds
-_TORCH_NAMES = {"hip": "cuda", "sycl": "xpu"}
-
-
-def current_target() -> Target:
-    """The target in use: of a ``tri.target`` block, of TRI_TARGET, else that of PyTorch's accelerator.
-
-    Where PyTorch is imported and has no accelerator, kernels get its CPU tensors, so it is the CPU's; where
-    it is not imported, that of the preferred live device.
-    """
-    from tri.context import chosen
-    from tri_core import knobs
-    from tri_core.targets import default, for_host, resolve
-
-    choice = chosen()
-    if choice is not None:
-        return choice.target
-    if knobs.get("TARGET") is not None or "torch" not in sys.modules:
-        return default() if knobs.get("TARGET") is None else resolve(None)
-    found = default()
-    return found if _torch_has(found.device_kind) else for_host()
-
-
-def _torch_has(kind: str) -> bool:
-    module = getattr(sys.modules.get("torch"), _TORCH_NAMES.get(kind, kind), None)
-    available = getattr(module, "is_available", None)
-    return bool(available is not None and available())
 
 
 def _owner() -> Runtime:
@@ -95,7 +68,7 @@ class ActiveDriver:
 
         torch = importlib.import_module("torch")
         kind = torch_kind(current_target())
-        return torch.device(_TORCH_NAMES.get(kind, kind), self.get_current_device())
+        return torch.device(TORCH_NAMES.get(kind, kind), self.get_current_device())
 
     def get_current_device(self) -> int:
         """The index of the current device."""
@@ -124,9 +97,9 @@ class ActiveDriver:
     @staticmethod
     def _torch_module() -> Any:
         kind = torch_kind(current_target())
-        if kind == "cpu" or not _torch_has(kind):
+        if kind == "cpu" or not torch_has(kind):
             return None
-        return getattr(sys.modules["torch"], _TORCH_NAMES.get(kind, kind))
+        return getattr(sys.modules["torch"], TORCH_NAMES.get(kind, kind))
 
     def get_benchmarker(self) -> Callable[..., Any]:
         """``triton.testing.do_bench``."""
@@ -170,8 +143,8 @@ class DeviceUtils:
 def _multiprocessors(target: Target, index: int) -> int:
     if torch_kind(target) == "cpu":
         return os.cpu_count() or 1
-    if _torch_has(target.device_kind):
-        module = getattr(sys.modules["torch"], _TORCH_NAMES.get(target.device_kind, target.device_kind))
+    if torch_has(target.device_kind):
+        module = getattr(sys.modules["torch"], TORCH_NAMES.get(target.device_kind, target.device_kind))
         properties = module.get_device_properties(index)
         names = ("multi_processor_count", "max_compute_units", "gpu_subslice_count")
         return int(next((n for name in names if (n := getattr(properties, name, None))), 0))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from tri.compat.triton.cache import get_cache_manager
 from tri.compat.triton.settings import CompileTimes, base_knobs
+from tri.compat.triton.targets import gpu_target
 from tri.launch.hooks import (
     COMPILED,
     JIT_CACHE,
@@ -61,8 +63,6 @@ class Files(Mapping[str, str]):
         self._stages = {f"{kernel.name}.{stage}": stage for stage in kernel.asm}
 
     def __getitem__(self, name: str) -> str:
-        from tri.compat.triton.cache import get_cache_manager
-
         return get_cache_manager(self._kernel.hash).put(self._kernel.asm[self._stages[name]], name)
 
     def __iter__(self) -> Iterator[str]:
@@ -81,7 +81,6 @@ def compilation_listener(listener: CompilationListener) -> Hook:
     def compiled(
         *, source: Any, kernel: Any, stages: list[tuple[str, float]], seconds: float, cached: bool
     ) -> None:
-        from tri.compat.triton.targets import gpu_target
         from tri_core.targets import resolve
 
         lowered = [(name, _microseconds(spent)) for name, spent in stages]

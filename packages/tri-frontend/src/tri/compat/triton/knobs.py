@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tri.compat.triton import settings
+from tri.compat.triton.groups import group, in_force, keeps_files, said
 from tri.compat.triton.hooks import (
     AutotuneListener,
     CompilationListener,
@@ -243,8 +244,7 @@ proton = proton_knobs()
 redis = redis_knobs()
 runtime = runtime_knobs()
 
-#: the groups in force, which programs may replace
-_in_force: dict[str, base_knobs] = {name: globals()[name] for name in _GROUPS}
+in_force.update({name: globals()[name] for name in _GROUPS})
 
 
 def refresh_knobs() -> None:
@@ -252,18 +252,13 @@ def refresh_knobs() -> None:
     core_knobs.changed()
 
 
-def group(name: str) -> Any:
-    """The group ``name`` that is in force."""
-    return _in_force[name]
-
-
 def replaced(name: str, value: Any) -> None:
     """Have ``value`` in force, which a program has put in place of ``triton.knobs.<name>``."""
-    before = _in_force.get(name)
+    before = in_force.get(name)
     if before is not None and isinstance(value, type(before)):
         if isinstance(before, Hooks) and isinstance(value, Hooks):
             before.take_over(value)
-        _in_force[name] = value
+        in_force[name] = value
         core_knobs.changed()
 
 
@@ -275,22 +270,13 @@ def cache_dir(name: str) -> str:
 # --- tri's knobs --------------------------------------------------------------------------------------------
 
 
-def _said(where: str, text: str | None) -> Any:
-    """What is said of ``group.name``: an assignment, or the environment unless tri's own variable has a ``text``."""
-    name, _, knob = where.partition(".")
-    owner = group(name)
-    if text is not None and knob not in vars(owner):
-        return None
-    return owner.knob_descriptors[knob].said(owner)
-
-
 def _same(where: str) -> core_knobs.Alias:
-    return lambda text: _said(where, text)
+    return lambda text: said(where, text)
 
 
 def _inverse(where: str) -> core_knobs.Alias:
     def read(text: str | None) -> Any:
-        value = _said(where, text)
+        value = said(where, text)
         return None if value is None else not value
 
     return read
@@ -301,21 +287,16 @@ def _kernels(text: str | None) -> Path | None:
     return Path(group("cache").dir) / "tri" if keeps_files(text) else None
 
 
-def keeps_files(text: str | None = None) -> bool:
-    """Whether somebody chose Triton's cache folder; ``text``: what tri's own variable says of its."""
-    return any(_said(f"cache.{name}", text) is not None for name in ("dir", "home_dir"))
-
-
 def _folder(switch: str, where: str) -> core_knobs.Alias:
     """The folder ``cache.<where>`` if ``switch`` is on."""
-    return lambda text: Path(getattr(group("cache"), where)) if _said(switch, text) else None
+    return lambda text: Path(getattr(group("cache"), where)) if said(switch, text) else None
 
 
 #: knob of tri -> how Triton's settings say it
 ALIASES: dict[str, core_knobs.Alias] = {
     **{
         knob.knob: (_inverse if knob.inverse else _same)(f"{name}.{knob.name}")
-        for name, owner in _in_force.items()
+        for name, owner in in_force.items()
         for knob in owner.knob_descriptors.values()
         if knob.knob
     },
@@ -330,7 +311,7 @@ def link() -> None:
     """Have tri's knobs follow Triton's settings; the log says once which variables of the environment do nothing."""
     for name, read in ALIASES.items():
         core_knobs.alias(name, read)
-    for owner in _in_force.values():
+    for owner in in_force.values():
         for knob in owner.knob_descriptors.values():
             if not knob.effect and knob.key.startswith("TRITON_") and settings.getenv(knob.key) is not None:
                 settings.note(knob.key)

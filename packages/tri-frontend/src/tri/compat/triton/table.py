@@ -86,7 +86,7 @@ _DRIVER = {
     "driver": f"{_HERE}.driver:CONFIG",
     "DriverConfig": f"{_HERE}.driver:DriverConfig",
     "DriverBase": f"{_HERE}.driver:ActiveDriver",
-    "backends": f"{_HERE}.targets:BACKENDS",
+    "backends": f"{_HERE}.backends:BACKENDS",
     "active": f"{_HERE}.driver:ACTIVE",
     "default": f"{_HERE}.driver:ACTIVE",
     "set_active": f"{_HERE}.driver:set_active",
@@ -99,14 +99,14 @@ _COMPILER = {
     "CompiledKernel": "tri_core.compiler:CompiledKernel",
     "LazyDict": "tri_core.compiler:Artifacts",
     "compile": f"{_HERE}.targets:compile",
-    "make_backend": f"{_HERE}.targets:make_backend",
+    "make_backend": f"{_HERE}.backends:make_backend",
     "max_shared_mem": f"{_HERE}.driver:max_shared_mem",
     "get_cache_key": f"{_HERE}.cache:get_cache_key",
     "triton_key": f"{_HERE}.cache:triton_key",
 }
 _TARGETS = {
     "GPUTarget": f"{_HERE}.targets:GPUTarget",
-    "BaseBackend": f"{_HERE}.targets:BaseBackend",
+    "BaseBackend": f"{_HERE}.backends:BaseBackend",
     "Language": f"{_HERE}.targets:Language",
 }
 _TENSOR_DESCRIPTOR = "tri.tools.tensor_descriptor:TensorDescriptor"
@@ -224,9 +224,9 @@ MODULES: dict[str, Module] = {
     ),
     "triton.runtime.build": Module(advice="tri needs no C compiler, and calls none"),
     # --- the compiler
-    "triton.compiler": Module((f"{_HERE}.targets",), {**_COMPILER}),
+    "triton.compiler": Module((f"{_HERE}.targets", f"{_HERE}.backends"), {**_COMPILER}),
     "triton.compiler.compiler": Module(
-        (f"{_HERE}.targets", f"{_HERE}.cache"),
+        (f"{_HERE}.targets", f"{_HERE}.backends", f"{_HERE}.cache"),
         {**_COMPILER, **_TARGETS, "OutOfResources": _ERRORS["OutOfResources"], "driver": _DRIVER["driver"]},
         advice=_INTERNAL,
     ),
@@ -242,7 +242,7 @@ MODULES: dict[str, Module] = {
         advice=_INTERNAL,
     ),
     "triton.backends": Module(
-        (), {**_TARGETS, "backends": f"{_HERE}.targets:BACKENDS", "Backend": f"{_HERE}.targets:Backend"}
+        (), {**_TARGETS, "backends": f"{_HERE}.backends:BACKENDS", "Backend": f"{_HERE}.backends:Backend"}
     ),
     "triton.backends.compiler": Module((), _TARGETS),
     "triton.backends.driver": Module(

@@ -19,7 +19,7 @@ __all__ = ["current_target"]
 
 def _target() -> Target:
     """The target that a kernel is compiled for now, or is interpreted for; else the one in use."""
-    from tri.compat.triton.driver import current_target as in_use
+    from tri.compat.triton.current import current_target as in_use
 
     interpreter = current()
     found = compiled_for() if interpreter is None else interpreter.target

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tri_core import forks
-from tri_core.errors import TargetError, Unsupported
+from tri_core.errors import TargetError
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -17,14 +16,10 @@ if TYPE_CHECKING:
     from tri_core.target import Target
 
 __all__ = [
-    "BACKENDS",
-    "Backend",
-    "BaseBackend",
     "GPUTarget",
     "Language",
     "compile",
     "gpu_target",
-    "make_backend",
     "torch_kind",
     "tri_target",
 ]
@@ -83,7 +78,7 @@ def tri_target(target: Any) -> Target:
     from tri_core.targets import resolve
 
     if target is None:
-        from tri.compat.triton.driver import current_target
+        from tri.compat.triton.current import current_target
 
         return current_target()
     if not isinstance(target, GPUTarget):
@@ -110,82 +105,3 @@ def compile(  # noqa: A001  Triton's name
 
     del _env_vars
     return compile_source(src, tri_target(target), dict(options) if options else None)
-
-
-class BaseBackend:
-    """A compiler for a :class:`GPUTarget`: the questions that code outside of the compiler asks."""
-
-    def __init__(self, target: GPUTarget) -> None:
-        self.target = target
-
-    @forks.cached_property
-    def _target(self) -> Target:
-        return tri_target(self.target)
-
-    @staticmethod
-    def supports_target(target: GPUTarget) -> bool:
-        """Whether an installed backend compiles for ``target``."""
-        try:
-            tri_target(target)
-        except TargetError:
-            return False
-        return True
-
-    def parse_options(self, opts: Mapping[str, Any]) -> Any:
-        """The options of the target, with its defaults; unknown names are left out, as Triton does."""
-        known = self._target.options_type.__dataclass_fields__
-        return self._target.options_type.parse({k: v for k, v in opts.items() if k in known})
-
-    def hash(self) -> str:
-        """A text that changes with the compiler."""
-        from tri.compat.triton.cache import triton_key
-
-        return f"{triton_key()}-{self._target.key}"
-
-    def get_module_map(self) -> dict[str, Any]:
-        """Empty: library functions are chosen by the backend while it compiles."""
-        return {}
-
-    def load_dialects(self, ctx: Any) -> None:
-        """Refused: tri's IR lives in its own context."""
-        raise Unsupported("tri does not share Triton's MLIR context", remedy="compile through triton.compile")
-
-
-def make_backend(target: GPUTarget) -> BaseBackend:
-    """The backend for ``target``; TargetError when none is installed."""
-    tri_target(target)
-    return BaseBackend(target)
-
-
-@dataclass(frozen=True)
-class Backend:
-    """An entry of :data:`BACKENDS`: the classes of a backend's compiler and driver."""
-
-    compiler: type[BaseBackend]
-    driver: Any
-
-
-class _Backends(Mapping[str, Backend]):
-    """The installed backends, by name, looked up when asked for."""
-
-    def _names(self) -> list[str]:
-        from tri_core.plugins import manager
-
-        return list(manager().backends())
-
-    def __getitem__(self, name: str) -> Backend:
-        if name not in self._names():
-            raise KeyError(name)
-        from tri.compat.triton.driver import driver_class
-
-        return Backend(BaseBackend, driver_class(name))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names())
-
-    def __len__(self) -> int:
-        return len(self._names())
-
-
-#: ``triton.backends.backends``
-BACKENDS = _Backends()

@@ -6,8 +6,8 @@ from triton.backends import compiler as compiler
 from triton.backends import driver as driver
 from triton.backends import nvidia as nvidia
 
-from tri.compat.triton.targets import Backend as Backend
-from tri.compat.triton.targets import BaseBackend as BaseBackend
+from tri.compat.triton.backends import Backend as Backend
+from tri.compat.triton.backends import BaseBackend as BaseBackend
 from tri.compat.triton.targets import GPUTarget as GPUTarget
 from tri.compat.triton.targets import Language as Language
 

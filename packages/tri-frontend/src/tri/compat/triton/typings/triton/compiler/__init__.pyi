@@ -5,17 +5,17 @@ from triton.compiler import code_generator as code_generator
 from triton.compiler import compiler as compiler
 from triton.compiler import errors as errors
 
+from tri.compat.triton.backends import BACKENDS as BACKENDS
+from tri.compat.triton.backends import Backend as Backend
+from tri.compat.triton.backends import BaseBackend as BaseBackend
+from tri.compat.triton.backends import make_backend as make_backend
 from tri.compat.triton.cache import get_cache_key as get_cache_key
 from tri.compat.triton.cache import triton_key as triton_key
 from tri.compat.triton.driver import max_shared_mem as max_shared_mem
-from tri.compat.triton.targets import BACKENDS as BACKENDS
-from tri.compat.triton.targets import Backend as Backend
-from tri.compat.triton.targets import BaseBackend as BaseBackend
 from tri.compat.triton.targets import GPUTarget as GPUTarget
 from tri.compat.triton.targets import Language as Language
 from tri.compat.triton.targets import compile as compile
 from tri.compat.triton.targets import gpu_target as gpu_target
-from tri.compat.triton.targets import make_backend as make_backend
 from tri.compat.triton.targets import torch_kind as torch_kind
 from tri.compat.triton.targets import tri_target as tri_target
 from tri.compiler.source import ASTSource as ASTSource

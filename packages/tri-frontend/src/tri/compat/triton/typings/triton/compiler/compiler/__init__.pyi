@@ -1,6 +1,10 @@
 # Made by `python -m integration.stubs` from tri.compat.triton.table: do not edit.
 from typing import Any as _Any
 
+from tri.compat.triton.backends import BACKENDS as BACKENDS
+from tri.compat.triton.backends import Backend as Backend
+from tri.compat.triton.backends import BaseBackend as BaseBackend
+from tri.compat.triton.backends import make_backend as make_backend
 from tri.compat.triton.cache import CacheManager as CacheManager
 from tri.compat.triton.cache import FileCacheManager as FileCacheManager
 from tri.compat.triton.cache import _base32 as _base32
@@ -10,14 +14,10 @@ from tri.compat.triton.cache import get_dump_manager as get_dump_manager
 from tri.compat.triton.cache import get_override_manager as get_override_manager
 from tri.compat.triton.cache import triton_key as triton_key
 from tri.compat.triton.driver import max_shared_mem as max_shared_mem
-from tri.compat.triton.targets import BACKENDS as BACKENDS
-from tri.compat.triton.targets import Backend as Backend
-from tri.compat.triton.targets import BaseBackend as BaseBackend
 from tri.compat.triton.targets import GPUTarget as GPUTarget
 from tri.compat.triton.targets import Language as Language
 from tri.compat.triton.targets import compile as compile
 from tri.compat.triton.targets import gpu_target as gpu_target
-from tri.compat.triton.targets import make_backend as make_backend
 from tri.compat.triton.targets import torch_kind as torch_kind
 from tri.compat.triton.targets import tri_target as tri_target
 from tri.compiler.source import ASTSource as ASTSource

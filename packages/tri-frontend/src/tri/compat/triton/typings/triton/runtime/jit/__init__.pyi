@@ -30,6 +30,7 @@ from tri import simulation as simulation
 from tri import target as target
 from tri import testing as testing
 from tri.callables import JITCallable as JITCallable
+from tri.compat.triton.backends import BaseBackend as BaseBackend
 from tri.compat.triton.cache import get_cache_key as get_cache_key
 from tri.compat.triton.dtypes import BITWIDTH_DICT as BITWIDTH_DICT
 from tri.compat.triton.dtypes import canonicalize_dtype as canonicalize_dtype
@@ -42,7 +43,6 @@ from tri.compat.triton.kernels import MockTensor as MockTensor
 from tri.compat.triton.kernels import get_full_name as get_full_name
 from tri.compat.triton.kernels import mangle_type as mangle_type
 from tri.compat.triton.kernels import native_specialize_impl as native_specialize_impl
-from tri.compat.triton.targets import BaseBackend as BaseBackend
 from tri.compat.triton.utils import find_paths_if as find_paths_if
 from tri.compat.triton.utils import get_iterable_path as get_iterable_path
 from tri.compat.triton.utils import is_namedtuple as is_namedtuple
