@@ -28,7 +28,7 @@ from tri_core import mlir
 from tri_core.api import CommonOptions, Pass, StageContext, Target
 from tri_core.mlir import ir
 from tri_core.plugins import manager
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = ["KERNELS", "Growth", "cpu_seconds", "grown", "measure", "python_lines"]
 

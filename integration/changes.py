@@ -16,7 +16,7 @@ from tri.launch.dispatcher import forget
 from tri_core import plugins
 from tri_core.api import Anchor, Pass, PassList, Pipeline, hookimpl
 from tri_core.plugins import PluginManager, candidate_of
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = ["MANDATORY", "Change", "changed", "optional_passes", "passes_of"]
 

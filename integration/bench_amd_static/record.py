@@ -15,7 +15,7 @@ from integration.bench_amd_static.cases import CASES, Case, kernel_of, source_of
 from integration.bench_amd_static.conflicts import worst_conflict
 from integration.bench_amd_static.machine import counted
 from integration.bench_amd_static.page import page
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = ["PAGE", "RECORD", "measured", "read", "theirs", "write"]
 

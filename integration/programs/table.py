@@ -13,7 +13,7 @@ from integration.programs.attention import ATTENTION
 from integration.programs.cover import cover
 from integration.programs.matmuls import MATMULS
 from integration.programs.program import Case, Program, Scale
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = [
     "NUM_STAGES",

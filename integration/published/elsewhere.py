@@ -8,7 +8,7 @@ from typing import Any
 from unittest import mock
 
 import tri_core.compiler
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = ["Compiles", "compiled_for"]
 

@@ -15,7 +15,7 @@ import tri
 import tri.language as tl
 from integration.published.projects import PROJECTS, load, requirements
 from tri_core.occupancy import occupancy
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 torch = pytest.importorskip("torch")
 

@@ -13,7 +13,7 @@ import tri
 from integration.published.code.cases import Case, function_of, source_of
 from tri_backend_nvidia.disassembly import sass
 from tri_core.occupancy import occupancy
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = ["TARGET", "Figures", "ours"]
 

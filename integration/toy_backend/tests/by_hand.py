@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tri_core import mlir
 from tri_core.mlir import ir
 from tri_core.plugins import manager
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 from tri_gpu_dialect.lowering import Access, Builder, EmitMachineOps
 from tri_runtime.simulator import simulate
 

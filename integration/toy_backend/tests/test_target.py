@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tri
 from tri_core.api import OptionError, TargetError
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 import kernels
 from tri_backend_toy.options import ToyOptions

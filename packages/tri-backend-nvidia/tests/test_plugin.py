@@ -9,7 +9,7 @@ from tri_backend_nvidia import plugin
 from tri_backend_nvidia.architectures import ARCHITECTURES
 from tri_core.api import HOOKSPEC_API, TargetError
 from tri_core.plugins import manager
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 
 def test_the_contract_is_ours():

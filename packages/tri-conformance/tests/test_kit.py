@@ -14,7 +14,7 @@ from tri_conformance.levels import LEVELS
 from tri_conformance.report import VERDICTS
 from tri_core.api import OptionError, PluginError
 from tri_core.conformance import read_profile
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from tri_core.compiler import compile as compile_kernel
 from tri_core.errors import BackendError
 from tri_core.plugins import Candidate
 from tri_core.plugins.discovery import candidates
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 Make = Callable[..., Candidate]
 ALL = ["ttir", "text", "image"]

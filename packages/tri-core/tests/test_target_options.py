@@ -11,7 +11,7 @@ from tri_core import target_options
 from tri_core.api import CommonOptions, OptionError
 from tri_core.compiler import compile as compile_kernel
 from tri_core.target_options import ignored_options, parse_options
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 TUNED = """
 @hookimpl

@@ -16,7 +16,7 @@ from tri.launch import dispatcher
 from tri_core import compiler, knobs, mlir, plugins
 from tri_core.mlir import session
 from tri_core.plugins import PluginManager, candidate_of
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 from tri_runtime import registry
 
 _HERE = Path(__file__).parent

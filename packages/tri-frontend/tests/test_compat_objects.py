@@ -19,7 +19,7 @@ import tri.compat.triton as compat
 import tri.language as tl
 from tri_core import knobs, plugins
 from tri_core.errors import CompilationError, LaunchError
-from tri_core.extensions import BackendInfo
+from tri_core.plugin_records import BackendInfo
 from tri_core.plugins import PluginManager, candidate_of
 
 FACTOR = tl.constexpr(3)

@@ -14,7 +14,7 @@ from tri.compiler.source import ASTSource
 from tri_core import mlir
 from tri_core.errors import InternalError, TriError
 from tri_core.mlir import session
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 _DATA = Path(__file__).parent / "data"
 _SPEC = importlib.util.spec_from_file_location("tri_constructs", _DATA / "constructs.py")

@@ -16,7 +16,7 @@ import tri
 import tri.language as tl
 from tri.compiler.source import ASTSource
 from tri_core.mlir import session
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 _SPEC = importlib.util.spec_from_file_location(
     "tri_scalar_interpreter", Path(__file__).parent / "scalar_interpreter.py"

@@ -13,7 +13,7 @@ import pytest
 from tri.compiler.source import ASTSource
 from tri_core.errors import CompilationError, TriError
 from tri_core.mlir import session
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 
 def load(name: str, file: str) -> ModuleType:

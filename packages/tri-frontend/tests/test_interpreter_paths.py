@@ -13,7 +13,7 @@ import tri
 from tri.compiler.source import ASTSource
 from tri_core.errors import CompilationError
 from tri_core.mlir import session
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 #: values of all kinds; n is int32 and 0
 VALUES = (

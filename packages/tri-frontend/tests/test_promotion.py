@@ -14,7 +14,7 @@ import tri
 from tri.compiler.source import ASTSource
 from tri_core.errors import TriError
 from tri_core.mlir import session
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 TABLE = json.loads((Path(__file__).parent / "data" / "promotion.json").read_text())
 NAMES = {

@@ -8,7 +8,7 @@ import pytest
 
 from tri.compiler.source import ASTSource
 from tri_core.mlir import session, verify
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 SIGNATURE = {"p": "*fp32", "h": "*fp16", "q": "*i32", "n": "i32", "u": "u32", "f": "fp32", "b": "*i1"}
 

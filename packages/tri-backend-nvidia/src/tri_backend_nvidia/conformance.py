@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tri_core import extensions
+from tri_core import plugin_records
 from tri_core.api import ConformanceProfile, Target
 from tri_core.conformance import read_profile
 
@@ -24,11 +24,11 @@ _EXP_REASON = (
 def profile(target: Target) -> ConformanceProfile:
     """``conformance.toml`` and, for a core that asks for them (0.3), a line of assembly and how accurate exp is."""
     found = read_profile(Path(__file__).with_name("conformance.toml"), target)
-    bound = getattr(extensions, "Accuracy", None)
+    bound = getattr(plugin_records, "Accuracy", None)
     if bound is not None:
         exp = bound(test="language/exp/fp32-*", ulp=_EXP_ULP, reason=_EXP_REASON)
         found = replace(found, accuracy=(exp,))
-    kind = getattr(extensions, "Assembly", None)
+    kind = getattr(plugin_records, "Assembly", None)
     if kind is None or target.key.simulated:
         return found
     return replace(found, assembly=kind(text=_COMPLEMENT, constraints="=r,r"))

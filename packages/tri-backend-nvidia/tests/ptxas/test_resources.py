@@ -14,7 +14,7 @@ from tri.tuning.compiling import compile_all
 from tri_backend_nvidia.architectures import ARCHITECTURES, target
 from tri_core.api import OutOfResources, TargetKey
 from tri_core.compiler import compile as compile_source
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 #: per multiprocessor: KiB of shared memory, threads, CTAs; per CTA: KiB of shared memory.  Source: CUDA programming guide,
 #: the appendix on compute capabilities, its tables of technical specifications

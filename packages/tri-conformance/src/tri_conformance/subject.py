@@ -26,7 +26,7 @@ from tri_core.api import (
 )
 from tri_core.forks import cached_property
 from tri_core.plugins import manager
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 from tri_runtime import DeviceMemory, runtime, staged_copies
 
 __all__ = ["Subject", "arrays_in", "options_of", "with_arrays"]

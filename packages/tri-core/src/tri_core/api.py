@@ -43,20 +43,6 @@ from tri_core.errors import (
     UnsupportedConstruct,
     VerificationError,
 )
-from tri_core.extensions import (
-    Accuracy,
-    Assembly,
-    BackendInfo,
-    ConformanceProfile,
-    DevicePerformance,
-    FrameworkAdapter,
-    Gap,
-    KnownFailure,
-    LanguageExtension,
-    Observer,
-    Policy,
-    Simulation,
-)
 from tri_core.hookspecs import HOOKSPEC_API, hookimpl
 from tri_core.image import KernelImage, KernelMetadata
 from tri_core.knobs import Knob, KnobGroup
@@ -73,6 +59,20 @@ from tri_core.pipeline import (
     Stage,
     StageContext,
     StageResult,
+)
+from tri_core.plugin_records import (
+    Accuracy,
+    Assembly,
+    BackendInfo,
+    ConformanceProfile,
+    DevicePerformance,
+    FrameworkAdapter,
+    Gap,
+    KnownFailure,
+    LanguageExtension,
+    Observer,
+    Policy,
+    Simulation,
 )
 from tri_core.runtime import (
     Argument,

@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from tri_core.errors import PluginError
-from tri_core.extensions import Accuracy, Assembly, ConformanceProfile, Gap, KnownFailure
+from tri_core.plugin_records import Accuracy, Assembly, ConformanceProfile, Gap, KnownFailure
 from tri_core.target import Target
 
 __all__ = ["read_profile"]

@@ -34,7 +34,10 @@ from tri_core.knobs import KnobGroup
 if TYPE_CHECKING:
     from tri_core.abi import KernelABI
     from tri_core.aot import AotLauncher
-    from tri_core.extensions import (
+    from tri_core.mlir import IRRegistry
+    from tri_core.options import CommonOptions
+    from tri_core.pipeline import Pipeline
+    from tri_core.plugin_records import (
         BackendInfo,
         ConformanceProfile,
         DevicePerformance,
@@ -44,9 +47,6 @@ if TYPE_CHECKING:
         Policy,
         Simulation,
     )
-    from tri_core.mlir import IRRegistry
-    from tri_core.options import CommonOptions
-    from tri_core.pipeline import Pipeline
     from tri_core.runtime import Runtime
     from tri_core.target import DeviceInfo, Target, TargetKey
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel, IRSource, Source
     from tri_core.options import CommonOptions
-    from tri_core.targets import Spec
+    from tri_core.target_selection import Spec
 
 __all__ = ["compile"]
 

@@ -39,7 +39,7 @@ def target(spec: str | TargetKey | Target) -> Iterator[Target]:
     ``spec`` is ``"backend:arch"``, or a backend's name alone for its present device.  Arrays that live on a
     device of another kind are refused.  Raises TargetError for what is unknown or absent.
     """
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
 
     resolved = resolve(spec)
     choice = _choices.get(id(resolved))

@@ -20,7 +20,7 @@ from tri_core import hookspecs
 from tri_core.api import BackendInfo, CommonOptions, DeviceInfo, KernelABI, Target, TargetError, TargetKey
 from tri_core.errors import OptionError
 from tri_core.plugins import manager
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 
 __all__ = ["CHECKS", "IMPORT_SECONDS", "cases"]
 

@@ -25,7 +25,7 @@ from tri_core.options import CommonOptions
 from tri_core.plugins import Composition, PluginManager, manager
 from tri_core.target import Target
 from tri_core.target_options import parse_options
-from tri_core.targets import Spec, resolve
+from tri_core.target_selection import Spec, resolve
 
 __all__ = ["adopt", "compile", "environment_of", "forget", "lookup", "trace"]
 
@@ -79,7 +79,7 @@ def compile(  # noqa: A001  the name that users know
     target: Spec | None = None,
     options: CommonOptions | Mapping[str, Any] | None = None,
 ) -> CompiledKernel:
-    """Compile ``source`` for ``target`` (see :func:`tri_core.targets.resolve`) under ``options``.
+    """Compile ``source`` for ``target`` (see :func:`tri_core.target_selection.resolve`) under ``options``.
 
     Needs no device.  Compiled kernels are kept in memory and on disk; what is found there is identified
     by everything that can change it.  Raises a TriError for all that can go wrong.

@@ -59,7 +59,7 @@ class Artifacts(Mapping[str, str | bytes]):
             return text
         from tri_core import mlir
         from tri_core.plugins import manager
-        from tri_core.targets import resolve
+        from tri_core.target_selection import resolve
         from tri_core.text import to_text
 
         # made by another process, perhaps: what writes the dialects need not be here yet
@@ -68,7 +68,7 @@ class Artifacts(Mapping[str, str | bytes]):
 
     def _disassemble(self, name: str, stage: str) -> str:
         from tri_core.plugins import manager
-        from tri_core.targets import resolve
+        from tri_core.target_selection import resolve
 
         target = resolve(self._metadata.target)
         pipeline = manager().pipeline(target, target.options_type.parse(self._metadata.options))
@@ -123,7 +123,7 @@ class CompiledKernel:
     def resources(self) -> Resources:
         """What the kernel takes of its target, with occupancy and a verdict; needs neither a device nor a driver."""
         from tri_core.resources import resources
-        from tri_core.targets import resolve
+        from tri_core.target_selection import resolve
 
         return resources(self.metadata, resolve(self.metadata.target).spec)
 

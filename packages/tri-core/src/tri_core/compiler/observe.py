@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from tri_core.extensions import Observer
 from tri_core.foreign import Contained, describe
 from tri_core.notices import PluginWarning, warn
+from tri_core.plugin_records import Observer
 from tri_core.plugins import PluginManager
 from tri_core.timing import spans
 

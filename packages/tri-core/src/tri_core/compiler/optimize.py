@@ -23,7 +23,7 @@ from tri_core.pipeline import CodegenReply, CodegenRequest, Pass, StageContext
 from tri_core.plugins import manager
 from tri_core.target import Target, TargetKey, TargetSpec
 from tri_core.target_options import parse_options
-from tri_core.targets import resolve
+from tri_core.target_selection import resolve
 from tri_core.text import parse_module, print_module
 from tri_core.text.scan import split
 

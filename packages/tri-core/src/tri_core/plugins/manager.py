@@ -11,7 +11,10 @@ from tri_core import __version__, forks
 from tri_core.abi import KernelABI
 from tri_core.aot import AotLauncher
 from tri_core.errors import BackendError, DeviceError, PluginError, TargetError, Unsupported
-from tri_core.extensions import (
+from tri_core.knobs import KnobGroup
+from tri_core.options import CommonOptions
+from tri_core.pipeline import Pipeline
+from tri_core.plugin_records import (
     BackendInfo,
     ConformanceProfile,
     DevicePerformance,
@@ -21,9 +24,6 @@ from tri_core.extensions import (
     Policy,
     Simulation,
 )
-from tri_core.knobs import KnobGroup
-from tri_core.options import CommonOptions
-from tri_core.pipeline import Pipeline
 from tri_core.plugins import validation
 from tri_core.plugins.calls import call_for_code, call_owner, in_call_order
 from tri_core.plugins.composing import Composition, Touched, noting, rules, shape, touched

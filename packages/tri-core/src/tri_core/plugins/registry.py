@@ -10,10 +10,10 @@ from typing import Any, TypeVar, cast
 
 from tri_core import forks, knobs
 from tri_core.errors import PluginError
-from tri_core.extensions import BackendInfo, FrameworkAdapter, LanguageExtension, Observer
 from tri_core.foreign import Contained, Watch
 from tri_core.knobs import KnobGroup
 from tri_core.notices import PluginWarning, warn
+from tri_core.plugin_records import BackendInfo, FrameworkAdapter, LanguageExtension, Observer
 from tri_core.plugins import discovery
 from tri_core.plugins.calls import call_one, new_pluggy
 from tri_core.plugins.loading import Refused, load, quarantined

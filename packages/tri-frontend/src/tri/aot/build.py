@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
     from tri_core.image import KernelImage
     from tri_core.options import CommonOptions
-    from tri_core.targets import Spec
+    from tri_core.target_selection import Spec
 
 __all__ = ["build"]
 
@@ -41,7 +41,7 @@ def build(
     from tri_core.compiler import compile as compile_source
     from tri_core.plugins import manager
     from tri_core.target_options import parse_options
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
 
     resolved = resolve(target)
     launcher = manager().aot(resolved)

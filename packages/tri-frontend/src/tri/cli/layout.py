@@ -50,7 +50,7 @@ def layout(
     """Show who owns each element of a tensor: register, lane, warp, block, or the place in shared memory."""
     from tri_core import mlir
     from tri_core.plugins import manager
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
 
     try:
         from tri_gpu_dialect import drawing

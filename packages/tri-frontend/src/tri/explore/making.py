@@ -16,7 +16,7 @@ from tri_core.pipeline import Stage
 from tri_core.plugins import manager
 from tri_core.resources import resources
 from tri_core.target_options import parse_options
-from tri_core.targets import Spec, resolve
+from tri_core.target_selection import Spec, resolve
 
 __all__ = ["explore"]
 

@@ -19,7 +19,7 @@ from tri.launch.mocks import DtypeArray
 from tri_core.errors import ArgumentError, LaunchError, TriError
 
 if TYPE_CHECKING:
-    from tri_core.extensions import FrameworkAdapter
+    from tri_core.plugin_records import FrameworkAdapter
     from tri_core.runtime import ArrayArgument
     from tri_core.target import DeviceInfo
 

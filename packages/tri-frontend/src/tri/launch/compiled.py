@@ -74,7 +74,7 @@ def run(
 
     ``attributes`` has (fact, value) pairs of parameters that the kernel was compiled for.
     """
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
     from tri_runtime import runtime
 
     wanted = [p.name for p in kernel.metadata.signature.parameters]

@@ -414,7 +414,7 @@ class Dispatcher:
 
     def _target(self, version: Specialization, choice: Choice | None) -> tuple[Target, Place | None]:
         """The target: what is chosen, else that of the arrays' device, else the one for host arrays."""
-        from tri_core.targets import for_host, resolve
+        from tri_core.target_selection import for_host, resolve
 
         place = one_device(self.function, version)
         if choice is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
-    from tri_core.extensions import Observer
+    from tri_core.plugin_records import Observer
     from tri_core.runtime import Argument, Launch, LoadedKernel, OverlapLaunch, Runtime
     from tri_core.target import DeviceInfo
 

@@ -43,7 +43,7 @@ def _written(digest: str, text: str, target: str) -> frozenset[int]:
     from tri_core import mlir
     from tri_core.dialects import tt
     from tri_core.plugins import manager
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
     from tri_core.text import parse_module
 
     del digest

@@ -93,7 +93,7 @@ def _runtime_of(fn: Callable[[], Any]) -> Runtime:
     """The runtime on which ``fn``, called once, launches; that of the default target if it launches nothing."""
     from tri.context import chosen
     from tri.launch.hooks import LAUNCH_ENTER
-    from tri_core.targets import default, resolve
+    from tri_core.target_selection import default, resolve
     from tri_runtime import runtime
 
     thread = threading.get_ident()

@@ -56,7 +56,7 @@ def _name_of(dtype: Any) -> str:
 def _device(device: DeviceInfo | int | None) -> DeviceInfo:
     """A device by index (of the kind of the default target), the current one for None."""
     from tri.context import chosen
-    from tri_core.targets import default
+    from tri_core.target_selection import default
     from tri_runtime import runtime
 
     if isinstance(device, DeviceInfo):

@@ -102,7 +102,7 @@ def _handles(arrays: Sequence[ArrayArgument]) -> Iterator[tuple[Argument, ...]]:
 def _load(image: KernelImage) -> SimulatedKernel:
     from tri_core import mlir
     from tri_core.plugins import manager
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
     from tri_runtime.simulator.launch import Machine, symbols_of
     from tri_runtime.simulator.program import Program, find_kernel
 

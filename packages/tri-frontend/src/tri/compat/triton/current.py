@@ -22,7 +22,7 @@ def current_target() -> Target:
     """
     from tri.context import chosen
     from tri_core import knobs
-    from tri_core.targets import default, for_host, resolve
+    from tri_core.target_selection import default, for_host, resolve
 
     choice = chosen()
     if choice is not None:

@@ -81,7 +81,7 @@ def compilation_listener(listener: CompilationListener) -> Hook:
     def compiled(
         *, source: Any, kernel: Any, stages: list[tuple[str, float]], seconds: float, cached: bool
     ) -> None:
-        from tri_core.targets import resolve
+        from tri_core.target_selection import resolve
 
         lowered = [(name, _microseconds(spent)) for name, spent in stages]
         rest = _microseconds(seconds - sum(spent for _, spent in stages))

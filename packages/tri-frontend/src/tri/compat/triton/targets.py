@@ -12,7 +12,7 @@ from tri_core.errors import TargetError
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
-    from tri_core.extensions import BackendInfo
+    from tri_core.plugin_records import BackendInfo
     from tri_core.target import Target
 
 __all__ = [
@@ -75,7 +75,7 @@ def tri_target(target: Any) -> Target:
     """The target of tri that ``target`` names (a :class:`GPUTarget`, or what ``tri.compile`` takes)."""
     from tri_core.plugins import manager
     from tri_core.target import TargetKey
-    from tri_core.targets import resolve
+    from tri_core.target_selection import resolve
 
     if target is None:
         from tri.compat.triton.current import current_target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from tri_core.errors import PluginError, TargetError
 from tri_core.notices import PluginWarning
 from tri_core.plugins import Candidate
 from tri_core.target import DeviceInfo, TargetKey
-from tri_core.targets import default, for_host, resolve
+from tri_core.target_selection import default, for_host, resolve
 
 Make = Callable[..., Candidate]
 
@@ -170,3 +171,10 @@ def test_keys_of_simulated_targets() -> None:
     for text in ("sim", "sim:", "sim:vendor", "sim:vendor:"):
         with pytest.raises(TargetError):
             TargetKey.parse(text)
+
+
+@pytest.mark.parametrize(("old", "new"), [("targets", "target_selection"), ("extensions", "plugin_records")])
+def test_former_names_of_modules_mean_the_same(old: str, new: str) -> None:
+    former, module = (importlib.import_module(f"tri_core.{name}") for name in (old, new))
+    assert former.__all__ == module.__all__
+    assert all(getattr(former, name) is getattr(module, name) for name in module.__all__)

@@ -1,0 +1,207 @@
+"""Records that plugins contribute through collect-all hooks: backends, language, adapters, observers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tri_core.runtime import ArrayArgument
+
+if TYPE_CHECKING:
+    from tri_core.options import CommonOptions
+    from tri_core.pipeline import Pipeline
+    from tri_core.target import Target
+
+__all__ = [
+    "Accuracy",
+    "Assembly",
+    "BackendInfo",
+    "ConformanceProfile",
+    "DevicePerformance",
+    "FrameworkAdapter",
+    "Gap",
+    "KnownFailure",
+    "LanguageExtension",
+    "Observer",
+    "Policy",
+    "Simulation",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendInfo:
+    """A compiler for targets ``name:arch``.
+
+    ``device_kinds``: kinds of device that it compiles for; ``runtime``: the device kind whose runtime runs
+    its images; ``priority``: a larger one is preferred when nothing else chooses, below 0 never chosen
+    automatically while another live one exists; ``architectures``: the known ones, for error messages;
+    ``testing``: functions that it adds to :mod:`tri.testing`, as ``name -> "module:attribute"``; ``tuning_options``:
+    options of its own by which kernels become faster or slower, and nothing else: for other targets they are accepted to no effect.
+    """
+
+    name: str
+    device_kinds: tuple[str, ...]
+    runtime: str
+    priority: int = 0
+    architectures: tuple[str, ...] = ()
+    description: str = ""
+    testing: Mapping[str, str] = field(default_factory=dict)
+    tuning_options: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevicePerformance:
+    """Peak rates of a device, for roofs and percentages in benchmarks; 0 where they are not known.
+
+    ``memory_gbps``: GB/s of its memory; ``clock_mhz``: the highest clock of its cores; ``simd_flops`` and
+    ``matrix_flops``: floating-point operations per clock of the whole device (a fused multiply-add is two),
+    by Triton's name of the operands' type.
+    """
+
+    memory_gbps: float = 0.0
+    clock_mhz: float = 0.0
+    simd_flops: Mapping[str, float] = field(default_factory=dict)
+    matrix_flops: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """What the simulator needs of a backend beyond ``TargetSpec.memories`` and the machine ops' own meanings.
+
+    ``pipeline``: the stages from TTIR to a last one that makes text of a module in the ``llvm`` dialect with
+    machine ops; ``externals``: functions that the vendor's driver brings, ``symbol -> function`` of the CTA and
+    the operands (NumPy arrays over its threads) to a sequence of results, asked for once.
+    """
+
+    pipeline: Callable[[Target, CommonOptions], Pipeline]
+    externals: Callable[[], Mapping[str, Callable[..., Sequence[Any]]]] = dict
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageExtension:
+    """Additions to the kernel language: ``namespace`` appears under ``tri.language.extra``.
+
+    ``module`` is imported when the namespace is used, or ``builtins`` are its content.  ``module_map`` names, for
+    modules of the language with functions of a device library, modules whose ``SYMBOLS`` map (function, names of
+    operand types) to symbols of the library of ``targets`` (names of backends), and whose ``SIMULATED_SYMBOLS``, if there are any, map to
+    those that their simulation brings.  ``queries`` are functions of a
+    TargetKey and further constexprs that appear, without the key, in ``tri.language.target_info``.
+    """
+
+    namespace: str
+    module: str
+    builtins: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    module_map: Mapping[str, str] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()
+    queries: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameworkAdapter:
+    """How arrays of a framework are recognised and read.
+
+    ``module``: prefix of ``type(array).__module__``, or of a base's; ``protocol``: an attribute that marks the
+    class of such arrays whatever its module (empty: none); ``describe``: the array as an
+    :class:`~tri_core.runtime.ArrayArgument`, or None when it is not on a device that the adapter knows;
+    ``current_stream``: the framework's stream for a device index.
+    """
+
+    name: str
+    module: str
+    describe: Callable[[Any], ArrayArgument | None]
+    current_stream: Callable[[int], int] | None = None
+    protocol: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """Optional callables, called at compiles and launches; an exception in one drops the observer."""
+
+    name: str
+    compile_start: Callable[[Mapping[str, Any]], None] | None = None
+    stage: Callable[[Mapping[str, Any]], None] | None = None
+    compile_done: Callable[[Mapping[str, Any]], None] | None = None
+    kernel_load: Callable[[Mapping[str, Any]], None] | None = None
+    launch_enter: Callable[[Mapping[str, Any]], None] | None = None
+    launch_exit: Callable[[Mapping[str, Any]], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """Conformance cases (a glob of their ids) that a target cannot do and refuses with a typed error.
+
+    ``remedy`` says what users do instead, ``expires`` (``YYYY-MM-DD``) when the gap must be closed or looked at again.
+    """
+
+    test: str
+    reason: str
+    remedy: str
+    expires: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownFailure:
+    """A conformance test (id glob) known to fail, with the reason and the day (``YYYY-MM-DD``) that must fix it."""
+
+    test: str
+    reason: str
+    expires: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """Conformance cases (a glob of their ids) whose results are meant to be within ``ulp``, more than the kit allows.
+
+    ``ulp`` counts units in the last place of the result's type, ``reason`` says why users want no better.
+    """
+
+    test: str
+    ulp: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """The bitwise complement of a 32-bit register in a target's assembly: what ``tl.inline_asm_elementwise`` takes.
+
+    ``text`` has the result as ``$0`` and the operand as ``$1``; ``constraints`` are LLVM's.
+    """
+
+    text: str
+    constraints: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConformanceProfile:
+    """What a backend tells the conformance kit about itself: nothing else excuses a case.
+
+    ``levels`` are those that the backend claims (empty: all).  ``arrays`` is ``module:attribute`` of a context
+    manager for targets whose runtime refuses host arrays: it takes host arrays, gives arrays of the device that
+    hold the same, and at its end copies them back; without one the runtime's ``memory(device)`` is used.
+    ``assembly`` is how the target's is tested; a target that has none declares the gap.  ``accuracy`` has the
+    bounds of functions that are less accurate than the kit asks for, on purpose.
+    """
+
+    levels: tuple[str, ...] = ()
+    gaps: Sequence[Gap] = ()
+    known_failures: Sequence[KnownFailure] = ()
+    arrays: str = ""
+    assembly: Assembly | None = None
+    accuracy: Sequence[Accuracy] = ()
+
+
+class Policy(Protocol):
+    """Choices and costs that a backend gives to shared optimizer passes; defaults live with the passes."""
+
+    def vector_bits(self, element_bits: int, space: str) -> int:
+        """The widest access in bits for elements of ``element_bits`` in memory ``space``."""
+        ...
+
+    def mma(self, dot: Any) -> Any | None:
+        """The matrix instruction and encoding for a dot, or None for plain FMA."""
+        ...
+
+    def specialization(self, function: Any) -> Any | None:
+        """How warps of ``function`` are to be specialised (producer's warps, registers, stages), or None: not at all."""
+        ...
