@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tri_backend_intel.architectures import ARCHITECTURES, ASSEMBLY
+from tri_backend_intel.clock import CLOCK_FACTOR, clock_factor
 from tri_backend_intel.dialect import (
     BarrierOp,
     ClockOp,
@@ -23,7 +24,6 @@ from tri_backend_intel.lowering.cache_controls import EXTENSION as CACHE_CONTROL
 from tri_backend_intel.lowering.cache_controls import controlled
 from tri_backend_intel.lowering.math import call_math, propagating
 from tri_backend_intel.lowering.matrix import multiply_cluster
-from tri_backend_intel.spirv.specialization import CLOCK_FACTOR, clock_factor
 from tri_core.dialects.tt.enums import MemSyncScope
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir

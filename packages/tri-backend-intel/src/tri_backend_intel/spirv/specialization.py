@@ -5,18 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
+from tri_backend_intel.clock import CLOCK_FACTOR, clock_factor
 from tri_backend_intel.spirv.reader import instructions_of
 
 __all__ = ["CLOCK_FACTOR", "clock_factor", "specialization_ids", "specialized"]
 
-#: SpecId of 1024 over the ticks that a device's clock counts in a nanosecond
-CLOCK_FACTOR = 1
 _DECORATE, _SPEC_ID, _SPEC_CONSTANT, _HEADER_WORDS = 71, 1, 50, 5
-
-
-def clock_factor(ticks: float) -> int:
-    """The value of :data:`CLOCK_FACTOR` for ``ticks`` in a nanosecond, rounded down: less time is seen than passes."""
-    return int(1024 / ticks)
 
 
 def specialization_ids(data: bytes) -> dict[int, int]:
