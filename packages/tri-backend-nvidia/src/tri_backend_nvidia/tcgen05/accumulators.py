@@ -21,7 +21,7 @@ from tri_backend_nvidia.tcgen05.encoding import TensorMemoryRows  # isort: skip
 
 __all__ = ["DOT", "WAIT", "Accumulator", "Carried", "accumulators", "is_placed", "origin", "reads"]
 
-DOT, WAIT = "ttg.warp_group_dot", "ttg.warp_group_dot_wait"
+DOT, WAIT = WarpGroupDotOp.OPERATION_NAME, WarpGroupDotWaitOp.OPERATION_NAME
 
 
 def is_placed(value: ir.Value) -> bool:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
+from tri_core.ir.dots import Dot
 from tri_core.ir.regions import For, If
 from tri_core.ir.rewriting import attributes_of
-from tri_core.ir.traits import moves_data
+from tri_core.ir.traits import moves_data, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.origins import is_zero
@@ -53,7 +54,7 @@ class AccumulatorInit(Pass):
 
 def _by_select(dot: ir.Operation) -> bool:
     """Take a select between zeros and an accumulator out of the accumulator of ``dot``; whether there was one."""
-    select = _made_by(dot.operands[2])
+    select = _made_by(Dot(dot).c)
     if select is None or not isa(select, arith.SelectOp) or len(list(select.results[0].uses)) > 1:
         return False
     condition, if_true, if_false = select.operands
@@ -85,7 +86,7 @@ class _Reset:
         if isa(op, arith.SelectOp):
             condition, *ways = op.operands
         elif isa(op, If):
-            condition = op.operands[0]
+            condition = If(op).condition
             number = ir.OpResult(value).result_number
             ways = [terminator(region.blocks[0]).operands[number] for region in op.regions]
         else:
@@ -100,7 +101,7 @@ class _Reset:
 
 def _by_flag(dot: ir.Operation) -> bool:
     """Where the iteration before sets the accumulator of ``dot`` to zeros, have it say so instead; whether it does."""
-    total = dot.operands[2]
+    total = Dot(dot).c
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return False
     loop, number = dot.block.owner.operation, ir.BlockArgument(total).arg_number
@@ -183,13 +184,13 @@ def _is_inside(value: ir.Value, op: ir.Operation) -> bool:
 
 def _by_iteration(dot: ir.Operation) -> None:
     """Have ``dot`` leave out an accumulator that is the zeros before its loop in the first iteration."""
-    total = dot.operands[2]
+    total = Dot(dot).c
     if not isinstance(total.owner, ir.Block) or total.owner != dot.block or len(list(total.uses)) > 1:
         return
     loop = dot.block.owner.operation
     if not isa(loop, For):
         return
-    induction, lower = dot.block.arguments[0], loop.operands[0]
+    induction, lower = dot.block.arguments[0], For(loop).lower
     if not is_zero(loop.operands[2 + ir.BlockArgument(total).arg_number]):
         return
     with ir.InsertionPoint(dot), dot.location:
@@ -206,7 +207,7 @@ def _scalar(condition: ir.Value) -> ir.Value | None:
         op = _made_by(condition)
         if op is None or not moves_data(op):
             return None
-        condition = op.operands[0]
+        condition = source_of(op)
     return condition
 
 

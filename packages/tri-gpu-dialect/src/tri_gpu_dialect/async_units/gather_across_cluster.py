@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import GatherOp, HistogramOp, ScanOp
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
@@ -108,9 +109,9 @@ def _blocked(value: ir.Value, blocks: ClusterBases) -> Blocked:
 def _scan(op: ir.Operation) -> None:
     """The operands of a scan, and its results, with all of the axis in one block."""
     axis = ir.IntegerAttr(op.attributes["axis"]).value
-    if axis not in _split(op.operands[0]):
+    if axis not in _split(source_of(op)):
         return
-    encoding = _within(op.operands[0], {axis})
+    encoding = _within(source_of(op), {axis})
     for i, operand in enumerate(op.operands):
         op.operands[i] = convert(operand, encoding, ir.InsertionPoint(op), op.location)
     for result in op.results:

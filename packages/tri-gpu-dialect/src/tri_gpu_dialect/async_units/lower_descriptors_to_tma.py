@@ -57,7 +57,7 @@ from tri_gpu_dialect.types import bitwidth, tensor_info
 
 __all__ = ["LowerDescriptorsToTma"]
 
-_INTO, _OUT_OF = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
+_INTO, _OUT_OF = AsyncCopyDescriptorToLocalOp.OPERATION_NAME, AsyncCopyLocalToDescriptorOp.OPERATION_NAME
 _STORES = (DescriptorStoreOp, DescriptorReduceOp)
 _BARRIER = SwizzledShared(1, 1, 1, (0,))
 

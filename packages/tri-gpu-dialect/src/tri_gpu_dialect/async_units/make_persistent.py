@@ -46,6 +46,7 @@ from tri_core.locations import source_location
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.trip_counts import trip_counts
 from tri_gpu_dialect.async_units.program_order import make, number, order_of
+from tri_gpu_dialect.dialect import GetGridSizeOp
 from tri_gpu_dialect.edit import all_ops, block_ops, functions, module_int, terminator
 from tri_gpu_dialect.policies.gpu import DEFAULT_POLICY, DefaultPolicy
 
@@ -61,7 +62,11 @@ CHOSEN = "tt.persistent"
 _REMEDY = "leave persistent out, or pass persistent=False"
 #: the op that gives the number of the program after this one
 NEXT = "ttg.next_tile"
-_ID, _COUNT, _SIZE = "tt.get_program_id", "tt.get_num_programs", "ttg.get_grid_size"
+_ID, _COUNT, _SIZE = (
+    GetProgramIdOp.OPERATION_NAME,
+    GetNumProgramsOp.OPERATION_NAME,
+    GetGridSizeOp.OPERATION_NAME,
+)
 #: ``arith.cmpi``'s "less than" of unsigned numbers
 _ULT = 6
 #: effects that an op may not have together -> why

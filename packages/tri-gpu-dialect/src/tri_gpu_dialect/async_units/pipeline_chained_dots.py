@@ -28,7 +28,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.regions import For, If
-from tri_core.ir.traits import is_view
+from tri_core.ir.traits import is_view, source_of
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -243,7 +243,7 @@ class _Schedule:
 
     def started(self, inits: Sequence[ir.Value]) -> list[ir.Value]:
         """The first early stage, from ``inits``, here; gives what the new loop carries."""
-        known = {self.index: self.loop.operands[0], **dict(zip(self.arguments, inits, strict=True))}
+        known = {self.index: For(self.loop).lower, **dict(zip(self.arguments, inits, strict=True))}
         first = self.copies(self.early, known)
         carried = [
             init if k in self.stages.late_args else first.get(end, end)
@@ -253,7 +253,7 @@ class _Schedule:
 
     def beside(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
         """The first early stage around a late one that another loop has left, here; gives what the new loop carries."""
-        new = {self.index: self.loop.operands[0], **self.own(carried)}
+        new = {self.index: For(self.loop).lower, **self.own(carried)}
         return self.iteration(new, self.seen(carried))
 
     def others(self, carried: Sequence[ir.Value]) -> list[ir.Value]:
@@ -323,8 +323,8 @@ class _Schedule:
                 for i, value in enumerate(list(inner.operands)):
                     if value in after:
                         inner.operands[i] = after[value]
-            if isa(op, WarpGroupDotWaitOp) and pendings and op.operands[0] in pendings:
-                count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pendings[op.operands[0]])
+            if isa(op, WarpGroupDotWaitOp) and pendings and source_of(op) in pendings:
+                count = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pendings[source_of(op)])
                 made.attributes["pendings"] = count
             after.update(zip(op.results, made.results, strict=True))
         return after

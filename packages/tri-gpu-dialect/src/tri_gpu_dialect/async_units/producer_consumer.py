@@ -13,6 +13,7 @@ from tri_core.dialects.tt import MakeTensorDescriptorOp
 from tri_core.errors import InternalError
 from tri_core.ir.regions import For, If, While, is_control
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.liveness import AWAITED
@@ -434,7 +435,7 @@ class Producer(Side):
             make("ttg.barrier_expect", [full, always], size=i32_attribute(use.bytes))
             for i, load in enumerate(use.ring.loads):
                 made = self.descriptors.get(load)
-                descriptor = self.value(load.operands[0]) if made is None else made
+                descriptor = self.value(source_of(load)) if made is None else made
                 coordinates = self.values(list(load.operands)[1:])
                 operands = [descriptor, *coordinates, full, memory.view(i, stage), always]
                 make("ttg.async_copy_descriptor_to_local", operands, **memory.reach)

@@ -42,7 +42,7 @@ from tri_gpu_dialect.types import bitwidth
 
 __all__ = ["SubtileEpilogue"]
 
-_COPY, _FENCE = "ttg.async_copy_local_to_descriptor", "ttg.fence_async_shared"
+_COPY, _FENCE = AsyncCopyLocalToDescriptorOp.OPERATION_NAME, FenceAsyncSharedOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)

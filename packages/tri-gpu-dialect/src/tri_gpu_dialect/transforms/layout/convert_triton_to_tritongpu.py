@@ -17,6 +17,7 @@ from typing import ClassVar
 from tri_core.api import OutOfResources, Pass, StageContext, Unsupported
 from tri_core.dialects.tt import BarrierOp, CallOp, DotOp
 from tri_core.ir.regions import is_control, region_blocks
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -166,7 +167,7 @@ class _Conversion:
         elif pack_of(op) > 1 and own is not None:
             own = self.packed(op, pack_of(op))
         elif own is None and len(op.results) == 0:
-            own = encoding_of(op.operands[0])
+            own = encoding_of(source_of(op))
         if own is not None:
             wanted = rule.operands(op, own)
         if wanted is None:

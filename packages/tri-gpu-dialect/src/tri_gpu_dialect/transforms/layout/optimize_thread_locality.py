@@ -30,6 +30,7 @@ from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import For
 from tri_core.ir.rewriting import attributes_of
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect import layouts
@@ -385,5 +386,5 @@ def _drop(value: ir.Value) -> None:
         op = value.owner.operation
         if not isa(op, ReduceOp, ConvertLayoutOp):
             return
-        value = op.operands[0]
+        value = source_of(op)
         op.erase()

@@ -13,6 +13,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext, VerificationError
 from tri_core.dialects.tt import ReduceOp
 from tri_core.ir.regions import edges_of, is_control
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -70,7 +71,7 @@ def _complaint(op: ir.Operation, sizes: dict[str, int]) -> str | None:
         return None
     own = next((e for r in op.results if (e := encoding_of(r)) is not None), None)
     if own is None and not len(op.results) and len(op.operands):
-        own = encoding_of(op.operands[0])
+        own = encoding_of(source_of(op))
     if own is None:
         return None
     wanted = rule.operands(op, own)

@@ -47,6 +47,7 @@ from tri_core.mlir import arith, ir
 from tri_gpu_dialect.analysis.alias import Aliases, aliases
 from tri_gpu_dialect.dialect import (
     AsyncCopyDescriptorToLocalOp,
+    AsyncCopyLocalToDescriptorOp,
     FenceAsyncSharedOp,
     InitBarrierOp,
     InvalBarrierOp,
@@ -167,7 +168,7 @@ def _nothing(_: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
     return (), ()
 
 
-_IN, _OUT = "ttg.async_copy_descriptor_to_local", "ttg.async_copy_local_to_descriptor"
+_IN, _OUT = AsyncCopyDescriptorToLocalOp.OPERATION_NAME, AsyncCopyLocalToDescriptorOp.OPERATION_NAME
 _DOT = "ttg.warp_group_dot"
 #: done by the first of the threads that run them
 _BY_ONE = (InitBarrierOp, InvalBarrierOp)

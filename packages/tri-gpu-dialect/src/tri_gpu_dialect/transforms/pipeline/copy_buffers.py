@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tri_core.dialects.tt import TransOp
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
@@ -127,7 +128,7 @@ def stays_in_block(load: ir.Operation) -> bool:
 
 def transposed(reader: ir.Operation) -> ir.Operation | None:
     """The ``tt.trans`` between a load and a reader of :func:`readers`."""
-    owner = reader.operands[0].owner.operation
+    owner = source_of(reader).owner.operation
     return owner if isa(owner, TransOp) else None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tri_core.dialects.tt import LoadOp
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import is_rematerializable, moves_data
-from tri_core.ir.views import isa
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.types import tensor_info
@@ -42,7 +42,7 @@ def _masks(value: ir.Value, user: ir.Operation) -> bool:
     """Whether ``value`` is what ``user`` chooses or loads by, and nothing else of it."""
     if sum(operand == value for operand in user.operands) != 1:
         return False
-    return (isa(user, arith.SelectOp) and user.operands[0] == value) or (
+    return (isa(user, arith.SelectOp) and cast(user, arith.SelectOp).condition == value) or (
         isa(user, LoadOp) and user.opview.mask == value
     )
 
@@ -53,14 +53,14 @@ def drop(comparison: ir.Operation) -> None:
     while ahead:
         value = ahead.pop()
         for user in dict.fromkeys(use.owner.operation for use in value.uses):
-            if _arranges(user) or (isa(user, arith.AndIOp) and user.operands[0] == user.operands[1]):
+            if _arranges(user) or (isa(user, arith.AndIOp) and len(set(user.operands)) == 1):
                 ahead.append(user.results[0])
             elif isa(user, arith.AndIOp):
                 left, right = user.operands
                 user.results[0].replace_all_uses_with(right if left == value else left)
                 user.erase()
             elif isa(user, arith.SelectOp):
-                user.results[0].replace_all_uses_with(user.operands[1])
+                user.results[0].replace_all_uses_with(cast(user, arith.SelectOp).true_value)
                 user.erase()
             elif isa(user, LoadOp):
                 user.results[0].replace_all_uses_with(_unmasked(user))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tri_core.dialects.tt import LoadOp
 from tri_core.ir.rewriting import attributes_of, for_like
-from tri_core.ir.traits import is_rematerializable
+from tri_core.ir.traits import is_rematerializable, source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.analysis.pipeline_schedule import Schedule
@@ -255,7 +255,7 @@ class Expansion:
                 self.read(op, self.stage(number, stages[self.depths[number]]), known, pending)
                 if op in last and copied is not None:
                     copied.issue()
-            elif isa(op, LocalDeallocOp) and op.operands[0] in pending:
+            elif isa(op, LocalDeallocOp) and source_of(op) in pending:
                 continue
             elif not (op.results and op.results[0] in pending):
                 self.fetch(op, known, pending)

@@ -25,10 +25,11 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
+from tri_core.ir.dots import Dot
 from tri_core.ir.regions import For
 from tri_core.ir.rewriting import create_like, for_like
-from tri_core.ir.traits import is_rematerializable
-from tri_core.ir.views import isa
+from tri_core.ir.traits import is_rematerializable, source_of
+from tri_core.ir.views import cast, isa
 from tri_core.mlir import ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.analysis.layout_rules import encoding_of
@@ -94,15 +95,19 @@ class _Chain:
         op = _maker(dot.operands[number], dot)
         while op is not None and _is_cast(op):
             casts.insert(0, op)
-            op = _maker(op.operands[0], dot)
+            op = _maker(source_of(op), dot)
         if op is None or not isa(op, LocalLoadOp):
             return None
         load, views = op, list[ir.Operation]()
-        op = _maker(load.operands[0], dot, alone=False)
+        op = _maker(source_of(load), dot, alone=False)
         while op is not None and isa(op, MemDescTransOp):
             views.insert(0, op)
-            op = _maker(op.operands[0], dot, alone=False)
-        if op is None or not isa(op, MemDescIndexOp) or not _is_argument(op.operands[1], dot.block):
+            op = _maker(source_of(op), dot, alone=False)
+        if (
+            op is None
+            or not isa(op, MemDescIndexOp)
+            or not _is_argument(cast(op, MemDescIndexOp).index, dot.block)
+        ):
             return None
         rank = len(shape_of(load.results[0].type))
         return cls(op, tuple(views), load, tuple(casts), rank - 1 - number)
@@ -110,13 +115,13 @@ class _Chain:
     @property
     def slot(self) -> ir.Value:
         """The number of the stage: an argument of the loop's body."""
-        return self.index.operands[1]
+        return cast(self.index, MemDescIndexOp).index
 
     def at(self, slot: ir.Value) -> ir.Value:
         """The view of stage number ``stage``, as the load sees it, at the ambient insertion point."""
         view = _copy(self.index, {self.slot: slot}).results[0]
         for op in self.views:
-            view = _copy(op, {op.operands[0]: view}).results[0]
+            view = _copy(op, {source_of(op): view}).results[0]
         return view
 
     def read(self, view: ir.Value, start: int, width: int) -> ir.Value:
@@ -128,9 +133,9 @@ class _Chain:
         value = ir.Operation.create(
             "ttg.local_load", results=[self._sliced(load.type, width)], operands=[view]
         )
-        for cast in self.casts:
-            type_ = self._sliced(cast.results[0].type, width)
-            value = create_like(cast, operands=[value.results[0]], results=[type_])
+        for each in self.casts:
+            type_ = self._sliced(each.results[0].type, width)
+            value = create_like(each, operands=[value.results[0]], results=[type_])
         return value.results[0]
 
     def _part(self, view: ir.Value, start: int, width: int) -> ir.Value:
@@ -163,13 +168,13 @@ class _Dot:
 
     @classmethod
     def of(cls, op: ir.Operation, steps: int) -> _Dot | None:
-        encoding, operand = encoding_of(op.results[0]), encoding_of(op.operands[0])
+        encoding, operand = encoding_of(op.results[0]), encoding_of(Dot(op).a)
         if not isinstance(encoding, MatrixEncoding) or not isinstance(operand, DotOperand):
             return None
         left, right = _Chain.of(op, 0), _Chain.of(op, 1)
         if left is None or right is None:
             return None
-        k = shape_of(op.operands[0].type)[-1]
+        k = shape_of(Dot(op).a.type)[-1]
         step = encoding.fragment(0, operand.k_width).out_size("dim1")
         width = min(steps * step, k)
         return cls(op, (left, right), k, width) if k % width == 0 else None
@@ -270,7 +275,7 @@ def _is_cast(op: ir.Operation) -> bool:
     """Whether ``op`` computes each element from the same element of its one operand."""
     if not is_rematerializable(op) or len(op.operands) != 1 or len(op.results) != 1:
         return False
-    source, result = tensor_info(op.operands[0].type), tensor_info(op.results[0].type)
+    source, result = tensor_info(source_of(op).type), tensor_info(op.results[0].type)
     if source is None or result is None:
         return False
     return source.shape == result.shape and source.encoding == result.encoding
@@ -305,7 +310,7 @@ class _Rotation:
             op.move_before(self.plan.dots[-1].op)
         inits = list(self.loop.operands)[3:]
         with ir.InsertionPoint(self.loop), self.loop.location:
-            known = dict(zip(body.arguments, [self.loop.operands[0], *inits], strict=True))
+            known = dict(zip(body.arguments, [For(self.loop).lower, *inits], strict=True))
             made = self.again(known)
             first = self.slices(known)
         coming = list(terminator(body).operands)
@@ -368,8 +373,8 @@ class _Rotation:
 
 def _cut(dot: _Dot, first: tuple[ir.Value, ...]) -> ir.Operation:
     """Replace ``dot`` by one per slice, each slice read before the dot of the one before; gives the last."""
-    made, total, slices = dot.op, dot.op.operands[2], first
-    views = [chain.load.operands[0] for chain in dot.operands]
+    made, total, slices = dot.op, Dot(dot.op).c, first
+    views = [source_of(chain.load) for chain in dot.operands]
     with ir.InsertionPoint(dot.op), dot.op.location:
         for start in range(dot.width, dot.k + dot.width, dot.width):
             operands = [*slices, total]

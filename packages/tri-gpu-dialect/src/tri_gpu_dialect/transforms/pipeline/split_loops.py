@@ -21,6 +21,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp, LoadOp
 from tri_core.ir.regions import For, is_loop
+from tri_core.ir.traits import source_of
 from tri_core.ir.views import isa
 from tri_core.mlir import arith, ir
 from tri_core.passes.loops import body, carried, copy_body, make_loop
@@ -106,7 +107,7 @@ class _Split:
     @property
     def is_useful(self) -> bool:
         """Whether the comparison may hold in some iterations and not in others, and numbers are such that they may be computed here."""
-        value, type_ = self.ahead.value, self.loop.operands[0].type
+        value, type_ = self.ahead.value, For(self.loop).lower.type
         if value is not None and value < abs(self.slope):
             return False
         symbols = set(self.offset.symbols())
@@ -123,7 +124,7 @@ class _Split:
 
     def emitted(self, value: Polynomial) -> ir.Value:
         """``value`` as arithmetic here."""
-        type_ = self.loop.operands[0].type
+        type_ = For(self.loop).lower.type
 
         def scalar(symbol: ir.Value | Trip) -> ir.Value:
             assert isinstance(symbol, ir.Value)
@@ -199,7 +200,7 @@ def _difference(reader: Reader, op: ir.Operation) -> Index | None:
 
 def _least(op: ir.Operation, index: Index) -> Polynomial:
     """The least element of ``index``, a tensor of the shape that ``op`` compares."""
-    shape = op.operands[0].type.shape
+    shape = source_of(op).type.shape
     spans = (min(0, (c.value or 0) * (shape[d] - 1)) for d, c in index.coefficients)
     return index.offset + Polynomial.constant(sum(spans))
 
