@@ -11,8 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tri_backend_cpu.graph import ForLoop, Op, Value, as_for, loops
+from tri_backend_cpu.graph import Op, Value, as_for
+from tri_backend_cpu.graph.loops import ForLoop
+from tri_core.ir.regions import If
 from tri_core.ir.traits import derives_pointer
+from tri_core.ir.views import isa
+from tri_core.mlir import arith
 
 __all__ = ["Aliasing", "Assumption", "root_pointer"]
 
@@ -47,17 +51,16 @@ def _sources(pointer: Value) -> list[Value] | None:
             return []
         loop = as_for(pointer.block.parent)
         return _carried(loop, pointer.index - 1) if loop is not None and pointer.index else None
-    match op.name:
-        case name if derives_pointer(name):
-            return [op.operands[0]]
-        case "arith.select":
-            return list(op.operands[1:])
-        case loops.FOR:
-            return _carried(ForLoop(op), pointer.index)
-        case loops.IF:
-            return [block.terminator.operands[pointer.index] for block in op.blocks if block.ops]
-        case _:
-            return None
+    if derives_pointer(op.name):
+        return [op.source]
+    if isa(op, arith.SelectOp):
+        _, *chosen = op.operands
+        return chosen
+    if (loop := as_for(op)) is not None:
+        return _carried(loop, pointer.index)
+    if isa(op, If):
+        return [block.terminator.operands[pointer.index] for block in op.blocks if block.ops]
+    return None
 
 
 def _carried(loop: ForLoop, index: int) -> list[Value]:
@@ -125,11 +128,15 @@ def _same_offsets(first: Value, second: Value, known: dict[tuple[Value, Value], 
 
 def _same_op(first: Op, second: Op, known: dict[tuple[Value, Value], bool]) -> bool:
     """Whether two ops do the same to their pointers, and have all other operands in common."""
-    if first.name != second.name or not derives_pointer(first.name) or first.attributes != second.attributes:
+    if (
+        not first.has_kind_of(second)
+        or not derives_pointer(first.name)
+        or first.attributes != second.attributes
+    ):
         return False
     if first.operands[1:] != second.operands[1:]:
         return False
-    return _same_offsets(first.operands[0], second.operands[0], known)
+    return _same_offsets(first.source, second.source, known)
 
 
 def _is_injective(pointer: Value) -> bool:
@@ -148,9 +155,9 @@ def _varies_along(value: Value) -> frozenset[int] | None:
             as_for(value.block.parent) if value.block is not None and value.block.parent is not None else None
         )
         return _varies_along(loop.inits[value.index - 1]) if loop is not None and value.index else None
-    if op.name == loops.FOR:
-        return _varies_along(ForLoop(op).inits[value.index])
-    if op.name == "arith.constant":
+    if (loop := as_for(op)) is not None:
+        return _varies_along(loop.inits[value.index])
+    if isa(op, arith.ConstantOp):
         return None if isinstance(op.attributes["value"], list) else frozenset()
     rule = _MOVES.get(op.name)
     found = [] if rule is None else [_varies_along(v) for v in op.operands]
@@ -177,10 +184,16 @@ _MOVES: dict[str, Callable[[Op, frozenset[int]], frozenset[int]]] = {
     "tt.make_range": lambda op, along: frozenset({0}),
     "tt.expand_dims": _expanded,
     "tt.trans": _transposed,
-    **dict.fromkeys(
-        ("tt.splat", "tt.broadcast", "tt.addptr", "tt.int_to_ptr", "tt.ptr_to_int", "tt.bitcast"), _kept
-    ),
-    **dict.fromkeys(
-        ("arith.addi", "arith.subi", "arith.muli", "arith.extsi", "arith.extui", "arith.trunci"), _kept
-    ),
+    "tt.splat": _kept,
+    "tt.broadcast": _kept,
+    "tt.addptr": _kept,
+    "tt.int_to_ptr": _kept,
+    "tt.ptr_to_int": _kept,
+    "tt.bitcast": _kept,
+    "arith.addi": _kept,
+    "arith.subi": _kept,
+    "arith.muli": _kept,
+    "arith.extsi": _kept,
+    "arith.extui": _kept,
+    "arith.trunci": _kept,
 }

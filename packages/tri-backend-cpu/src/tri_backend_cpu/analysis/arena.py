@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from tri_backend_cpu.analysis.demand import Demands, is_inline_reshape
 from tri_backend_cpu.analysis.plan import BlockPlan, Buffer, Plan, Step, View
 from tri_backend_cpu.graph import Block
+from tri_core.dialects import tt
+from tri_core.ir.views import isa
 
 __all__ = ["ALIGNMENT", "assign_offsets", "derive_views"]
 
@@ -21,10 +23,11 @@ ALIGNMENT = 64
 def derive_views(plan: Plan, body: Block) -> None:
     """Views of reshaped tensors: the source's buffer in another shape."""
     for op in body.walk():
-        if op.name != "tt.reshape" or is_inline_reshape(op):
+        if not isa(op, tt.ReshapeOp) or is_inline_reshape(op):
             continue
-        if op.operands[0] in plan.views and op.result not in plan.views:
-            plan.views[op.result] = View.dense(plan.views[op.operands[0]].buffer, op.result.shape)
+        source = plan.views.get(op.operand("src"))
+        if source is not None and op.result not in plan.views:
+            plan.views[op.result] = View.dense(source.buffer, op.result.shape)
 
 
 @dataclass

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import Op, Value, as_for, constant_of
+from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement
+from tri_core.ir.views import isa
+from tri_core.mlir import arith
 
 __all__ = ["Axis", "AxisAnalysis", "is_nonnegative"]
 
@@ -68,7 +71,8 @@ class AxisAnalysis:
 
     def may_divide(self, op: Op) -> bool:
         """Whether the quotients and remainders of ``op`` are known to round down."""
-        return op.name.endswith("ui") or is_nonnegative(op.operands[0], unknown=self.addresses)
+        (dividend,) = _dividend(op)
+        return isa(op, arith.DivUIOp, arith.RemUIOp) or is_nonnegative(dividend, unknown=self.addresses)
 
     def _compute(self, value: Value) -> Axis:
         if value.dtype.is_float:
@@ -108,7 +112,7 @@ def is_nonnegative(value: Value, *, unknown: bool = False) -> bool:
     if number is not None:
         return bool(number >= 0)
     op = value.op
-    if op is None or op.name == "tt.load":
+    if op is None or isa(op, tt.LoadOp):
         return unknown and not value.is_tensor
     rule = _DECISIVE.get(op.name, _every if DataMovement.declared_by(op.name) else _unknown_sign)
     decisive = rule(op)
@@ -164,13 +168,17 @@ def _hinted(op: Op, axis: Axis) -> Axis:
     if not any(name in op.attributes for name in _HINTS):
         return axis
     rank = len(axis.contiguity)
-    contiguity = map(max, axis.contiguity, _hint(op, "tt.contiguity", rank))
-    constancy = map(max, axis.constancy, _hint(op, "tt.constancy", rank))
-    divisibility = min(_hint(op, "tt.divisibility", max(rank, 1)))
+    contiguity = map(max, axis.contiguity, _hint(op, _CONTIGUITY, rank))
+    constancy = map(max, axis.constancy, _hint(op, _CONSTANCY, rank))
+    divisibility = min(_hint(op, _DIVISIBILITY, max(rank, 1)))
     return Axis(tuple(contiguity), tuple(constancy), max(axis.divisibility, divisibility))
 
 
-_HINTS = ("tt.contiguity", "tt.constancy", "tt.divisibility")
+#: attributes, of any op
+_CONTIGUITY = "tt.contiguity"
+_CONSTANCY = "tt.constancy"
+_DIVISIBILITY = "tt.divisibility"
+_HINTS = (_CONTIGUITY, _CONSTANCY, _DIVISIBILITY)
 
 
 def _hint(op: Op, name: str, rank: int) -> list[int]:
@@ -193,15 +201,22 @@ def _range(op: Op, of: AxisAnalysis) -> Axis:
 
 def _splat(op: Op, of: AxisAnalysis) -> Axis:
     shape = op.result.shape
-    return Axis((1,) * len(shape), shape, of(op.operands[0]).divisibility)
+    return Axis((1,) * len(shape), shape, of(op.operand("src")).divisibility)
 
 
 def _sum(op: Op, of: AxisAnalysis) -> Axis:
     a, b = (of(v) for v in op.operands)
+    return _added(a, b, [min(k, c) for k, c in zip(a.constancy, b.contiguity, strict=True)])
+
+
+def _difference(op: Op, of: AxisAnalysis) -> Axis:
+    a, b = (of(v) for v in op.operands)
+    return _added(a, b, [1] * len(a.constancy))
+
+
+def _added(a: Axis, b: Axis, backward: Sequence[int]) -> Axis:
+    """Facts of ``a`` with ``b`` added or subtracted; ``backward``: the runs where ``b`` grows and ``a`` stays."""
     forward = [min(c, k) for c, k in zip(a.contiguity, b.constancy, strict=True)]
-    backward = [min(k, c) for k, c in zip(a.constancy, b.contiguity, strict=True)]
-    if op.name == "arith.subi":
-        backward = [1] * len(backward)
     contiguity = tuple(map(max, forward, backward))
     constancy = tuple(map(min, a.constancy, b.constancy))
     divisibility = min(_at(a, contiguity), _at(b, contiguity))
@@ -224,8 +239,9 @@ def _at_starts(axis: Axis, dimension: int) -> int:
 
 
 def _product(op: Op, of: AxisAnalysis) -> Axis:
-    a, b = (of(v) for v in op.operands)
-    for value, other in ((a, op.operands[1]), (b, op.operands[0])):
+    left, right = op.operands
+    a, b = of(left), of(right)
+    for value, other in ((a, right), (b, left)):
         if constant_of(other) == 1:
             return value
     constancy = tuple(map(min, a.constancy, b.constancy))
@@ -282,7 +298,7 @@ def _both_constant(op: Op, of: AxisAnalysis) -> Axis:
 
 def _extend(op: Op, of: AxisAnalysis) -> Axis:
     """A narrow integer wraps, but not within an aligned run of at most half as many numbers as it has."""
-    source = op.operands[0]
+    source = op.source
     axis, bits = of(source), source.dtype.bits
     if bits >= _INDEX_BITS:
         return axis
@@ -292,12 +308,12 @@ def _extend(op: Op, of: AxisAnalysis) -> Axis:
 
 
 def _truncate(op: Op, of: AxisAnalysis) -> Axis:
-    axis = of(op.operands[0])
+    axis = of(op.source)
     return Axis(axis.contiguity, axis.constancy, min(axis.divisibility, 1 << op.result.dtype.bits))
 
 
 def _expand(op: Op, of: AxisAnalysis) -> Axis:
-    axis, at = of(op.operands[0]), op.attributes["axis"]
+    axis, at = of(op.operand("src")), op.attributes["axis"]
     return Axis(
         (*axis.contiguity[:at], 1, *axis.contiguity[at:]),
         (*axis.constancy[:at], 1, *axis.constancy[at:]),
@@ -306,15 +322,16 @@ def _expand(op: Op, of: AxisAnalysis) -> Axis:
 
 
 def _broadcast(op: Op, of: AxisAnalysis) -> Axis:
-    axis, source, target = of(op.operands[0]), op.operands[0].shape, op.result.shape
+    source, target = op.operand("src"), op.result.shape
+    axis = of(source)
     constancy = tuple(
-        k if old == new else new for k, old, new in zip(axis.constancy, source, target, strict=True)
+        k if old == new else new for k, old, new in zip(axis.constancy, source.shape, target, strict=True)
     )
     return Axis(axis.contiguity, constancy, axis.divisibility)
 
 
 def _transpose(op: Op, of: AxisAnalysis) -> Axis:
-    axis, order = of(op.operands[0]), op.attributes["order"]
+    axis, order = of(op.operand("src")), op.attributes["order"]
     return Axis(
         tuple(axis.contiguity[d] for d in order), tuple(axis.constancy[d] for d in order), axis.divisibility
     )
@@ -325,7 +342,7 @@ _RULES: dict[str, Callable[[Op, AxisAnalysis], Axis]] = {
     "tt.make_range": _range,
     "tt.splat": _splat,
     "arith.addi": _sum,
-    "arith.subi": _sum,
+    "arith.subi": _difference,
     "tt.addptr": _sum,
     "arith.muli": _product,
     "arith.divsi": _quotient,

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from tri_backend_cpu.graph import Op, Value
 from tri_backend_cpu.vector_math import FUNCTIONS
+from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement, maps_elements
+from tri_core.ir.views import isa
+from tri_core.mlir import arith
 
 __all__ = ["DEAR", "CostModel"]
 
 #: from here on a value is rather kept than computed twice
 DEAR = 12
 
+#: instructions by op; 1 of others
 _COSTS: dict[str, int] = {
     **dict.fromkeys(FUNCTIONS, 16),
-    **dict.fromkeys(("arith.divf", "tt.precise_divf", "arith.remf"), 6),
-    **dict.fromkeys(("math.sqrt", "tt.precise_sqrt"), 6),
-    **dict.fromkeys(("arith.divsi", "arith.divui", "arith.remsi", "arith.remui"), 8),
-    **dict.fromkeys(("arith.extf", "arith.truncf"), 2),
+    "arith.divf": 6,
+    "tt.precise_divf": 6,
+    "arith.remf": 6,
+    "math.sqrt": 6,
+    "tt.precise_sqrt": 6,
+    "arith.divsi": 8,
+    "arith.divui": 8,
+    "arith.remsi": 8,
+    "arith.remui": 8,
+    "arith.extf": 2,
+    "arith.truncf": 2,
     "tt.fp_to_fp": 8,
     "tt.gather": DEAR,
     "tt.map_elementwise": DEAR,
     "tt.load": 4,
 }
-#: ops without operands, or parts of a result: nothing is computed for them
-_FREE = {"arith.constant", "tt.make_range", "tt.split"}
 
 
-def _is_free(name: str) -> bool:
-    """Whether ops called ``name`` cost nothing where they stand: they are folded into addresses and constants."""
-    return name in _FREE or DataMovement.declared_by(name)
+def _is_free(op: Op) -> bool:
+    """Whether ``op`` costs nothing where it stands: no operands, a part of a result, or folded into an address."""
+    return isa(op, arith.ConstantOp, tt.MakeRangeOp, tt.SplitOp) or DataMovement.declared_by(op.name)
 
 
 def _is_opaque(op: Op) -> bool:
@@ -47,7 +56,7 @@ class CostModel:
 
     def own(self, value: Value) -> int:
         """Instructions of the op that defines ``value``."""
-        if value.op is None or _is_free(value.op.name):
+        if value.op is None or _is_free(value.op):
             return 0
         return _COSTS.get(value.op.name, 1)
 
@@ -58,7 +67,7 @@ class CostModel:
             cost = self.own(value)
             if value.op is not None and not _is_opaque(value.op):
                 loaded = (v for v in value.op.operands if v.op is not None and v.is_tensor)
-                cost += sum(self.compute(v) for v in loaded if v.op and v.op.name != "tt.load")
+                cost += sum(self.compute(v) for v in loaded if v.op and not isa(v.op, tt.LoadOp))
             found = self._cost[value] = min(cost, 1000)
         return found
 

@@ -59,7 +59,7 @@ class Demands:
 
 def is_inline_reshape(op: Op) -> bool:
     """Whether a ``tt.reshape`` only adds or drops dimensions of size 1."""
-    return [n for n in op.operands[0].shape if n > 1] == [n for n in op.result.shape if n > 1]
+    return [n for n in op.operand("src").shape if n > 1] == [n for n in op.result.shape if n > 1]
 
 
 def operand_maps(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
@@ -76,17 +76,17 @@ def _generated(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
 
 def _expanded(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
     axis = op.attributes["axis"]
-    return [(op.operands[0], at[:axis] + at[axis + 1 :])]
+    return [(op.operand("src"), at[:axis] + at[axis + 1 :])]
 
 
 def _broadcast(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
-    source = op.operands[0]
+    source = op.operand("src")
     pairs = zip(at, source.shape, op.result.shape, strict=True)
     return [(source, tuple(None if old == 1 and new != 1 else d for d, old, new in pairs))]
 
 
 def _transposed(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
-    source = op.operands[0]
+    source = op.operand("src")
     moved: list[int | None] = [None] * len(at)
     for place, dimension in zip(at, op.attributes["order"], strict=True):
         moved[dimension] = place
@@ -94,7 +94,7 @@ def _transposed(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
 
 
 def _reshaped(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
-    source = op.operands[0]
+    source = op.operand("src")
     if not is_inline_reshape(op):
         return [(source, None)]
     kept = iter([d for d, n in zip(at, op.result.shape, strict=True) if n > 1])
@@ -102,11 +102,11 @@ def _reshaped(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
 
 
 def _whole(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
-    return [(op.operands[0], None)]
+    return [(op.operand("src"), None)]
 
 
 def _gathered(op: Op, at: Map) -> Iterable[tuple[Value, Map | None]]:
-    return [(op.operands[0], None), (op.operands[1], at)]
+    return [(op.operand("src"), None), (op.operand("indices"), at)]
 
 
 _MAPS: dict[str, Callable[[Op, Map], Iterable[tuple[Value, Map | None]]]] = {
@@ -120,5 +120,10 @@ _MAPS: dict[str, Callable[[Op, Map], Iterable[tuple[Value, Map | None]]]] = {
     "tt.split": _whole,
     "tt.gather": _gathered,
     # steps define their results, which are never computed where they are wanted
-    **dict.fromkeys(("tt.reduce", "tt.scan", "tt.dot", "tt.histogram", "tt.join", "tt.cat"), _generated),
+    "tt.reduce": _generated,
+    "tt.scan": _generated,
+    "tt.dot": _generated,
+    "tt.histogram": _generated,
+    "tt.join": _generated,
+    "tt.cat": _generated,
 }

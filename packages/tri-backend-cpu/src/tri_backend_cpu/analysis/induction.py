@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tri_backend_cpu.graph import ForLoop, Op, Value
+from tri_core.dialects import tt
 from tri_core.ir.traits import DataMovement
+from tri_core.ir.views import isa
+from tri_core.mlir import arith
 
 __all__ = ["Induction", "Step", "find_inductions", "uniform_source"]
 
@@ -39,14 +42,14 @@ def uniform_source(value: Value) -> Value | int | None:
         op = value.op
         if not value.is_tensor:
             return value
-        if op.name == "tt.splat":
-            return op.operands[0]
-        if op.name == "arith.constant":
+        if isa(op, tt.SplatOp):
+            return op.operand("src")
+        if isa(op, arith.ConstantOp):
             number = op.attributes["value"]
             return number if isinstance(number, int) else None
         if not DataMovement.declared_by(op.name):
             return None
-        value = op.operands[0]
+        value = op.source
     return None if value.is_tensor else value
 
 
@@ -70,14 +73,14 @@ def _steps(value: Value, origin: Value) -> tuple[Step, ...] | None:
     steps: list[Step] = []
     while value is not origin:
         op = value.op
-        if op is None or op.name not in {"tt.addptr", "arith.addi", "arith.subi"}:
+        if op is None or not isa(op, tt.AddPtrOp, arith.AddIOp, arith.SubIOp):
             return None
         kept, moved = op.operands
-        if op.name == "arith.addi" and uniform_source(kept) is not None:
+        if isa(op, arith.AddIOp) and uniform_source(kept) is not None:
             kept, moved = moved, kept
         amount = uniform_source(moved)
         if amount is None:
             return None
-        steps.append(Step(amount, negative=op.name == "arith.subi"))
+        steps.append(Step(amount, negative=isa(op, arith.SubIOp)))
         value = kept
     return tuple(reversed(steps))

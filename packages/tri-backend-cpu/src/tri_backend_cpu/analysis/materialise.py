@@ -24,6 +24,8 @@ from tri_backend_cpu.analysis.plan import (
     Write,
 )
 from tri_backend_cpu.graph import Block, Op, Value
+from tri_core.dialects import tt
+from tri_core.ir.views import isa
 
 __all__ = ["materialise"]
 
@@ -75,9 +77,9 @@ class _Materialiser:
         if value in self.plan.inductions:
             for demand in self.demands[value]:
                 self.demands.add(self.plan.inductions[value].initial, demand)
-        elif op.name == "tt.reshape" and not is_inline_reshape(op):
+        elif isa(op, tt.ReshapeOp) and not is_inline_reshape(op):
             for demand in self.demands[value]:
-                self.demands.add(op.operands[0], Demand(demand.step, None))
+                self.demands.add(op.operand("src"), Demand(demand.step, None))
         elif value not in self.plan.views:
             self.inline(op, value)
 
@@ -107,7 +109,7 @@ class _Materialiser:
             return True
         if self.cost.is_index(value):
             return False
-        loaded = value.op is not None and value.op.name == "tt.load"
+        loaded = value.op is not None and isa(value.op, tt.LoadOp)
         if loaded and any(self.is_stale(value, d) for d in demands):
             return True
         home = self.home(value)
@@ -165,7 +167,7 @@ class _Materialiser:
                 isinstance(m, Write) and m.view.buffer is buffer for m in step.members
             )
         load = value.op
-        return load.name == "tt.load" and any(order > load.order for order, _ in step.writes())
+        return isa(load, tt.LoadOp) and any(order > load.order for order, _ in step.writes())
 
     def overwrites_elsewhere(self, value: Value, step: Step) -> bool:
         """Whether a nest that overwrites what ``value`` is read from does so at other points."""

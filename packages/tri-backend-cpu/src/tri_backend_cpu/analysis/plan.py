@@ -14,7 +14,9 @@ from tri_backend_cpu.analysis.aliasing import Aliasing
 from tri_backend_cpu.analysis.cost import CostModel
 from tri_backend_cpu.analysis.induction import Induction
 from tri_backend_cpu.graph import DType, Op, Value, constant_of
+from tri_core.dialects import tt
 from tri_core.ir.effects import NOTHING, SYNCHRONIZE_CTA, WRITE_GLOBAL, Effects
+from tri_core.ir.views import isa
 
 __all__ = [
     "BlockPlan",
@@ -33,6 +35,7 @@ __all__ = [
     "Write",
     "changes_memory",
     "is_barrier",
+    "written_through",
 ]
 
 
@@ -91,7 +94,8 @@ class Write(Member):
     @property
     def value(self) -> Value:
         """What is written."""
-        return self.operands[0]
+        (value,) = self.operands
+        return value
 
     @property
     def view(self) -> View:
@@ -153,7 +157,7 @@ class Scalar(Step):
     def writes(self) -> Iterator[tuple[int, Value | None]]:
         """As for any step."""
         if changes_memory(self.op):
-            yield self.op.order, self.op.operands[0]
+            yield self.op.order, written_through(self.op)
         elif is_barrier(self.op):
             yield self.op.order, None
 
@@ -170,7 +174,7 @@ class Nest(Step):
         """As for any step."""
         for member in self.members:
             if isinstance(member, Effect) and changes_memory(member.op):
-                yield member.order, member.op.operands[0]
+                yield member.order, written_through(member.op)
 
     def written(self) -> list[View]:
         """As for any step."""
@@ -310,7 +314,15 @@ class Plan:
 
 def changes_memory(op: Op) -> bool:
     """Whether ``op`` writes memory, or what the host reads in its order."""
-    return op.name == "tt.print" or WRITE_GLOBAL in (Effects.declared_by(op.name) or NOTHING)
+    return isa(op, tt.PrintOp) or WRITE_GLOBAL in (Effects.declared_by(op.name) or NOTHING)
+
+
+def written_through(op: Op) -> Value | None:
+    """The pointers that ``op``, which changes memory, writes through; of a print what it prints.
+
+    None where it may write anything, or prints a text alone.
+    """
+    return next(iter(op.operands), None) if isa(op, tt.PrintOp) else op.optional("ptr")
 
 
 def is_barrier(op: Op) -> bool:

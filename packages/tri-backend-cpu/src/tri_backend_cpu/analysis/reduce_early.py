@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from tri_backend_cpu.graph import Block, ForLoop, Op, Type, Value, as_for, constant_of
 from tri_backend_cpu.graph.functions import neutral_element
+from tri_core.dialects import tt
+from tri_core.ir.views import isa
 
 __all__ = ["MIN_ELEMENTS", "reduce_early"]
 
@@ -32,7 +34,7 @@ def _only_reduction(loop: ForLoop, index: int) -> Op | None:
     if not result.is_tensor or result.type.numel < MIN_ELEMENTS or len(result.uses) != 1:
         return None
     reduction = result.uses[0][0]
-    if reduction.name != "tt.reduce" or len(reduction.operands) != 1:
+    if not isa(reduction, tt.ReduceOp) or len(reduction.operands) != 1:
         return None
     neutral = neutral_element(reduction.blocks[0], result.dtype)
     start = constant_of(loop.inits[index])
@@ -46,10 +48,10 @@ def _combination(loop: ForLoop, index: int, reduction: Op) -> Op | None:
     argument = loop.iter_args[index]
     value = loop.yielded[index]
     op = value.op
-    if op is None or op.name != reduction.blocks[0].ops[0].name or op.parent is not loop.body:
+    if op is None or not op.has_kind_of(reduction.blocks[0].ops[0]) or op.parent is not loop.body:
         return None
     alone = len(value.uses) == 1 and len(argument.uses) == 1
-    return op if alone and argument in op.operands and op.operands[0] is not op.operands[1] else None
+    return op if alone and argument in op.operands and len(set(op.operands)) == len(op.operands) else None
 
 
 def _move(loop: ForLoop, index: int, reduction: Op) -> None:

@@ -28,21 +28,18 @@ from tri_backend_cpu.analysis.plan import (
     View,
     Write,
     changes_memory,
+    written_through,
 )
 from tri_backend_cpu.graph import Block, Op, Value, as_for
-from tri_backend_cpu.graph.loops import FOR, IF, WHILE
 from tri_backend_cpu.locations import located
 from tri_core.api import Unsupported
+from tri_core.dialects import tt
 from tri_core.ir.effects import NOTHING, READ_GLOBAL, Effects
+from tri_core.ir.regions import For, If, RegionBranchTerminator, While
+from tri_core.ir.views import isa
+from tri_core.mlir import llvm, scf
 
 __all__ = ["schedule"]
-
-#: those that can be done for a vector of points at once
-_VECTOR_EFFECTS = {"tt.store", "tt.assert"}
-#: those that have to be over at all points before anything else happens
-_ALONE = {"tt.elementwise_inline_asm", "tt.atomic_poll"}
-_CONTROL = {FOR, IF, WHILE}
-_TERMINATORS = {"scf.yield", "scf.condition", "tt.return"}
 
 
 def schedule(body: Block, aliasing: Aliasing | None = None) -> Plan:
@@ -71,12 +68,13 @@ class _Scheduler:
         self.close()
 
     def op(self, op: Op) -> None:
-        if op.name == "llvm.intr.assume":
+        if isa(op, llvm.AssumeOp):
             return
-        if op.name in _CONTROL:
+        root = _ROOTS.get(op.name)
+        if isa(op, For, If, While):
             self.control(op)
-        elif op.name in _ROOTS:
-            _ROOTS[op.name](self, op)
+        elif root is not None:
+            root(self, op)
         elif _has_effects(op, reads=False) and any(v.is_tensor for v in (*op.operands, *op.results)):
             self.effect(op)
         elif any(r.is_tensor for r in op.results):
@@ -118,8 +116,8 @@ class _Scheduler:
         if self.waiting(op.operands):
             assert self.open is not None
             self.waits.update(dict.fromkeys(op.results, self.open))
-            self.load_waits |= op.name == "tt.load"
-        elif op.name == "tt.load" and self.open is not None and any(True for _ in self.open.writes()):
+            self.load_waits |= isa(op, tt.LoadOp)
+        elif isa(op, tt.LoadOp) and self.open is not None and any(True for _ in self.open.writes()):
             self.close()  # the load comes after the nest's stores
 
     def scalar(self, op: Op) -> None:
@@ -131,32 +129,32 @@ class _Scheduler:
         writes = changes_memory(op)
         if self.open is not None and writes and (self.load_waits or self.conflicts(op)):
             self.close()
-        if op.name in _ALONE:
+        if _stands_alone(op):
             self.close()
         shape = max((v.shape for v in (*op.operands, *op.results)), key=len)
         views = [self.new_view(r) if r.uses else None for r in op.results] or [None]
         member = Effect(op.order, list(op.operands), views, op)
-        nest = self.join(shape, member, scalar=op.name not in _VECTOR_EFFECTS)
+        nest = self.join(shape, member, scalar=not _is_by_vectors(op))
         self.waits.update(dict.fromkeys(op.results, nest))
-        if op.name in _ALONE:
+        if _stands_alone(op):
             self.close()
 
     def conflicts(self, op: Op) -> bool:
         """Whether the open nest writes what ``op`` writes, at other points."""
         assert self.open is not None
         conflict = self.plan.aliasing.conflict
-        return any(conflict(pointer, op.operands[0]) for _, pointer in self.open.writes())
+        return any(conflict(pointer, written_through(op)) for _, pointer in self.open.writes())
 
     def reduce(self, op: Op) -> None:
         views: list[View | None] = [self.new_view(r) if r.is_tensor else None for r in op.results]
-        nest = self.join(op.operands[0].shape, Reduce(op.order, list(op.operands), views, op))
+        nest = self.join(op.source.shape, Reduce(op.order, list(op.operands), views, op))
         self.waits.update(dict.fromkeys(op.results, nest))
 
     def histogram(self, op: Op) -> None:
         self.close()
         view = self.new_view(op.result)
         member = Effect(op.order, list(op.operands), [view], op)
-        self.waits[op.result] = self.join(op.operands[0].shape, member, scalar=True)
+        self.waits[op.result] = self.join(op.operand("src").shape, member, scalar=True)
 
     def interleave(self, op: Op) -> None:
         """``tt.join``: both operands are written to one buffer, element by element, alternately."""
@@ -183,7 +181,7 @@ class _Scheduler:
     # --- control flow ------------------------------------------------------------------------------------
 
     def control(self, op: Op) -> None:
-        inductions = find_inductions(op) if op.name == FOR else {}
+        inductions = find_inductions(op) if isa(op, For) else {}
         for induction in inductions.values():
             self.plan.inductions[induction.argument] = induction
             self.plan.inductions[induction.result] = induction
@@ -199,7 +197,7 @@ class _Scheduler:
 
     def carry(self, op: Op, inductions: dict[Value, Induction]) -> None:
         """Give memory to the tensors that ``op`` carries, and write the initial ones."""
-        if op.name == IF:
+        if isa(op, If):
             for result in filter(_is_tensor, op.results):
                 self.new_view(result)
             return
@@ -221,7 +219,7 @@ class _Scheduler:
     def terminator(self, op: Op) -> None:
         """Write the tensors that leave the block to where they are expected."""
         parent = op.parent.parent if op.parent else None
-        if op.name not in _TERMINATORS:
+        if not (RegionBranchTerminator.declared_by(op.name) or isa(op, tt.ReturnOp)):
             raise located(Unsupported, op.location, f"{op.name} at the end of a block")
         if parent is None:
             return
@@ -242,13 +240,24 @@ def _is_tensor(value: Value) -> bool:
     return value.is_tensor
 
 
+def _is_by_vectors(op: Op) -> bool:
+    """Whether the effect ``op`` can be done for a vector of points at once."""
+    return isa(op, tt.StoreOp, tt.AssertOp)
+
+
+def _stands_alone(op: Op) -> bool:
+    """Whether the effect ``op`` has to be over at all points before anything else happens."""
+    return isa(op, tt.ElementwiseInlineAsmOp, tt.AtomicPollOp)
+
+
 def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
     """The values that terminator ``op`` yields, and the values that stand for them afterwards."""
-    if op.name == "scf.condition":
-        return op.operands[1:], parent.blocks[1].arguments
+    if isa(op, scf.ConditionOp):
+        _, *passed = op.operands
+        return passed, parent.blocks[1].arguments
     if (loop := as_for(parent)) is not None:
         return loop.yielded, loop.iter_args
-    if parent.name == WHILE:
+    if isa(parent, While):
         return op.operands, parent.blocks[0].arguments
     return op.operands, parent.results
 
@@ -256,7 +265,7 @@ def _leaving(op: Op, parent: Op) -> tuple[list[Value], list[Value]]:
 def _has_effects(op: Op, *, reads: bool = True) -> bool:
     """Whether ``op`` does more than compute its results; without ``reads``, more than that and read memory."""
     effects = Effects.declared_by(op.name) or NOTHING
-    return op.name == "tt.elementwise_inline_asm" or bool(effects if reads else effects - {READ_GLOBAL})
+    return isa(op, tt.ElementwiseInlineAsmOp) or bool(effects if reads else effects - {READ_GLOBAL})
 
 
 def _refused(what: str) -> Callable[[_Scheduler, Op], None]:

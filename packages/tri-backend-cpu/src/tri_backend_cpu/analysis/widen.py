@@ -9,6 +9,8 @@ from __future__ import annotations
 from tri_backend_cpu.graph import Block, DType, Op, Type, Value, dtype_of
 from tri_backend_cpu.locations import located
 from tri_core.api import Unsupported
+from tri_core.dialects import tt
+from tri_core.ir.views import isa
 
 __all__ = ["widen_dots"]
 
@@ -16,7 +18,7 @@ __all__ = ["widen_dots"]
 def widen_dots(body: Block) -> None:
     """Rewrite the dots of ``body`` so that operands, accumulator and result have one type."""
     for op in list(body.walk()):
-        if op.name == "tt.dot":
+        if isa(op, tt.DotOp):
             _widen(op)
 
 

@@ -1,7 +1,7 @@
 """A kernel as a graph of plain Python objects, read once from TTIR.
 
-Analyses walk values, users and blocks many times; plain objects make that cheap and keep the bindings out
-of every module that does not create IR.
+Analyses walk values, users and blocks many times; plain objects make that cheap.  Of which class an op is, they
+ask as of the IR's ops: ``isa(op, tt.LoadOp)``.
 """
 
 from __future__ import annotations

@@ -67,6 +67,15 @@ class Op:
         """The one result."""
         return self.results[0]
 
+    @property
+    def source(self) -> Value:
+        """What the op moves, converts, derives from or reduces: the first operand."""
+        return self.operands[0]
+
+    def has_kind_of(self, other: Op) -> bool:
+        """Whether the op is of the same class as ``other``."""
+        return self.name == other.name
+
     def operand(self, name: str) -> Value:
         """The operand ``name`` of the op's class; KeyError where the op has none."""
         return self.operands[self.operand_names[name]]

@@ -16,11 +16,11 @@ op is wanted, the view's ``operation`` is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 from tri_core.mlir import ext, ir
 
-__all__ = ["cast", "defining_op", "dyn_cast", "isa"]
+__all__ = ["Named", "cast", "defining_op", "dyn_cast", "isa"]
 
 _Kind = TypeVar("_Kind")
 
@@ -32,7 +32,16 @@ _views: dict[tuple[type[Any], ...], dict[str, Callable[[ir.Operation], Any]]] = 
 _light: dict[type[Any], Callable[[ir.Operation], Any]] = {}
 
 
-def isa(op: ir.Operation, *kinds: type[Any]) -> bool:
+class Named(Protocol):
+    """An op, of the IR or as a backend keeps it: ``name`` is its class's ``OPERATION_NAME``."""
+
+    @property
+    def name(self) -> str:
+        """With the dialect's, as ``tt.load``."""
+        ...
+
+
+def isa(op: Named, *kinds: type[Any]) -> bool:
     """Whether ``op`` is of one of the ``kinds``: classes that dialects declare, or views (:mod:`.regions`)."""
     try:
         return op.name in _names[kinds]
