@@ -56,8 +56,11 @@ _SIZES = ("128x128x32 w8", "256x256x32 w32")
 _FULL = "sums are 32x64 of 32 bits for each warp: 8 KB, all of a thread's 256 registers; 128x128x32 with 32 warps: 0"
 _MATMULS = [
     f"matmul {kind}{order} {size}"
-    for kind in ("fp16", "bf16", "fp32", "i8")
-    for order in ("", " A^T", " B^T")
+    for kind, orders in (
+        *((kind, ("", " A^T", " B^T")) for kind in ("fp16", "bf16", "fp32", "i8")),
+        *((kind, ("", " B^T")) for kind in ("fp8e5", "fp8e4nv")),
+    )
+    for order in orders
     for size in _SIZES
 ]
 #: 16 warps; what takes registers of 32 bytes throughout a loop, beside addresses of 64 bits in each lane

@@ -98,7 +98,7 @@ def test_each_kernel_has_blocks_that_spill_nothing(device: str) -> None:
         if device in own:
             spills = own[device].spills
             least[_kernel(name)] = min(spills, least.get(_kernel(name), spills))
-    assert len(least) == (18 if device == "dg2" else 22)  # dg2 has no rows of 8-bit floats
+    assert len(least) == 22
     assert {name: spills for name, spills in least.items() if spills} == {}
 
 

@@ -2,14 +2,14 @@
 // is computed of it element by element. A load that goes elsewhere, and A of a transposed matrix of bytes, stay.
 // RUN: fold-tiles
 
-// CHECK: %[[A:.*]] = "ttig.tile_load"(%{{.*}}) : (!tt.tensordesc<tensor<16x32xf16>>, i32, i32) -> tensor<16x32xf16, #ttg.dot_op<{kWidth = 1 : i64, opIdx = 0
-// CHECK: %[[B:.*]] = "ttig.tile_load"(%{{.*}}) {transposed} : (!tt.tensordesc<tensor<64x32xf16>>, i32, i32) -> tensor<32x64xf16, #ttg.dot_op
+// CHECK: %[[A:.*]] = "ttig.tile_load"(%{{.*}}) {by_elements} : (!tt.tensordesc<tensor<16x32xf16>>, i32, i32) -> tensor<16x32xf16, #ttg.dot_op<{kWidth = 1 : i64, opIdx = 0
+// CHECK: %[[B:.*]] = "ttig.tile_load"(%{{.*}}) {by_elements, transposed} : (!tt.tensordesc<tensor<64x32xf16>>, i32, i32) -> tensor<32x64xf16, #ttg.dot_op
 // CHECK: %[[C:.*]] = "tt.dot"(%[[A]], %[[B]],
 // CHECK: %[[O:.*]] = arith.constant dense<1.000000e+00> : tensor<16x64xf32, #ttig.dpas
 // CHECK: %[[S:.*]] = arith.addf %[[C]], %[[O]] :
 // CHECK: %[[N:.*]] = arith.truncf %[[S]] :
 // CHECK: "ttig.tile_store"(%{{.*}}, %[[N]],
-// CHECK: "ttig.tile_load"(%{{.*}}) {transposed} : (!tt.tensordesc<tensor<32x16xf32>>, i32, i32) -> tensor<16x32xf32, #ttg.dot_op<{kWidth = 1 : i64, opIdx = 0
+// CHECK: "ttig.tile_load"(%{{.*}}) {by_elements, transposed} : (!tt.tensordesc<tensor<32x16xf32>>, i32, i32) -> tensor<16x32xf32, #ttg.dot_op<{kWidth = 1 : i64, opIdx = 0
 // CHECK: "tt.descriptor_load"({{.*}} -> tensor<16x32xi8
 // CHECK: "ttg.convert_layout"
 // CHECK: "tt.descriptor_load"({{.*}} -> tensor<16x32xf16

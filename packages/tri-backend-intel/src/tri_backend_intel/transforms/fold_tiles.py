@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_backend_intel.dialect.encoding import Dpas
+from tri_backend_intel.dialect.tiles import BY_ELEMENTS
 from tri_core.api import Pass, StageContext
 from tri_core.ir.traits import is_elementwise
 from tri_core.mlir import ir
@@ -69,6 +70,7 @@ def _fold_load(conversion: ir.Operation) -> None:
     if not is_loadable(bits, encoding.op_idx, encoding.parent.execution_size, transposed=transposed):
         return
     flag = {"transposed": ir.UnitAttr.get()} if transposed else {}
+    flag[BY_ELEMENTS] = ir.UnitAttr.get()
     with ir.InsertionPoint(source), source.location:
         made = make("ttig.tile_load", list(source.operands), result.type, **flag)
     result.replace_all_uses_with(made.results[0])
@@ -107,7 +109,7 @@ def _fold_store(store: ir.Operation) -> None:
         return
     with ir.InsertionPoint(store), store.location:
         moved = _in_layout(value, wanted, {})
-        make("ttig.tile_store", [descriptor, moved, *indices])
+        make("ttig.tile_store", [descriptor, moved, *indices], **{BY_ELEMENTS: ir.UnitAttr.get()})
     store.erase()
     owner = maker_of(value)
     if owner is not None:

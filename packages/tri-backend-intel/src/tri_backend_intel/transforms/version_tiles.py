@@ -1,4 +1,4 @@
-"""Block accesses where the running kernel finds that the hardware takes them, and access by elements where it does not.
+"""Block accesses where the running kernel finds that the hardware takes them; without this pass all are by elements.
 
 The hardware answers with anything where a surface does not meet its requirements.  These are asked before the outermost loop
 around an access, in which nothing of them changes, and the loop is there twice::
@@ -104,6 +104,9 @@ def _version(place: ir.Operation, accesses: list[ir.Operation], condition: ir.Va
     for own, other in zip(all_ops(place), all_ops(copy), strict=True):
         if own in accesses:
             other.attributes[BY_ELEMENTS] = ir.UnitAttr.get()
+    for access in accesses:
+        if BY_ELEMENTS in access.attributes:
+            del access.attributes[BY_ELEMENTS]
     with place.location:
         end = ir.Operation.create("scf.yield", operands=list(place.results), ip=ir.InsertionPoint(inside))
         ir.Operation.create("scf.yield", operands=list(copy.results), ip=ir.InsertionPoint(outside))
