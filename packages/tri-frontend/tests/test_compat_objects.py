@@ -66,7 +66,10 @@ def test_a_function_tells_what_it_reads() -> None:
     scale.hash = None
     assert scale.__dict__.get("cache_key") is None
     assert scale.cache_key == key
-    assert isinstance(scale, module("triton.runtime.jit").JITCallable)
+    callables = module("triton.runtime.jit").JITCallable
+    assert isinstance(scale, callables)
+    assert hasattr(callables, "cache_key")
+    assert hasattr(callables, "used_global_vals")
     assert scale.type == module("triton.language.core").constexpr_type(scale)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from tri_core import forks
 
@@ -14,11 +14,25 @@ if TYPE_CHECKING:
     from tri.kernel_source import KernelSource
     from tri.language.constexpr import constexpr_type
 
-__all__ = ["JITCallable"]
+__all__ = ["CallableServices", "JITCallable"]
+
+
+class CallableServices(Protocol):
+    """What the layers above know of a function: what it reads, and a key from that."""
+
+    def fingerprint(self, function: Any) -> str:
+        """A hash of the function's source and of everything that it uses from outside."""
+        ...
+
+    def used_globals(self, function: Any) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
+        ...
 
 
 class JITCallable:
     """A function whose source is compiled: what it is called, where it stands, what it reads."""
+
+    services: ClassVar[CallableServices]
 
     fn: Callable[..., Any]
     __name__: str
@@ -55,6 +69,16 @@ class JITCallable:
         import ast
 
         return ast.parse(self.src)
+
+    @forks.cached_property
+    def cache_key(self) -> str:
+        """A hash of the function's source and of everything that it uses from outside."""
+        return self.services.fingerprint(self)
+
+    @property
+    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
+        return self.services.used_globals(self)
 
     @property
     def closure(self) -> Mapping[str, Any]:

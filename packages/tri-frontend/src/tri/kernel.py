@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
-from tri.callables import JITCallable
-from tri_core import forks
+from tri.callables import CallableServices, JITCallable
 
 if TYPE_CHECKING:
     from tri_core.compiler import CompiledKernel
@@ -67,16 +66,8 @@ class KernelLauncher(Protocol):
         ...
 
 
-class KernelServices(Protocol):
+class KernelServices(CallableServices, Protocol):
     """What the layers above do with a kernel: keys from what it depends on, launches, interpretation."""
-
-    def fingerprint(self, kernel: Kernel) -> str:
-        """A hash of the kernel's source and of everything that it uses from outside."""
-        ...
-
-    def used_globals(self, kernel: Kernel) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
-        """What the kernel and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
-        ...
 
     def launcher(self, kernel: Kernel) -> KernelLauncher:
         """What launches the kernel."""
@@ -222,11 +213,6 @@ class Kernel(JITCallable):
         shown = (p.replace(annotation=inspect.Parameter.empty) for p in self.signature.parameters.values())
         return f"({', '.join(map(str, shown))})"
 
-    @forks.cached_property
-    def cache_key(self) -> str:
-        """A hash of the function's source and of everything that it uses from outside."""
-        return self.services.fingerprint(self)
-
     @property
     def hash(self) -> str | None:
         """The cache key once it was asked for; set to None it is made anew, and so are the kernels."""
@@ -243,8 +229,3 @@ class Kernel(JITCallable):
         """As of :class:`JITCallable`; the kernel is another one from then on."""
         super()._unsafe_update_src(new_src)
         self.hash = None
-
-    @property
-    def used_global_vals(self) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
-        """What the function and those that it calls read of their modules: (name, id of the names) -> (value, names)."""
-        return self.services.used_globals(self)

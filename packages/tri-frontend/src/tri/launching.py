@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tri.callables import JITCallable
 from tri.kernel import Kernel, KernelLauncher, KernelVersions
 
 if TYPE_CHECKING:
@@ -21,15 +22,15 @@ __all__ = ["install"]
 class _Services:
     """See :class:`KernelServices`."""
 
-    def fingerprint(self, kernel: Kernel) -> str:
+    def fingerprint(self, function: Kernel) -> str:
         from tri.dependencies import fingerprint
 
-        return fingerprint(kernel)
+        return fingerprint(function)
 
-    def used_globals(self, kernel: Kernel) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
+    def used_globals(self, function: Kernel) -> dict[tuple[str, int], tuple[Any, Mapping[str, Any]]]:
         from tri.dependencies import used_globals
 
-        return used_globals(kernel)
+        return used_globals(function)
 
     def launcher(self, kernel: Kernel) -> KernelLauncher:
         from tri.launch.dispatcher import Dispatcher
@@ -74,4 +75,4 @@ class _Services:
 
 def install() -> None:
     """Have kernels launched, interpreted and told apart by this package."""
-    Kernel.services = _Services()
+    JITCallable.services = Kernel.services = _Services()

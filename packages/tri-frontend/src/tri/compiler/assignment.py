@@ -30,14 +30,17 @@ def named(g: Generator, target: ast.expr, node: ast.expr) -> Any:
 
 @rule(ast.Assign)
 def assign(g: Generator, node: ast.Assign) -> None:
-    """``x = ...`` and ``x, y = ...``: numbers become run-time values."""
+    """``x = ...`` and ``x, y = ...``: numbers become run-time values, but in names that were declared constexpr."""
     value = named(g, node.targets[0], node.value)
+
+    def made(name: str, item: Any) -> Any:
+        if name not in g.promised:
+            return runtime(g.b, item)
+        g.promised.discard(name)
+        return item
+
     for target in node.targets:
-        if isinstance(target, ast.Name) and target.id in g.promised:
-            g.promised.discard(target.id)
-            bind(g, target, value)
-        else:
-            bind(g, target, runtime(g.b, value))
+        bind(g, target, value, made)
 
 
 @rule(ast.NamedExpr)

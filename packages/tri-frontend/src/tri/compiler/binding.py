@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tri.compiler.values import describe
@@ -24,14 +25,20 @@ def unpack(value: Any) -> tuple[Any, ...]:
     raise CompilationError(f"{describe(value)} cannot be unpacked", remedy="unpack tuples only")
 
 
-def bind(g: Generator, target: ast.expr, value: Any) -> None:
-    """Bind ``value`` to a name or, item by item, to a tuple of targets."""
+def _as_it_is(name: str, value: Any) -> Any:
+    return value
+
+
+def bind(
+    g: Generator, target: ast.expr, value: Any, made: Callable[[str, Any], Any] = _as_it_is
+) -> None:
+    """Bind ``value`` to a name or, item by item, to a tuple of targets; ``made`` says what a name gets of its value."""
     if isinstance(target, ast.Name):
-        g.names[target.id] = value
+        g.names[target.id] = made(target.id, value)
         g.lost.pop(target.id, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for element, item in zip(target.elts, _matched(target, unpack(value)), strict=True):
-            bind(g, element.value if isinstance(element, ast.Starred) else element, item)
+            bind(g, element.value if isinstance(element, ast.Starred) else element, item, made)
     elif isinstance(target, ast.Attribute):
         raise CompilationError(
             "a kernel cannot assign to an attribute: its values are immutable",
