@@ -29,9 +29,7 @@ def _as_it_is(name: str, value: Any) -> Any:
     return value
 
 
-def bind(
-    g: Generator, target: ast.expr, value: Any, made: Callable[[str, Any], Any] = _as_it_is
-) -> None:
+def bind(g: Generator, target: ast.expr, value: Any, made: Callable[[str, Any], Any] = _as_it_is) -> None:
     """Bind ``value`` to a name or, item by item, to a tuple of targets; ``made`` says what a name gets of its value."""
     if isinstance(target, ast.Name):
         g.names[target.id] = made(target.id, value)
