@@ -136,7 +136,7 @@ def test_the_instructions(name: str, arch: str) -> None:
     for word in WORDS[name]:
         assert word in text or word.replace("max_f32", "max_num_f32") in text, word
     if name == "matmul":
-        assert ("v_fma" if arch.startswith("gfx1") else "v_mfma") in text
+        assert ("v_wmma" if arch.startswith("gfx1") else "v_mfma") in text
     assert "scratch_" not in text.split(".section")[0]
     wide = "_b128" if arch.startswith("gfx1") else "_dwordx4"
     if name != "matmul":
