@@ -77,15 +77,15 @@ def _attention(kernel: str, rows: str, columns: str, m: int, n: int, width: int,
 #: devices whose registers have 32 bytes, and who takes smaller blocks or more warps there
 _SMALL = ("dg2",)
 _SIZES = (((128, 128, 32), 8), ((128, 128, 32), 32), ((256, 256, 32), 32))
-_SMALL = ("fp8e5", "fp8e4nv")
+_FLOATS8 = ("fp8e5", "fp8e4nv")
 _ROW = {"out_ptr": "*fp32", "x_ptr": "*fp32", "x_stride": "i32", "out_stride": "i32", "n_cols": "i32"}
 _NORM = dict.fromkeys(("out_ptr", "x_ptr", "w_ptr", "b_ptr"), "*fp32")
 _NORM |= {"stride": "i32", "n_cols": "i32", "eps": "fp32"}
 
 CASES: Sequence[Case] = (
-    *(_matmul(kind, block, warps) for kind in ("fp16", "bf16", "fp32", "i8", *_SMALL) for block, warps in _SIZES),
+    *(_matmul(kind, block, warps) for kind in ("fp16", "bf16", "fp32", "i8", *_FLOATS8) for block, warps in _SIZES),
     *(_matmul(kind, block, warps, a_t=True) for kind in ("fp16", "bf16", "fp32", "i8") for block, warps in _SIZES),
-    *(_matmul(kind, block, warps, b_t=True) for kind in ("fp16", "bf16", "fp32", "i8", *_SMALL) for block, warps in _SIZES),
+    *(_matmul(kind, block, warps, b_t=True) for kind in ("fp16", "bf16", "fp32", "i8", *_FLOATS8) for block, warps in _SIZES),
     _matmul("fp16", (128, 128, 32), 32, a_t=True, b_t=True),
     _forward(128, 64, 16),
     _of_keys(64, 64, 16),

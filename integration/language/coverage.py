@@ -18,10 +18,10 @@ from unittest import mock
 from integration.language.names import HERE, find, reference
 from integration.language.probing import probes
 from tri.compiler.generator import Generator
-from tri.compiler.values import BoundMethod
 from tri.language.block_pointers import block_pointer
 from tri.language.constexpr import constexpr
 from tri.language.descriptors import tensor_descriptor_base
+from tri.language.python_values import BoundMethod
 from tri.language.tensor import tensor
 from tri.language.types import dtype, pointer_type
 from tri_conformance import Subject

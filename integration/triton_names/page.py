@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import tri.compat.triton as compat
-from tri.compat.triton import knobs, settings
+from tri.compat.triton import groups, knobs, settings
 
 __all__ = ["PAGE", "page", "status"]
 
@@ -99,7 +99,7 @@ def _general(name: str, what: str) -> str:
 
 def _variables(names: list[str]) -> str:
     groups = {
-        name: knobs.group(name)
+        name: groups.group(name)
         for name in vars(knobs)
         if isinstance(getattr(knobs, name), settings.base_knobs)
     }
