@@ -12,10 +12,10 @@ from integration.random_kernels.program import RandomKernel, Stored
 from integration.random_kernels.running import Disagreement, agree, run
 from integration.random_kernels.strategy import random_kernels
 from tri_core.api import Pass, StageContext
+from tri_core.ir.regions import loops_in
 from tri_core.mlir import ir
 from tri_core.passes import LICM, LoopAwareCSE, LoopPeel, LoopUnroll
 from tri_core.passes.loop_unroll import FACTOR
-from tri_core.passes.loops import for_loops
 
 _FEW = settings(
     max_examples=8,
@@ -34,7 +34,7 @@ class UnrollAll(Pass):
     factor: int = 2
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
-        for loop in for_loops(module):
+        for loop in loops_in(module.operation):
             loop.attributes[FACTOR] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), self.factor)
         LoopUnroll().apply(module, context)
 
@@ -83,7 +83,7 @@ def test_a_pass_that_is_wrong_is_seen() -> None:
         name = "wrong"
 
         def apply(self, module: ir.Module, context: StageContext) -> None:
-            for loop in for_loops(module):
+            for loop in loops_in(module.operation):
                 loop.operands[0] = loop.operands[1]
 
     kernel = RandomKernel(

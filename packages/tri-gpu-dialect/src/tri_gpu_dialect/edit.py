@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tri_core.api import VerificationError
 from tri_core.dialects.tt import FuncOp
 from tri_core.ir.effects import ASYNC, READ_GLOBAL, WRITE_SHARED, Effects
+from tri_core.ir.rewriting import terminator
 from tri_core.ir.traits import is_view, moves_data, source_of
 from tri_core.ir.views import defining_op, isa
 from tri_core.ir.walking import collect
@@ -100,12 +101,6 @@ def block_of(value: ir.Value) -> ir.Block:
     """The block that ``value`` is an argument of, or is computed in."""
     owner = value.owner
     return owner if isinstance(owner, ir.Block) else owner.operation.block
-
-
-def terminator(block: ir.Block) -> ir.Operation:
-    """The last op of ``block``."""
-    operations = block.operations
-    return operations[len(operations) - 1].operation
 
 
 def retyped(type_: ir.Type, encoding: Encoding) -> ir.Type:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_backend_amd.matrix_operands import packed, result_encoding
 from tri_backend_amd.mfma.encoding import AmdMfma
 from tri_backend_amd.mfma.forms import VERSIONS, Form
 from tri_backend_amd.mfma.machine import MfmaOp
@@ -12,7 +13,6 @@ from tri_core.dialects.tt.enums import InputPrecision
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.target import Target
-from tri_gpu_dialect.encodings import decode
 from tri_gpu_dialect.lowering import Builder
 
 __all__ = ["multiply", "operand"]
@@ -26,9 +26,7 @@ _BLOCKS = 16
 def operand(b: Builder, target: Target, dot: ir.Operation, registers: Values) -> Values:
     """A lane's registers of a fragment packed as LLVM's types, one value for every instruction."""
     form = _form(target, dot)
-    count = form.per_lane
-    pieces = [list(registers[i : i + count]) for i in range(0, len(registers), count)]
-    return [b.bitcast(b.pack(piece), ir.Type.parse(form.word)) for piece in pieces]
+    return packed(b, registers, form.per_lane, form.word)
 
 
 def multiply(
@@ -63,10 +61,7 @@ def _steps(form: Form, first: Values, second: Values) -> list[tuple[ir.Value, ir
 
 
 def _encoding(dot: ir.Operation) -> AmdMfma:
-    encoding = decode(dot.results[0].type.encoding)
-    if not isinstance(encoding, AmdMfma):
-        raise Unsupported(f"a dot with results in {encoding}", remedy="use #ttg.amd_mfma")
-    return encoding
+    return result_encoding(dot, AmdMfma, "#ttg.amd_mfma")
 
 
 def _form(target: Target, dot: ir.Operation) -> Form:

@@ -15,7 +15,7 @@ from tri_backend_amd.dialect.block import UNIFORM
 from tri_backend_amd.lowering.small_arrays import is_small
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import AddPtrOp, FuncOp, PointerType, SplatOp
-from tri_core.ir.regions import For
+from tri_core.ir.regions import For, loops_in
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import defining_op, isa
 from tri_core.mlir import arith, ir
@@ -40,7 +40,7 @@ class UniformOffsets(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite every loop."""
-        for loop in loops.for_loops(module):
+        for loop in loops_in(module.operation):
             steps = {
                 number: found
                 for number in range(len(loops.carried(loop)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tri_backend_amd.matrix_operands import packed, result_encoding
 from tri_backend_amd.wmma.encoding import AmdWmma
 from tri_backend_amd.wmma.forms import SIDE, VERSIONS, Form
 from tri_backend_amd.wmma.machine import WmmaOp
@@ -11,7 +12,6 @@ from tri_backend_amd.wmma.table import form_of
 from tri_core.errors import Unsupported
 from tri_core.mlir import ir
 from tri_core.target import Target
-from tri_gpu_dialect.encodings import decode
 from tri_gpu_dialect.lowering import Builder
 
 __all__ = ["multiply", "operand"]
@@ -22,8 +22,7 @@ Values = Sequence[ir.Value]
 def operand(b: Builder, target: Target, dot: ir.Operation, registers: Values) -> Values:
     """A lane's registers of a fragment packed as LLVM's types, one value for every instruction."""
     form = _form(target, dot)
-    pieces = [list(registers[i : i + form.per_lane]) for i in range(0, len(registers), form.per_lane)]
-    return [b.bitcast(b.pack(piece), ir.Type.parse(form.word)) for piece in pieces]
+    return packed(b, registers, form.per_lane, form.word)
 
 
 def multiply(
@@ -47,10 +46,7 @@ def multiply(
 
 
 def _encoding(dot: ir.Operation) -> AmdWmma:
-    encoding = decode(dot.results[0].type.encoding)
-    if not isinstance(encoding, AmdWmma):
-        raise Unsupported(f"a dot with results in {encoding}", remedy="use #ttg.amd_wmma")
-    return encoding
+    return result_encoding(dot, AmdWmma, "#ttg.amd_wmma")
 
 
 def _form(target: Target, dot: ir.Operation) -> Form:

@@ -9,11 +9,10 @@ from typing import ClassVar
 from tri_backend_intel.dialect.tiles import BY_ELEMENTS, coordinates, is_block_access
 from tri_backend_intel.transforms.fold_tiles import maker_of
 from tri_core.api import Pass, StageContext
-from tri_core.ir.regions import For
+from tri_core.ir.regions import loops_in
 from tri_core.ir.traits import is_pure
-from tri_core.ir.views import isa
 from tri_core.mlir import ir
-from tri_gpu_dialect.edit import all_ops, constant, functions, make
+from tri_gpu_dialect.edit import constant, functions, make
 from tri_gpu_dialect.types import shape_of
 
 __all__ = ["PrefetchTiles"]
@@ -38,7 +37,7 @@ class PrefetchTiles(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if isa(op, For)]:
+            for loop in loops_in(function):
                 body = loop.regions[0].blocks[0]
                 for view in list(body.operations):
                     op = view.operation

@@ -8,6 +8,7 @@ from typing import ClassVar
 from tri_core.dialects.tt import LoadOp
 from tri_core.dialects.tt.accesses import reads_again
 from tri_core.ir.effects import READ_GLOBAL, effects_of
+from tri_core.ir.regions import loops_in
 from tri_core.ir.views import isa
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir, run_passes
@@ -40,7 +41,7 @@ class LICM(Pass):
         """Rewrite ``module`` in place."""
         run_passes(module, _UPSTREAM)
         # inner loops first: what left one may leave the next
-        hoisted = [_hoist_loads(loop) for loop in loops.for_loops(module)] if self.loads else []
+        hoisted = [_hoist_loads(loop) for loop in loops_in(module.operation)] if self.loads else []
         if any(hoisted):
             run_passes(module, _UPSTREAM)
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tri_core.ir.regions import loops_in
 from tri_core.ir.traits import is_pure
 from tri_core.mlir import ir, run_passes
 from tri_core.passes import loops
@@ -28,7 +29,7 @@ class LoopAwareCSE(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
         run_passes(module, "cse")
-        merged = [_merge(loop) for loop in reversed(loops.for_loops(module))]
+        merged = [_merge(loop) for loop in reversed(loops_in(module.operation))]
         if any(merged):
             run_passes(module, "canonicalize,cse")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tri_core.ir.regions import If, is_loop
+from tri_core.ir.regions import If, is_loop, loops_in
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes import loops
@@ -31,7 +31,7 @@ class LoopPeel(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
-        for loop in loops.for_loops(module):
+        for loop in loops_in(module.operation):
             if not _has_loops(loop):
                 for _ in range(self.last):
                     loop = peel_last(loop)

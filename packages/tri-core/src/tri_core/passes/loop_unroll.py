@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tri_core.errors import Unsupported
-from tri_core.ir.regions import For
+from tri_core.ir.regions import For, loops_in
 from tri_core.locations import source_location
 from tri_core.mlir import ir
 from tri_core.passes import loops
@@ -33,7 +33,7 @@ class LoopUnroll(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place; Unsupported for a factor below 1."""
-        for loop in loops.for_loops(module):
+        for loop in loops_in(module.operation):
             if FACTOR in loop.attributes:
                 factor = ir.IntegerAttr(loop.attributes[FACTOR]).value
                 if factor < 1:

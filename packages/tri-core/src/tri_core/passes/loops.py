@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.ir.regions import For
-from tri_core.ir.views import defining_op, isa
+from tri_core.ir.views import defining_op
 from tri_core.ir.walking import walk
 from tri_core.mlir import arith, ir
 from tri_core.passes.rewriting import constant, make
@@ -18,7 +18,6 @@ __all__ = [
     "body",
     "carried",
     "copy_body",
-    "for_loops",
     "known_trips",
     "make_loop",
     "runs",
@@ -28,19 +27,6 @@ __all__ = [
 
 _BOUNDS = 3
 _SLT, _ULT = 2, 6
-
-
-def for_loops(module: ir.Module) -> list[ir.Operation]:
-    """All counted loops of ``module``, inner ones first."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if isa(op, For):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    walk(module.operation, visit)
-    return found
 
 
 def body(loop: ir.Operation) -> ir.Block:

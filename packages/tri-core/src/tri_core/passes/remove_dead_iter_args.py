@@ -11,13 +11,13 @@ from tri_core.ir.regions import (
     deciding_operands,
     ends_region,
     is_control,
+    loops_in,
     predecessors,
 )
 from tri_core.ir.traits import is_pure
 from tri_core.ir.walking import walk
 from tri_core.mlir import ir
 from tri_core.passes.base import Pass
-from tri_core.passes.loops import for_loops
 from tri_core.pipeline import StageContext
 
 __all__ = ["RemoveDeadIterArgs"]
@@ -32,7 +32,7 @@ class RemoveDeadIterArgs(Pass):
 
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite ``module`` in place."""
-        loops = for_loops(module)
+        loops = loops_in(module.operation)
         if not loops:
             return
         live = _Liveness().run(module)

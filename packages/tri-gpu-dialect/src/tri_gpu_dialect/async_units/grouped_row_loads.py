@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tri_core.dialects.tt import DescriptorLoadOp, LoadOp
-from tri_core.ir.regions import For
+from tri_core.ir.regions import loops_in
 from tri_core.ir.traits import is_rematerializable
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
 from tri_gpu_dialect.async_units.analysis.slicing import is_row
 from tri_gpu_dialect.dialect import LocalAllocOp, LocalLoadOp
-from tri_gpu_dialect.edit import all_ops, block_ops
+from tri_gpu_dialect.edit import block_ops
 from tri_gpu_dialect.types import tensor_info
 
 __all__ = ["lift_rows"]
@@ -26,7 +26,7 @@ _PASSED = (DescriptorLoadOp, LoadOp, LocalAllocOp, LocalLoadOp)
 
 def lift_rows(function: ir.Operation) -> None:
     """Move the loads of rows in the loops of ``function`` up, with the numbers that they need."""
-    for loop in [op for op in all_ops(function) if isa(op, For)]:
+    for loop in loops_in(function):
         block = loop.regions[0].blocks[0]
         for row in [op for op in block_ops(block) if isa(op, DescriptorLoadOp) and is_row(op)]:
             _lift(row)

@@ -28,14 +28,14 @@ from typing import ClassVar
 
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import ReduceOp
-from tri_core.ir.regions import For
+from tri_core.ir.regions import loops_in
 from tri_core.ir.rewriting import attributes_of
 from tri_core.ir.traits import source_of
 from tri_core.ir.views import cast, defining_op, isa
 from tri_core.mlir import arith, ir
 from tri_gpu_dialect import layouts
 from tri_gpu_dialect.dialect import ConvertLayoutOp
-from tri_gpu_dialect.edit import all_ops, block_ops, functions, terminator, unconverted
+from tri_gpu_dialect.edit import block_ops, functions, terminator, unconverted
 from tri_gpu_dialect.encodings import Encoding, Slice, transform
 from tri_gpu_dialect.layouts import REGISTER, LinearLayout, layout_for
 from tri_gpu_dialect.plans.reduction import plan_reduction
@@ -68,7 +68,7 @@ class OptimizeThreadLocality(Pass):
     def apply(self, module: ir.Module, context: StageContext) -> None:
         """Rewrite the loops of every function of ``module``."""
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if isa(op, For)]:
+            for loop in loops_in(function):
                 body = loop.regions[0].blocks[0]
                 for number in range(len(loop.results)):
                     found = _accumulation(body, number)

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from tri_core.api import OutOfResources, Pass, StageContext
-from tri_core.ir.regions import For
+from tri_core.ir.regions import loops_in
 from tri_core.ir.views import isa
 from tri_core.locations import source_location
 from tri_core.mlir import ir
@@ -28,7 +28,7 @@ from tri_core.target import ComputeUnit
 from tri_gpu_dialect.analysis.liveness import Buffer, buffers
 from tri_gpu_dialect.analysis.pressure import accumulator_registers
 from tri_gpu_dialect.dialect import AsyncCopyLocalToDescriptorOp
-from tri_gpu_dialect.edit import all_ops, functions, i32_attribute, module_int
+from tri_gpu_dialect.edit import functions, i32_attribute, module_int
 from tri_gpu_dialect.plans import scratch_bytes
 from tri_gpu_dialect.transforms.memory.nearest_fit import nearest_fit
 from tri_gpu_dialect.transforms.memory.placement import Need, extent, place
@@ -120,7 +120,7 @@ def _is_stored(buffer: Buffer) -> bool:
 
 def _least_registers(function: ir.Operation) -> int:
     """Registers of a thread that ``function`` takes at least."""
-    loops = [op for op in all_ops(function) if isa(op, For)]
+    loops = loops_in(function)
     return max(map(accumulator_registers, loops), default=1)
 
 

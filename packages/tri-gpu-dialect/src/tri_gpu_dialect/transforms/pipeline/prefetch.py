@@ -26,7 +26,7 @@ from typing import ClassVar
 from tri_core.api import Pass, StageContext
 from tri_core.dialects.tt import DotOp
 from tri_core.ir.dots import Dot
-from tri_core.ir.regions import For
+from tri_core.ir.regions import For, loops_in
 from tri_core.ir.rewriting import create_like, for_like
 from tri_core.ir.traits import is_rematerializable, source_of
 from tri_core.ir.views import cast, isa
@@ -69,7 +69,7 @@ class Prefetch(Pass):
         if not self.policy.pipeline.prefetch:
             return
         for function in functions(module):
-            for loop in [op for op in all_ops(function) if isa(op, For)]:
+            for loop in loops_in(function):
                 plan = _Plan.of(loop, self.steps)
                 if plan is not None and sum(dot.words for dot in plan.dots) <= self.words:
                     _Rotation(loop, plan).run()
