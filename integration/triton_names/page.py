@@ -98,14 +98,14 @@ def _general(name: str, what: str) -> str:
 
 
 def _variables(names: list[str]) -> str:
-    groups = {
+    owners = {
         name: groups.group(name)
         for name in vars(knobs)
         if isinstance(getattr(knobs, name), settings.base_knobs)
     }
     known = {
         knob.key: (f"`{group}.{name}`", "in force" if knob.effect else "named once, without effect")
-        for group, owner in groups.items()
+        for group, owner in owners.items()
         for name, knob in owner.knob_descriptors.items()
     }
     lines = [
