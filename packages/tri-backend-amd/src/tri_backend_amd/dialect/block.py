@@ -16,7 +16,6 @@ from tri_core.ir.effects import ASYNC, READ_GLOBAL, SYNCHRONIZE_CTA, WRITE_GLOBA
 from tri_core.ir.traits import DataMovement, Decomposable, Pure
 from tri_core.mlir import ext, ir
 from tri_gpu_dialect.plans.scratch import measure_like
-from tri_gpu_dialect.transforms.memory.insert_barriers import effects_of
 
 __all__ = [
     "BUFFER",
@@ -113,7 +112,7 @@ class BufferLoadToLocalOp(
     AMDG.Operation,
     name="buffer_load_to_local",
     traits=[
-        Effects(READ_GLOBAL, WRITE_SHARED, ASYNC),
+        Effects(READ_GLOBAL, WRITE_SHARED.on("dest"), ASYNC),
         MemoryAccess("ptr", offsets=("offsets",), mask="mask", other="other", into="dest"),
         Decomposable,
     ],
@@ -141,12 +140,6 @@ class BufferLoadToLocalOp(
                 self, "ttg.async_copy_global_to_local", [_pointers(self), self.dest, *given], sizes
             ).result
         ]
-
-
-@effects_of("amdg.buffer_load_to_local")
-def _fills(op: ir.Operation) -> tuple[Sequence[ir.Value], Sequence[ir.Value]]:
-    """Of shared memory: nothing is read, the buffer is written."""
-    return (), [op.opview.dest]
 
 
 class BufferStoreBlockOp(

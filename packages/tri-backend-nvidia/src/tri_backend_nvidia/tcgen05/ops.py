@@ -5,14 +5,12 @@ A dot is ``ttg.warp_group_dot`` whose third operand is a buffer in tensor memory
 
 # No `from __future__ import annotations` here: the bindings read the annotations as objects.
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tri_backend_nvidia.mma.encoding import TTNG
-from tri_core.ir.effects import ASYNC, SYNCHRONIZE_CTA, Effect, Effects
+from tri_core.ir.effects import ASYNC, READ_SHARED, SYNCHRONIZE_CTA, WRITE_SHARED, Effect, Effects
 from tri_core.ir.traits import ViewLike
 from tri_core.mlir import ext, ir
-from tri_gpu_dialect.transforms.memory.insert_barriers import effects_of
 
 __all__ = [
     "CommitOp",
@@ -28,7 +26,6 @@ __all__ = [
 _In: TypeAlias = ext.Operand[Any]
 _Out: TypeAlias = ext.Result[Any]
 _TENSOR_MEMORY = "tensor memory"
-_Values = tuple[Sequence[ir.Value], Sequence[ir.Value]]
 
 
 class TensorMemorySpaceAttr(TTNG.Attribute, name="tensor_memory"):
@@ -36,7 +33,7 @@ class TensorMemorySpaceAttr(TTNG.Attribute, name="tensor_memory"):
 
 
 class TensorMemoryAllocOp(
-    TTNG.Operation, name="tmem_alloc", traits=[Effects(Effect("allocate", _TENSOR_MEMORY))]
+    TTNG.Operation, name="tmem_alloc", traits=[Effects(Effect("allocate", _TENSOR_MEMORY), WRITE_SHARED.on("slot"))]
 ):
     """Allocates ``columns`` of tensor memory; their address goes to ``slot``, an i32 in shared memory."""
 
@@ -45,7 +42,7 @@ class TensorMemoryAllocOp(
 
 
 class TensorMemoryDeallocOp(
-    TTNG.Operation, name="tmem_dealloc", traits=[Effects(Effect("free", _TENSOR_MEMORY), SYNCHRONIZE_CTA)]
+    TTNG.Operation, name="tmem_dealloc", traits=[Effects(Effect("free", _TENSOR_MEMORY), SYNCHRONIZE_CTA.on("slot"))]
 ):
     """All threads synchronise; then the ``columns`` at the address in ``slot`` are deallocated."""
 
@@ -53,7 +50,7 @@ class TensorMemoryDeallocOp(
     columns: ir.IntegerAttr
 
 
-class TensorMemoryViewOp(TTNG.Operation, name="tmem_view", traits=[Effects(), ViewLike]):
+class TensorMemoryViewOp(TTNG.Operation, name="tmem_view", traits=[Effects(READ_SHARED.on("slot")), ViewLike]):
     """The buffer from column ``column`` of what was allocated on; ``slot`` has the address."""
 
     slot: _In
@@ -86,22 +83,7 @@ class TensorMemoryStoreOp(
     dst: _In
 
 
-class CommitOp(TTNG.Operation, name="tc_gen5_commit", traits=[Effects(ASYNC)]):
+class CommitOp(TTNG.Operation, name="tc_gen5_commit", traits=[Effects(ASYNC.on("barrier"))]):
     """One arrival at ``barrier`` when all dots are done that were started so far."""
 
     barrier: _In
-
-
-@effects_of("ttng.tmem_alloc")
-def _writes_slot(op: ir.Operation) -> _Values:
-    return (), op.operands[:1]
-
-
-@effects_of("ttng.tmem_view", "ttng.tmem_dealloc", "ttng.tc_gen5_commit")
-def _reads_slot(op: ir.Operation) -> _Values:
-    return op.operands[:1], ()
-
-
-@effects_of("ttng.tmem_load", "ttng.tmem_store", "ttng.tmem_index")
-def _nothing(_: ir.Operation) -> _Values:
-    return (), ()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tri_core.ir.effects import ALLOCATE_SHARED, Effects
 from tri_core.ir.regions import ForwardWalk
 from tri_core.ir.traits import is_view
-from tri_core.ir.views import isa
 from tri_core.mlir import ir
-from tri_gpu_dialect.dialect import LocalAllocOp
 
-__all__ = ["Aliases", "aliases"]
+__all__ = ["Aliases", "aliases", "allocates_shared"]
 
 Buffers = frozenset[int]
 
@@ -25,6 +24,12 @@ class Aliases:
 
     allocations: list[ir.Operation] = field(default_factory=list)
     of: dict[ir.Value, Buffers] = field(default_factory=dict)
+
+
+def allocates_shared(op: ir.Operation) -> bool:
+    """Whether result 0 of ``op`` is a buffer of shared memory of its own."""
+    declared = Effects.declared_by(op.name)
+    return declared is not None and ALLOCATE_SHARED in declared
 
 
 def aliases(function: ir.Operation) -> Aliases:
@@ -44,7 +49,7 @@ class _Analysis(ForwardWalk):
     def op(self, op: ir.Operation) -> None:
         """What the results of ``op`` may stand for."""
         of = self.found.of
-        if isa(op, LocalAllocOp):
+        if allocates_shared(op):
             self.allocation(op)
         elif is_view(op):
             self.join(op.results, op.operands[:1])

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from tri_core.ir.regions import is_control, is_loop, region_blocks
 from tri_core.ir.views import isa
 from tri_core.mlir import ir
-from tri_gpu_dialect.analysis.alias import Aliases, aliases
-from tri_gpu_dialect.dialect import LocalAllocOp, WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
+from tri_gpu_dialect.analysis.alias import Aliases, aliases, allocates_shared
+from tri_gpu_dialect.dialect import WarpGroupDotOp, WarpGroupDotWaitOp, WarpSpecializeOp
 from tri_gpu_dialect.dialect.partitions import default_block, partition_blocks
 from tri_gpu_dialect.edit import terminator
 
@@ -114,7 +114,7 @@ class _Liveness:
             self.touch(index, is_dot=isa(op, WarpGroupDotOp))
         if len(op.regions) and self.control(op):
             return
-        if isa(op, LocalAllocOp):
+        if allocates_shared(op):
             (index,) = self.aliases.of[op.results[0]]
             awaited = AWAITED in op.attributes
             self.allocated[index] = Buffer(op, self.number, self.number, 0, self.partition, awaited)

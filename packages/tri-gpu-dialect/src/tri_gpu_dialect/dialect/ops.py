@@ -115,7 +115,7 @@ class ConvertLayoutOp(TTG.Operation, name="convert_layout", traits=[Pure, Remate
 # --- shared memory --------------------------------------------------------------------------------------
 
 
-class LocalAllocOp(TTG.Operation, name="local_alloc", traits=[Effects(ALLOCATE_SHARED)]):
+class LocalAllocOp(TTG.Operation, name="local_alloc", traits=[Effects(ALLOCATE_SHARED.on("result", filled_by="src"))]):
     """A buffer in shared memory, holding ``src`` if there is one (and then it may be immutable)."""
 
     result: _Out
@@ -129,7 +129,7 @@ class LocalDeallocOp(TTG.Operation, name="local_dealloc", traits=[Effects(FREE_S
     src: _In
 
 
-class LocalLoadOp(TTG.Operation, name="local_load", traits=[Effects(READ_SHARED)]):
+class LocalLoadOp(TTG.Operation, name="local_load", traits=[Effects(READ_SHARED.on("src"))]):
     """A tensor read from shared memory; ``token`` orders it after an asynchronous wait."""
 
     result: _Out
@@ -138,7 +138,7 @@ class LocalLoadOp(TTG.Operation, name="local_load", traits=[Effects(READ_SHARED)
     verify_invariants = verify.rule(verify.loads)
 
 
-class LocalStoreOp(TTG.Operation, name="local_store", traits=[Effects(WRITE_SHARED)]):
+class LocalStoreOp(TTG.Operation, name="local_store", traits=[Effects(WRITE_SHARED.on("dst"))]):
     """A tensor written to shared memory."""
 
     src: _In
@@ -146,7 +146,7 @@ class LocalStoreOp(TTG.Operation, name="local_store", traits=[Effects(WRITE_SHAR
     verify_invariants = verify.rule(verify.stores)
 
 
-class LocalGatherOp(TTG.Operation, name="local_gather", traits=[Effects(READ_SHARED)]):
+class LocalGatherOp(TTG.Operation, name="local_gather", traits=[Effects(READ_SHARED.on("src"))]):
     """``result[.., i, ..] = src[.., indices[.., i, ..], ..]`` along ``axis`` of a buffer."""
 
     src: _In
@@ -155,7 +155,7 @@ class LocalGatherOp(TTG.Operation, name="local_gather", traits=[Effects(READ_SHA
     result: _Out
 
 
-class LocalScatterOp(TTG.Operation, name="local_scatter", traits=[Effects(WRITE_SHARED)]):
+class LocalScatterOp(TTG.Operation, name="local_scatter", traits=[Effects(WRITE_SHARED.on("dst"))]):
     """``dst[.., indices[.., i, ..], ..] = values[.., i, ..]`` along ``axis`` of a buffer."""
 
     dst: _In
@@ -164,7 +164,7 @@ class LocalScatterOp(TTG.Operation, name="local_scatter", traits=[Effects(WRITE_
     axis: ir.IntegerAttr
 
 
-class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED), DotLike]):
+class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED.on("a", "b")), DotLike]):
     """``a @ b + c`` by multiply-add, ``a`` and ``b`` being row-major buffers; dots are added in order of k."""
 
     a: _In
@@ -178,7 +178,7 @@ class LocalDotOp(TTG.Operation, name="local_dot", traits=[Effects(READ_SHARED), 
 # --- dots that run on their own -------------------------------------------------------------------------
 
 
-class WarpGroupDotOp(TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED, ASYNC), DotLike]):
+class WarpGroupDotOp(TTG.Operation, name="warp_group_dot", traits=[Effects(READ_SHARED.on("a", "b", "more"), ASYNC), DotLike]):
     """Starts ``a @ b + c`` (without ``+ c`` where ``use_c``, an i1, is false) and goes on.
 
     ``a`` and ``b`` are buffers, or one of them is a tensor.  The result is undefined, and what is read must stay, until a
@@ -258,7 +258,7 @@ class AsyncCopyGlobalToLocalOp(
     TTG.Operation,
     name="async_copy_global_to_local",
     traits=[
-        Effects(READ_GLOBAL, WRITE_SHARED, ASYNC),
+        Effects(READ_GLOBAL, WRITE_SHARED.on("result"), ASYNC),
         MemoryAccess("src", mask="mask", other="other", into="result"),
     ],
 ):
@@ -290,7 +290,7 @@ class AsyncWaitOp(TTG.Operation, name="async_wait", traits=[Effects(ASYNC)]):
 # --- barriers in memory, and copies that they count -----------------------------------------------------
 
 
-class InitBarrierOp(TTG.Operation, name="init_barrier", traits=[Effects(WRITE_SHARED)]):
+class InitBarrierOp(TTG.Operation, name="init_barrier", traits=[Effects(WRITE_SHARED.on("alloc"))]):
     """A barrier at ``alloc``: a phase is complete after ``count`` arrivals, when all expected bytes have come.
 
     One thread does it; all threads synchronise before another op uses the barrier.
@@ -301,14 +301,14 @@ class InitBarrierOp(TTG.Operation, name="init_barrier", traits=[Effects(WRITE_SH
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.positive("count"))
 
 
-class InvalBarrierOp(TTG.Operation, name="inval_barrier", traits=[Effects(WRITE_SHARED)]):
+class InvalBarrierOp(TTG.Operation, name="inval_barrier", traits=[Effects(WRITE_SHARED.on("alloc"))]):
     """Ends the life of a barrier, so that its memory may hold something else; all threads synchronised before."""
 
     alloc: _In
     verify_invariants = verify.rule(verify.uses_barrier(0))
 
 
-class BarrierExpectOp(TTG.Operation, name="barrier_expect", traits=[Effects(SYNCHRONIZE_CTA)]):
+class BarrierExpectOp(TTG.Operation, name="barrier_expect", traits=[Effects(SYNCHRONIZE_CTA.on("alloc"))]):
     """One arrival, by one thread, where ``pred`` (i1); ``size`` more bytes are to come in this phase."""
 
     alloc: _In
@@ -317,7 +317,7 @@ class BarrierExpectOp(TTG.Operation, name="barrier_expect", traits=[Effects(SYNC
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.positive("size"))
 
 
-class ArriveBarrierOp(TTG.Operation, name="arrive_barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
+class ArriveBarrierOp(TTG.Operation, name="arrive_barrier", traits=[Effects(SYNCHRONIZE_CTA.on("alloc"))]):
     """One arrival by each warp that executes it; what the warp accessed before is released.
 
     ``deps``: all the buffers whose accesses it must stay behind, for passes that move it; none: any may be.
@@ -328,7 +328,7 @@ class ArriveBarrierOp(TTG.Operation, name="arrive_barrier", traits=[Effects(SYNC
     verify_invariants = verify.rule(verify.uses_barrier(0), verify.names_buffers(1))
 
 
-class WaitBarrierOp(TTG.Operation, name="wait_barrier", traits=[Effects(SYNCHRONIZE_CTA)]):
+class WaitBarrierOp(TTG.Operation, name="wait_barrier", traits=[Effects(SYNCHRONIZE_CTA.on("alloc"))]):
     """Waits until the phase of parity ``phase`` (i32: 0 or 1) is complete; what was released into it is seen.
 
     ``deps``: all the buffers whose accesses it must stay ahead of, for passes that move it; none: any may be.
@@ -344,7 +344,7 @@ class AsyncCopyDescriptorToLocalOp(
     TTG.Operation,
     name="async_copy_descriptor_to_local",
     traits=[
-        Effects(READ_DESCRIBED, WRITE_SHARED, ASYNC),
+        Effects(READ_DESCRIBED, WRITE_SHARED.on("result"), ASYNC.on("barrier")),
         MemoryAccess("desc", offsets=("coord",), into="result"),
     ],
 ):
@@ -365,7 +365,7 @@ class AsyncCopyLocalToDescriptorOp(
     TTG.Operation,
     name="async_copy_local_to_descriptor",
     traits=[
-        Effects(READ_SHARED, WRITE_DESCRIBED, ASYNC),
+        Effects(READ_SHARED.on("src"), WRITE_DESCRIBED, ASYNC),
         MemoryAccess("desc", offsets=("coord",), stored="src"),
     ],
 ):
@@ -475,7 +475,7 @@ class FetchTileOp(
     result: _Out
 
 
-class BroadcastTileOp(TTG.Operation, name="broadcast_tile", traits=[Effects(WRITE_SHARED)]):
+class BroadcastTileOp(TTG.Operation, name="broadcast_tile", traits=[Effects(WRITE_SHARED.on("dst", ordered=True))]):
     """The thread that drew ``number`` writes it to ``dst``, a buffer of one i32, for whom a barrier lets read it."""
 
     number: _In
@@ -483,7 +483,7 @@ class BroadcastTileOp(TTG.Operation, name="broadcast_tile", traits=[Effects(WRIT
     verify_invariants = verify.rule(verify.holds_number(1))
 
 
-class ReadTileOp(TTG.Operation, name="read_tile", traits=[Effects(READ_SHARED)]):
+class ReadTileOp(TTG.Operation, name="read_tile", traits=[Effects(READ_SHARED.on("src"))]):
     """The number in ``src``, a buffer of one i32; uniform over a warp."""
 
     src: _In
